@@ -1,0 +1,34 @@
+// Turns src/store/sqlite/sql/*.sql into one typed module, so that no file is read at run time.
+// A statement begins with a comment line `-- name: what it guarantees`; migrations are taken whole, in the order of their names.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+
+const root = new URL('../src/store/sqlite/', import.meta.url)
+const out = ['// Generated from sql/ and migrations/ by scripts/generate-sql.js. Do not edit.', 'export const sql = {']
+
+const files = (dir) =>
+  readdirSync(new URL(dir, root))
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+
+for (const file of files('sql/')) {
+  const text = readFileSync(new URL(`sql/${file}`, root), 'utf8')
+  out.push(`  ${file.replace('.sql', '')}: {`)
+  const seen = new Set()
+  for (const block of text.split(/^(?=-- \w+:)/m)) {
+    const head = /^-- (\w+): (.*)$/m.exec(block)
+    if (!head) continue
+    if (seen.has(head[1])) throw new Error(`${file}: ${head[1]} is there twice`)
+    seen.add(head[1])
+    const body = block.replace(/^--.*$/gm, '').replace(/\s+/g, ' ').trim().replace(/;$/, '')
+    out.push(`    /** ${head[2]} */`, `    ${head[1]}: ${JSON.stringify(body)},`)
+  }
+  out.push('  },')
+}
+out.push('} as const', '', 'export const migrations: readonly string[] = [')
+for (const file of files('migrations/')) {
+  out.push(`  ${JSON.stringify(readFileSync(new URL(`migrations/${file}`, root), 'utf8'))},`)
+}
+out.push(']', '')
+
+mkdirSync(root, { recursive: true })
+writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))

@@ -1,0 +1,157 @@
+/** Strict arguments: whatever JSON would change or drop in silence is refused, with its path and what to pass instead. */
+
+import { types } from 'node:util'
+import { HighkiqError, messageOf } from './errors.ts'
+
+/** Containers inside each other within one argument. JSON.stringify itself overflows the stack at a few thousand. */
+const MAX_DEPTH = 512
+
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
+
+type Key = string | number
+
+/**
+ * Throws `INVALID_ARGS` (with `details.path` and `details.job`) on the first argument, or thing inside one, that JSON
+ * can't carry faithfully. Strings, finite numbers, booleans, null, BigInts, arrays and plain objects can be carried;
+ * so can an object without prototype, or from another realm. Non-enumerable properties are ignored, as JSON does.
+ *
+ * @example checkArgs([7, { when: new Date() }], 'SyncJob')
+ * // HighkiqError: SyncJob: args[1].when is a Date: pass when.toISOString()
+ */
+export function checkArgs(args: unknown[], job: string): void {
+  const trail: Key[] = []
+  try {
+    check(args, [], trail)
+  } catch (thrown) {
+    // Nothing is popped while unwinding: the trail still leads to the culprit, for a throwing getter too.
+    const path = pathOf(trail)
+    const refuse = (says: string, options?: { cause: unknown }) =>
+      new HighkiqError('INVALID_ARGS', `${job}: ${path} ${says}`, { path, job }, options)
+    if (thrown instanceof Fault) throw refuse(thrown.says)
+    throw refuse(`can't be read (${messageOf(thrown)}): pass plain data, without getters`, { cause: thrown })
+  }
+}
+
+/** Thrown where the fault is found; `checkArgs` knows the path and the job. */
+class Fault {
+  readonly says: string
+  constructor(says: string) {
+    this.says = says
+  }
+}
+
+function check(value: unknown, holders: object[], trail: Key[]): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'bigint':
+      return
+    case 'number':
+      if (!Number.isFinite(value)) throw new Fault(`is ${value}: pass a finite number or null`)
+      return
+    case 'undefined':
+      throw new Fault('is undefined: pass null or leave it out')
+    case 'function':
+      throw new Fault('is a function: pass its result, or a name that the job can look up')
+    case 'symbol':
+      throw new Fault('is a symbol: pass a string')
+    case 'object':
+      if (value !== null) checkObject(value, holders, trail)
+  }
+}
+
+function checkObject(value: object, holders: object[], trail: Key[]): void {
+  const again = holders.indexOf(value)
+  if (again >= 0) throw new Fault(`is ${pathOf(trail.slice(0, again))} again, a cycle: pass an id instead`)
+  if (holders.length > MAX_DEPTH) {
+    trail.length = 1 // the whole path would be a screenful
+    throw new Fault(`is nested deeper than ${MAX_DEPTH} levels: pass flatter data, or an id to load it by`)
+  }
+  checkShape(value, trail)
+
+  holders.push(value)
+  if (Array.isArray(value)) checkElements(value, holders, trail)
+  else {
+    for (const key of Object.keys(value)) {
+      trail.push(key)
+      check((value as Record<string, unknown>)[key], holders, trail)
+      trail.pop()
+    }
+  }
+  holders.pop()
+}
+
+function checkElements(array: unknown[], holders: object[], trail: Key[]): void {
+  for (let i = 0; i < array.length; i++) {
+    trail.push(i)
+    const element = array[i]
+    if (element === undefined && !(i in array)) throw new Fault('is a hole in a sparse array: pass null')
+    check(element, holders, trail)
+    trail.pop()
+  }
+  // There are no holes, so any further key is a name.
+  const keys = Object.keys(array)
+  if (keys.length === array.length) return
+  const extra = JSON.stringify(keys[array.length])
+  throw new Fault(`is an array with the extra property ${extra}: pass [...${nameOf(trail, 'array')}]`)
+}
+
+/** Refuses an object that is more than its elements or its own enumerable string keys. */
+function checkShape(value: object, trail: Key[]): void {
+  if (!Array.isArray(value) && !isPlain(value)) throw new Fault(describeInstance(value, trail))
+  if (hasToJson(value)) throw new Fault(`has a toJSON method: pass ${nameOf(trail, 'value')}.toJSON()`)
+  for (const symbol of Object.getOwnPropertySymbols(value)) {
+    if (!Object.prototype.propertyIsEnumerable.call(value, symbol)) continue
+    throw new Fault(`has the symbol key ${String(symbol)}: use a string key or leave it out`)
+  }
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null) return true
+  // The Object.prototype of another realm.
+  return Object.getPrototypeOf(prototype) === null && prototype.constructor?.name === 'Object'
+}
+
+function hasToJson(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function'
+}
+
+/** Is it one of these (of any realm), what to call it when its key is no name, and what to do instead. */
+const KINDS: [is: (value: unknown) => boolean, what: string, name: string, instead: (name: string) => string][] = [
+  [types.isDate, 'a Date', 'date', (date) => `pass ${date}.toISOString()`],
+  [types.isMap, 'a Map', 'map', (map) => `pass Object.fromEntries(${map})`],
+  [types.isSet, 'a Set', 'set', (set) => `pass [...${set}]`],
+  [types.isPromise, 'a Promise', 'promise', () => 'await it first'],
+  [types.isRegExp, 'a RegExp', 'regexp', (regexp) => `pass ${regexp}.source`],
+  [types.isNativeError, 'an Error', 'error', (error) => `pass ${error}.message`],
+  [Buffer.isBuffer, 'a Buffer', 'buffer', (buffer) => `pass ${buffer}.toString('base64')`],
+  [types.isUint8Array, 'a Uint8Array', 'bytes', (bytes) => `pass Buffer.from(${bytes}).toString('base64')`],
+  [types.isAnyArrayBuffer, 'an ArrayBuffer', 'bytes', (bytes) => `pass Buffer.from(${bytes}).toString('base64')`],
+  [types.isTypedArray, 'a typed array', 'numbers', (numbers) => `pass [...${numbers}]`],
+  [types.isBoxedPrimitive, 'a boxed primitive', 'value', (value) => `pass ${value}.valueOf()`],
+]
+
+function describeInstance(value: object, trail: Key[]): string {
+  for (const [is, what, name, instead] of KINDS) {
+    if (is(value)) return `is ${what}: ${instead(nameOf(trail, name))}`
+  }
+  const what = `is an instance of ${value.constructor?.name || 'an unnamed class'}`
+  if (hasToJson(value)) return `${what}: pass ${nameOf(trail, 'value')}.toJSON()`
+  return `${what}: pass a plain object, e.g. its id`
+}
+
+/** What to call the culprit in a line of code: its own key, or `other` if that is no identifier. */
+function nameOf(trail: Key[], other: string): string {
+  const key = trail.at(-1)
+  return typeof key === 'string' && IDENTIFIER.test(key) ? key : other
+}
+
+function pathOf(trail: Key[]): string {
+  let path = 'args'
+  for (const key of trail) {
+    if (typeof key === 'string' && IDENTIFIER.test(key)) path += `.${key}`
+    else path += `[${JSON.stringify(key)}]`
+  }
+  return path
+}

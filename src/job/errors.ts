@@ -1,0 +1,171 @@
+/**
+ * Every error of Highkiq, in one place.
+ *
+ * Two kinds: errors that Highkiq throws at you (`HighkiqError`, told apart by a stable `code`, with a message that says
+ * what to do), and errors that a handler throws at Highkiq to say how its job ended (`BusinessFailure`, `Discard`,
+ * `Kill`, `Snooze`, `Release`). Both are recognised by `code`, never by `instanceof`, so that a second copy of the
+ * package in node_modules does not matter.
+ */
+
+export type ErrorCode = keyof typeof STATUS
+
+/** Each code with its HTTP status. */
+const STATUS = {
+  /** An argument, payload or option of a push is not usable. */
+  INVALID_JOB: 400,
+  /** A job argument is something JSON can't carry faithfully. */
+  INVALID_ARGS: 400,
+  /** The arguments of one job are larger than `maxArgsBytes`. */
+  ARGS_TOO_LARGE: 413,
+  /** An option of the app, a job, a worker or a task is wrong. */
+  INVALID_OPTION: 400,
+  /** A name was registered twice. */
+  DUPLICATE_JOB: 409,
+  /** No job of that name is registered here. */
+  UNKNOWN_JOB: 404,
+  /** The store URL has a scheme that Highkiq does not know. */
+  UNKNOWN_STORE: 500,
+  /** No SQLite driver is installed. */
+  NO_DRIVER: 500,
+  /** The database file can't be opened, is not a database, is damaged, or was written by a newer Highkiq. */
+  STORE_UNUSABLE: 500,
+  /** The disk (or the database's size limit) is full: nothing was stored. */
+  STORE_FULL: 507,
+  /** The store did not answer in time. */
+  STORE_TIMEOUT: 503,
+  /** The store was closed. */
+  STORE_CLOSED: 503,
+  /** A push could not be stored. Carries `jids` and `maybePushed`. */
+  PUSH_FAILED: 503,
+  /** No task with that id. */
+  UNKNOWN_TASK: 404,
+  /** The task has ended or was cancelled: nothing can be added. */
+  TASK_ENDED: 409,
+  /** Another submitter went on with this task: this one must stop adding. */
+  TASK_TAKEN_OVER: 409,
+  /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */
+  INVALID_FILE: 400,
+  /** The same file was imported a short while ago. */
+  ALREADY_IMPORTED: 409,
+  /** The file has more rows than `maxRows`. */
+  TOO_MANY_ROWS: 413,
+  /** A report or export can't be written. */
+  REPORT_FAILED: 500,
+  /** The attempt ran longer than the job's `timeout`. */
+  JOB_TIMEOUT: 500,
+  /** Somebody cancelled the job. */
+  JOB_CANCELLED: 409,
+  /** The worker is stopping and the grace time is over. */
+  SHUTDOWN: 503,
+  /** This process lost its lease (it was stopped or cut off too long); its jobs belong to others now. */
+  LEASE_LOST: 409,
+} as const
+
+export class HighkiqError extends Error {
+  readonly code: ErrorCode
+  readonly details?: Record<string, unknown>
+
+  constructor(code: ErrorCode, message: string, details?: Record<string, unknown>, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'HighkiqError'
+    this.code = code
+    if (details) this.details = details
+  }
+
+  /** The HTTP status that fits this error. */
+  get status(): number {
+    return STATUS[this.code]
+  }
+}
+
+/** A push that was not confirmed. `maybePushed` is true when it was sent and no answer came: it may be stored. */
+export class PushError extends HighkiqError {
+  readonly jids: string[]
+  readonly maybePushed: boolean
+
+  constructor(message: string, jids: string[], maybePushed: boolean, options?: { cause?: unknown }) {
+    super('PUSH_FAILED', message, { jids, maybePushed }, options)
+    this.jids = jids
+    this.maybePushed = maybePushed
+  }
+}
+
+/**
+ * The business said no: the row is wrong, not the program. Recorded as `failed` with its message; not retried and not
+ * counted as an error.
+ *
+ * @example throw new BusinessFailure('price is not a number', { code: 'bad_price', field: 'price' })
+ */
+export class BusinessFailure extends Error {
+  readonly highkiq = 'business-failure'
+  readonly code: string | undefined
+  readonly field: string | undefined
+
+  constructor(message: string, about: { code?: string; field?: string; cause?: unknown } = {}) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause })
+    this.name = 'BusinessFailure'
+    this.code = about.code
+    this.field = about.field
+  }
+}
+
+/** Drop this job: no retry, not in the dead set. Death handlers run, as in Sidekiq. */
+export class Discard extends Error {
+  readonly highkiq = 'discard'
+  constructor(message = 'discarded by its handler') {
+    super(message)
+    this.name = 'Discard'
+  }
+}
+
+/** Straight to the dead set, whatever retries are left. */
+export class Kill extends Error {
+  readonly highkiq = 'kill'
+  constructor(message = 'killed by its handler', options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'Kill'
+  }
+}
+
+/** Run again in `seconds`; no retry is used up and nothing is counted. */
+export class Snooze extends Error {
+  readonly highkiq = 'snooze'
+  readonly seconds: number
+  constructor(seconds: number) {
+    super(`snoozed for ${seconds} s`)
+    this.name = 'Snooze'
+    this.seconds = seconds
+  }
+}
+
+/** Not acknowledged: stays with its worker for 1 s without a slot, then goes to the front of its queue. */
+export class Release extends Error {
+  readonly highkiq = 'release'
+  constructor() {
+    super('released by its handler')
+    this.name = 'Release'
+  }
+}
+
+export type Verdict = 'business-failure' | 'discard' | 'kill' | 'snooze' | 'release'
+
+/** What a thrown value says about its job; undefined for an ordinary error, which is retried. */
+export function verdictOf(thrown: unknown): Verdict | undefined {
+  if (typeof thrown !== 'object' || thrown === null) return undefined
+  const verdict = (thrown as { highkiq?: unknown }).highkiq
+  return typeof verdict === 'string' ? (verdict as Verdict) : undefined
+}
+
+export function hasCode(thrown: unknown, code: ErrorCode): boolean {
+  return typeof thrown === 'object' && thrown !== null && (thrown as { code?: unknown }).code === code
+}
+
+/** The message of anything that can be thrown. Never throws itself. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return String(thrown.message)
+    return typeof thrown === 'string' ? thrown : `${thrown}`
+  } catch {
+    return 'the error has no readable message'
+  }
+}

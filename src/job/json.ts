@@ -1,0 +1,261 @@
+/** JSON that keeps what JavaScript would lose: integers beyond 2^53, and the exact bytes of what nobody edits. */
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** The shortest integer that a number can't hold has 16 digits. May also hit inside a string: a false alarm is fine. */
+const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
+const INTEGER = /^-?\d+$/
+
+/**
+ * `JSON.parse`, except that an integer beyond ±(2^53-1) comes out as a BigInt. Throws the same SyntaxErrors. A number
+ * with a fraction or an exponent is always a number (`1e400` is Infinity, as in JSON.parse). So a number like 2**60,
+ * which JSON.stringify writes as plain digits, comes back as a BigInt.
+ *
+ * @example parseJson('[1, 9007199254740993]') // [1, 9007199254740993n]
+ */
+export function parseJson(text: string): unknown {
+  const plain: unknown = JSON.parse(text)
+  return MAYBE_BIG.test(text) ? parseExactly(text) : plain
+}
+
+/**
+ * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where somebody has given BigInt a `toJSON`.
+ * Throws what JSON.stringify throws: TypeError for a cycle, RangeError for very deep nesting.
+ *
+ * @example stringifyJson({ id: 9007199254740993n }) // '{"id":9007199254740993}'
+ */
+export function stringifyJson(value: unknown): string {
+  if ('toJSON' in BigInt.prototype) return stringifyExactly(value)
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof TypeError) return stringifyExactly(value)
+    throw error
+  }
+}
+
+/**
+ * Edits top-level members of the JSON object `text`; every other byte stays (`1.0`, key order, whitespace, escapes).
+ *
+ * Each edit is the new value as JSON text, which replaces the old value in place, or is appended at the end when there
+ * is no such member; `undefined` removes the member with its comma. Of a key that occurs more than once the last one
+ * rules, as in parsers: it is edited and the earlier ones are removed. Throws SyntaxError when the text is not an
+ * object; what is inside the values is skipped, not checked.
+ *
+ * @example editMembers('{"jid":"1", "n":1.0}', { jid: '"2"', at: '5' }) // '{"jid":"2", "n":1.0,"at":5}'
+ */
+export function editMembers(text: string, edits: Record<string, string | undefined>): string {
+  const members = membersOf(text)
+  const ruling = new Map<string, Member>()
+  for (const member of members) if (Object.hasOwn(edits, member.key)) ruling.set(member.key, member)
+
+  let out = ''
+  let copied = 0
+  let kept = 0
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i] as Member
+    const ruler = ruling.get(member.key)
+    const edit = ruler === member ? edits[member.key] : undefined
+    if (edit !== undefined) {
+      out += text.slice(copied, member.value) + edit
+      copied = member.end
+    }
+    if (ruler === undefined || edit !== undefined) {
+      kept++
+      continue
+    }
+    // The comma that goes with a removed member is the one before it, or the one after it if nothing before it stays.
+    const comma = kept > 0 ? 1 : 0
+    out += text.slice(copied, member.from - comma)
+    const next = members[i + 1]
+    copied = next === undefined ? member.end : next.from - comma
+  }
+
+  const tail = members.at(-1)?.end ?? text.indexOf('{') + 1
+  out += text.slice(copied, tail)
+  for (const key of Object.keys(edits)) {
+    if (edits[key] === undefined || ruling.has(key)) continue
+    out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${edits[key]}`
+  }
+  return out + text.slice(tail)
+}
+
+/**
+ * The raw text of a top-level member's value in the JSON object `text`, or undefined when there is none. The last one
+ * of several; SyntaxError as in `editMembers`.
+ *
+ * @example memberText('{"args": [1.0]}', 'args') // '[1.0]'
+ */
+export function memberText(text: string, key: string): string | undefined {
+  const member = membersOf(text).findLast((member) => member.key === key)
+  return member && text.slice(member.value, member.end)
+}
+
+/** A tokenizer, not a validator: JSON.parse has accepted the text already. No recursion, so no depth is too deep. */
+function parseExactly(text: string): unknown {
+  const open: (unknown[] | Record<string, unknown>)[] = []
+  let holder: unknown[] | Record<string, unknown> | undefined
+  let key: string | undefined
+  let root: unknown
+
+  const put = (value: unknown) => {
+    if (holder === undefined) root = value
+    else if (Array.isArray(holder)) holder.push(value)
+    else if (key !== '__proto__') holder[key as string] = value
+    else Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+    key = undefined
+  }
+
+  for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
+    const code = text.charCodeAt(at)
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      const opened = code === OPEN_BRACE ? {} : []
+      put(opened)
+      open.push(opened)
+      holder = opened
+      at++
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      open.pop()
+      holder = open.at(-1)
+      at++
+    } else if (code === COMMA || code === COLON) {
+      at++
+    } else {
+      const end = valueEnd(text, at)
+      const token = text.slice(at, end)
+      if (code !== QUOTE) put(INTEGER.test(token) ? integerOf(token) : JSON.parse(token))
+      else if (holder === undefined || Array.isArray(holder) || key !== undefined) put(JSON.parse(token))
+      else key = decodeKey(token)
+      at = end
+    }
+  }
+  return root
+}
+
+function integerOf(token: string): number | bigint {
+  const number = Number(token)
+  return Number.isSafeInteger(number) ? number : BigInt(token)
+}
+
+/** JSON.stringify writes each BigInt as a marked string, then mark and quotes are cut away. */
+function stringifyExactly(value: unknown): string {
+  for (let mark = '#'; ; mark += '#') {
+    let marked = 0
+    const text = JSON.stringify(value, function (this: Record<string, unknown>, key, value: unknown) {
+      // A patched BigInt.prototype.toJSON has run by now: the holder has the original.
+      const original = typeof value === 'bigint' ? value : this[key]
+      if (typeof original !== 'bigint') return value
+      marked++
+      return `${mark}${original}`
+    })
+    if (marked === 0) return text
+    const [head, ...rest] = text.split(`"${mark}`)
+    // More hits than marks: some string of the value begins like the mark, so try a longer one.
+    if (rest.length === marked) return head + rest.map((piece) => piece.replace('"', '')).join('')
+  }
+}
+
+/** Where a top-level member stands: `from` (after the `{` or the comma), its value from `value` up to `end`. */
+interface Member {
+  key: string
+  from: number
+  value: number
+  end: number
+}
+
+function membersOf(text: string): Member[] {
+  const members: Member[] = []
+  let from = expect(text, skipSpace(text, 0), OPEN_BRACE)
+  let at = skipSpace(text, from)
+  while (members.length > 0 || text.charCodeAt(at) !== CLOSE_BRACE) {
+    expect(text, at, QUOTE)
+    const keyEnd = stringEnd(text, at)
+    const value = skipSpace(text, expect(text, skipSpace(text, keyEnd), COLON))
+    const end = valueEnd(text, value)
+    members.push({ key: decodeKey(text.slice(at, keyEnd)), from, value, end })
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) !== COMMA) break
+    from = at + 1
+    at = skipSpace(text, from)
+  }
+  const end = skipSpace(text, expect(text, at, CLOSE_BRACE))
+  if (end < text.length) throw malformed(text, end)
+  return members
+}
+
+function decodeKey(quoted: string): string {
+  return quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1)
+}
+
+/** The index after the value that begins at `at`. */
+function valueEnd(text: string, at: number): number {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return stringEnd(text, at)
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return nestedEnd(text, at)
+  let end = at
+  while (end < text.length && !endsScalar(text.charCodeAt(end))) end++
+  if (end === at) throw malformed(text, at)
+  return end
+}
+
+function nestedEnd(text: string, at: number): number {
+  let depth = 0
+  let end = at
+  while (end < text.length) {
+    const code = text.charCodeAt(end)
+    if (code === QUOTE) {
+      end = stringEnd(text, end)
+      continue
+    }
+    end++
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return end
+  }
+  throw malformed(text, end)
+}
+
+/** The index after the string whose opening quote is at `at`. */
+function stringEnd(text: string, at: number): number {
+  let end = text.indexOf('"', at + 1)
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  if (end < 0) throw malformed(text, text.length)
+  return end + 1
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text.charCodeAt(from - 1) === BACKSLASH) from--
+  return (at - from) % 2 === 1
+}
+
+function skipSpace(text: string, at: number): number {
+  let end = at
+  while (isSpace(text.charCodeAt(end))) end++
+  return end
+}
+
+function isSpace(code: number): boolean {
+  return code <= 0x20 && (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)
+}
+
+/** The index after the character `code`, which must stand at `at`. */
+function expect(text: string, at: number, code: number): number {
+  if (text.charCodeAt(at) !== code) throw malformed(text, at)
+  return at + 1
+}
+
+function malformed(text: string, at: number): SyntaxError {
+  const found = at < text.length ? `unexpected ${JSON.stringify(text[at])}` : 'unexpected end'
+  return new SyntaxError(`not a JSON object: ${found} at position ${at}`)
+}

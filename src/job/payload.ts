@@ -1,0 +1,103 @@
+/**
+ * The wire format's one home: what a job looks like as JSON text. Sidekiq's fields under Sidekiq's names, written as its
+ * version 8 does (times in integer milliseconds); ours begin with `hk_`.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { editMembers, parseJson, stringifyJson } from './json.ts'
+
+/** A job as it was read. Fields that Highkiq does not know are kept. */
+export interface Payload {
+  class: string
+  args: unknown[]
+  queue: string
+  jid: string
+  retry?: boolean | number | null
+  created_at?: number
+  enqueued_at?: number
+  retry_count?: number
+  failed_at?: number
+  retried_at?: number
+  error_message?: string
+  error_class?: string
+  backtrace?: boolean | number
+  error_backtrace?: string
+  dead?: boolean
+  tags?: string[]
+  retry_for?: number
+  retry_queue?: string
+  wrapped?: string
+  /** The task that this job belongs to. */
+  hk_task?: string
+  /** The task's run that this text is of. */
+  hk_run?: number
+  /** Attempts that had ended before this text was written. */
+  hk_attempt?: number
+  /** Stalls in a row: attempts whose process died. */
+  hk_stalls?: number
+  [field: string]: unknown
+}
+
+/** 24 hex digits, as Sidekiq's. */
+export function newJid(): string {
+  return randomBytes(12).toString('hex')
+}
+
+/** 16 hex digits: the first two thirds of the jids of the task's rows. */
+export function newTaskId(): string {
+  return randomBytes(8).toString('hex')
+}
+
+/** The jid of a task's row: the task's 16 hex digits and 8 of the index. */
+export function taskJid(task: string, index: number): string {
+  return task + index.toString(16).padStart(8, '0')
+}
+
+export function splitTaskJid(jid: string): { id: string; index: number } {
+  return { id: jid.slice(0, 16), index: Number.parseInt(jid.slice(16), 16) }
+}
+
+/**
+ * The payload of a task's row, spliced from the task's template and the row's own text: bare arguments (`[…]`), or a
+ * whole payload (`{…}`) where the template could not express it.
+ */
+export function completeRow(row: {
+  template: string
+  args: string
+  task: string
+  index: number
+  run: number
+  now: number
+}): string {
+  const jid = taskJid(row.task, row.index)
+  const rest = `"jid":"${jid}","hk_run":${row.run},"enqueued_at":${row.now}}`
+  if (row.args.startsWith('{')) return `${row.args.slice(0, -1)},${rest}`
+  return `${row.template.slice(0, -1)},"args":${row.args},${rest}`
+}
+
+/** Reads a job; undefined when the text is not a job at all (not JSON, no class, no arguments). */
+export function readPayload(text: string): Payload | undefined {
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const { class: name, args } = value as Partial<Payload>
+  return typeof name === 'string' && Array.isArray(args) ? (value as Payload) : undefined
+}
+
+/** Writes a new job. */
+export function writePayload(payload: Payload): string {
+  return stringifyJson(payload)
+}
+
+/** Changes members of a job's text and leaves every other byte as it is; undefined removes a member. */
+export function editPayload(text: string, changes: Partial<Payload>): string {
+  const edits: Record<string, string | undefined> = {}
+  for (const [field, value] of Object.entries(changes)) {
+    edits[field] = value === undefined ? undefined : stringifyJson(value)
+  }
+  return editMembers(text, edits)
+}

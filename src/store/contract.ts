@@ -1,0 +1,412 @@
+/**
+ * What a store must be able to do: the semantic operations that everything else is built on.
+ *
+ * The contract is internal: it changes whenever that helps. One suite (`test/conformance`) runs on every store.
+ *
+ * The promise behind all of it: **a job is in a queue, with an owner, in a set, or settled; at no instant nowhere.**
+ * Each operation's comment says what holds after a crash at any point. "Atomic per job" means: all that one item of the
+ * call asks for is done, or nothing of it; other items of the same call stand for themselves.
+ *
+ * Words. *Text*: a job's payload as JSON text; the store moves texts and never edits them. *Owner*: one epoch of one
+ * worker. *Ticket*: the store's own, opaque name of one attempt, never used twice. *Score*: seconds since the epoch.
+ * *Now*: milliseconds of the caller's clock; leases alone use the store's own clock.
+ */
+
+/** The sets of jobs that are not in a queue, sorted by (score, text). */
+export type SetName = 'retry' | 'schedule' | 'dead'
+
+/** Where a text goes. */
+export type Destination =
+  | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
+  | { to: SetName; text: string; score: number }
+
+export type PushItem = Destination & { effects?: Effect[] }
+
+/** A job taken from a queue: it belongs to the owner who took it until it is settled or restored. */
+export interface Taken {
+  queue: string
+  ticket: string
+  /** Exactly as it was pushed. */
+  text: string
+}
+
+/** Tells that an attempt has begun. */
+export interface Started {
+  queue: string
+  ticket: string
+  effects: Effect[]
+}
+
+/** How an attempt ended: where the job goes (null: it is done), what is counted, what changes with it. */
+export interface Settlement {
+  queue: string
+  ticket: string
+  move: Destination | null
+  processed: 0 | 1
+  failed: 0 | 1
+  effects?: Effect[]
+}
+
+/**
+ * `ok` – applied. `fenced` – the ticket is not this owner's any more (settled before, or the lease was lost): nothing
+ * changed. `error` – could not be applied now and nothing changed: ask again.
+ */
+export type SettleAnswer = 'ok' | 'fenced' | 'error'
+
+/** `superseded` – the event has moved on without this attempt: settle it without running the handler. */
+export type StartAnswer = 'ok' | 'superseded'
+
+export interface Turn {
+  now: number
+  started: Started[]
+  settlements: Settlement[]
+  /** At most `n` jobs, in the order of `queues`; n = 0 takes nothing. */
+  take: { queues: readonly string[]; n: number }
+}
+
+export interface TurnAnswer {
+  /** The owner is unknown or claimed: nothing was applied, every settlement answers `fenced`. */
+  fenced: boolean
+  started: StartAnswer[]
+  settled: SettleAnswer[]
+  taken: Taken[]
+}
+
+export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'
+export const EVENT_STATUSES: readonly EventStatus[] = [
+  'enqueued',
+  'working',
+  'finished',
+  'failed',
+  'error',
+  'cancelled',
+]
+
+/** A stored message: a code and its parameters, so that each reader can see it in their own language. */
+export interface Message {
+  at: number
+  code: string
+  params: Record<string, unknown>
+}
+
+/**
+ * A change of a tracked job's event, in the step that moves the job.
+ *
+ * It applies when its (run, attempt, begun before ended) is not older than the event's own, also on a final event, which
+ * it re-opens; otherwise, or when the task is gone, it has no effect. Applying it twice is applying it once.
+ */
+export interface EventEffect {
+  kind: 'event'
+  /** Names the event: 16 hex digits of the task + 8 of the index. */
+  jid: string
+  run: number
+  /** The attempt (1 = first) that begins (`working`) or has ended (any other status). */
+  attempt: number
+  status: EventStatus
+  at: number
+  /** When the attempt began, told with its end if that was sooner than the next call. */
+  startedAt?: number
+  /**
+   * The job's place in its task's window: `keep` – it stays in the queue or with an owner; `leave` – it goes away (to a
+   * set, or it ended), and the next waiting row comes in; `enter` – it comes back: into the queue while the window has
+   * room, else to the front of the task's backlog.
+   */
+  place: 'keep' | 'leave' | 'enter'
+  /** The reason's group, of failed, error and cancelled. */
+  code?: string
+  messages?: Message[]
+  /** JSON text, at most 16 kB. */
+  result?: string
+}
+
+/** The closed set of things that may change together with a job. */
+export type Effect = EventEffect
+
+// ---------------------------------------------------------------------------------------------------------- leases
+
+export interface Lease {
+  owner: string
+  /** As given to `join`; opaque to the store. */
+  host: string
+  /** End of the lease on the store's clock: compare only for equality. */
+  ends: number
+  ended: boolean
+  claimed: boolean
+}
+
+export interface Stranded {
+  owner: string
+  queue: string
+  ticket: string
+  text: string
+}
+
+export interface Restore {
+  owner: string
+  queue: string
+  ticket: string
+  to: Destination
+  effects?: Effect[]
+}
+
+// ------------------------------------------------------------------------------------------------------------ sets
+
+export interface Entry {
+  text: string
+  score: number
+}
+
+/** Compare-and-swap on a set: applied only while this very text stands there with this very score. */
+export interface Swap extends Entry {
+  /** null: the entry is dropped. */
+  to: Destination | null
+  effects?: Effect[]
+}
+
+/** `gone` – somebody else was faster (or the item never was): no effect. */
+export type SwapAnswer = 'ok' | 'gone'
+
+// ------------------------------------------------------------------------------------------------ looking
+
+export interface StoreStats {
+  processed: number
+  failed: number
+  enqueued: number
+  /** Rows that wait inside their tasks, not counted in `enqueued`. */
+  held: number
+  /** Jobs that belong to an owner. */
+  taken: number
+  scheduled: number
+  retries: number
+  dead: number
+}
+
+export interface QueueInfo {
+  name: string
+  size: number
+  /** Text of the job that is next; null when empty. */
+  next: string | null
+}
+
+export interface ProcessRecord {
+  identity: string
+  /** JSON text: what does not change while the process lives. */
+  info: string
+  concurrency: number
+  busy: number
+  /** Milliseconds. */
+  beat: number
+  quiet: boolean
+  /** kB. */
+  rss: number
+}
+
+export type Signal = 'TSTP' | 'TERM' | 'TTIN'
+
+// ----------------------------------------------------------------------------------------------------------- tasks
+
+export type TaskState = 'adding' | 'running' | 'paused' | 'interrupted' | 'cancelling' | 'done' | 'cancelled'
+
+export interface TaskSpec {
+  /** 16 hex digits. */
+  id: string
+  name: string
+  job: string
+  queue: string
+  /** JSON object text of a row's payload without `args`, `jid`, `hk_run`, `enqueued_at`: the store appends those. */
+  template: string
+  /** Most rows in the queue and with owners at one time. */
+  window: number
+  /** `rejected`: arguments are dropped when their row finished; `none`: whenever it ended. */
+  keepParams: 'rejected' | 'all' | 'none'
+  /** JSON text, opaque to the store. */
+  meta: string
+  createdAt: number
+  /** Token of the submitter who adds the rows. */
+  adder: string
+}
+
+/**
+ * One row to add. `args`: JSON array text, combined with the task's template, or (beginning with `{`) a whole payload
+ * that the template can't express. `rejected`: the row gets a final event at once and no job is made of it.
+ */
+export interface NewRow {
+  args: string
+  /** Number of the row in its source, kept with the event. */
+  number?: number
+  rejected?: { status: 'failed' | 'cancelled'; code?: string; messages: Message[] }
+}
+
+/** `gap`: the cursor is elsewhere (told), nothing was added. A repeat of a chunk that was added is `ok` and adds nothing. */
+export type AddAnswer =
+  | { ok: true; total: number }
+  | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
+
+export interface TaskRecord {
+  id: string
+  name: string
+  job: string
+  queue: string
+  state: TaskState
+  run: number
+  /** Rows added so far. */
+  total: number
+  /** Rows that wait for a place in the window. */
+  held: number
+  window: number
+  counts: Record<EventStatus, number>
+  meta: string
+  createdAt: number
+  /** Of the last change of any event; null before the first. */
+  progressAt: number | null
+  finishedAt: number | null
+}
+
+export interface EventRecord {
+  index: number
+  jid: string
+  number: number | null
+  status: EventStatus
+  run: number
+  /** Attempts begun. */
+  attempts: number
+  /** JSON text; null once dropped. */
+  args: string | null
+  code: string | null
+  startedAt: number | null
+  finishedAt: number | null
+  result: string | null
+  messages: Message[]
+}
+
+export interface EventQuery {
+  status?: EventStatus[]
+  /** Only events with a greater index. */
+  after?: number
+  limit: number
+}
+
+// ------------------------------------------------------------------------------------------------------- the store
+
+/**
+ * What a lease thread needs to renew on its own: `module` exports `openRenewer(options)`, which answers an object with
+ * `renew(owner, seconds)` (false: lost) and `close()`. Both must survive `postMessage`.
+ */
+export interface Renewer {
+  module: string
+  options: Record<string, unknown>
+}
+
+export interface Store {
+  /** `sqlite`, `redis`, …; for people. */
+  readonly kind: string
+  /** The URL without secrets; for people. */
+  readonly url: string
+
+  /** Opens, and brings the schema up to date. Called by every other operation when needed; idempotent. */
+  open(): Promise<void>
+  /** Ends all waits and closes. Operations after it reject with STORE_CLOSED. */
+  close(): Promise<void>
+
+  /**
+   * Stores jobs, ready or scheduled, in the order given. Atomic per job. Resolved: all are stored and survive what the
+   * store promises to survive. Rejected with a PushError: `maybePushed` says whether they may be stored all the same.
+   */
+  push(items: PushItem[], now: number): Promise<void>
+
+  // ------------------------------------------------------------------------------------ take and settle
+
+  /**
+   * One step of a worker: tells what began, settles what ended, takes what comes next, in this order. Atomic per job.
+   * A job that was taken belongs to `owner` from then on: if no answer comes it is found again by `stranded`. A
+   * settlement either happened with all of its effects or not at all; asking again is harmless: a ticket that is gone
+   * answers `fenced` and changes nothing.
+   */
+  turn(owner: string, turn: Turn): Promise<TurnAnswer>
+
+  /**
+   * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that
+   * hands over jobs while waiting answers them, at most `n`: they are taken. Empty: ask with `turn`.
+   */
+  wait(owner: string, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]>
+
+  // ------------------------------------------------------------------------------------------- leases
+
+  /**
+   * Enters an owner, before its first take. `host` says where it runs, for those who can tell that it died. An owner's
+   * name is never used twice: a claimed or known one is refused (false).
+   */
+  join(owner: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean>
+  /** Sets the end of the lease to now + seconds, also when it had ended. False: the owner is claimed or unknown. */
+  renew(owner: string, seconds: number): Promise<boolean>
+  /** Strikes the owner off, if it holds no job; else false and nothing changes: it will be claimed. */
+  leave(owner: string): Promise<boolean>
+  leases(): Promise<Lease[]>
+  /**
+   * Takes the lease away for good: from then on the owner's turns are fenced and its jobs can be restored. With `ends`,
+   * only if the lease still ends there and is past; null: the owner is known to be dead.
+   */
+  claim(owner: string, ends: number | null): Promise<boolean>
+  /** Jobs of claimed owners, newest first per queue, so that restoring to the front in this order keeps their order. */
+  stranded(limit: number): Promise<Stranded[]>
+  /** Moves jobs of claimed owners. Atomic per job. `gone`: restored by another, or the owner is not claimed. */
+  restore(items: Restore[], now: number): Promise<SwapAnswer[]>
+  /** For the lease thread; null: the main thread renews. */
+  renewer(): Renewer | null
+  /** A lease on a duty that one process at a time should do. True: held (or still held) by `holder` for `seconds`. */
+  hold(duty: string, holder: string, seconds: number): Promise<boolean>
+  /** Gives a duty up, if `holder` has it. */
+  letGo(duty: string, holder: string): Promise<void>
+
+  // --------------------------------------------------------------------------------------------- sets
+
+  /** At most `limit` entries with score ≤ now, lowest first, and the score of the first one after them. Changes nothing. */
+  due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }>
+  /**
+   * Moves or drops entries, each only if it is still as read. Atomic per entry: it is in the set or at its destination,
+   * also after a crash.
+   */
+  swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]>
+  /** Waits until something may be due earlier than known, at most `ms`, or until `signal` aborts. */
+  waitDue(ms: number, signal: AbortSignal): Promise<void>
+  size(set: SetName): Promise<number>
+  /** A page in the order of (score, text), from behind `after` on. */
+  entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
+  /** Keeps the newest `max` entries, and of those the ones with a score ≥ `since`. */
+  trim(set: SetName, max: number, since: number): Promise<void>
+
+  // ------------------------------------------------------------------------------------------- looking
+
+  stats(): Promise<StoreStats>
+  /** Processed and failed of each UTC day `YYYY-MM-DD`, in the order given. */
+  history(days: readonly string[]): Promise<{ processed: number; failed: number }[]>
+  queues(): Promise<QueueInfo[]>
+  /** Texts of a queue, next to run first, from place `offset` on. */
+  peek(queue: string, offset: number, limit: number): Promise<string[]>
+
+  /** Shows a process for the next `seconds` and answers the oldest signal sent to it. */
+  beat(process: ProcessRecord, seconds: number): Promise<Signal | null>
+  processes(): Promise<ProcessRecord[]>
+  forget(identity: string): Promise<void>
+  /** False: no such process. */
+  signal(identity: string, signal: Signal): Promise<boolean>
+
+  // --------------------------------------------------------------------------------------------- tasks
+
+  /** Makes a task, in state `adding`, without rows. False: the id is taken, nothing changed. */
+  createTask(task: TaskSpec): Promise<boolean>
+  /**
+   * Adds rows if the adder's cursor equals `from`; the cursor is the number of rows that this adder has added. Rows,
+   * events, counts, cursor and the first jobs come in one step: a chunk is there wholly or not at all, and a repeated
+   * one doubles nothing.
+   */
+  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer>
+  /** The adder is done: `adding` becomes `running`, or `done` when every event is final. */
+  endAdding(task: string, adder: string, now: number): Promise<AddAnswer>
+  task(id: string): Promise<TaskRecord | null>
+  tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
+  events(task: string, query: EventQuery): Promise<EventRecord[]>
+  event(jid: string): Promise<EventRecord | null>
+  /** Adds a message to an event, whatever its state; at most 50 are kept. */
+  message(jid: string, message: Message): Promise<void>
+}

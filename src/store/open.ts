@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url'
+import { HighkiqError } from '../job/errors.ts'
+import type { Store } from './contract.ts'
+import { SqliteStore } from './sqlite/store.ts'
+
+/**
+ * A store from its URL. Nothing is opened yet.
+ *
+ * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
+ *
+ * @throws UNKNOWN_STORE, INVALID_OPTION
+ */
+export function openStore(url: string): Store {
+  const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
+  if (scheme === 'sqlite') return openSqlite(url)
+  throw new HighkiqError(
+    'UNKNOWN_STORE',
+    `${JSON.stringify(withoutPassword(url))} is no store URL: use sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory:`,
+  )
+}
+
+function openSqlite(url: string): Store {
+  const [place = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
+  const path = place.startsWith('//') ? fileURLToPath(`file:${place}`) : place
+  if (!path) throw invalid('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
+  const options = new URLSearchParams(query)
+  for (const name of options.keys()) {
+    if (!['synchronous', 'driver', 'maxMegabytes'].includes(name)) {
+      throw invalid(`${url}: unknown option ${JSON.stringify(name)}; there are synchronous, driver, maxMegabytes`)
+    }
+  }
+  const synchronous = (options.get('synchronous') ?? 'full').toUpperCase()
+  if (synchronous !== 'FULL' && synchronous !== 'NORMAL') throw invalid(`${url}: synchronous is full or normal`)
+  const driver = options.get('driver') ?? process.env.HIGHKIQ_SQLITE_DRIVER
+  if (driver && driver !== 'node' && driver !== 'libsql') throw invalid(`${url}: driver is node or libsql`)
+  const maxMegabytes = Number(options.get('maxMegabytes') ?? 0)
+  if (!(maxMegabytes >= 0)) throw invalid(`${url}: maxMegabytes is a number of megabytes`)
+  return new SqliteStore({
+    path,
+    synchronous,
+    ...(driver ? { driver: driver as 'node' | 'libsql' } : {}),
+    ...(maxMegabytes ? { maxMegabytes } : {}),
+  })
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
+}

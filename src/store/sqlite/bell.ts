@@ -1,0 +1,98 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+
+/**
+ * Wakes those who wait for a change of the file: told directly inside this process, and by watching the folder for
+ * writes of other processes. (The folder, not the `-wal` file: the last process to close deletes that.)
+ */
+
+interface Waiter {
+  topics: readonly string[]
+  wake: () => void
+}
+
+/** Behind the watch, for file systems that do not tell. */
+const POLL_MS = 250
+/** Without a watch. */
+const POLL_WITHOUT_WATCH_MS = 15
+
+export class Bell {
+  readonly #waiters = new Set<Waiter>()
+  readonly #path: string
+  /** Answers a number that differs once another process has written. */
+  readonly #version: () => number
+  #seen = 0
+  #watcher: FSWatcher | undefined
+  #poll: NodeJS.Timeout | undefined
+  #checking = false
+  #closed = false
+
+  constructor(path: string, version: () => number) {
+    this.#path = path
+    this.#version = version
+  }
+
+  /** Wakes whoever waits for one of the topics. */
+  ring(topics: Iterable<string>): void {
+    if (this.#waiters.size === 0) return
+    const rung = new Set(topics)
+    for (const waiter of [...this.#waiters]) {
+      if (waiter.topics.some((topic) => rung.has(topic))) waiter.wake()
+    }
+  }
+
+  /** Resolves at a ring, a write of another process, after `ms`, or on abort. */
+  wait(topics: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#closed || signal.aborted) return Promise.resolve()
+    this.#watch()
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        this.#waiters.delete(waiter)
+        resolve()
+      }
+      const waiter = { topics, wake: done }
+      const timer = setTimeout(done, ms)
+      signal.addEventListener('abort', done)
+      this.#waiters.add(waiter)
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#watcher?.close()
+    clearInterval(this.#poll)
+    for (const waiter of [...this.#waiters]) waiter.wake()
+  }
+
+  #watch(): void {
+    if (this.#poll || this.#path === ':memory:') return
+    this.#seen = this.#version()
+    let interval = POLL_MS
+    try {
+      const name = basename(this.#path)
+      this.#watcher = watch(dirname(this.#path), { persistent: false }, (_event, file) => {
+        if (!file || file.startsWith(name)) this.#checkSoon()
+      })
+      this.#watcher.on('error', () => this.#watcher?.close())
+    } catch {
+      interval = POLL_WITHOUT_WATCH_MS
+    }
+    this.#poll = setInterval(() => this.#checkSoon(), interval).unref()
+  }
+
+  /** A busy writer causes many events; they are looked at together. */
+  #checkSoon(): void {
+    if (this.#checking || this.#waiters.size === 0) return
+    this.#checking = true
+    setTimeout(() => {
+      this.#checking = false
+      if (this.#closed) return
+      const version = this.#version()
+      if (version === this.#seen) return
+      this.#seen = version
+      for (const waiter of [...this.#waiters]) waiter.wake()
+    }, 2)
+  }
+}

@@ -1,0 +1,192 @@
+/** One connection to one file: opening, schema version, prepared statements, and errors in words. */
+
+import { dirname, resolve } from 'node:path'
+import { HighkiqError } from '../../job/errors.ts'
+import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
+import { migrations } from './sql.generated.ts'
+
+export interface DatabaseOptions {
+  /** A path, or `:memory:`. */
+  path: string
+  /** FULL: what was acknowledged survives a power cut. NORMAL: it survives the death of any process. */
+  synchronous: 'FULL' | 'NORMAL'
+  driver?: DriverName
+  /** The file may not grow beyond this; STORE_FULL then. */
+  maxMegabytes?: number
+}
+
+/** Marks a file as ours (SQLite's application_id): "HKIQ". */
+const APPLICATION_ID = 0x484b4951
+const PAGE_BYTES = 4096
+
+const BUSY = 5
+const LOCKED = 6
+const PROTOCOL = 15
+const FULL = 13
+
+export class Database {
+  readonly path: string
+  readonly #driver: Driver
+  readonly #statements = new Map<string, Statement>()
+
+  private constructor(path: string, driver: Driver) {
+    this.path = path
+    this.#driver = driver
+  }
+
+  /** Opens the file, creates or migrates its schema. Throws STORE_UNUSABLE with one line that says what to do. */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const { path } = options
+    let driver: Driver | undefined
+    try {
+      driver = await openDriver(path, options.driver)
+      const db = new Database(path, driver)
+      await db.#retryWhileBusy(() => db.#prepareFile(options))
+      return db
+    } catch (thrown) {
+      try {
+        driver?.close()
+      } catch {
+        // The first error is the one to tell.
+      }
+      if (thrown instanceof HighkiqError) throw thrown
+      throw unusable(path, driver?.resultCode(thrown), thrown)
+    }
+  }
+
+  get driverName(): string {
+    return this.#driver.name
+  }
+
+  run(sql: string, ...values: Value[]): void {
+    this.#statement(sql).run(...values)
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[]
+  }
+
+  /** The first row, if there is one. */
+  first<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#statement(sql).all(...values)[0] as Row | undefined
+  }
+
+  exec(sql: string): void {
+    this.#driver.exec(sql)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#driver.close()
+  }
+
+  /** Somebody else has the file for a moment: ask again. */
+  isBusy(thrown: unknown): boolean {
+    const code = this.#driver.resultCode(thrown)
+    return code === BUSY || code === LOCKED || code === PROTOCOL
+  }
+
+  /** The same error in words that say what to do, when it is one of SQLite's own; else as it is. */
+  explain(thrown: unknown): unknown {
+    const code = this.#driver.resultCode(thrown)
+    if (code === undefined) return thrown
+    if (code === FULL) {
+      return new HighkiqError(
+        'STORE_FULL',
+        `${this.path}: the disk is full, nothing was stored; free some space and it goes on by itself`,
+        undefined,
+        { cause: thrown },
+      )
+    }
+    return unusable(this.path, code, thrown)
+  }
+
+  #statement(sql: string): Statement {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = this.#driver.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #pragma(name: string): number {
+    return Object.values(this.first<Record<string, number>>(`PRAGMA ${name}`) ?? {})[0] ?? 0
+  }
+
+  #prepareFile(options: DatabaseOptions): void {
+    // Waiting inside SQLite would block the event loop; whoever finds the file busy comes back on a timer.
+    this.exec('PRAGMA busy_timeout = 0')
+    const version = this.#pragma('user_version')
+    const ours = this.#pragma('application_id') === APPLICATION_ID
+    if (!ours && this.first('SELECT 1 FROM sqlite_schema LIMIT 1')) {
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
+      )
+    }
+    if (version > migrations.length) {
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here, or name another file`,
+      )
+    }
+    this.exec('PRAGMA journal_mode = WAL')
+    this.exec(`PRAGMA synchronous = ${options.synchronous}`)
+    this.exec('PRAGMA foreign_keys = ON')
+    this.exec('PRAGMA temp_store = MEMORY')
+    this.exec('PRAGMA cache_size = -16000')
+    if (options.maxMegabytes) {
+      this.exec(`PRAGMA max_page_count = ${Math.ceil((options.maxMegabytes * 1024 * 1024) / PAGE_BYTES)}`)
+    }
+    if (version < migrations.length || !ours) this.#migrate()
+  }
+
+  #migrate(): void {
+    this.exec('BEGIN IMMEDIATE')
+    try {
+      // Another process may have done it while we waited for the lock.
+      for (let version = this.#pragma('user_version'); version < migrations.length; version++) {
+        this.exec(migrations[version] as string)
+        this.exec(`PRAGMA user_version = ${version + 1}`)
+      }
+      this.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      this.exec('COMMIT')
+    } catch (thrown) {
+      this.exec('ROLLBACK')
+      throw thrown
+    }
+  }
+
+  /** Only for opening: several processes that start at once each want to change the journal mode or the schema. */
+  async #retryWhileBusy(attempt: () => void): Promise<void> {
+    for (const deadline = Date.now() + 30_000; ; ) {
+      try {
+        return attempt()
+      } catch (thrown) {
+        if (!this.isBusy(thrown) || Date.now() > deadline) throw thrown
+        await new Promise((resume) => setTimeout(resume, 5 + Math.random() * 20))
+      }
+    }
+  }
+}
+
+function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
+  return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, undefined, { cause })
+}
+
+function advice(path: string, code: number | undefined, cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  if (code === 26) return 'this file is not a database: name another file, or move it away to begin a new one'
+  if (code === 11) {
+    return `the database file is damaged: stop all processes, keep a copy, and try "sqlite3 ${path} .recover"`
+  }
+  if (code === 8) return 'the file or its folder is read-only: give this user the right to write to both'
+  if (code === 10) return `the disk reports an error (${text}): check it before you go on`
+  if (code === 5) return 'another program keeps this file locked: close it, or name another file'
+  // libsql tells a failed open only in its text, with SQLite's code 14 at the end.
+  if (code === 14 || /unable to open/i.test(text)) {
+    return `can't be opened: see that ${dirname(resolve(path))} exists and that this user may write to it`
+  }
+  return `the database can't be used (${text})`
+}

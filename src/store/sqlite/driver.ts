@@ -1,0 +1,113 @@
+/**
+ * The seam to SQLite: what Highkiq needs of a driver. Two drivers behind it: `node:sqlite`, part of Node from 22.13 on,
+ * and `libsql` for Node 20.
+ */
+
+import { HighkiqError } from '../../job/errors.ts'
+
+export type Value = string | number | bigint | null
+
+export interface Statement {
+  run(...values: Value[]): unknown
+  /** Rows as objects by column name. */
+  all(...values: Value[]): unknown[]
+}
+
+export interface Driver {
+  readonly name: string
+  /** Several statements, without parameters. */
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+  /** SQLite's primary result code of something this driver threw (5 = BUSY, 13 = FULL, …); undefined when it is none. */
+  resultCode(thrown: unknown): number | undefined
+}
+
+export type DriverName = 'node' | 'libsql'
+
+/** Opens a file or `:memory:`. Which driver: as named, else the one that this Node has. */
+export async function openDriver(path: string, name?: DriverName): Promise<Driver> {
+  if (name === 'libsql') return openLibsql(path)
+  if (name === 'node' || hasNodeSqlite()) return openNodeSqlite(path)
+  return openLibsql(path)
+}
+
+/** Node 22.13 and later; on 22.5 to 22.12 it exists behind a flag only. */
+function hasNodeSqlite(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major > 22 || (major === 22 && minor >= 13)
+}
+
+async function openNodeSqlite(path: string): Promise<Driver> {
+  silenceExperimentalWarning()
+  // The types of Node 20, which we compile for, do not know the module; a variable keeps the compiler from looking.
+  const module = 'node:sqlite'
+  const { DatabaseSync } = (await import(module)) as {
+    DatabaseSync: new (
+      path: string,
+    ) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
+  }
+  const db = new DatabaseSync(path)
+  return {
+    name: 'node:sqlite',
+    exec: (sql) => db.exec(sql),
+    prepare: (sql) => db.prepare(sql),
+    close: () => db.close(),
+    resultCode: (thrown) => {
+      const code = (thrown as { errcode?: unknown } | null)?.errcode
+      return typeof code === 'number' ? code & 0xff : undefined
+    },
+  }
+}
+
+/** `node:sqlite` announces itself as experimental on Node 22 to 24; people who run a worker can do nothing about that. */
+function silenceExperimentalWarning(): void {
+  const emit = process.emitWarning
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    if (String(warning).includes('SQLite is an experimental feature')) return
+    return (emit as (...all: unknown[]) => void).call(process, warning, ...rest)
+  }) as typeof process.emitWarning
+}
+
+async function openLibsql(path: string): Promise<Driver> {
+  let Database: typeof import('libsql')
+  try {
+    Database = (await import('libsql')).default as unknown as typeof import('libsql')
+  } catch (cause) {
+    throw new HighkiqError(
+      'NO_DRIVER',
+      `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`,
+      undefined,
+      { cause },
+    )
+  }
+  const db = new Database(path)
+  return {
+    name: 'libsql',
+    exec: (sql) => {
+      db.exec(sql)
+    },
+    prepare: (sql) => db.prepare(sql) as unknown as Statement,
+    close: () => {
+      db.close()
+    },
+    resultCode: (thrown) => {
+      const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
+      if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
+      if (typeof rawCode === 'number') return rawCode & 0xff
+      return RESULT_CODES[code]
+    },
+  }
+}
+
+const RESULT_CODES: Record<string, number> = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_READONLY: 8,
+  SQLITE_IOERR: 10,
+  SQLITE_CORRUPT: 11,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_PROTOCOL: 15,
+  SQLITE_NOTADB: 26,
+}

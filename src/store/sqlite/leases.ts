@@ -1,0 +1,91 @@
+/** Who owns what, until when; and who has which duty. Times are the machine's monotonic clock. */
+
+import type { Lease, Stranded } from '../contract.ts'
+import { bootId, isPast, monotonicNow } from './clock.ts'
+import type { Database } from './database.ts'
+import { parseTicket, ticketOf } from './queues.ts'
+import { sql } from './sql.generated.ts'
+
+interface LeaseRow {
+  name: string
+  host: string
+  boot: string
+  ends: number
+  seconds: number
+  claimed: number
+}
+
+const endIn = (seconds: number) => monotonicNow() + Math.round(seconds * 1000)
+
+export class Leases {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  join(owner: string, seconds: number, host: string): boolean {
+    return this.#db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
+  }
+
+  /** The owner's id, if it may act. */
+  current(owner: string): number | undefined {
+    return this.#db.first<{ id: number }>(sql.owner.current, owner)?.id
+  }
+
+  renew(owner: string, seconds: number): boolean {
+    return this.#db.first(sql.owner.renew, endIn(seconds), seconds, bootId, owner) !== undefined
+  }
+
+  leave(owner: string): boolean {
+    return this.#db.first(sql.owner.leave, owner) !== undefined
+  }
+
+  list(): Lease[] {
+    const now = monotonicNow()
+    return this.#db.all<LeaseRow>(sql.owner.list).map((row) => ({
+      owner: row.name,
+      host: row.host,
+      ends: row.ends,
+      ended: isPast(row.ends, row.boot, row.seconds, now),
+      claimed: row.claimed === 1,
+    }))
+  }
+
+  claim(owner: string, ends: number | null): boolean {
+    const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
+    if (!row || row.claimed) return false
+    if (ends !== null && (row.ends !== ends || !isPast(row.ends, row.boot, row.seconds))) return false
+    this.#db.run(sql.owner.claim, row.id)
+    this.#db.run(sql.owner.forgetEmpty, owner)
+    return true
+  }
+
+  stranded(limit: number): Stranded[] {
+    return this.#db
+      .all<{ owner: string; queue: string; queueId: number; place: number; text: string }>(sql.owner.stranded, limit)
+      .map(({ owner, queue, queueId, place, text }) => ({ owner, queue, ticket: ticketOf(queueId, place), text }))
+  }
+
+  /** Takes a job from a claimed owner; false when it is not there or the owner is not claimed. */
+  takeBack(owner: string, ticket: string): boolean {
+    const { queue, place } = parseTicket(ticket)
+    if (!this.#db.first(sql.owner.restore, owner, queue, place)) return false
+    this.#db.run(sql.owner.forgetEmpty, owner)
+    return true
+  }
+
+  hold(duty: string, holder: string, seconds: number): boolean {
+    const row = this.#db.first<{ holder: string; boot: string; ends: number }>(sql.owner.duty, duty)
+    if (row && row.holder !== holder && !isPast(row.ends, row.boot, MAX_DUTY_SECONDS)) return false
+    this.#db.run(sql.owner.takeDuty, duty, holder, bootId, endIn(seconds))
+    return true
+  }
+
+  letGo(duty: string, holder: string): void {
+    this.#db.run(sql.owner.dropDuty, duty, holder)
+  }
+}
+
+/** Nobody holds a duty for longer at a time: an end further ahead is of an earlier start of the machine. */
+const MAX_DUTY_SECONDS = 3600

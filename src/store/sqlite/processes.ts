@@ -1,0 +1,55 @@
+/** Which processes there are, as they show themselves, and the signals that wait for them. */
+
+import type { ProcessRecord, Signal } from '../contract.ts'
+import { bootId, isPast, monotonicNow } from './clock.ts'
+import type { Database } from './database.ts'
+import { sql } from './sql.generated.ts'
+
+type ProcessRow = Omit<ProcessRecord, 'quiet'> & { quiet: number; boot: string; ends: number }
+
+/** No process is shown for longer than this without a beat. */
+const MAX_SECONDS = 3600
+
+const alive = (row: { boot: string; ends: number }) => !isPast(row.ends, row.boot, MAX_SECONDS)
+
+export class Processes {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  beat(p: ProcessRecord, seconds: number): Signal | null {
+    const ends = monotonicNow() + Math.round(seconds * 1000)
+    const { identity, info, concurrency, busy, beat, quiet, rss } = p
+    this.#db.run(sql.look.beat, identity, info, concurrency, busy, beat, quiet ? 1 : 0, rss, bootId, ends)
+    return this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
+  }
+
+  list(): ProcessRecord[] {
+    return this.#db
+      .all<ProcessRow>(sql.look.processes)
+      .filter(alive)
+      .map(({ identity, info, concurrency, busy, beat, quiet, rss }) => ({
+        identity,
+        info,
+        concurrency,
+        busy,
+        beat,
+        quiet: quiet === 1,
+        rss,
+      }))
+  }
+
+  forget(identity: string): void {
+    this.#db.run(sql.look.forget, identity)
+    this.#db.run(sql.look.forgetSignals, identity)
+  }
+
+  signal(identity: string, signal: Signal): boolean {
+    const row = this.#db.first<{ boot: string; ends: number }>(sql.look.process, identity)
+    if (!row || !alive(row)) return false
+    this.#db.run(sql.look.send, identity, signal)
+    return true
+  }
+}

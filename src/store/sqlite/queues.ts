@@ -1,0 +1,79 @@
+/** Jobs that are ready: putting them at either end of their queue, taking them from the front. */
+
+import type { QueueInfo, Taken } from '../contract.ts'
+import type { Database } from './database.ts'
+import { sql } from './sql.generated.ts'
+
+export class Queues {
+  readonly #db: Database
+  readonly #rung: Set<string>
+
+  /** `rung` collects the names of the queues that got jobs, for whoever waits. */
+  constructor(db: Database, rung: Set<string>) {
+    this.#db = db
+    this.#rung = rung
+  }
+
+  /** Behind all others, in the order given. */
+  pushBack(queue: string, texts: readonly string[]): void {
+    if (texts.length === 0) return
+    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, texts.length)
+    let place = tail - texts.length
+    for (const text of texts) this.#db.run(sql.queue.put, id, ++place, text)
+    this.#rung.add(queue)
+  }
+
+  /** Before all others. */
+  pushFront(queue: string, text: string): void {
+    const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1)
+    this.#db.run(sql.queue.put, id, head + 1, text)
+    this.#rung.add(queue)
+  }
+
+  /** Gives an owner at most `n` jobs of the queues, in their order. */
+  take(owner: number, queues: readonly string[], n: number): Taken[] {
+    const taken: Taken[] = []
+    for (const queue of queues) {
+      if (taken.length >= n) break
+      const found = this.#db.first<{ id: number }>(sql.queue.find, queue)
+      if (!found) continue
+      const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, n - taken.length)
+      const last = rows.at(-1)
+      if (!last) continue
+      this.#db.run(sql.queue.hand, owner, found.id, last.place)
+      this.#db.run(sql.queue.removeTo, found.id, last.place)
+      this.#db.run(sql.queue.shrink, rows.length, found.id)
+      for (const { place, text } of rows) taken.push({ queue, ticket: ticketOf(found.id, place), text })
+    }
+    return taken
+  }
+
+  hasJobs(queues: readonly string[]): boolean {
+    return queues.some((queue) => this.#db.first(sql.queue.find, queue) !== undefined)
+  }
+
+  list(): QueueInfo[] {
+    return this.#db.all<QueueInfo>(sql.queue.list)
+  }
+
+  peek(queue: string, offset: number, limit: number): string[] {
+    return this.#db.all<{ text: string }>(sql.queue.peek, queue, limit, offset).map((row) => row.text)
+  }
+
+  #grow<Row>(statement: string, queue: string, n: number): Row {
+    const row = this.#db.first<Row>(statement, n, queue)
+    if (row) return row
+    this.#db.run(sql.queue.create, queue)
+    return this.#db.first<Row>(statement, n, queue) as Row
+  }
+}
+
+/** A ticket is the queue and the place the job was taken from: places are never used twice. */
+export function ticketOf(queue: number, place: number): string {
+  return `${queue}:${place}`
+}
+
+export function parseTicket(ticket: string): { queue: number; place: number } {
+  const colon = ticket.indexOf(':')
+  return { queue: Number(ticket.slice(0, colon)), place: Number(ticket.slice(colon + 1)) }
+}

@@ -1,0 +1,18 @@
+/** What the lease thread runs: a connection of its own that does nothing but renew. */
+
+import { Database, type DatabaseOptions } from './database.ts'
+import { Leases } from './leases.ts'
+import { Writer } from './writer.ts'
+
+export async function openRenewer(options: DatabaseOptions) {
+  const db = await Database.open(options)
+  const writer = new Writer(db, () => {})
+  const leases = new Leases(db)
+  return {
+    renew: (owner: string, seconds: number): Promise<boolean> => writer.write(() => leases.renew(owner, seconds)),
+    close: async (): Promise<void> => {
+      await writer.close()
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,34 @@
+-- count: adds to the figures of a day ('' = all days).
+INSERT INTO stat (day, processed, failed) VALUES (?, ?, ?)
+ON CONFLICT (day) DO UPDATE SET processed = processed + excluded.processed, failed = failed + excluded.failed;
+
+-- day: the figures of a day ('' = all days).
+SELECT processed, failed FROM stat WHERE day = ?;
+
+-- totals: jobs in queues, and rows held back by tasks.
+SELECT (SELECT coalesce(sum(size), 0) FROM queue) AS enqueued, (SELECT coalesce(sum(held), 0) FROM task) AS held;
+
+-- beat: shows a process.
+INSERT INTO process (identity, info, concurrency, busy, beat, quiet, rss, boot, ends)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (identity) DO UPDATE SET
+  info = excluded.info, concurrency = excluded.concurrency, busy = excluded.busy, beat = excluded.beat,
+  quiet = excluded.quiet, rss = excluded.rss, boot = excluded.boot, ends = excluded.ends;
+
+-- processes: all that were shown.
+SELECT identity, info, concurrency, busy, beat, quiet, rss, boot, ends FROM process ORDER BY identity;
+
+-- process: whether a process was shown, and until when.
+SELECT boot, ends FROM process WHERE identity = ?;
+
+-- forget: shows a process no more.
+DELETE FROM process WHERE identity = ?;
+
+-- forgetSignals: nobody is there to obey.
+DELETE FROM signal WHERE identity = ?;
+
+-- send: a signal for a process.
+INSERT INTO signal (identity, name) VALUES (?, ?);
+
+-- receive: the oldest signal for a process.
+DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE identity = ? ORDER BY id LIMIT 1) RETURNING name;

@@ -1,0 +1,55 @@
+-- join: enters an owner with its lease; no row when the name is taken.
+INSERT INTO owner (name, host, boot, ends, seconds) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id;
+
+-- current: an owner that may act.
+SELECT id FROM owner WHERE name = ? AND claimed = 0;
+
+-- renew: sets the end of a lease, also when it was past; no row when the owner is claimed or unknown.
+UPDATE owner SET ends = ?, seconds = ?, boot = ? WHERE name = ? AND claimed = 0 RETURNING id;
+
+-- leave: strikes off an owner that holds nothing.
+DELETE FROM owner
+WHERE name = ? AND claimed = 0 AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id)
+RETURNING id;
+
+-- list: every lease.
+SELECT name, host, boot, ends, seconds, claimed FROM owner ORDER BY id;
+
+-- find: one lease.
+SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
+
+-- claim: takes a lease away for good.
+UPDATE owner SET claimed = 1 WHERE id = ?;
+
+-- settle: ends attempts that need nothing else; answers the places that were there.
+DELETE FROM working
+WHERE owner = ? AND queue = ? AND place IN (SELECT value FROM json_each(?)) RETURNING place;
+
+-- release: ends one attempt.
+DELETE FROM working WHERE owner = ? AND queue = ? AND place = ? RETURNING place;
+
+-- stranded: jobs of claimed owners, newest first within each queue.
+SELECT owner.name AS owner, queue.name AS queue, working.queue AS queueId, place, text
+FROM owner JOIN working ON working.owner = owner.id JOIN queue ON queue.id = working.queue
+WHERE owner.claimed = 1 ORDER BY working.queue, place DESC LIMIT ?;
+
+-- restore: takes one job from a claimed owner.
+DELETE FROM working
+WHERE owner = (SELECT id FROM owner WHERE name = ? AND claimed = 1) AND queue = ? AND place = ? RETURNING owner;
+
+-- forgetEmpty: strikes off a claimed owner once it holds nothing.
+DELETE FROM owner
+WHERE name = ? AND claimed = 1 AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id);
+
+-- countTaken: jobs that belong to owners.
+SELECT count(*) AS n FROM working;
+
+-- duty: who has a duty.
+SELECT holder, boot, ends FROM duty WHERE name = ?;
+
+-- takeDuty: gives a duty to a holder.
+INSERT INTO duty (name, holder, boot, ends) VALUES (?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, boot = excluded.boot, ends = excluded.ends;
+
+-- dropDuty: gives it up.
+DELETE FROM duty WHERE name = ? AND holder = ?;

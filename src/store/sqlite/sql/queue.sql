@@ -1,0 +1,35 @@
+-- growBack: reserves places at the back; answers the queue and its last place. Nothing when the queue is new.
+UPDATE queue SET tail = tail + ?1, size = size + ?1 WHERE name = ?2 RETURNING id, tail;
+
+-- growFront: reserves places at the front; answers the queue and the place before its first.
+UPDATE queue SET head = head - ?1, size = size + ?1 WHERE name = ?2 RETURNING id, head;
+
+-- create: enters a queue; harmless when it is there.
+INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
+
+-- put: one job at a reserved place.
+INSERT INTO ready (queue, place, text) VALUES (?, ?, ?);
+
+-- find: the queue's id, if it has jobs.
+SELECT id FROM queue WHERE name = ? AND size > 0;
+
+-- first: the next jobs of a queue, in order.
+SELECT place, text FROM ready WHERE queue = ? ORDER BY place LIMIT ?;
+
+-- hand: gives an owner every job up to a place.
+INSERT INTO working (owner, queue, place, text)
+SELECT ?1, queue, place, text FROM ready WHERE queue = ?2 AND place <= ?3;
+
+-- removeTo: takes every job up to a place out of the queue.
+DELETE FROM ready WHERE queue = ? AND place <= ?;
+
+-- shrink: a queue has lost jobs.
+UPDATE queue SET size = size - ? WHERE id = ?;
+
+-- list: all queues with their size and the job that is next.
+SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY place LIMIT 1) AS next
+FROM queue ORDER BY name;
+
+-- peek: a page of waiting jobs, next to run first.
+SELECT text FROM ready JOIN queue ON queue.id = ready.queue
+WHERE queue.name = ? ORDER BY place LIMIT ? OFFSET ?;

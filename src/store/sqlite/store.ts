@@ -1,0 +1,451 @@
+/** The embedded store: one SQLite file, any number of processes on one machine. */
+
+import { HighkiqError, PushError } from '../../job/errors.ts'
+import type {
+  AddAnswer,
+  Destination,
+  Effect,
+  Entry,
+  EventQuery,
+  EventRecord,
+  Lease,
+  Message,
+  NewRow,
+  ProcessRecord,
+  PushItem,
+  QueueInfo,
+  Renewer,
+  Restore,
+  SetName,
+  SettleAnswer,
+  Settlement,
+  Signal,
+  Store,
+  StoreStats,
+  Stranded,
+  Swap,
+  SwapAnswer,
+  Taken,
+  TaskRecord,
+  TaskSpec,
+  Turn,
+  TurnAnswer,
+} from '../contract.ts'
+import { Bell } from './bell.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+import { Leases } from './leases.ts'
+import { Ledger } from './ledger.ts'
+import { Processes } from './processes.ts'
+import { parseTicket, Queues } from './queues.ts'
+import { DUE, Sets } from './sets.ts'
+import { sql } from './sql.generated.ts'
+import { Tasks } from './tasks.ts'
+import { closedError, Writer } from './writer.ts'
+
+/** Items of one push or swap that go into one transaction. */
+const CHUNK = 1000
+
+/** All that exists once the file is open. */
+interface Opened {
+  db: Database
+  writer: Writer
+  bell: Bell
+  queues: Queues
+  sets: Sets
+  leases: Leases
+  processes: Processes
+  tasks: Tasks
+}
+
+export class SqliteStore implements Store {
+  readonly kind = 'sqlite'
+  readonly url: string
+  readonly #options: DatabaseOptions
+  #opening: Promise<Opened> | undefined
+  #closed = false
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.url = `sqlite:${options.path}`
+  }
+
+  async open(): Promise<void> {
+    await this.#opened()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const opened = await this.#opening?.catch(() => undefined)
+    this.#opening = undefined
+    if (!opened) return
+    opened.bell.close()
+    await opened.writer.close()
+    opened.db.close()
+  }
+
+  async push(items: PushItem[], now: number): Promise<void> {
+    try {
+      for (let from = 0; from < items.length; from += CHUNK) {
+        const chunk = items.slice(from, from + CHUNK)
+        await this.#write((s) => this.#push(s, chunk, now))
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], false, { cause: thrown })
+    }
+  }
+
+  async turn(owner: string, turn: Turn): Promise<TurnAnswer> {
+    try {
+      return await this.#write((s) => this.#turn(s, owner, turn))
+    } catch (thrown) {
+      if (thrown instanceof HighkiqError || turn.started.length + turn.settlements.length === 0) throw thrown
+      return this.#turnOneByOne(owner, turn)
+    }
+  }
+
+  async wait(
+    _owner: string,
+    queues: readonly string[],
+    _n: number,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<Taken[]> {
+    const { bell, queues: ready } = await this.#opened()
+    if (!(await this.#read(() => ready.hasJobs(queues)))) await bell.wait(queues, ms, signal)
+    return []
+  }
+
+  join(owner: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
+    return this.#write(({ leases }) => leases.join(owner, about.seconds, about.host))
+  }
+
+  renew(owner: string, seconds: number): Promise<boolean> {
+    return this.#write(({ leases }) => leases.renew(owner, seconds))
+  }
+
+  leave(owner: string): Promise<boolean> {
+    return this.#write(({ leases }) => leases.leave(owner))
+  }
+
+  leases(): Promise<Lease[]> {
+    return this.#read(({ leases }) => leases.list())
+  }
+
+  claim(owner: string, ends: number | null): Promise<boolean> {
+    return this.#write(({ leases }) => leases.claim(owner, ends))
+  }
+
+  stranded(limit: number): Promise<Stranded[]> {
+    return this.#read(({ leases }) => leases.stranded(limit))
+  }
+
+  restore(items: Restore[], now: number): Promise<SwapAnswer[]> {
+    return this.#write((s) =>
+      this.#withLedger(s, now, (ledger) =>
+        items.map(({ owner, ticket, to, effects }): SwapAnswer => {
+          if (!s.leases.takeBack(owner, ticket)) return 'gone'
+          this.#move(s, ledger, to, effects)
+          return 'ok'
+        }),
+      ),
+    )
+  }
+
+  renewer(): Renewer | null {
+    if (this.#options.path === ':memory:') return null
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#options } }
+  }
+
+  hold(duty: string, holder: string, seconds: number): Promise<boolean> {
+    return this.#write(({ leases }) => leases.hold(duty, holder, seconds))
+  }
+
+  letGo(duty: string, holder: string): Promise<void> {
+    return this.#write(({ leases }) => leases.letGo(duty, holder))
+  }
+
+  due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
+    return this.#read(({ sets }) => sets.due(set, now, limit))
+  }
+
+  swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
+    return this.#write((s) =>
+      this.#withLedger(s, now, (ledger) =>
+        swaps.map((swap): SwapAnswer => {
+          if (!s.sets.remove(set, swap)) return 'gone'
+          this.#move(s, ledger, swap.to, swap.effects)
+          return 'ok'
+        }),
+      ),
+    )
+  }
+
+  async waitDue(ms: number, signal: AbortSignal): Promise<void> {
+    const { bell } = await this.#opened()
+    await bell.wait([DUE], ms, signal)
+  }
+
+  size(set: SetName): Promise<number> {
+    return this.#read(({ sets }) => sets.size(set))
+  }
+
+  entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
+    return this.#read(({ sets }) => sets.page(set, page))
+  }
+
+  async trim(set: SetName, max: number, since: number): Promise<void> {
+    while ((await this.#write(({ sets }) => sets.trim(set, max, since, CHUNK))) === CHUNK);
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.#read(({ db, sets }) => {
+      const total = db.first<{ processed: number; failed: number }>(sql.look.day, '')
+      const ready = db.first<{ enqueued: number; held: number }>(sql.look.totals)
+      const taken = db.first<{ n: number }>(sql.owner.countTaken)
+      return {
+        processed: total?.processed ?? 0,
+        failed: total?.failed ?? 0,
+        enqueued: ready?.enqueued ?? 0,
+        held: ready?.held ?? 0,
+        taken: taken?.n ?? 0,
+        scheduled: sets.size('schedule'),
+        retries: sets.size('retry'),
+        dead: sets.size('dead'),
+      }
+    })
+  }
+
+  history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
+    return this.#read(({ db }) =>
+      days.map((day) => {
+        const { processed = 0, failed = 0 } =
+          db.first<{ processed: number; failed: number }>(sql.look.day, day) ?? {}
+        return { processed, failed }
+      }),
+    )
+  }
+
+  queues(): Promise<QueueInfo[]> {
+    return this.#read(({ queues }) => queues.list())
+  }
+
+  peek(queue: string, offset: number, limit: number): Promise<string[]> {
+    return this.#read(({ queues }) => queues.peek(queue, offset, limit))
+  }
+
+  beat(process: ProcessRecord, seconds: number): Promise<Signal | null> {
+    return this.#write(({ processes }) => processes.beat(process, seconds))
+  }
+
+  processes(): Promise<ProcessRecord[]> {
+    return this.#read(({ processes }) => processes.list())
+  }
+
+  forget(identity: string): Promise<void> {
+    return this.#write(({ processes }) => processes.forget(identity))
+  }
+
+  signal(identity: string, signal: Signal): Promise<boolean> {
+    return this.#write(({ processes }) => processes.signal(identity, signal))
+  }
+
+  createTask(task: TaskSpec): Promise<boolean> {
+    return this.#write(({ tasks }) => tasks.create(task))
+  }
+
+  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
+    return this.#write((s) =>
+      this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now)),
+    )
+  }
+
+  endAdding(task: string, adder: string, now: number): Promise<AddAnswer> {
+    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder)))
+  }
+
+  task(id: string): Promise<TaskRecord | null> {
+    return this.#read(({ tasks }) => tasks.find(id))
+  }
+
+  tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
+    return this.#read(({ tasks }) => tasks.list(page))
+  }
+
+  events(task: string, query: EventQuery): Promise<EventRecord[]> {
+    return this.#read(({ tasks }) => tasks.events(task, query))
+  }
+
+  event(jid: string): Promise<EventRecord | null> {
+    return this.#read(({ tasks }) => tasks.event(jid))
+  }
+
+  message(jid: string, message: Message): Promise<void> {
+    return this.#write((s) =>
+      this.#withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)),
+    )
+  }
+
+  // ------------------------------------------------------------------------------------------ inside a transaction
+
+  #push(s: Opened, items: readonly PushItem[], now: number): void {
+    const back = new Map<string, string[]>()
+    this.#withLedger(s, now, (ledger) => {
+      for (const item of items) {
+        if (item.to === 'queue' && item.end === 'back' && !item.effects) {
+          const texts = back.get(item.queue)
+          if (texts) texts.push(item.text)
+          else back.set(item.queue, [item.text])
+        } else {
+          this.#move(s, ledger, item, item.effects)
+        }
+      }
+      for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
+    })
+  }
+
+  #turn(s: Opened, name: string, turn: Turn): TurnAnswer {
+    const owner = s.leases.current(name)
+    if (owner === undefined) {
+      return {
+        fenced: true,
+        started: turn.started.map(() => 'superseded'),
+        settled: turn.settlements.map(() => 'fenced'),
+        taken: [],
+      }
+    }
+    return this.#withLedger(s, turn.now, (ledger) => {
+      const started = turn.started.map(({ effects }) => ledger.apply(effects))
+      const settled = this.#settle(s, ledger, owner, turn.settlements)
+      this.#count(s, turn, settled)
+      // What this turn freed comes in before it takes.
+      ledger.close()
+      const taken = turn.take.n > 0 ? s.queues.take(owner, turn.take.queues, turn.take.n) : []
+      return { fenced: false, started, settled, taken }
+    })
+  }
+
+  #settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
+    // The common ending – done, and nothing changes with it – is settled a queue at a time.
+    const plain = new Map<number, number[]>()
+    for (const settlement of settlements) {
+      if (settlement.move || settlement.effects) continue
+      const { queue, place } = parseTicket(settlement.ticket)
+      const places = plain.get(queue)
+      if (places) places.push(place)
+      else plain.set(queue, [place])
+    }
+    const gone = new Set<string>()
+    for (const [queue, places] of plain) {
+      const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
+      for (const { place } of rows) gone.add(`${queue}:${place}`)
+    }
+    return settlements.map((settlement) => {
+      // A ticket that is named twice in one call counts once.
+      if (!settlement.move && !settlement.effects) return gone.delete(settlement.ticket) ? 'ok' : 'fenced'
+      const { queue, place } = parseTicket(settlement.ticket)
+      if (!s.db.first(sql.owner.release, owner, queue, place)) return 'fenced'
+      this.#move(s, ledger, settlement.move, settlement.effects)
+      return 'ok'
+    })
+  }
+
+  #count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
+    let processed = 0
+    let failed = 0
+    for (const [i, settlement] of turn.settlements.entries()) {
+      if (settled[i] !== 'ok') continue
+      processed += settlement.processed
+      failed += settlement.failed
+    }
+    if (processed + failed === 0) return
+    s.db.run(sql.look.count, '', processed, failed)
+    s.db.run(sql.look.count, new Date(turn.now).toISOString().slice(0, 10), processed, failed)
+  }
+
+  /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
+  async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {
+    const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
+    const answer: TurnAnswer = { fenced: false, started: [], settled: [], taken: [] }
+    const alone = async (part: Partial<Turn>) => {
+      const one = await this.#write((s) => this.#turn(s, owner, { ...nothing, ...part }))
+      answer.fenced ||= one.fenced
+      return one
+    }
+    for (const started of turn.started) {
+      const one = await alone({ started: [started] }).catch(() => undefined)
+      answer.started.push(one?.started[0] ?? 'ok')
+    }
+    for (const settlement of turn.settlements) {
+      const one = await alone({ settlements: [settlement] }).catch(() => undefined)
+      answer.settled.push(one?.settled[0] ?? 'error')
+    }
+    answer.taken = (await alone({ take: turn.take })).taken
+    return answer
+  }
+
+  #move(s: Opened, ledger: Ledger, to: Destination | null, effects?: readonly Effect[]): void {
+    if (to?.to !== 'queue') {
+      ledger.apply(effects)
+      if (to) s.sets.add(to.to, to)
+    } else if (ledger.admit(to.text, effects)) {
+      if (to.end === 'front') s.queues.pushFront(to.queue, to.text)
+      else s.queues.pushBack(to.queue, [to.text])
+    }
+  }
+
+  #withLedger<T>(s: Opened, now: number, work: (ledger: Ledger) => T): T {
+    const ledger = new Ledger(s.db, s.queues, now)
+    const answer = work(ledger)
+    ledger.close()
+    return answer
+  }
+
+  // --------------------------------------------------------------------------------------------------- the file
+
+  async #write<T>(work: (s: Opened) => T): Promise<T> {
+    const s = await this.#opened()
+    return s.writer.write(() => work(s))
+  }
+
+  /** Reads see one state of the file; they wait for nobody, but the file may be closed to all for a moment. */
+  async #read<T>(work: (s: Opened) => T): Promise<T> {
+    for (;;) {
+      const s = await this.#opened()
+      try {
+        return work(s)
+      } catch (thrown) {
+        if (!s.db.isBusy(thrown)) throw s.db.explain(thrown)
+        await new Promise((resume) => setTimeout(resume, 1))
+      }
+    }
+  }
+
+  #opened(): Promise<Opened> {
+    if (this.#closed) return Promise.reject(closedError(this.#options.path))
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  async #open(): Promise<Opened> {
+    const db = await Database.open(this.#options)
+    const rung = new Set<string>()
+    const dataVersion = () => Object.values(db.first<Record<string, number>>('PRAGMA data_version') ?? {})[0] ?? 0
+    const bell = new Bell(db.path, dataVersion)
+    const writer = new Writer(db, () => {
+      bell.ring(rung)
+      rung.clear()
+    })
+    const queues = new Queues(db, rung)
+    return {
+      db,
+      writer,
+      bell,
+      queues,
+      sets: new Sets(db, rung),
+      leases: new Leases(db),
+      processes: new Processes(db),
+      tasks: new Tasks(db),
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Database } from './database.ts'
+
+/**
+ * The one place where the file is written: all that is asked for in one turn of the event loop goes into one
+ * transaction.
+ *
+ * When the file is busy we come back on a timer, for SQLite's own waiting blocks the event loop. That alone would starve
+ * us beside a process that writes without a pause: so whoever waits says so (a file beside the database), and whoever
+ * has just written pauses for a moment when it sees that.
+ */
+
+interface Operation {
+  work: () => unknown
+  resolve: (value: never) => void
+  reject: (thrown: unknown) => void
+}
+
+/** A sign that is older was left by a process that died. */
+const SIGN_MS = 100
+/** A transaction that has lasted this long takes no further operation in: the event loop and others get their turn. */
+const TRANSACTION_MS = 10
+
+export class Writer {
+  readonly #db: Database
+  readonly #sign: string | undefined
+  readonly #afterCommit: () => void
+  #operations: Operation[] = []
+  #scheduled = false
+  #closed = false
+  #whenIdle: (() => void) | undefined
+  #signed = false
+  #refusals = 0
+  #pauseUntil = 0
+
+  /** `afterCommit` runs once after each commit, before the callers hear of it. */
+  constructor(db: Database, afterCommit: () => void) {
+    this.#db = db
+    this.#sign = db.path === ':memory:' ? undefined : `${db.path}-queue`
+    this.#afterCommit = afterCommit
+  }
+
+  /**
+   * Runs `work` inside a write transaction and resolves with its answer after the commit. `work` must touch nothing but
+   * the database: it runs again when its transaction has to be repeated.
+   */
+  write<T>(work: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError(this.#db.path))
+    return new Promise<T>((resolve, reject) => {
+      this.#operations.push({ work, resolve: resolve as (value: never) => void, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Writes what was asked for so far and refuses all else. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (!this.#scheduled) return
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve
+    })
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    const pause = this.#pauseUntil - performance.now()
+    if (pause > 0) setTimeout(() => this.#flush(), pause)
+    else setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    const began = this.#begin()
+    if (began) this.#work()
+    if (this.#operations.length > 0) this.#schedule()
+    else this.#whenIdle?.()
+  }
+
+  /** False: the file is busy, or can't be written at all and everybody was told. */
+  #begin(): boolean {
+    try {
+      this.#db.run('BEGIN IMMEDIATE')
+    } catch (thrown) {
+      if (this.#db.isBusy(thrown)) {
+        this.#showSign()
+        this.#pauseUntil = performance.now() + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
+      } else {
+        const told = this.#db.explain(thrown)
+        for (const operation of this.#operations.splice(0)) operation.reject(told)
+      }
+      return false
+    }
+    this.#refusals = 0
+    this.#takeSignDown()
+    return true
+  }
+
+  #work(): void {
+    const done: Operation[] = []
+    const answers: unknown[] = []
+    const end = performance.now() + TRANSACTION_MS
+    let current: Operation | undefined
+    try {
+      for (const operation of this.#operations) {
+        current = operation
+        answers.push(operation.work())
+        done.push(operation)
+        if (performance.now() > end) break
+      }
+      current = undefined
+      this.#db.run('COMMIT')
+    } catch (thrown) {
+      this.#rollBack()
+      if (this.#db.isBusy(thrown)) return
+      const told = this.#db.explain(thrown)
+      if (current) {
+        // It alone hears of its error; the others go again without it.
+        this.#operations.splice(done.length, 1)
+        current.reject(told)
+      } else {
+        for (const operation of this.#operations.splice(0, done.length)) operation.reject(told)
+      }
+      return
+    }
+    this.#operations.splice(0, done.length)
+    if (this.#othersWait()) this.#pauseUntil = performance.now() + 1 + Math.random()
+    this.#afterCommit()
+    for (const [i, operation] of done.entries()) operation.resolve(answers[i] as never)
+  }
+
+  #rollBack(): void {
+    try {
+      this.#db.run('ROLLBACK')
+    } catch {
+      // SQLite has rolled back by itself, as it does when the disk is full.
+    }
+  }
+
+  #showSign(): void {
+    if (!this.#sign) return
+    try {
+      closeSync(openSync(this.#sign, 'w'))
+      this.#signed = true
+    } catch {
+      // Only politeness is lost.
+    }
+  }
+
+  #takeSignDown(): void {
+    if (!this.#signed || !this.#sign) return
+    this.#signed = false
+    rmSync(this.#sign, { force: true })
+  }
+
+  #othersWait(): boolean {
+    if (!this.#sign) return false
+    const sign = statSync(this.#sign, { throwIfNoEntry: false })
+    return sign !== undefined && Date.now() - sign.mtimeMs < SIGN_MS
+  }
+}
+
+export function closedError(path: string): HighkiqError {
+  return new HighkiqError('STORE_CLOSED', `${path}: the store was closed`)
+}

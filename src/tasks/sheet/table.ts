@@ -1,0 +1,89 @@
+import { HighkiqError } from '../../job/errors.ts'
+import type { Sheet, SheetRow } from './sheet.ts'
+
+// As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
+const MAX_COLUMNS = 16_384
+
+/**
+ * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records, the first of which that is
+ * not blank is the header. Takes over the records and closes them.
+ * @throws HighkiqError INVALID_FILE; while iterating INVALID_FILE and TOO_MANY_ROWS.
+ */
+export async function sheetOf(records: AsyncGenerator<SheetRow, void, void>, maxRows: number): Promise<Sheet> {
+  let header: string[]
+  try {
+    header = headerOf(await firstRecord(records))
+  } catch (error) {
+    await records.return()
+    throw error
+  }
+  const rows = dataRows(records, header, maxRows)
+  return {
+    header,
+    rows,
+    async close() {
+      await rows.return()
+      // A generator that was never started does not run its `finally`.
+      await records.return()
+    },
+  }
+}
+
+async function firstRecord(records: AsyncGenerator<SheetRow, void, void>): Promise<SheetRow> {
+  for (let next = await records.next(); !next.done; next = await records.next()) {
+    if (next.value.values.some((value) => String(value).trim() !== '')) return next.value
+  }
+  throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+}
+
+async function* dataRows(records: AsyncGenerator<SheetRow, void, void>, header: string[], maxRows: number) {
+  let count = 0
+  for await (const { number, values } of records) {
+    if (values.every((value) => value === '')) continue
+    if (count >= maxRows) {
+      const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
+      throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+    }
+    count++
+    yield { number, values: fitted(values, header.length, number) }
+  }
+}
+
+/** The cells of a row, exactly as many as there are columns. */
+function fitted(values: unknown[], columns: number, row: number): unknown[] {
+  if (values.length === columns) return values
+  while (values.length < columns) values.push('')
+  const extra = values.findIndex((value, index) => index >= columns && value !== '')
+  if (extra === -1) return values.slice(0, columns)
+  const message =
+    `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ${columns} columns: ` +
+    'give the column a name, or put quotes around a cell that contains the delimiter'
+  throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
+}
+
+function headerOf({ number: row, values }: SheetRow): string[] {
+  const names = values.map((value) => String(value).trim())
+  while (names.at(-1) === '') names.pop()
+  if (names.length > MAX_COLUMNS) {
+    const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`
+    throw new HighkiqError('INVALID_FILE', message, { row })
+  }
+  const header = names.map((name, index) => name || `column_${columnLetters(index)}`)
+  const seen = new Map<string, number>()
+  for (const [index, name] of header.entries()) {
+    const first = seen.get(name)
+    if (first !== undefined) {
+      const both = `columns ${columnLetters(first)} and ${columnLetters(index)}`
+      const message = `row ${row}: ${both} are both named ${JSON.stringify(name)}: give each its own name`
+      throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(index), name })
+    }
+    seen.set(name, index)
+  }
+  return header
+}
+
+/** The letters a spreadsheet shows above a column: 0 is A, 26 is AA. */
+export function columnLetters(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? last : columnLetters(Math.floor(index / 26) - 1) + last
+}

@@ -1,0 +1,105 @@
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as NodeWebStream } from 'node:stream/web'
+import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
+import { HighkiqError } from '../../job/errors.ts'
+import { dateText } from './date.ts'
+import type { SheetRow } from './sheet.ts'
+import type { OpenSource } from './source.ts'
+import { columnLetters } from './table.ts'
+import { sheetRows } from './workbook.ts'
+import { damaged, openZip } from './zip-check.ts'
+
+/**
+ * Every row of one sheet of a workbook that is in the file, read as they are asked for. Closes the source at the end.
+ * A stream is put into a temporary file first, because the table of contents of a zip archive is at its end.
+ * @throws HighkiqError INVALID_FILE; whatever a given stream fails with.
+ */
+export async function* xlsxRecords(
+  source: OpenSource,
+  sheet: string | number | undefined,
+): AsyncGenerator<SheetRow, void, void> {
+  let folder: string | undefined
+  try {
+    let file = source.bytes ?? source.path
+    if (file === undefined) {
+      folder = await mkdtemp(join(tmpdir(), 'highkiq-'))
+      file = join(folder, 'workbook.xlsx')
+      await pipeline(source.chunks(), createWriteStream(file))
+    }
+    source.close()
+    const zip = await openZip(file)
+    try {
+      for await (const { index, values } of sheetRows(zip, sheet)) {
+        yield { number: index + 1, values: values.map(readCell) }
+      }
+    } catch (error) {
+      throw damaged(error)
+    } finally {
+      zip.close()
+    }
+  } finally {
+    source.close()
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function readCell(value: CellValue): unknown {
+  if (value instanceof Date) return readDate(value)
+  return value ?? ''
+}
+
+function readDate(date: Date): string {
+  const year = date.getUTCFullYear()
+  // Day 0 of the calendar of a workbook: only a time was entered.
+  if (year === 1899) return dateText(date).slice('1899-12-31T'.length) || '00:00:00'
+  // Excel has no such dates and shows ####.
+  return year >= 1900 && year <= 9999 ? dateText(date) : '#NUM!'
+}
+
+// Excel refuses to open a workbook with a longer text.
+const MAX_CELL_CHARS = 32_767
+
+/** Writes rows, the header first, as a workbook. The header stays in view when scrolling. */
+export async function writeXlsx(path: string, rows: AsyncIterable<unknown[]>): Promise<void> {
+  const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
+  await pipeline(Readable.fromWeb(bytes as NodeWebStream<Uint8Array>), createWriteStream(path, { flush: true }))
+}
+
+async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[], void, void> {
+  let number = 0
+  for await (const row of rows) {
+    number++
+    yield row.map((value, index) => {
+      const cell = writtenCell(value)
+      if (typeof cell === 'string' && cell.length > MAX_CELL_CHARS) {
+        const at = `row ${number}, column ${columnLetters(index)}`
+        const message = `${at}: the text has ${cell.length} characters and Excel takes ${MAX_CELL_CHARS}: shorten it, or write CSV`
+        throw new HighkiqError('REPORT_FAILED', message, { row: number, column: columnLetters(index) })
+      }
+      return typeof cell === 'string' ? escaped(cell) : cell
+    })
+  }
+}
+
+function writtenCell(value: unknown): CellValue {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (value instanceof Date) {
+    const year = value.getUTCFullYear()
+    return year >= 1900 && year <= 9999 ? value : dateText(value) || null
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** hucre escapes what XML can't hold, but not text that looks like such an escape, nor the two last code units. */
+function escaped(text: string): string {
+  return text.replace(/_x(?=[0-9A-Fa-f]{4}_)|[\uFFFE\uFFFF]/g, (match) =>
+    match === '_x' ? '_x005F_x' : `_x${match.charCodeAt(0).toString(16).toUpperCase()}_`,
+  )
+}

@@ -1,0 +1,75 @@
+import { crc32 } from 'node:zlib'
+import { type Entry, fromBufferPromise, openPromise, type ZipFile } from 'yauzl'
+import { HighkiqError, messageOf } from '../../job/errors.ts'
+
+const MAX_TOTAL_BYTES = 4 * 1024 ** 3
+const MAX_RATIO = 1000
+// Below this size a file may compress as well as it likes.
+const MAX_UNCHECKED_BYTES = 100 * 1024 ** 2
+
+/** A zip archive whose table of contents was read and is harmless. */
+export interface CheckedZip {
+  /** By name in lower case, as names in an Office file are not case sensitive. */
+  entries: Map<string, Entry>
+  /** The content of an entry, unpacked piece by piece and checked against its size and checksum. */
+  content(entry: Entry): AsyncGenerator<Buffer, void, void>
+  close(): void
+}
+
+/**
+ * Opens a zip archive from a path or from memory.
+ * @throws HighkiqError INVALID_FILE when it is damaged, cut off, encrypted, or made to fill the memory.
+ */
+export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
+  let zip: ZipFile | undefined
+  const entries = new Map<string, Entry>()
+  try {
+    zip =
+      typeof file === 'string'
+        ? await openPromise(file, { autoClose: false })
+        : await fromBufferPromise(Buffer.from(file.buffer, file.byteOffset, file.byteLength), { autoClose: false })
+    let total = 0
+    for await (const entry of zip.eachEntry()) {
+      total += entry.uncompressedSize
+      checkEntry(entry, total)
+      entries.set(entry.fileName.toLowerCase(), entry)
+    }
+  } catch (error) {
+    zip?.close()
+    throw damaged(error)
+  }
+  const opened = zip
+  return { entries, content: (entry) => content(opened, entry), close: () => opened.close() }
+}
+
+function checkEntry(entry: Entry, total: number): void {
+  if (entry.isEncrypted()) {
+    throw new HighkiqError('INVALID_FILE', 'the file is password-protected: save it without a password')
+  }
+  const ratio = entry.uncompressedSize / Math.max(entry.compressedSize, 1)
+  if (total > MAX_TOTAL_BYTES || (entry.uncompressedSize > MAX_UNCHECKED_BYTES && ratio > MAX_RATIO)) {
+    const message = `the file would unpack to more than is safe (${entry.fileName}): split it, or save it as CSV`
+    throw new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
+  }
+}
+
+async function* content(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer, void, void> {
+  let sum = 0
+  try {
+    // Leaving the loop destroys the stream.
+    for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>) {
+      sum = crc32(chunk, sum)
+      yield chunk
+    }
+  } catch (error) {
+    throw damaged(error)
+  }
+  if (sum !== entry.crc32) throw damaged(new Error(`wrong checksum of ${entry.fileName}`))
+}
+
+/** The error as INVALID_FILE, unless it is one already or comes from the disk. */
+export function damaged(error: unknown): unknown {
+  if (error instanceof HighkiqError || (error as NodeJS.ErrnoException).syscall) return error
+  const message = `the file is damaged or cut off (${messageOf(error).replace(/\s+/g, ' ')}): copy or save it again`
+  return new HighkiqError('INVALID_FILE', message, undefined, { cause: error })
+}

@@ -1,0 +1,188 @@
+import { expect } from 'vitest'
+import type { Destination, PushItem, Settlement, Store, Taken, Turn, TurnAnswer } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+
+/** One thing a store must do, in words, and the steps that show it. */
+export interface Case {
+  name: string
+  /** Needs a second connection to the same data: skipped where the factory says `shared: false`. */
+  shared?: boolean
+  /** More than the usual time limit, in seconds. */
+  seconds?: number
+  run(t: Bench): Promise<void>
+}
+
+/** Makes empty stores to test. */
+export interface Factory {
+  /** Can a second connection, or another process, open the same URL? */
+  shared: boolean
+  make(): Promise<Place>
+}
+
+export interface Place {
+  url: string
+  destroy(): Promise<void>
+}
+
+/** Noon of a day in the past: the caller's clock in every case. */
+export const NOW = Date.UTC(2026, 4, 17, 12)
+
+export interface Bench {
+  readonly url: string
+  readonly store: Store
+  /** Seeds everything random in this case; HIGHKIQ_TEST_SEED sets it. */
+  readonly seed: number
+  random(): number
+  /** A whole number below `n`. */
+  dice(n: number): number
+  /** A second connection to the same data, as another process would have. */
+  another(): Promise<Store>
+  /** The URL of one more, empty store. */
+  place(): Promise<string>
+  /** A payload as Sidekiq writes it, different for every `n`. */
+  job(n: number | string, more?: Record<string, unknown>): string
+  /** Pushes texts to the back of a queue. */
+  push(queue: string, ...texts: string[]): Promise<void>
+  /** The name of an owner that has just joined. */
+  owner(about?: { store?: Store; seconds?: number; host?: string; queues?: string[] }): Promise<string>
+  /** An owner's name never used before, not joined. */
+  ownerName(): string
+  turn(owner: string, turn: Partial<Turn>, store?: Store): Promise<TurnAnswer>
+  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Taken[]>
+  /** The texts of a queue, next first. */
+  waiting(queue: string): Promise<string[]>
+}
+
+const SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 20260517)
+
+/** Runs `use` with a bench on an empty store, and takes everything down again. `wrap` stands between (broken.test.ts). */
+export async function withBench(
+  factory: Factory,
+  use: (t: Bench) => Promise<void>,
+  wrap: (store: Store) => Store = (store) => store,
+): Promise<void> {
+  const stores: Store[] = []
+  const places: Place[] = []
+  const random = mulberry32(SEED)
+  let owners = 0
+
+  const open = async (url: string) => {
+    const store: Store = await openStore(url)
+    stores.push(store)
+    return wrap(store)
+  }
+  const place = async () => {
+    const made = await factory.make()
+    places.push(made)
+    return made.url
+  }
+
+  try {
+    const url = await place()
+    const store = await open(url)
+    await use({
+      url,
+      store,
+      seed: SEED,
+      random,
+      dice: (n) => Math.floor(random() * n),
+      place,
+      another() {
+        if (!factory.shared) throw new Error('the case needs a second connection and does not say so')
+        return open(url)
+      },
+      job,
+      async push(queue, ...texts) {
+        await store.push(texts.map((text) => toQueue(queue, text)))
+      },
+      ownerName: () => `host:${process.pid}:${++owners}`,
+      async owner(about = {}) {
+        const name = `host:${process.pid}:${++owners}`
+        const { queues = ['q'], seconds = 60, host = 'here' } = about
+        expect(await (about.store ?? store).join(name, { queues, seconds, host })).toBe(true)
+        return name
+      },
+      turn: (owner, part, by = store) => by.turn(owner, turnOf(part)),
+      async take(owner, queues, n = 1, by = store) {
+        const names = typeof queues === 'string' ? [queues] : queues
+        const answer = await by.turn(owner, turnOf({ take: { queues: names, n } }))
+        expect(answer.fenced).toBe(false)
+        return answer.taken
+      },
+      waiting: (queue) => store.peek(queue, 0, 10_000),
+    })
+  } finally {
+    for (const store of stores) await store.close()
+    for (const made of places) await made.destroy()
+  }
+}
+
+/** A turn that does nothing but what `part` says. */
+export function turnOf(part: Partial<Turn>): Turn {
+  return { now: NOW, started: [], settlements: [], take: { queues: [], n: 0 }, ...part }
+}
+
+export function job(n: number | string, more: Record<string, unknown> = {}): string {
+  const jid = Buffer.from(`jid-of-${n}`.padStart(12, '0').slice(-12)).toString('hex')
+  return JSON.stringify({ class: 'HardJob', args: [n], queue: 'q', jid, created_at: NOW, retry: true, ...more })
+}
+
+// ------------------------------------------------------------------------------------------ where jobs go
+
+export function toQueue(queue: string, text: string, end: 'front' | 'back' = 'back'): Destination & PushItem {
+  return { to: 'queue', queue, text, end }
+}
+
+/** The handler returned. */
+export function done(taken: Taken, more: Partial<Settlement> = {}): Settlement {
+  return { queue: taken.queue, ticket: taken.ticket, move: null, processed: 1, failed: 0, ...more }
+}
+
+/** The handler failed: to the retry set. */
+export function retry(taken: Taken, score: number, more: Partial<Settlement> = {}): Settlement {
+  return done(taken, { move: { to: 'retry', text: taken.text, score }, failed: 1, ...more })
+}
+
+/** Nothing happened: back to the front of its queue. */
+export function release(taken: Taken, more: Partial<Settlement> = {}): Settlement {
+  return done(taken, { move: toQueue(taken.queue, taken.text, 'front'), processed: 0, ...more })
+}
+
+export function textsOf(items: { text: string }[]): string[] {
+  return items.map(({ text }) => text)
+}
+
+// -------------------------------------------------------------------------------------------------- time
+
+/** Asks again and again until `probe` answers something truthy. */
+export async function until<T>(what: string, probe: () => Promise<T | false | null>, seconds = 5): Promise<T> {
+  const end = performance.now() + seconds * 1000
+  for (;;) {
+    const answer = await probe()
+    if (answer) return answer
+    if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`)
+    await pause(15)
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** What came of a promise, and after how many milliseconds. */
+export async function timed<T>(promise: Promise<T>): Promise<{ ms: number; value: T }> {
+  const start = performance.now()
+  const value = await promise
+  return { ms: performance.now() - start, value }
+}
+
+/** Random numbers that are the same for the same seed. */
+export function mulberry32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

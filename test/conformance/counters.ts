@@ -1,0 +1,112 @@
+import { expect } from 'vitest'
+import { type Case, done, NOW, release, retry, toQueue } from './bench.ts'
+
+const DAY = 86_400_000
+
+/** Numbers and views for people. */
+export const counters: Case[] = [
+  {
+    name: 'an empty store has nothing but zeros',
+    async run(t) {
+      expect(await t.store.stats()).toEqual({
+        processed: 0,
+        failed: 0,
+        enqueued: 0,
+        held: 0,
+        taken: 0,
+        scheduled: 0,
+        retries: 0,
+        dead: 0,
+      })
+      expect(await t.store.queues()).toEqual([])
+      expect(await t.store.history(['2026-05-17'])).toEqual([{ processed: 0, failed: 0 }])
+      expect(await t.store.processes()).toEqual([])
+      expect(await t.store.tasks({ limit: 10 })).toEqual([])
+      expect(await t.store.leases()).toEqual([])
+      expect(t.store.kind).not.toBe('')
+      expect(t.store.url).not.toBe('')
+    },
+  },
+  {
+    name: 'stats count jobs where they are',
+    async run(t) {
+      await t.push('a', t.job(1), t.job(2), t.job(3))
+      await t.push('b', t.job(4))
+      await t.store.push([
+        { to: 'schedule', text: t.job(5), score: 1 },
+        { to: 'schedule', text: t.job(6), score: 2 },
+        { to: 'dead', text: t.job(7), score: 1 },
+        { to: 'retry', text: t.job(8), score: 1 },
+      ])
+      const owner = await t.owner()
+      await t.take(owner, ['a', 'b'], 2)
+      expect(await t.store.stats()).toEqual({
+        processed: 0,
+        failed: 0,
+        enqueued: 2,
+        held: 0,
+        taken: 2,
+        scheduled: 2,
+        retries: 1,
+        dead: 1,
+      })
+    },
+  },
+  {
+    name: 'a settlement counts what it says and nothing more',
+    async run(t) {
+      await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
+      const owner = await t.owner()
+      const [a, b, c, d] = await t.take(owner, 'q', 4)
+      await t.turn(owner, { settlements: [done(a!), retry(b!, 1), release(c!), done(d!, { failed: 1 })] })
+      expect(await t.store.stats()).toMatchObject({ processed: 3, failed: 2, enqueued: 1, retries: 1, taken: 0 })
+    },
+  },
+  {
+    name: 'history counts by the UTC day of the turn, in the order asked',
+    async run(t) {
+      await t.push('q', ...[1, 2, 3, 4, 5].map((n) => t.job(n)))
+      const owner = await t.owner()
+      const [a, b, c, d, e] = await t.take(owner, 'q', 5)
+      const midnight = Date.UTC(2026, 4, 18)
+      await t.turn(owner, { now: NOW - DAY, settlements: [done(a!)] })
+      await t.turn(owner, { now: midnight - 1, settlements: [done(b!), retry(c!, 1)] })
+      await t.turn(owner, { now: midnight, settlements: [retry(d!, 1), release(e!)] })
+      expect(await t.store.history(['2026-05-18', '2026-05-16', '2026-05-17', '2020-01-01'])).toEqual([
+        { processed: 1, failed: 1 },
+        { processed: 1, failed: 0 },
+        { processed: 2, failed: 1 },
+        { processed: 0, failed: 0 },
+      ])
+      expect(await t.store.history([])).toEqual([])
+    },
+  },
+  {
+    name: 'queues tell their sizes and the job that is next',
+    async run(t) {
+      await t.push('a', t.job(1), t.job(2))
+      await t.push('b', t.job(3))
+      const owner = await t.owner()
+      await t.take(owner, 'b')
+      await t.store.push([toQueue('a', t.job(4), 'front')])
+      const infos = await t.store.queues()
+      expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, next: t.job(4) })
+      const empty = infos.find(({ name }) => name === 'b')
+      if (empty) expect(empty).toEqual({ name: 'b', size: 0, next: null })
+    },
+  },
+  {
+    name: 'peek reads a queue from any place, next to run first, and changes nothing',
+    async run(t) {
+      const texts = Array.from({ length: 7 }, (_, n) => t.job(n))
+      await t.push('q', ...texts.slice(1))
+      await t.store.push([toQueue('q', texts[0]!, 'front')])
+      expect(await t.store.peek('q', 0, 3)).toEqual(texts.slice(0, 3))
+      expect(await t.store.peek('q', 3, 3)).toEqual(texts.slice(3, 6))
+      expect(await t.store.peek('q', 6, 3)).toEqual(texts.slice(6))
+      expect(await t.store.peek('q', 7, 3)).toEqual([])
+      expect(await t.store.peek('none', 0, 3)).toEqual([])
+      expect(await t.waiting('q')).toEqual(texts)
+    },
+  },
+]

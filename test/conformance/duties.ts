@@ -1,0 +1,55 @@
+import { expect } from 'vitest'
+import { type Case, until } from './bench.ts'
+
+/** Duties: what one process at a time should do. */
+export const duties: Case[] = [
+  {
+    name: 'a duty is held by one at a time, who may go on holding it',
+    async run(t) {
+      expect(await t.store.hold('sweep', 'ann', 60)).toBe(true)
+      expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
+      expect(await t.store.hold('sweep', 'ann', 60)).toBe(true)
+      expect(await t.store.hold('promote', 'bob', 60)).toBe(true)
+    },
+  },
+  {
+    name: 'a duty given up is free; only its holder can give it up',
+    async run(t) {
+      await t.store.hold('sweep', 'ann', 60)
+      await t.store.letGo('sweep', 'bob')
+      await t.store.letGo('nothing', 'bob')
+      expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
+      await t.store.letGo('sweep', 'ann')
+      expect(await t.store.hold('sweep', 'bob', 60)).toBe(true)
+      expect(await t.store.hold('sweep', 'ann', 60)).toBe(false)
+    },
+  },
+  {
+    name: 'a duty is free again after its seconds, and not before',
+    async run(t) {
+      const start = performance.now()
+      await t.store.hold('sweep', 'ann', 0.3)
+      await until('the duty is free', () => t.store.hold('sweep', 'bob', 60))
+      expect(performance.now() - start).toBeGreaterThan(290)
+      expect(await t.store.hold('sweep', 'ann', 60)).toBe(false)
+    },
+  },
+  {
+    name: 'holding a duty again prolongs it',
+    async run(t) {
+      await t.store.hold('sweep', 'ann', 0.15)
+      await t.store.hold('sweep', 'ann', 60)
+      const end = performance.now() + 250
+      while (performance.now() < end) expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
+    },
+  },
+  {
+    name: 'of many that want a duty at once one gets it',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      const wishes = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 ? t.store : other).hold('sweep', `p${n}`, 60))
+      expect((await Promise.all(wishes)).filter(Boolean)).toHaveLength(1)
+    },
+  },
+]

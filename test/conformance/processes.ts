@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import type { ProcessRecord } from '#dist/store/contract.js'
+import { type Case, NOW, until } from './bench.ts'
+
+/** Processes that show themselves, and the signals sent to them. */
+export const processes: Case[] = [
+  {
+    name: 'a process is shown as it was told last',
+    async run(t) {
+      expect(await t.store.beat(record('host:1'), 60)).toBe(null)
+      await t.store.beat(record('host:2', { busy: 3 }), 60)
+      await t.store.beat(record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }), 60)
+      const seen = (await t.store.processes()).sort((a, b) => (a.identity < b.identity ? -1 : 1))
+      expect(seen).toEqual([
+        record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }),
+        record('host:2', { busy: 3 }),
+      ])
+    },
+  },
+  {
+    name: 'a process that said goodbye is not shown',
+    async run(t) {
+      await t.store.beat(record('host:1'), 60)
+      await t.store.beat(record('host:2'), 60)
+      await t.store.forget('host:1')
+      await t.store.forget('unknown')
+      expect((await t.store.processes()).map(({ identity }) => identity)).toEqual(['host:2'])
+    },
+  },
+  {
+    name: 'a process that does not beat is gone after its seconds',
+    async run(t) {
+      await t.store.beat(record('host:1'), 0.2)
+      await t.store.beat(record('host:2'), 60)
+      expect(await t.store.processes()).toHaveLength(2)
+      await until('the process is gone', async () => (await t.store.processes()).length === 1)
+      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
+    },
+  },
+  {
+    name: 'signals arrive with the beats, oldest first, each once',
+    async run(t) {
+      await t.store.beat(record('host:1'), 60)
+      await t.store.beat(record('host:2'), 60)
+      for (const signal of ['TTIN', 'TSTP', 'TERM'] as const) expect(await t.store.signal('host:1', signal)).toBe(true)
+      expect(await t.store.beat(record('host:2'), 60)).toBe(null)
+      const heard = []
+      for (let i = 0; i < 4; i++) heard.push(await t.store.beat(record('host:1'), 60))
+      expect(heard).toEqual(['TTIN', 'TSTP', 'TERM', null])
+    },
+  },
+  {
+    name: 'a signal to a process that is not there is refused',
+    async run(t) {
+      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
+      await t.store.beat(record('host:1'), 60)
+      await t.store.forget('host:1')
+      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
+      expect(await t.store.beat(record('host:1'), 60)).toBe(null)
+    },
+  },
+  {
+    name: 'a signal sent by another connection arrives',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      await t.store.beat(record('host:1'), 60)
+      expect(await other.processes()).toEqual([record('host:1')])
+      expect(await other.signal('host:1', 'TSTP')).toBe(true)
+      expect(await t.store.beat(record('host:1'), 60)).toBe('TSTP')
+    },
+  },
+]
+
+function record(identity: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
+  return {
+    identity,
+    info: JSON.stringify({ hostname: 'žluťoučký', pid: 1, queues: ['q'], labels: [] }),
+    concurrency: 10,
+    busy: 0,
+    beat: NOW,
+    quiet: false,
+    rss: 123_456,
+    ...more,
+  }
+}

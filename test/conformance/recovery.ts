@@ -1,0 +1,361 @@
+import { expect } from 'vitest'
+import type { Lease, Renewer, Store } from '#dist/store/contract.js'
+import { type Bench, type Case, done, NOW, release, retry, textsOf, toQueue, turnOf, until } from './bench.ts'
+
+/** Leases, and what becomes of the jobs of an owner that died. */
+export const recovery: Case[] = [
+  {
+    name: 'an owner joins once: its name is refused while it is known',
+    async run(t) {
+      const name = t.ownerName()
+      const about = { queues: ['q'], seconds: 60, host: 'here' }
+      expect(await t.store.join(name, about)).toBe(true)
+      expect(await t.store.join(name, about)).toBe(false)
+    },
+  },
+  {
+    name: 'a claimed name is never used again',
+    async run(t) {
+      const name = await t.owner()
+      await t.store.claim(name, null)
+      expect(await t.store.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
+      expect(await t.turn(name, {})).toMatchObject({ fenced: true })
+    },
+  },
+  {
+    name: 'leases tell every owner, where it runs and how it stands',
+    async run(t) {
+      const host = 'boot 7f/pid-ns 1 – "x"'
+      const [alive, dead] = [await t.owner({ host }), await t.owner({ host: 'there' })]
+      await t.store.claim(dead, null)
+      const leases = await t.store.leases()
+      expect(leases.find(({ owner }) => owner === alive)).toMatchObject({ host, ended: false, claimed: false })
+      expect(leases.find(({ owner }) => owner === dead)).toMatchObject({ host: 'there', claimed: true })
+    },
+  },
+  {
+    name: 'a lease ends after its seconds, and renewing moves its end',
+    async run(t) {
+      const owner = await t.owner({ seconds: 0.3 })
+      const first = await leaseOf(t, owner)
+      expect(first.ended).toBe(false)
+      expect(await t.store.renew(owner, 60)).toBe(true)
+      const renewed = await leaseOf(t, owner)
+      expect(renewed.ends).not.toBe(first.ends)
+      expect(await t.store.renew(owner, 0.1)).toBe(true)
+      await ended(t, owner)
+    },
+  },
+  {
+    name: 'an owner whose lease has ended goes on until it is claimed, and regains its lease by renewing',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      const owner = await t.owner({ seconds: 0.05 })
+      const [first] = await t.take(owner, 'q')
+      const lease = await ended(t, owner)
+      const answer = await t.turn(owner, { settlements: [done(first!)], take: { queues: ['q'], n: 1 } })
+      expect(answer).toMatchObject({ fenced: false, settled: ['ok'] })
+      expect(answer.taken).toHaveLength(1)
+      expect(await t.store.renew(owner, 60)).toBe(true)
+      expect((await leaseOf(t, owner)).ended).toBe(false)
+      expect(await t.store.claim(owner, lease.ends)).toBe(false)
+      expect(await t.take(owner, 'q')).toHaveLength(1)
+    },
+  },
+  {
+    name: 'renew refuses an unknown, a claimed and a departed owner',
+    async run(t) {
+      const [claimed, departed] = [await t.owner(), await t.owner()]
+      await t.store.claim(claimed, null)
+      expect(await t.store.leave(departed)).toBe(true)
+      expect(await t.store.renew(t.ownerName(), 60)).toBe(false)
+      expect(await t.store.renew(claimed, 60)).toBe(false)
+      expect(await t.store.renew(departed, 60)).toBe(false)
+    },
+  },
+  {
+    name: 'leave is refused while the owner holds a job, and changes nothing then',
+    async run(t) {
+      await t.push('q', t.job(1))
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      expect(await t.store.leave(owner)).toBe(false)
+      expect((await t.turn(owner, { settlements: [release(first!)] })).settled).toEqual(['ok'])
+      expect(await t.store.leave(owner)).toBe(true)
+      expect((await t.store.leases()).map((lease) => lease.owner)).not.toContain(owner)
+      expect(await t.turn(owner, { take: { queues: ['q'], n: 1 } })).toMatchObject({ fenced: true, taken: [] })
+      expect(await t.waiting('q')).toEqual([t.job(1)])
+    },
+  },
+  {
+    name: 'a lease can be claimed only when it has ended, with its very end',
+    async run(t) {
+      const owner = await t.owner({ seconds: 0.3 })
+      const { ends } = await leaseOf(t, owner)
+      expect(await t.store.claim(owner, ends)).toBe(false)
+      const lease = await ended(t, owner)
+      expect(lease.ends).toBe(ends)
+      expect(await t.store.claim(owner, ends - 1)).toBe(false)
+      expect(await t.store.claim(owner, ends + 1)).toBe(false)
+      expect(await t.turn(owner, {})).toMatchObject({ fenced: false })
+      expect(await t.store.claim(owner, ends)).toBe(true)
+      expect(await leaseOf(t, owner)).toMatchObject({ claimed: true })
+      expect(await t.store.claim(owner, ends)).toBe(false)
+    },
+  },
+  {
+    name: 'a lease that was renewed since it was read cannot be claimed with the end read',
+    async run(t) {
+      const owner = await t.owner({ seconds: 0.05 })
+      const { ends } = await ended(t, owner)
+      await t.store.renew(owner, 0.05)
+      await until('the renewed lease ends', async () => {
+        const lease = await leaseOf(t, owner)
+        return lease.ended && lease.ends !== ends
+      })
+      expect(await t.store.claim(owner, ends)).toBe(false)
+      expect(await t.turn(owner, {})).toMatchObject({ fenced: false })
+    },
+  },
+  {
+    name: 'an unknown owner cannot be claimed by an end',
+    async run(t) {
+      expect(await t.store.claim(t.ownerName(), 123)).toBe(false)
+    },
+  },
+  {
+    name: 'of two sweepers that claim the same ended lease one succeeds',
+    async run(t) {
+      const owner = await t.owner({ seconds: 0.02 })
+      const { ends } = await ended(t, owner)
+      const answers = await Promise.all([t.store.claim(owner, ends), t.store.claim(owner, ends)])
+      expect(answers.sort()).toEqual([false, true])
+    },
+  },
+  {
+    name: 'turns of a claimed owner are fenced: nothing is settled, counted or taken',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2))
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      expect(await t.store.claim(owner, null)).toBe(true)
+      const answer = await t.turn(owner, { settlements: [retry(first!, 1)], take: { queues: ['q'], n: 1 } })
+      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
+      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
+    },
+  },
+  {
+    name: 'the jobs of a dead owner are found and run again, once',
+    async run(t) {
+      await t.push('q', t.job(1))
+      const owner = await t.owner({ seconds: 0.05 })
+      const [first] = await t.take(owner, 'q')
+      expect(await t.store.stranded(10)).toEqual([])
+      const { ends } = await ended(t, owner)
+      expect(await t.store.stranded(10)).toEqual([])
+      expect(await t.store.claim(owner, ends)).toBe(true)
+
+      const stranded = await t.store.stranded(10)
+      expect(stranded).toEqual([{ owner, queue: 'q', ticket: first!.ticket, text: t.job(1) }])
+      const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue('q', `${text} `, 'front') }))
+      expect(await t.store.restore(items)).toEqual(['ok'])
+      expect(await t.store.restore(items)).toEqual(['gone'])
+      expect(await t.store.stranded(10)).toEqual([])
+      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['fenced'])
+
+      const next = await t.owner()
+      expect(textsOf(await t.take(next, 'q', 5))).toEqual([`${t.job(1)} `])
+      expect(await t.store.stats()).toMatchObject({ processed: 0, taken: 1 })
+    },
+  },
+  {
+    name: 'stranded jobs come newest first per queue, so that restoring them one by one keeps their order',
+    async run(t) {
+      const texts = [1, 2, 3, 4, 5].map((n) => t.job(n))
+      const others = ['a', 'b', 'c'].map((n) => t.job(n))
+      await t.push('q', ...texts)
+      await t.push('p', ...others)
+      const owner = await t.owner({ queues: ['q', 'p'] })
+      await t.take(owner, 'q', 1)
+      await t.take(owner, ['p', 'q'], 4)
+      await t.take(owner, 'q', 1)
+      await t.store.claim(owner, null)
+
+      const stranded = await t.store.stranded(100)
+      expect(textsOf(stranded.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
+      expect(textsOf(stranded.filter(({ queue }) => queue === 'p'))).toEqual([others[2], others[1], others[0]])
+      await restoreAll(t.store)
+      expect(await t.waiting('q')).toEqual(texts)
+      expect(await t.waiting('p')).toEqual(others)
+    },
+  },
+  {
+    name: 'stranded jobs read in pages keep their order too, also beyond nine jobs',
+    async run(t) {
+      const texts = Array.from({ length: 25 }, (_, n) => t.job(n))
+      await t.push('q', ...texts)
+      const owner = await t.owner()
+      for (let i = 0; i < 3; i++) await t.take(owner, 'q', 7)
+      await t.store.claim(owner, null)
+      expect(await t.store.stranded(4)).toHaveLength(4)
+      await restoreAll(t.store, 4)
+      expect(await t.waiting('q')).toEqual(texts)
+    },
+  },
+  {
+    name: 'restoring a job of an owner that was not claimed answers gone',
+    async run(t) {
+      await t.push('q', t.job(1))
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      const item = { owner, queue: 'q', ticket: first!.ticket, to: toQueue('q', t.job(1)) }
+      expect(await t.store.restore([item])).toEqual(['gone'])
+      expect(await t.store.restore([{ ...item, owner: t.ownerName() }])).toEqual(['gone'])
+      expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 1 })
+      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['ok'])
+    },
+  },
+  {
+    name: 'a job is restored to wherever the sweeper says; one that is gone does not hurt the others',
+    async run(t) {
+      await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
+      const owner = await t.owner()
+      const [a, b, c, d] = await t.take(owner, 'q', 4)
+      await t.turn(owner, { settlements: [done(b!)] })
+      await t.store.claim(owner, null)
+      const answers = await t.store.restore([
+        { owner, queue: 'q', ticket: a!.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
+        { owner, queue: 'q', ticket: b!.ticket, to: toQueue('q', t.job(2)) },
+        { owner, queue: 'q', ticket: c!.ticket, to: toQueue('other', '{"stalls":1}') },
+        { owner, queue: 'q', ticket: d!.ticket, to: { to: 'retry', text: t.job(4), score: 1.5 } },
+      ])
+      expect(answers).toEqual(['ok', 'gone', 'ok', 'ok'])
+      expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: '{"stalls":3}', score: 9 }])
+      expect(await t.store.entries('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 1.5 }])
+      expect(await t.waiting('other')).toEqual(['{"stalls":1}'])
+      expect(await t.waiting('q')).toEqual([])
+      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0 })
+    },
+  },
+  {
+    name: 'of two sweepers that restore the same job one succeeds',
+    shared: true,
+    async run(t) {
+      const texts = Array.from({ length: 12 }, (_, n) => t.job(n))
+      await t.push('q', ...texts)
+      const owner = await t.owner()
+      await t.take(owner, 'q', 12)
+      const other = await t.another()
+      await other.claim(owner, null)
+      const stranded = await t.store.stranded(99)
+      const answers = await Promise.all(
+        [t.store, other].map(async (store) => {
+          const mine = []
+          for (const { text, ...job } of stranded) {
+            mine.push(...(await store.restore([{ ...job, to: toQueue('q', text, 'front') }])))
+          }
+          return mine
+        }),
+      )
+      stranded.forEach((_, i) => {
+        expect([answers[0]![i], answers[1]![i]].sort()).toEqual(['gone', 'ok'])
+      })
+      expect((await t.waiting('q')).sort()).toEqual([...texts].sort())
+    },
+  },
+  {
+    name: 'a claim by another connection fences this one',
+    shared: true,
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2))
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      const other = await t.another()
+      expect(await other.claim(owner, null)).toBe(true)
+      const answer = await t.store.turn(
+        owner,
+        turnOf({ settlements: [done(first!)], take: { queues: ['q'], n: 1 } }),
+      )
+      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
+      expect(await t.store.renew(owner, 60)).toBe(false)
+      await restoreAll(other)
+      expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
+    },
+  },
+  {
+    name: 'the renewer, if the store has one, survives being posted to a thread, renews, and tells a lost lease',
+    async run(t) {
+      await t.store.open()
+      const renewer = t.store.renewer()
+      if (!renewer) return
+      const { module, options } = structuredClone(renewer) as Renewer
+      const { openRenewer } = (await import(module)) as {
+        openRenewer(options: object): OpenRenewer | Promise<OpenRenewer>
+      }
+      const open = await openRenewer(options)
+      try {
+        const owner = await t.owner({ seconds: 0.05 })
+        await ended(t, owner)
+        expect(await open.renew(owner, 60)).toBe(true)
+        expect(await leaseOf(t, owner)).toMatchObject({ ended: false })
+        await t.store.claim(owner, null)
+        expect(await open.renew(owner, 60)).toBe(false)
+        expect(await open.renew(t.ownerName(), 60)).toBe(false)
+      } finally {
+        await open.close()
+      }
+    },
+  },
+  {
+    name: 'a turn in the time of a claim belongs either wholly before it or is fenced',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      await other.open()
+      for (let round = 0; round < 10; round++) {
+        const queue = `q${round}`
+        const texts = [t.job(`${round}a`), t.job(`${round}b`)]
+        await t.push(queue, ...texts)
+        const owner = await t.owner({ queues: [queue] })
+        const [first] = await t.take(owner, queue)
+        const [answer] = await Promise.all([
+          t.turn(owner, { now: NOW, settlements: [done(first!)], take: { queues: [queue], n: 1 } }),
+          other.claim(owner, null),
+        ])
+        expect(answer.settled).toEqual([answer.fenced ? 'fenced' : 'ok'])
+        expect(answer.taken).toHaveLength(answer.fenced ? 0 : 1)
+        await restoreAll(other)
+        expect(await t.waiting(queue)).toEqual(answer.fenced ? texts : texts.slice(1))
+      }
+    },
+  },
+]
+
+interface OpenRenewer {
+  renew(owner: string, seconds: number): boolean | Promise<boolean>
+  close(): void | Promise<void>
+}
+
+/** Puts every stranded job back to the front of its queue, as a sweeper does. */
+export async function restoreAll(store: Store, page = 100): Promise<void> {
+  for (;;) {
+    const stranded = await store.stranded(page)
+    if (stranded.length === 0) return
+    await store.restore(
+      stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') })),
+    )
+  }
+}
+
+async function leaseOf(t: Bench, owner: string): Promise<Lease> {
+  const lease = (await t.store.leases()).find((one) => one.owner === owner)
+  if (!lease) throw new Error(`no lease of ${owner}`)
+  return lease
+}
+
+function ended(t: Bench, owner: string): Promise<Lease> {
+  return until(`the lease of ${owner} ends`, async () => {
+    const lease = await leaseOf(t, owner)
+    return lease.ended && lease
+  })
+}

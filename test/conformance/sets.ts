@@ -1,0 +1,82 @@
+import { expect } from 'vitest'
+import type { Entry } from '#dist/store/contract.js'
+import type { Bench, Case } from './bench.ts'
+
+/** Looking through the sets. */
+export const sets: Case[] = [
+  {
+    name: 'the sets are kept apart, each with its size',
+    async run(t) {
+      await t.store.push([
+        { to: 'retry', text: t.job(1), score: 1 },
+        { to: 'retry', text: t.job(2), score: 2 },
+        { to: 'dead', text: t.job(1), score: 1 },
+      ])
+      expect(await t.store.size('retry')).toBe(2)
+      expect(await t.store.size('dead')).toBe(1)
+      expect(await t.store.size('schedule')).toBe(0)
+      expect(await t.store.entries('schedule', { limit: 5 })).toEqual([])
+    },
+  },
+  {
+    name: 'entries come by score, then text, upwards and downwards',
+    async run(t) {
+      const all = await filled(t)
+      expect(await t.store.entries('dead', { limit: 100 })).toEqual(all)
+      expect(await t.store.entries('dead', { desc: true, limit: 100 })).toEqual([...all].reverse())
+      expect(await t.store.entries('dead', { limit: 3 })).toEqual(all.slice(0, 3))
+    },
+  },
+  {
+    name: 'pages go on behind the last entry, also among equal scores, both ways',
+    async run(t) {
+      const all = await filled(t)
+      for (const limit of [1, 2, 3, 5]) {
+        expect(await paged(t, limit, false)).toEqual(all)
+        expect(await paged(t, limit, true)).toEqual([...all].reverse())
+      }
+    },
+  },
+  {
+    name: 'a page goes on behind an entry that has gone meanwhile',
+    async run(t) {
+      const all = await filled(t)
+      const after = all[4]!
+      await t.store.swap('dead', [{ ...after, to: null }], 0)
+      expect(await t.store.entries('dead', { after, limit: 2 })).toEqual(all.slice(5, 7))
+      expect(await t.store.entries('dead', { after, desc: true, limit: 2 })).toEqual([all[3], all[2]])
+    },
+  },
+  {
+    name: 'scores keep their fractions',
+    async run(t) {
+      const scores = [1_779_019_200.123, 1_779_019_200.1230001, 1_779_019_200.5, 0.1]
+      await t.store.push(scores.map((score, n) => ({ to: 'retry', text: t.job(n), score })))
+      const kept = await t.store.entries('retry', { limit: 9 })
+      expect(kept.map(({ score }) => score)).toEqual([...scores].sort((a, b) => a - b))
+      const answers = await t.store.swap('retry', kept.map((entry) => ({ ...entry, to: null })), 0)
+      expect(answers).toEqual(['ok', 'ok', 'ok', 'ok'])
+    },
+  },
+]
+
+/** Entries of the dead set, some with equal scores, in their order. */
+async function filled(t: Bench): Promise<Entry[]> {
+  const all: Entry[] = []
+  for (const score of [-1, 0, 10, 10.5, 1e9]) {
+    for (let i = 0; i < (score === 10 ? 6 : 2); i++) all.push({ score, text: `{"n":"${score}/${i}"}` })
+  }
+  const shuffled = [...all].sort(() => t.random() - 0.5)
+  await t.store.push(shuffled.map((entry) => ({ to: 'dead', ...entry })))
+  return all
+}
+
+async function paged(t: Bench, limit: number, desc: boolean): Promise<Entry[]> {
+  const all: Entry[] = []
+  for (;;) {
+    const page = await t.store.entries('dead', { after: all.at(-1), desc, limit })
+    expect(page.length).toBeLessThanOrEqual(limit)
+    if (page.length === 0) return all
+    all.push(...page)
+  }
+}

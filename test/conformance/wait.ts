@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process'
+import { expect } from 'vitest'
+import type { Store } from '#dist/store/contract.js'
+import { type Case, done, NOW, pause, release, textsOf, timed, toQueue, turnOf } from './bench.ts'
+import { victimArguments } from './victims.ts'
+
+/**
+ * Waking up. A store may wake a waiter for nothing, so each case looks at what comes of it: a waiter that asks again
+ * whenever it is woken gets its job, soon.
+ */
+const PROMPT = 1000
+const NEVER = new AbortController().signal
+
+export const wait: Case[] = [
+  {
+    name: 'a waiter gets the job that is pushed by its own process, promptly',
+    async run(t) {
+      const owner = await t.owner()
+      const waiting = timed(receive(t.store, owner, ['q']))
+      await pause(100)
+      await t.push('q', t.job(1))
+      const { ms, value } = await waiting
+      expect(value).toEqual([t.job(1)])
+      expect(ms).toBeLessThan(100 + PROMPT)
+    },
+  },
+  {
+    name: 'a job that is there already ends the wait at once',
+    async run(t) {
+      const owner = await t.owner()
+      await t.push('q', t.job(1))
+      expect((await timed(receive(t.store, owner, ['p', 'q']))).ms).toBeLessThan(PROMPT)
+    },
+  },
+  {
+    name: 'a job pushed between an empty turn and the wait is not slept through',
+    async run(t) {
+      const owner = await t.owner()
+      for (let n = 0; n < 20; n++) {
+        expect(await t.take(owner, 'q')).toEqual([])
+        const [{ ms, value }] = await Promise.all([timed(receive(t.store, owner, ['q'], true)), t.push('q', t.job(n))])
+        expect(value).toEqual([t.job(n)])
+        expect(ms).toBeLessThan(PROMPT)
+      }
+    },
+  },
+  {
+    name: 'a waiter gets the job that another connection pushes',
+    shared: true,
+    async run(t) {
+      const owner = await t.owner()
+      const other = await t.another()
+      await other.open()
+      const waiting = timed(receive(t.store, owner, ['q']))
+      await pause(100)
+      await other.push([toQueue('q', t.job(1))])
+      const { ms, value } = await waiting
+      expect(value).toEqual([t.job(1)])
+      expect(ms).toBeLessThan(100 + 2 * PROMPT)
+    },
+  },
+  {
+    name: 'a waiter gets the job that another process pushes',
+    shared: true,
+    async run(t) {
+      const owner = await t.owner()
+      const waiting = receive(t.store, owner, ['q'])
+      const pushed = new Promise<number>((resolve, reject) => {
+        const child = spawn(process.execPath, victimArguments(t.url, 'push-one', 99))
+        child.on('error', reject)
+        child.stdout.once('data', () => resolve(performance.now()))
+        child.on('exit', () => reject(new Error('the other process pushed nothing')))
+      })
+      const [value, at] = await Promise.all([waiting, pushed])
+      expect(value).toHaveLength(1)
+      expect(performance.now() - at).toBeLessThan(2 * PROMPT)
+    },
+  },
+  {
+    name: 'a waiter is woken by everything that makes a job ready: a release, a promotion, a recovery, a row',
+    async run(t) {
+      const [worker, dead, waiter] = [await t.owner(), await t.owner(), await t.owner()]
+      await t.push('q', t.job(1), t.job(2))
+      const [mine] = await t.take(worker, 'q')
+      const [lost] = await t.take(dead, 'q')
+      await t.store.push([{ to: 'schedule', text: t.job(3), score: 1 }])
+      await t.store.claim(dead, null)
+      await t.store.createTask({
+        id: '00000000000000aa',
+        name: 'task',
+        job: 'Row',
+        queue: 'q',
+        template: '{"class":"Row"}',
+        window: 10,
+        keepParams: 'all',
+        meta: '{}',
+        createdAt: NOW,
+        adder: 'me',
+      })
+      const steps: (() => Promise<unknown>)[] = [
+        () => t.turn(worker, { settlements: [release(mine!)] }),
+        () => t.store.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW),
+        () => t.store.restore([{ owner: dead, queue: 'q', ticket: lost!.ticket, to: toQueue('q', t.job(2)) }]),
+        () => t.store.addRows('00000000000000aa', 'me', 0, [{ args: '[1]' }], NOW),
+      ]
+      for (const step of steps) {
+        const waiting = timed(receive(t.store, waiter, ['q']))
+        await pause(30)
+        await step()
+        const { ms, value } = await waiting
+        expect(value).toHaveLength(1)
+        expect(ms).toBeLessThan(PROMPT)
+      }
+    },
+  },
+  {
+    name: 'a waiter never gets a job of another queue, and its time runs out',
+    async run(t) {
+      const owner = await t.owner()
+      const waiting = timed(receive(t.store, owner, ['q'], false, 400))
+      for (let n = 0; n < 5; n++) {
+        await pause(20)
+        await t.push('other', t.job(n))
+      }
+      const { ms, value } = await waiting
+      expect(value).toEqual([])
+      expect(ms).toBeGreaterThan(380)
+      expect(ms).toBeLessThan(400 + PROMPT)
+      expect(await t.waiting('other')).toHaveLength(5)
+    },
+  },
+  {
+    name: 'an aborted wait resolves empty at once, also when it was aborted before',
+    async run(t) {
+      const owner = await t.owner()
+      const stop = new AbortController()
+      const waiting = timed(t.store.wait(owner, ['q'], 1, 8000, stop.signal))
+      await pause(50)
+      stop.abort()
+      const { ms, value } = await waiting
+      expect(value).toEqual([])
+      expect(ms).toBeLessThan(50 + PROMPT)
+      const again = await timed(t.store.wait(owner, ['q'], 1, 8000, stop.signal))
+      expect(again.value).toEqual([])
+      expect(again.ms).toBeLessThan(PROMPT)
+    },
+  },
+  {
+    name: 'one push wakes as many waiters as it needs: every job is taken, each once',
+    async run(t) {
+      const owners = await Promise.all([1, 2, 3].map(() => t.owner()))
+      const waiting = Promise.all(owners.map((owner) => receive(t.store, owner, ['q'])))
+      await pause(50)
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      expect((await waiting).flat().sort()).toEqual([t.job(1), t.job(2), t.job(3)])
+    },
+  },
+  {
+    name: 'jobs that are handed over while waiting are taken: never more than n, and they belong to the owner',
+    async run(t) {
+      const owner = await t.owner()
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      const handed = await t.store.wait(owner, ['q'], 1, 1000, NEVER)
+      expect(handed.length).toBeLessThanOrEqual(1)
+      const taken = handed.length > 0 ? handed : await t.take(owner, 'q')
+      expect(textsOf(taken)).toEqual([t.job(1)])
+      expect((await t.turn(owner, { settlements: taken.map((one) => done(one)) })).settled).toEqual(['ok'])
+      expect(await t.waiting('q')).toEqual([t.job(2), t.job(3)])
+    },
+  },
+  {
+    name: 'closing the store ends its waits',
+    async run(t) {
+      const owner = await t.owner()
+      const waits = Promise.allSettled([
+        t.store.wait(owner, ['q'], 1, 8000, NEVER),
+        t.store.waitDue(8000, NEVER),
+      ])
+      await pause(50)
+      const closing = timed(Promise.all([waits, t.store.close()]))
+      const { ms, value } = await closing
+      expect(ms).toBeLessThan(PROMPT)
+      for (const one of value[0]) {
+        if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'STORE_CLOSED' })
+      }
+    },
+  },
+]
+
+/** Waits and takes like a worker until it has a job or `ms` are over; answers the texts. */
+async function receive(store: Store, owner: string, queues: string[], waitFirst = false, ms = 8000): Promise<string[]> {
+  const end = performance.now() + ms
+  for (let first = true; ; first = false) {
+    if (!(first && waitFirst)) {
+      const { taken } = await store.turn(owner, turnOf({ take: { queues, n: 1 } }))
+      if (taken.length > 0) return textsOf(taken)
+    }
+    const left = end - performance.now()
+    if (left <= 0) return []
+    const handed = await store.wait(owner, queues, 1, left, NEVER)
+    if (handed.length > 0) return textsOf(handed)
+  }
+}
+
