@@ -101,3 +101,12 @@ export function editPayload(text: string, changes: Partial<Payload>): string {
   }
   return editMembers(text, edits)
 }
+
+/** What every next text of a job says of the attempt that has just ended; `stalled`: its process died. */
+export function attemptEnded(payload: Payload, stalled = false): Partial<Payload> {
+  const changes: Partial<Payload> = {}
+  if (payload.hk_task !== undefined) changes.hk_attempt = (payload.hk_attempt ?? 0) + 1
+  if (stalled) changes.hk_stalls = (payload.hk_stalls ?? 0) + 1
+  else if (payload.hk_stalls !== undefined) changes.hk_stalls = undefined
+  return changes
+}

@@ -401,8 +401,11 @@ export interface Store {
    * one doubles nothing.
    */
   addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer>
-  /** The adder is done: `adding` becomes `running`, or `done` when every event is final. */
-  endAdding(task: string, adder: string, now: number): Promise<AddAnswer>
+  /**
+   * The adder is done: `adding` becomes `running`, or `done` when every event is final. `interrupted`: its source broke
+   * off; what was added runs, and the task says so.
+   */
+  endAdding(task: string, adder: string, now: number, interrupted?: boolean): Promise<AddAnswer>
   task(id: string): Promise<TaskRecord | null>
   tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
   events(task: string, query: EventQuery): Promise<EventRecord[]>

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Destination, PushItem, Settlement, Store, Taken, Turn, TurnAnswer } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
+import { chance } from './chance.ts'
 
 /** One thing a store must do, in words, and the steps that show it. */
 export interface Case {
@@ -24,6 +25,9 @@ export interface Place {
   destroy(): Promise<void>
 }
 
+/** A list of which the case knows how many there are: using one that is missing fails the case there. */
+export type Several<T> = [T, T, T, T, T, T, ...T[]]
+
 /** Noon of a day in the past: the caller's clock in every case. */
 export const NOW = Date.UTC(2026, 4, 17, 12)
 
@@ -35,8 +39,8 @@ export interface Bench {
   random(): number
   /** A whole number below `n`. */
   dice(n: number): number
-  /** A second connection to the same data, as another process would have. */
-  another(): Promise<Store>
+  /** A second connection to the same data, as another process would have; or one to another place. */
+  another(url?: string): Promise<Store>
   /** The URL of one more, empty store. */
   place(): Promise<string>
   /** A payload as Sidekiq writes it, different for every `n`. */
@@ -47,10 +51,10 @@ export interface Bench {
   owner(about?: { store?: Store; seconds?: number; host?: string; queues?: string[] }): Promise<string>
   /** An owner's name never used before, not joined. */
   ownerName(): string
-  turn(owner: string, turn: Partial<Turn>, store?: Store): Promise<TurnAnswer>
-  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Taken[]>
+  turn(owner: string, turn: Partial<Turn>, store?: Store): Promise<TurnAnswer & { taken: Several<Taken> }>
+  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Several<Taken>>
   /** The texts of a queue, next first. */
-  waiting(queue: string): Promise<string[]>
+  waiting(queue: string): Promise<Several<string>>
 }
 
 const SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 20260517)
@@ -63,7 +67,7 @@ export async function withBench(
 ): Promise<void> {
   const stores: Store[] = []
   const places: Place[] = []
-  const random = mulberry32(SEED)
+  const random = chance(SEED)
   let owners = 0
 
   const open = async (url: string) => {
@@ -87,13 +91,16 @@ export async function withBench(
       random,
       dice: (n) => Math.floor(random() * n),
       place,
-      another() {
+      another(where = url) {
         if (!factory.shared) throw new Error('the case needs a second connection and does not say so')
-        return open(url)
+        return open(where)
       },
       job,
       async push(queue, ...texts) {
-        await store.push(texts.map((text) => toQueue(queue, text)))
+        await store.push(
+          texts.map((text) => toQueue(queue, text)),
+          NOW,
+        )
       },
       ownerName: () => `host:${process.pid}:${++owners}`,
       async owner(about = {}) {
@@ -102,14 +109,15 @@ export async function withBench(
         expect(await (about.store ?? store).join(name, { queues, seconds, host })).toBe(true)
         return name
       },
-      turn: (owner, part, by = store) => by.turn(owner, turnOf(part)),
+      turn: (owner, part, by = store) =>
+        by.turn(owner, turnOf(part)) as Promise<TurnAnswer & { taken: Several<Taken> }>,
       async take(owner, queues, n = 1, by = store) {
         const names = typeof queues === 'string' ? [queues] : queues
         const answer = await by.turn(owner, turnOf({ take: { queues: names, n } }))
         expect(answer.fenced).toBe(false)
-        return answer.taken
+        return answer.taken as Several<Taken>
       },
-      waiting: (queue) => store.peek(queue, 0, 10_000),
+      waiting: (queue) => store.peek(queue, 0, 10_000) as Promise<Several<string>>,
     })
   } finally {
     for (const store of stores) await store.close()
@@ -176,13 +184,8 @@ export async function timed<T>(promise: Promise<T>): Promise<{ ms: number; value
   return { ms: performance.now() - start, value }
 }
 
-/** Random numbers that are the same for the same seed. */
-export function mulberry32(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+/** What the case knows to be there. */
+export function sure<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error('the case expected something to be here')
+  return value
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Case, done, NOW, release, retry, toQueue } from './bench.ts'
+import { type Case, done, NOW, release, retry, sure, toQueue } from './bench.ts'
 
 const DAY = 86_400_000
 
@@ -32,12 +32,15 @@ export const counters: Case[] = [
     async run(t) {
       await t.push('a', t.job(1), t.job(2), t.job(3))
       await t.push('b', t.job(4))
-      await t.store.push([
-        { to: 'schedule', text: t.job(5), score: 1 },
-        { to: 'schedule', text: t.job(6), score: 2 },
-        { to: 'dead', text: t.job(7), score: 1 },
-        { to: 'retry', text: t.job(8), score: 1 },
-      ])
+      await t.store.push(
+        [
+          { to: 'schedule', text: t.job(5), score: 1 },
+          { to: 'schedule', text: t.job(6), score: 2 },
+          { to: 'dead', text: t.job(7), score: 1 },
+          { to: 'retry', text: t.job(8), score: 1 },
+        ],
+        NOW,
+      )
       const owner = await t.owner()
       await t.take(owner, ['a', 'b'], 2)
       expect(await t.store.stats()).toEqual({
@@ -58,7 +61,7 @@ export const counters: Case[] = [
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
-      await t.turn(owner, { settlements: [done(a!), retry(b!, 1), release(c!), done(d!, { failed: 1 })] })
+      await t.turn(owner, { settlements: [done(a), retry(b, 1), release(c), done(d, { failed: 1 })] })
       expect(await t.store.stats()).toMatchObject({ processed: 3, failed: 2, enqueued: 1, retries: 1, taken: 0 })
     },
   },
@@ -69,9 +72,9 @@ export const counters: Case[] = [
       const owner = await t.owner()
       const [a, b, c, d, e] = await t.take(owner, 'q', 5)
       const midnight = Date.UTC(2026, 4, 18)
-      await t.turn(owner, { now: NOW - DAY, settlements: [done(a!)] })
-      await t.turn(owner, { now: midnight - 1, settlements: [done(b!), retry(c!, 1)] })
-      await t.turn(owner, { now: midnight, settlements: [retry(d!, 1), release(e!)] })
+      await t.turn(owner, { now: NOW - DAY, settlements: [done(a)] })
+      await t.turn(owner, { now: midnight - 1, settlements: [done(b), retry(c, 1)] })
+      await t.turn(owner, { now: midnight, settlements: [retry(d, 1), release(e)] })
       expect(await t.store.history(['2026-05-18', '2026-05-16', '2026-05-17', '2020-01-01'])).toEqual([
         { processed: 1, failed: 1 },
         { processed: 1, failed: 0 },
@@ -88,7 +91,7 @@ export const counters: Case[] = [
       await t.push('b', t.job(3))
       const owner = await t.owner()
       await t.take(owner, 'b')
-      await t.store.push([toQueue('a', t.job(4), 'front')])
+      await t.store.push([toQueue('a', t.job(4), 'front')], NOW)
       const infos = await t.store.queues()
       expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, next: t.job(4) })
       const empty = infos.find(({ name }) => name === 'b')
@@ -100,7 +103,7 @@ export const counters: Case[] = [
     async run(t) {
       const texts = Array.from({ length: 7 }, (_, n) => t.job(n))
       await t.push('q', ...texts.slice(1))
-      await t.store.push([toQueue('q', texts[0]!, 'front')])
+      await t.store.push([toQueue('q', sure(texts[0]), 'front')], NOW)
       expect(await t.store.peek('q', 0, 3)).toEqual(texts.slice(0, 3))
       expect(await t.store.peek('q', 3, 3)).toEqual(texts.slice(3, 6))
       expect(await t.store.peek('q', 6, 3)).toEqual(texts.slice(6))

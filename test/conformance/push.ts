@@ -16,8 +16,11 @@ export const push: Case[] = [
     name: 'a job pushed to the front is next, the last one pushed there first',
     async run(t) {
       await t.push('q', t.job(1))
-      await t.store.push([toQueue('q', t.job(2), 'front'), toQueue('q', t.job(3), 'front'), toQueue('q', t.job(4))])
-      await t.store.push([toQueue('q', t.job(5), 'front')])
+      await t.store.push(
+        [toQueue('q', t.job(2), 'front'), toQueue('q', t.job(3), 'front'), toQueue('q', t.job(4))],
+        NOW,
+      )
+      await t.store.push([toQueue('q', t.job(5), 'front')], NOW)
       const order = [5, 3, 2, 1, 4].map((n) => t.job(n))
       expect(await t.waiting('q')).toEqual(order)
       const owner = await t.owner()
@@ -27,14 +30,17 @@ export const push: Case[] = [
   {
     name: 'one push may go to several queues and sets',
     async run(t) {
-      await t.store.push([
-        toQueue('a', t.job(1)),
-        { to: 'schedule', text: t.job(2), score: 2e9 },
-        toQueue('b', t.job(3)),
-        { to: 'retry', text: t.job(4), score: 2e9 + 0.5 },
-        { to: 'dead', text: t.job(5), score: 1e9 },
-        toQueue('a', t.job(6)),
-      ])
+      await t.store.push(
+        [
+          toQueue('a', t.job(1)),
+          { to: 'schedule', text: t.job(2), score: 2e9 },
+          toQueue('b', t.job(3)),
+          { to: 'retry', text: t.job(4), score: 2e9 + 0.5 },
+          { to: 'dead', text: t.job(5), score: 1e9 },
+          toQueue('a', t.job(6)),
+        ],
+        NOW,
+      )
       expect(await t.waiting('a')).toEqual([t.job(1), t.job(6)])
       expect(await t.waiting('b')).toEqual([t.job(3)])
       expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: t.job(2), score: 2e9 }])
@@ -94,7 +100,7 @@ export const push: Case[] = [
   {
     name: 'a push of nothing stores nothing',
     async run(t) {
-      await t.store.push([])
+      await t.store.push([], NOW)
       expect(await t.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
     },
   },
@@ -132,7 +138,7 @@ export const push: Case[] = [
       const other = await t.another()
       await Promise.all([
         t.push('q', t.job(1), t.job(2)),
-        other.push([toQueue('p', t.job(3)), { to: 'schedule', text: t.job(4), score: NOW / 1000 }]),
+        other.push([toQueue('p', t.job(3)), { to: 'schedule', text: t.job(4), score: NOW / 1000 }], NOW),
       ])
       expect(await other.peek('q', 0, 9)).toEqual([t.job(1), t.job(2)])
       expect(await t.waiting('p')).toEqual([t.job(3)])
@@ -146,7 +152,7 @@ export const push: Case[] = [
       const stores = [t.store, await t.another(), await t.another()]
       await Promise.all(stores.map((store) => store.open()))
       await Promise.all(stores.map((store) => store.open()))
-      await Promise.all(stores.map((store, n) => store.push([toQueue('q', t.job(n))])))
+      await Promise.all(stores.map((store, n) => store.push([toQueue('q', t.job(n))], NOW)))
       expect((await t.waiting('q')).sort()).toEqual([t.job(0), t.job(1), t.job(2)])
     },
   },
@@ -155,7 +161,7 @@ export const push: Case[] = [
     shared: true,
     async run(t) {
       const other = await t.another()
-      await other.push([toQueue('q', t.job(1))])
+      await other.push([toQueue('q', t.job(1))], NOW)
       await other.close()
       const third = await t.another()
       expect(await third.peek('q', 0, 9)).toEqual([t.job(1)])
@@ -167,7 +173,8 @@ export const push: Case[] = [
       await t.push('q', t.job(1))
       await t.store.close()
       const refused = { code: 'STORE_CLOSED' }
-      await expect(t.store.push([toQueue('q', t.job(2))])).rejects.toMatchObject(refused)
+      // A push is refused with a PushError that says that nothing was pushed.
+      await expect(t.store.push([toQueue('q', t.job(2))], NOW)).rejects.toMatchObject({ maybePushed: false })
       await expect(t.store.stats()).rejects.toMatchObject(refused)
       await expect(t.turn('somebody', {})).rejects.toMatchObject(refused)
       await expect(t.store.open()).rejects.toMatchObject(refused)

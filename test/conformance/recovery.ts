@@ -14,7 +14,18 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a claimed name is never used again',
+    name: 'a claimed name is refused while its jobs are not restored',
+    async run(t) {
+      const name = await t.owner()
+      await t.push('q', t.job(1))
+      await t.take(name, 'q')
+      await t.store.claim(name, null)
+      expect(await t.store.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
+      expect(await t.turn(name, {})).toMatchObject({ fenced: true })
+    },
+  },
+  {
+    name: 'a claimed name is never used again, also when it held nothing',
     async run(t) {
       const name = await t.owner()
       await t.store.claim(name, null)
@@ -27,6 +38,8 @@ export const recovery: Case[] = [
     async run(t) {
       const host = 'boot 7f/pid-ns 1 – "x"'
       const [alive, dead] = [await t.owner({ host }), await t.owner({ host: 'there' })]
+      await t.push('q', t.job(1))
+      await t.take(dead, 'q')
       await t.store.claim(dead, null)
       const leases = await t.store.leases()
       expect(leases.find(({ owner }) => owner === alive)).toMatchObject({ host, ended: false, claimed: false })
@@ -53,7 +66,7 @@ export const recovery: Case[] = [
       const owner = await t.owner({ seconds: 0.05 })
       const [first] = await t.take(owner, 'q')
       const lease = await ended(t, owner)
-      const answer = await t.turn(owner, { settlements: [done(first!)], take: { queues: ['q'], n: 1 } })
+      const answer = await t.turn(owner, { settlements: [done(first)], take: { queues: ['q'], n: 1 } })
       expect(answer).toMatchObject({ fenced: false, settled: ['ok'] })
       expect(answer.taken).toHaveLength(1)
       expect(await t.store.renew(owner, 60)).toBe(true)
@@ -80,7 +93,7 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       expect(await t.store.leave(owner)).toBe(false)
-      expect((await t.turn(owner, { settlements: [release(first!)] })).settled).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [release(first)] })).settled).toEqual(['ok'])
       expect(await t.store.leave(owner)).toBe(true)
       expect((await t.store.leases()).map((lease) => lease.owner)).not.toContain(owner)
       expect(await t.turn(owner, { take: { queues: ['q'], n: 1 } })).toMatchObject({ fenced: true, taken: [] })
@@ -90,7 +103,9 @@ export const recovery: Case[] = [
   {
     name: 'a lease can be claimed only when it has ended, with its very end',
     async run(t) {
+      await t.push('q', t.job(1))
       const owner = await t.owner({ seconds: 0.3 })
+      await t.take(owner, 'q')
       const { ends } = await leaseOf(t, owner)
       expect(await t.store.claim(owner, ends)).toBe(false)
       const lease = await ended(t, owner)
@@ -139,7 +154,7 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       expect(await t.store.claim(owner, null)).toBe(true)
-      const answer = await t.turn(owner, { settlements: [retry(first!, 1)], take: { queues: ['q'], n: 1 } })
+      const answer = await t.turn(owner, { settlements: [retry(first, 1)], take: { queues: ['q'], n: 1 } })
       expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
       expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
     },
@@ -154,14 +169,15 @@ export const recovery: Case[] = [
       const { ends } = await ended(t, owner)
       expect(await t.store.stranded(10)).toEqual([])
       expect(await t.store.claim(owner, ends)).toBe(true)
+      expect(await t.store.stats()).toMatchObject({ taken: 1, enqueued: 0 })
 
       const stranded = await t.store.stranded(10)
-      expect(stranded).toEqual([{ owner, queue: 'q', ticket: first!.ticket, text: t.job(1) }])
+      expect(stranded).toEqual([{ owner, queue: 'q', ticket: first.ticket, text: t.job(1) }])
       const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue('q', `${text} `, 'front') }))
-      expect(await t.store.restore(items)).toEqual(['ok'])
-      expect(await t.store.restore(items)).toEqual(['gone'])
+      expect(await t.store.restore(items, NOW)).toEqual(['ok'])
+      expect(await t.store.restore(items, NOW)).toEqual(['gone'])
       expect(await t.store.stranded(10)).toEqual([])
-      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['fenced'])
+      expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['fenced'])
 
       const next = await t.owner()
       expect(textsOf(await t.take(next, 'q', 5))).toEqual([`${t.job(1)} `])
@@ -208,11 +224,11 @@ export const recovery: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const item = { owner, queue: 'q', ticket: first!.ticket, to: toQueue('q', t.job(1)) }
-      expect(await t.store.restore([item])).toEqual(['gone'])
-      expect(await t.store.restore([{ ...item, owner: t.ownerName() }])).toEqual(['gone'])
+      const item = { owner, queue: 'q', ticket: first.ticket, to: toQueue('q', t.job(1)) }
+      expect(await t.store.restore([item], NOW)).toEqual(['gone'])
+      expect(await t.store.restore([{ ...item, owner: t.ownerName() }], NOW)).toEqual(['gone'])
       expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 1 })
-      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['ok'])
     },
   },
   {
@@ -221,14 +237,17 @@ export const recovery: Case[] = [
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
-      await t.turn(owner, { settlements: [done(b!)] })
+      await t.turn(owner, { settlements: [done(b)] })
       await t.store.claim(owner, null)
-      const answers = await t.store.restore([
-        { owner, queue: 'q', ticket: a!.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
-        { owner, queue: 'q', ticket: b!.ticket, to: toQueue('q', t.job(2)) },
-        { owner, queue: 'q', ticket: c!.ticket, to: toQueue('other', '{"stalls":1}') },
-        { owner, queue: 'q', ticket: d!.ticket, to: { to: 'retry', text: t.job(4), score: 1.5 } },
-      ])
+      const answers = await t.store.restore(
+        [
+          { owner, queue: 'q', ticket: a.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
+          { owner, queue: 'q', ticket: b.ticket, to: toQueue('q', t.job(2)) },
+          { owner, queue: 'q', ticket: c.ticket, to: toQueue('other', '{"stalls":1}') },
+          { owner, queue: 'q', ticket: d.ticket, to: { to: 'retry', text: t.job(4), score: 1.5 } },
+        ],
+        NOW,
+      )
       expect(answers).toEqual(['ok', 'gone', 'ok', 'ok'])
       expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: '{"stalls":3}', score: 9 }])
       expect(await t.store.entries('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 1.5 }])
@@ -252,13 +271,13 @@ export const recovery: Case[] = [
         [t.store, other].map(async (store) => {
           const mine = []
           for (const { text, ...job } of stranded) {
-            mine.push(...(await store.restore([{ ...job, to: toQueue('q', text, 'front') }])))
+            mine.push(...(await store.restore([{ ...job, to: toQueue('q', text, 'front') }], NOW)))
           }
           return mine
         }),
       )
       stranded.forEach((_, i) => {
-        expect([answers[0]![i], answers[1]![i]].sort()).toEqual(['gone', 'ok'])
+        expect([answers[0]?.[i], answers[1]?.[i]].sort()).toEqual(['gone', 'ok'])
       })
       expect((await t.waiting('q')).sort()).toEqual([...texts].sort())
     },
@@ -272,10 +291,7 @@ export const recovery: Case[] = [
       const [first] = await t.take(owner, 'q')
       const other = await t.another()
       expect(await other.claim(owner, null)).toBe(true)
-      const answer = await t.store.turn(
-        owner,
-        turnOf({ settlements: [done(first!)], take: { queues: ['q'], n: 1 } }),
-      )
+      const answer = await t.store.turn(owner, turnOf({ settlements: [done(first)], take: { queues: ['q'], n: 1 } }))
       expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
       expect(await t.store.renew(owner, 60)).toBe(false)
       await restoreAll(other)
@@ -319,7 +335,7 @@ export const recovery: Case[] = [
         const owner = await t.owner({ queues: [queue] })
         const [first] = await t.take(owner, queue)
         const [answer] = await Promise.all([
-          t.turn(owner, { now: NOW, settlements: [done(first!)], take: { queues: [queue], n: 1 } }),
+          t.turn(owner, { now: NOW, settlements: [done(first)], take: { queues: [queue], n: 1 } }),
           other.claim(owner, null),
         ])
         expect(answer.settled).toEqual([answer.fenced ? 'fenced' : 'ok'])
@@ -343,6 +359,7 @@ export async function restoreAll(store: Store, page = 100): Promise<void> {
     if (stranded.length === 0) return
     await store.restore(
       stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') })),
+      NOW,
     )
   }
 }

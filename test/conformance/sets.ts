@@ -1,17 +1,20 @@
 import { expect } from 'vitest'
 import type { Entry } from '#dist/store/contract.js'
-import type { Bench, Case } from './bench.ts'
+import { type Bench, type Case, NOW, sure } from './bench.ts'
 
 /** Looking through the sets. */
 export const sets: Case[] = [
   {
     name: 'the sets are kept apart, each with its size',
     async run(t) {
-      await t.store.push([
-        { to: 'retry', text: t.job(1), score: 1 },
-        { to: 'retry', text: t.job(2), score: 2 },
-        { to: 'dead', text: t.job(1), score: 1 },
-      ])
+      await t.store.push(
+        [
+          { to: 'retry', text: t.job(1), score: 1 },
+          { to: 'retry', text: t.job(2), score: 2 },
+          { to: 'dead', text: t.job(1), score: 1 },
+        ],
+        NOW,
+      )
       expect(await t.store.size('retry')).toBe(2)
       expect(await t.store.size('dead')).toBe(1)
       expect(await t.store.size('schedule')).toBe(0)
@@ -41,7 +44,7 @@ export const sets: Case[] = [
     name: 'a page goes on behind an entry that has gone meanwhile',
     async run(t) {
       const all = await filled(t)
-      const after = all[4]!
+      const after = sure(all[4])
       await t.store.swap('dead', [{ ...after, to: null }], 0)
       expect(await t.store.entries('dead', { after, limit: 2 })).toEqual(all.slice(5, 7))
       expect(await t.store.entries('dead', { after, desc: true, limit: 2 })).toEqual([all[3], all[2]])
@@ -51,10 +54,17 @@ export const sets: Case[] = [
     name: 'scores keep their fractions',
     async run(t) {
       const scores = [1_779_019_200.123, 1_779_019_200.1230001, 1_779_019_200.5, 0.1]
-      await t.store.push(scores.map((score, n) => ({ to: 'retry', text: t.job(n), score })))
+      await t.store.push(
+        scores.map((score, n) => ({ to: 'retry', text: t.job(n), score })),
+        NOW,
+      )
       const kept = await t.store.entries('retry', { limit: 9 })
       expect(kept.map(({ score }) => score)).toEqual([...scores].sort((a, b) => a - b))
-      const answers = await t.store.swap('retry', kept.map((entry) => ({ ...entry, to: null })), 0)
+      const answers = await t.store.swap(
+        'retry',
+        kept.map((entry) => ({ ...entry, to: null })),
+        0,
+      )
       expect(answers).toEqual(['ok', 'ok', 'ok', 'ok'])
     },
   },
@@ -67,7 +77,10 @@ async function filled(t: Bench): Promise<Entry[]> {
     for (let i = 0; i < (score === 10 ? 6 : 2); i++) all.push({ score, text: `{"n":"${score}/${i}"}` })
   }
   const shuffled = [...all].sort(() => t.random() - 0.5)
-  await t.store.push(shuffled.map((entry) => ({ to: 'dead', ...entry })))
+  await t.store.push(
+    shuffled.map((entry) => ({ to: 'dead', ...entry })),
+    NOW,
+  )
   return all
 }
 

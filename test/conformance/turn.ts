@@ -92,7 +92,7 @@ export const turn: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['ok'])
       expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0, enqueued: 1 })
     },
   },
@@ -102,8 +102,8 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [retry(first!, 2e9)] })
-      const again = await t.turn(owner, { settlements: [retry(first!, 2e9), done(first!)] })
+      await t.turn(owner, { settlements: [retry(first, 2e9)] })
+      const again = await t.turn(owner, { settlements: [retry(first, 2e9), done(first)] })
       expect(again).toMatchObject({ fenced: false, settled: ['fenced', 'fenced'] })
       expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 1, retries: 1, enqueued: 0 })
     },
@@ -114,8 +114,8 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      expect((await t.turn(owner, { settlements: [done(first!), release(first!)] })).settled).toEqual(['ok', 'fenced'])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, enqueued: 0 })
+      expect((await t.turn(owner, { settlements: [done(first), retry(first, 1)] })).settled).toEqual(['ok', 'fenced'])
+      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, retries: 0 })
     },
   },
   {
@@ -124,9 +124,9 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const [one, two] = [await t.owner(), await t.owner()]
       const [first] = await t.take(one, 'q')
-      expect((await t.turn(two, { settlements: [done(first!)] })).settled).toEqual(['fenced'])
+      expect((await t.turn(two, { settlements: [done(first)] })).settled).toEqual(['fenced'])
       expect(await t.store.stats()).toMatchObject({ processed: 0, taken: 1 })
-      expect((await t.turn(one, { settlements: [done(first!)] })).settled).toEqual(['ok'])
+      expect((await t.turn(one, { settlements: [done(first)] })).settled).toEqual(['ok'])
     },
   },
   {
@@ -144,13 +144,13 @@ export const turn: Case[] = [
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
-      await t.turn(owner, { settlements: [done(b!)] })
+      await t.turn(owner, { settlements: [done(b)] })
       const answer = await t.turn(owner, {
-        settlements: [retry(a!, 5), done(b!), done(c!), { ...done(d!), ticket: 'no such ticket' }],
+        settlements: [retry(a, 5), done(b), done(c), { ...done(d), ticket: 'no such ticket' }],
       })
       expect(answer.settled).toEqual(['ok', 'fenced', 'ok', 'fenced'])
       expect(await t.store.stats()).toMatchObject({ processed: 3, failed: 1, retries: 1, taken: 1 })
-      expect((await t.turn(owner, { settlements: [done(d!)] })).settled).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [done(d)] })).settled).toEqual(['ok'])
     },
   },
   {
@@ -159,12 +159,12 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const answer = await t.turn(owner, { settlements: [release(first!)], take: { queues: ['q'], n: 1 } })
+      const answer = await t.turn(owner, { settlements: [release(first)], take: { queues: ['q'], n: 1 } })
       expect(answer.settled).toEqual(['ok'])
       expect(textsOf(answer.taken)).toEqual([t.job(1)])
-      expect(answer.taken[0]!.ticket).not.toBe(first!.ticket)
-      expect((await t.turn(owner, { settlements: [done(first!)] })).settled).toEqual(['fenced'])
-      expect((await t.turn(owner, { settlements: [done(answer.taken[0]!)] })).settled).toEqual(['ok'])
+      expect(answer.taken[0].ticket).not.toBe(first.ticket)
+      expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['fenced'])
+      expect((await t.turn(owner, { settlements: [done(answer.taken[0])] })).settled).toEqual(['ok'])
       expect(await t.store.stats()).toMatchObject({ processed: 1, taken: 0, enqueued: 0 })
     },
   },
@@ -197,11 +197,11 @@ export const turn: Case[] = [
       const [a, b, c, d, e] = await t.take(owner, 'q', 5)
       const answer = await t.turn(owner, {
         settlements: [
-          done(a!, { move: { to: 'retry', text: '{"a":1}', score: 10.25 }, failed: 1 }),
-          done(b!, { move: { to: 'dead', text: '{"b":1}', score: 20 }, failed: 1 }),
-          done(c!, { move: { to: 'schedule', text: '{"c":1}', score: 30 }, processed: 0 }),
-          done(d!, { move: toQueue('other', '{"d":1}'), processed: 0 }),
-          done(e!, { move: toQueue('q', '{"e":1}', 'front'), processed: 0 }),
+          done(a, { move: { to: 'retry', text: '{"a":1}', score: 10.25 }, failed: 1 }),
+          done(b, { move: { to: 'dead', text: '{"b":1}', score: 20 }, failed: 1 }),
+          done(c, { move: { to: 'schedule', text: '{"c":1}', score: 30 }, processed: 0 }),
+          done(d, { move: toQueue('other', '{"d":1}'), processed: 0 }),
+          done(e, { move: toQueue('q', '{"e":1}', 'front'), processed: 0 }),
         ],
       })
       expect(answer.settled).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
@@ -231,7 +231,7 @@ export const turn: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       const answer = await t.turn(t.ownerName(), {
-        settlements: [done(first!), retry(first!, 1)],
+        settlements: [done(first), retry(first, 1)],
         take: { queues: ['q'], n: 5 },
       })
       expect(answer).toMatchObject({ fenced: true, settled: ['fenced', 'fenced'], taken: [] })
@@ -244,7 +244,7 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const started = [{ queue: 'q', ticket: first!.ticket, effects: [] }]
+      const started = [{ queue: 'q', ticket: first.ticket, effects: [] }]
       expect(await t.turn(owner, { started })).toMatchObject({ fenced: false, started: ['ok'], settled: [], taken: [] })
       expect(await t.turn(owner, { started })).toMatchObject({ started: ['ok'] })
     },
@@ -266,7 +266,7 @@ export const turn: Case[] = [
           place: 'leave' as const,
         },
       ]
-      expect((await t.turn(owner, { settlements: [done(first!, { effects })] })).settled).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [done(first, { effects })] })).settled).toEqual(['ok'])
       expect(await t.store.stats()).toMatchObject({ processed: 1, taken: 0 })
     },
   },

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process'
 import { expect } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { type Case, done, NOW, pause, release, textsOf, timed, toQueue, turnOf } from './bench.ts'
-import { victimArguments } from './victims.ts'
+import { startVictim } from './victims.ts'
 
 /**
  * Waking up. A store may wake a waiter for nothing, so each case looks at what comes of it: a waiter that asks again
@@ -53,7 +52,7 @@ export const wait: Case[] = [
       await other.open()
       const waiting = timed(receive(t.store, owner, ['q']))
       await pause(100)
-      await other.push([toQueue('q', t.job(1))])
+      await other.push([toQueue('q', t.job(1))], NOW)
       const { ms, value } = await waiting
       expect(value).toEqual([t.job(1)])
       expect(ms).toBeLessThan(100 + 2 * PROMPT)
@@ -65,15 +64,13 @@ export const wait: Case[] = [
     async run(t) {
       const owner = await t.owner()
       const waiting = receive(t.store, owner, ['q'])
-      const pushed = new Promise<number>((resolve, reject) => {
-        const child = spawn(process.execPath, victimArguments(t.url, 'push-one', 99))
-        child.on('error', reject)
-        child.stdout.once('data', () => resolve(performance.now()))
-        child.on('exit', () => reject(new Error('the other process pushed nothing')))
-      })
-      const [value, at] = await Promise.all([waiting, pushed])
+      const victim = startVictim(t.url, 'push-one', 1)
+      await Promise.race([victim.begun, victim.lines])
+      const at = performance.now()
+      const value = await waiting
       expect(value).toHaveLength(1)
       expect(performance.now() - at).toBeLessThan(2 * PROMPT)
+      await victim.lines
     },
   },
   {
@@ -83,7 +80,7 @@ export const wait: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const [mine] = await t.take(worker, 'q')
       const [lost] = await t.take(dead, 'q')
-      await t.store.push([{ to: 'schedule', text: t.job(3), score: 1 }])
+      await t.store.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
       await t.store.claim(dead, null)
       await t.store.createTask({
         id: '00000000000000aa',
@@ -98,9 +95,9 @@ export const wait: Case[] = [
         adder: 'me',
       })
       const steps: (() => Promise<unknown>)[] = [
-        () => t.turn(worker, { settlements: [release(mine!)] }),
+        () => t.turn(worker, { settlements: [release(mine)] }),
         () => t.store.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW),
-        () => t.store.restore([{ owner: dead, queue: 'q', ticket: lost!.ticket, to: toQueue('q', t.job(2)) }]),
+        () => t.store.restore([{ owner: dead, queue: 'q', ticket: lost.ticket, to: toQueue('q', t.job(2)) }], NOW),
         () => t.store.addRows('00000000000000aa', 'me', 0, [{ args: '[1]' }], NOW),
       ]
       for (const step of steps) {
@@ -172,10 +169,7 @@ export const wait: Case[] = [
     name: 'closing the store ends its waits',
     async run(t) {
       const owner = await t.owner()
-      const waits = Promise.allSettled([
-        t.store.wait(owner, ['q'], 1, 8000, NEVER),
-        t.store.waitDue(8000, NEVER),
-      ])
+      const waits = Promise.allSettled([t.store.wait(owner, ['q'], 1, 8000, NEVER), t.store.waitDue(8000, NEVER)])
       await pause(50)
       const closing = timed(Promise.all([waits, t.store.close()]))
       const { ms, value } = await closing
@@ -201,4 +195,3 @@ async function receive(store: Store, owner: string, queues: string[], waitFirst 
     if (handed.length > 0) return textsOf(handed)
   }
 }
-

@@ -49,6 +49,8 @@ export class Sets {
   /** Removes at most `limit` entries beyond `max` or below `since`, lowest first; answers how many. */
   trim(set: SetName, max: number, since: number, limit: number): number {
     const excess = this.size(set) - max
+    const [first] = this.page(set, { limit: 1 })
+    if (!first || (excess <= 0 && first.score >= since)) return 0
     const lowest = this.page(set, { limit })
     const doomed = lowest.filter((entry, i) => i < excess || entry.score < since)
     for (const entry of doomed) this.remove(set, entry)

@@ -111,8 +111,14 @@ export class SqliteStore implements Store {
     ms: number,
     signal: AbortSignal,
   ): Promise<Taken[]> {
-    const { bell, queues: ready } = await this.#opened()
-    if (!(await this.#read(() => ready.hasJobs(queues)))) await bell.wait(queues, ms, signal)
+    const { bell } = await this.#opened()
+    const end = performance.now() + ms
+    // A write of another process wakes all who wait; only who finds a job goes to take it.
+    while (!signal.aborted && !(await this.#read((s) => s.queues.hasJobs(queues)))) {
+      const left = end - performance.now()
+      if (left <= 0 || this.#closed) break
+      await bell.wait(queues, left, signal)
+    }
     return []
   }
 
@@ -260,8 +266,10 @@ export class SqliteStore implements Store {
     )
   }
 
-  endAdding(task: string, adder: string, now: number): Promise<AddAnswer> {
-    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder)))
+  endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
+    return this.#write((s) =>
+      this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)),
+    )
   }
 
   task(id: string): Promise<TaskRecord | null> {

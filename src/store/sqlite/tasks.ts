@@ -67,13 +67,13 @@ export class Tasks {
     return { ok: true, total: task.total }
   }
 
-  endAdding(ledger: Ledger, id: string, adder: string): AddAnswer {
+  endAdding(ledger: Ledger, id: string, adder: string, interrupted: boolean): AddAnswer {
     const refusal = this.#refusal(ledger, id, adder)
     // Said twice: the first one counted.
     if (refusal?.reason === 'ended') return { ok: true, total: ledger.task(id)?.total ?? 0 }
     if (refusal) return refusal
     const task = ledger.task(id) as TaskRow
-    if (task.state === 'adding') task.state = 'running'
+    if (task.state === 'adding') task.state = interrupted ? 'interrupted' : 'running'
     return { ok: true, total: task.total }
   }
 

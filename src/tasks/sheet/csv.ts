@@ -175,7 +175,8 @@ function readable(error: CsvError, found: Findings): HighkiqError {
 
 /** Writes rows, the header first, as CSV. */
 export async function writeCsv(path: string, rows: AsyncIterable<unknown[]>): Promise<void> {
-  const stringifier = stringify({ bom: true, record_delimiter: '\r\n' })
+  // With a record_delimiter of its own csv-stringify would leave a lone CR or LF in a cell unquoted.
+  const stringifier = stringify({ bom: true, record_delimiter: '\r\n', quote_record_delimiter: true })
   await pipeline(texts(rows), stringifier, createWriteStream(path, { flush: true }))
 }
 

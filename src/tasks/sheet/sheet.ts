@@ -132,12 +132,13 @@ export async function writeSheet(target: string, content: SheetContent): Promise
     throw new HighkiqError('REPORT_FAILED', message)
   }
   const part = `${target}.${randomUUID()}.part`
-  const source = { rows: 0, failed: false }
+  const source: Progress = { rows: 0, failed: false, stopped: false }
   const records = checkedRecords(content, source)
   try {
     await (format === 'csv' ? writeCsv : writeXlsx)(part, records)
     await rename(part, target)
   } catch (error) {
+    source.stopped = true
     await rm(part, { force: true }).catch(() => {})
     if (source.failed || error instanceof HighkiqError) throw error
     const message = `${JSON.stringify(target)} can't be written (${messageOf(error)}): check the folder, its rights and its free space`
@@ -146,20 +147,31 @@ export async function writeSheet(target: string, content: SheetContent): Promise
   return { rows: source.rows }
 }
 
-/** Header and rows, each row as long as the header. Notes in `source` how many rows came and whether they failed. */
-async function* checkedRecords({ header, rows }: SheetContent, source: { rows: number; failed: boolean }) {
+interface Progress {
+  rows: number
+  /** The given rows threw. */
+  failed: boolean
+  /** Nobody wants more rows. */
+  stopped: boolean
+}
+
+/** Header and rows, each row as long as the header. */
+async function* checkedRecords({ header, rows }: SheetContent, progress: Progress) {
   yield header as unknown[]
   try {
     for await (const row of rows) {
-      source.rows++
+      // After a failed write hucre goes on taking rows until it has 64 KiB of them.
+      if (progress.stopped) return
+      progress.rows++
       if (row.length > header.length) {
-        const message = `row ${source.rows + 1} has ${row.length} cells, but the header has ${header.length}: name every column`
-        throw new HighkiqError('REPORT_FAILED', message, { row: source.rows + 1 })
+        const at = `row ${progress.rows + 1}`
+        const message = `${at} has ${row.length} cells, but the header has ${header.length}: name every column`
+        throw new HighkiqError('REPORT_FAILED', message, { row: progress.rows + 1 })
       }
       yield row.length === header.length ? row : [...row, ...new Array(header.length - row.length).fill(null)]
     }
   } catch (error) {
-    source.failed = true
+    progress.failed = true
     throw error
   }
 }

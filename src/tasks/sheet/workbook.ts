@@ -139,18 +139,38 @@ async function text(zip: CheckedZip, entry: Entry): Promise<string> {
 }
 
 async function whole(zip: CheckedZip, entry: Entry, maxBytes = MAX_PART_BYTES): Promise<Buffer> {
-  if (entry.uncompressedSize > maxBytes) {
-    const size = `${Math.ceil(entry.uncompressedSize / 1024 ** 2)} MB`
-    const message = `the workbook has ${size} of ${entry.fileName}, more than fits into memory: save it as CSV, or split it`
-    throw new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
-  }
+  if (entry.uncompressedSize > maxBytes) throw tooLarge(entry)
   const chunks: Buffer[] = []
   for await (const chunk of zip.content(entry)) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-// What hucre needs for one byte of the table of texts while it reads it.
-const HEAP_PER_TEXT_BYTE = 20
+// hucre makes one string of the table of texts, and V8 has none longer than this.
+const MAX_TEXTS_BYTES = 500 * 1024 ** 2
+
+// What hucre needs for it: it builds a tree of objects, measured at 2 million texts. Running out of memory would end
+// the process and every other job in it.
+const HEAP_PER_TAG = 200
+const HEAP_PER_BYTE = 2
+
+/** The table of texts, if there is memory enough to read it. */
+async function tableOfTexts(zip: CheckedZip, entry: Entry): Promise<Buffer> {
+  const xml = await whole(zip, entry, MAX_TEXTS_BYTES)
+  let tags = 0
+  for (const byte of xml) if (byte === 0x3c) tags++
+  const heap = getHeapStatistics()
+  const needed = tags * HEAP_PER_TAG + xml.length * HEAP_PER_BYTE
+  if (needed > heap.heap_size_limit - heap.used_heap_size) throw tooLarge(entry)
+  return xml
+}
+
+function tooLarge(entry: Entry): HighkiqError {
+  const size = `${Math.ceil(entry.uncompressedSize / 1024 ** 2)} MB`
+  const message =
+    `the workbook has ${size} of ${entry.fileName}, more than fits into memory: ` +
+    'save it as CSV, split it, or start Node with a larger --max-old-space-size'
+  return new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
+}
 
 // hucre asks for a stored part in pieces of this size; giving it others costs it a copy each.
 const PIECE_BYTES = 1024 ** 2
@@ -172,10 +192,8 @@ async function* packed(
   yield* storedPart('xl/workbook.xml', Buffer.from(workbook))
   const parts: [string, string][] = [['worksheet', 'worksheets/sheet1.xml']]
   if (texts) {
-    const heap = getHeapStatistics()
-    const free = heap.heap_size_limit - heap.used_heap_size
     parts.push(['sharedStrings', 'sharedStrings.xml'])
-    yield* storedPart('xl/sharedStrings.xml', await whole(zip, texts, free / HEAP_PER_TEXT_BYTE))
+    yield* storedPart('xl/sharedStrings.xml', await tableOfTexts(zip, texts))
   }
   if (styles) {
     parts.push(['styles', 'styles.xml'])

@@ -1,9 +1,10 @@
+// Makes the modules that are not written by hand.
 // Turns src/store/sqlite/sql/*.sql into one typed module, so that no file is read at run time.
 // A statement begins with a comment line `-- name: what it guarantees`; migrations are taken whole, in the order of their names.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const root = new URL('../src/store/sqlite/', import.meta.url)
-const out = ['// Generated from sql/ and migrations/ by scripts/generate-sql.js. Do not edit.', 'export const sql = {']
+const out = ['// Generated from sql/ and migrations/ by scripts/generate.js. Do not edit.', 'export const sql = {']
 
 const files = (dir) =>
   readdirSync(new URL(dir, root))
@@ -32,3 +33,9 @@ out.push(']', '')
 
 mkdirSync(root, { recursive: true })
 writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+writeFileSync(
+  new URL('../src/version.generated.ts', import.meta.url),
+  `/** The version of this package. */\nexport const VERSION = '${version}'\n`,
+)

@@ -1,0 +1,285 @@
+/** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
+
+import { Client, type PushRequest } from './client/client.ts'
+import { Job } from './client/job.ts'
+import { type Day, historyOf, type ProcessInfo, processesOf, type Queue, queuesOf, type Stats, statsOf } from './inspect/stats.ts'
+import { Chain } from './job/chain.ts'
+import { JobContext } from './job/context.ts'
+import { checkJobOptions, type Handler, type JobDefinition, type JobOptions } from './job/definition.ts'
+import { HighkiqError, messageOf } from './job/errors.ts'
+import type { Logger } from './job/logger.ts'
+import { type Payload, readPayload, writePayload } from './job/payload.ts'
+import { defaultLogger } from './log.ts'
+import type { Store } from './store/contract.ts'
+import { openStore } from './store/open.ts'
+import { trackedTasks } from './tasks/aspect.ts'
+import { Tasks } from './tasks/tasks.ts'
+import type { Engine, Lifecycle } from './worker/engine.ts'
+import { VERSION } from './version.generated.ts'
+import { runHandler } from './worker/runner.ts'
+import { Worker, type WorkerOptions } from './worker/worker.ts'
+
+export interface HighkiqOptions {
+  /** `sqlite:PATH` or `sqlite::memory:`; default HIGHKIQ_URL, else REDIS_URL, else `sqlite:highkiq.db`. */
+  url?: string
+  /** A store that is ready, instead of `url`. */
+  store?: Store
+  logger?: Logger
+  /** For tests: the time in milliseconds since the epoch. */
+  clock?: { now(): number }
+  /** For tests: from 0 up to but not including 1. */
+  random?: () => number
+  /** Characters of a job from which on a warning is logged, and bytes above which it is refused. */
+  maxArgsBytes?: { warn: number; refuse: number }
+  defaultJobOptions?: JobOptions
+  /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
+  strictArgs?: 'raise' | 'warn' | false
+  /** Retries of a job that says `retry: true`; default 25. */
+  maxRetries?: number
+  /** What the dead set keeps; default 10,000 jobs and 180 days. */
+  dead?: { max?: number; seconds?: number }
+}
+
+export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
+export type DeathHandler = (payload: Payload, error: unknown) => unknown
+
+const OPTIONS: (keyof HighkiqOptions)[] = [
+  'url',
+  'store',
+  'logger',
+  'clock',
+  'random',
+  'maxArgsBytes',
+  'defaultJobOptions',
+  'strictArgs',
+  'maxRetries',
+  'dead',
+]
+const DEAD_MAX = 10_000
+const DEAD_SECONDS = 180 * 86_400
+const MAX_RETRIES = 25
+const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat'])
+
+/** Marks an app, also one of another copy of this package. */
+const APP: unique symbol = Symbol.for('highkiq.app')
+
+/** Whether a value (say, what a jobs file exports) is an app. */
+export function isApp(value: unknown): value is Highkiq {
+  return typeof value === 'object' && value !== null && APP in value
+}
+
+/**
+ * One object for everything: define jobs on it, push them, make workers. Nothing is opened before it is needed, and two
+ * apps in one process know nothing of each other.
+ *
+ * @example
+ * export const hq = new Highkiq()
+ * export const HardJob = hq.job('HardJob', async (ctx, name: string) => { ctx.log.info({ name }, 'working hard') })
+ * await HardJob.performAsync('bob')
+ */
+export class Highkiq {
+  readonly [APP] = true
+  /** Middleware around each push: what it answers is pushed. */
+  readonly client: Client['chain']
+  /** Middleware around each run. */
+  readonly server = new Chain<JobContext, unknown>()
+  readonly tasks: Tasks
+  readonly #options: HighkiqOptions
+  readonly #jobs = new Map<string, JobDefinition>()
+  readonly #client: Client
+  readonly #workers = new Set<Worker>()
+  readonly #errorHandlers: ErrorHandler[] = []
+  readonly #deathHandlers: DeathHandler[] = []
+  readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
+  #store: Store | undefined
+  #log: Logger | undefined
+
+  /** @throws INVALID_OPTION */
+  constructor(options: HighkiqOptions = {}) {
+    for (const name of Object.keys(options)) {
+      if (OPTIONS.includes(name as keyof HighkiqOptions)) continue
+      throw new HighkiqError('INVALID_OPTION', `there is no option ${name}; there are ${OPTIONS.join(', ')}`)
+    }
+    this.#options = options
+    if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
+    this.#client = new Client({
+      store: () => this.store,
+      definition: (name) => this.#jobs.get(name),
+      defaults: options.defaultJobOptions ?? {},
+      now: () => this.now(),
+      log: this.log,
+      strictArgs: options.strictArgs ?? 'raise',
+      maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
+    })
+    this.client = this.#client.chain
+    this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
+  }
+
+  /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
+  get store(): Store {
+    this.#store ??=
+      this.#options.store ??
+      openStore(this.#options.url ?? process.env.HIGHKIQ_URL ?? process.env.REDIS_URL ?? 'sqlite:highkiq.db')
+    return this.#store
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#options.logger ?? defaultLogger()
+    return this.#log
+  }
+
+  now(): number {
+    return this.#options.clock?.now() ?? Date.now()
+  }
+
+  /** Another store than the one that the app was made for, before it is first used. @throws INVALID_OPTION */
+  useUrl(url: string): void {
+    if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
+    this.#store = openStore(url)
+  }
+
+  /**
+   * Defines a job: `hq.job(name, handler)` or `hq.job(name, options, handler)`.
+   * @throws INVALID_OPTION, DUPLICATE_JOB
+   */
+  job<Args extends unknown[], Result>(name: string, handler: Handler<Args, Result>): Job<Args, Awaited<Result>>
+  job<Args extends unknown[], Result>(
+    name: string,
+    options: JobOptions,
+    handler: Handler<Args, Result>,
+  ): Job<Args, Awaited<Result>>
+  job<Args extends unknown[], Result>(
+    name: string,
+    ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]
+  ): Job<Args, Awaited<Result>> {
+    const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
+    if (typeof name !== 'string' || name === '') throw new HighkiqError('INVALID_OPTION', 'a job needs a name')
+    if (typeof handler !== 'function') throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
+    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
+    checkJobOptions(name, options)
+    const definition: JobDefinition = { name, options, handler: handler as unknown as Handler<never[]> }
+    this.#jobs.set(name, definition)
+    return this.#jobOf(definition)
+  }
+
+  /** The job defined under this name. @throws UNKNOWN_JOB with those that there are */
+  jobNamed(name: string): Job {
+    const definition = this.#jobs.get(name)
+    if (definition) return this.#jobOf(definition)
+    const known = [...this.#jobs.keys()].join(', ') || 'none'
+    throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
+  }
+
+  /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
+  push(request: PushRequest): Promise<string | null> {
+    return this.#client.push(request)
+  }
+
+  /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
+  worker(options: WorkerOptions = {}): Worker {
+    const worker = new Worker(this.#engine(), options, { version: VERSION })
+    this.#workers.add(worker)
+    return worker
+  }
+
+  /** Runs at a point of a worker's life; those of its end run in reverse order. @throws INVALID_OPTION */
+  on(event: Lifecycle, handler: () => unknown): this {
+    if (!LIFECYCLE.has(event)) {
+      throw new HighkiqError('INVALID_OPTION', `there is no event ${event}; there are ${[...LIFECYCLE].join(', ')}`)
+    }
+    this.#lifecycle.set(event, [...(this.#lifecycle.get(event) ?? []), handler])
+    return this
+  }
+
+  /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
+  onError(handler: ErrorHandler): this {
+    this.#errorHandlers.push(handler)
+    return this
+  }
+
+  /** Hears of every job that will not run again. */
+  onDeath(handler: DeathHandler): this {
+    this.#deathHandlers.push(handler)
+    return this
+  }
+
+  stats(): Promise<Stats> {
+    return statsOf(this.store, this.now())
+  }
+
+  /** Processed and failed of each of the last days, today first. */
+  history(days = 30): Promise<Day[]> {
+    return historyOf(this.store, days, this.now())
+  }
+
+  async *queues(): AsyncGenerator<Queue> {
+    yield* await queuesOf(this.store, this.now())
+  }
+
+  async *processes(): AsyncGenerator<ProcessInfo> {
+    yield* await processesOf(this.store)
+  }
+
+  /** Stops the workers of this app and closes its store. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.#store?.close()
+  }
+
+  #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
+    const runInline = (request: PushRequest) => this.#runInline(request)
+    return new Job({ client: this.#client, now: () => this.now(), runInline }, definition)
+  }
+
+  async #runInline(request: PushRequest): Promise<unknown> {
+    const payload = await this.#client.pass(this.#client.normalise(request))
+    if (!payload) return null
+    this.#client.check(payload)
+    const arrived = readPayload(writePayload(payload)) as Payload
+    const ctx = new JobContext(arrived, arrived.queue, this.log)
+    return runHandler(this.#engine(), ctx, this.#jobs.get(arrived.class))
+  }
+
+  #engine(): Engine {
+    const { random = Math.random, maxRetries = MAX_RETRIES, dead } = this.#options
+    return {
+      store: this.store,
+      definition: (name) => this.#jobs.get(name),
+      chain: this.server,
+      promote: (text) => this.#client.promote(text),
+      aspects: [trackedTasks],
+      log: this.log,
+      now: () => this.now(),
+      random,
+      limits: { retries: maxRetries, dead: dead?.max ?? DEAD_MAX, deadSeconds: dead?.seconds ?? DEAD_SECONDS },
+      report: (error, about) => this.#report(error, about),
+      died: (payload, error) => this.#died(payload, error),
+      emit: (event) => this.#emit(event),
+    }
+  }
+
+  #report(error: unknown, about: Record<string, unknown>): void {
+    if (this.#errorHandlers.length === 0) this.log.error({ ...about, err: error }, messageOf(error))
+    for (const handler of this.#errorHandlers) void this.#safely(() => handler(error, about), 'onError')
+  }
+
+  async #died(payload: Payload, error: unknown): Promise<void> {
+    for (const handler of this.#deathHandlers) await this.#safely(() => handler(payload, error), 'onDeath')
+  }
+
+  async #emit(event: Lifecycle): Promise<void> {
+    const handlers = [...(this.#lifecycle.get(event) ?? [])]
+    if (event === 'quiet' || event === 'shutdown' || event === 'exit') handlers.reverse()
+    // A worker that can't get ready must not begin.
+    if (event === 'startup') for (const handler of handlers) await handler()
+    else for (const handler of handlers) await this.#safely(handler, event)
+  }
+
+  async #safely(work: () => unknown, during: string): Promise<void> {
+    try {
+      await work()
+    } catch (thrown) {
+      this.log.error({ err: thrown, during }, messageOf(thrown))
+    }
+  }
+}

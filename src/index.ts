@@ -1,0 +1,34 @@
+/**
+ * Highkiq: background jobs for Node.js.
+ *
+ * @example
+ * import { Highkiq } from 'highkiq'
+ * export const hq = new Highkiq()
+ * export const HardJob = hq.job('HardJob', async (ctx, name: string) => { ctx.log.info({ name }, 'working hard') })
+ * await HardJob.performAsync('bob')
+ * await hq.worker().run()
+ */
+
+// The app
+export { type DeathHandler, type ErrorHandler, Highkiq, type HighkiqOptions } from './app.ts'
+// Jobs
+export type { PushRequest } from './client/client.ts'
+export type { Job, PushOptions } from './client/job.ts'
+// Looking
+export type { Day, ProcessInfo, Queue, Stats } from './inspect/stats.ts'
+export type { Chain, Middleware } from './job/chain.ts'
+export type { JobContext } from './job/context.ts'
+export type { Handler, JobOptions, RetryIn } from './job/definition.ts'
+export type { Duration } from './job/duration.ts'
+// Errors to catch, and errors to throw
+export { BusinessFailure, Discard, type ErrorCode, HighkiqError, Kill, PushError, Release, Snooze } from './job/errors.ts'
+export type { Logger } from './job/logger.ts'
+export type { Payload } from './job/payload.ts'
+export type { EventStatus, TaskState } from './store/contract.ts'
+// Tracked tasks
+export type { CreateOptions } from './tasks/create.ts'
+export type { Task, TaskEvent, TaskStatus, WaitOptions } from './tasks/task.ts'
+export type { ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
+export { VERSION } from './version.generated.ts'
+// Workers
+export type { Worker, WorkerOptions } from './worker/worker.ts'

@@ -1,0 +1,62 @@
+/**
+ * A chain of middleware, the first one outermost. Each one calls `next` to go on; what `next` answers is what the rest
+ * of the chain answers.
+ */
+export type Middleware<Subject, Answer> = (subject: Subject, next: () => Promise<Answer>) => Promise<Answer> | Answer
+
+export class Chain<Subject, Answer> {
+  #links: Middleware<Subject, Answer>[] = []
+
+  get size(): number {
+    return this.#links.length
+  }
+
+  /** Appends; one that is there already moves to the end. */
+  use(link: Middleware<Subject, Answer>): this {
+    this.remove(link)
+    this.#links.push(link)
+    return this
+  }
+
+  prepend(link: Middleware<Subject, Answer>): this {
+    this.remove(link)
+    this.#links.unshift(link)
+    return this
+  }
+
+  /** Before `other`; first of all when that is not there. */
+  insertBefore(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
+    this.remove(link)
+    const at = this.#links.indexOf(other)
+    this.#links.splice(Math.max(at, 0), 0, link)
+    return this
+  }
+
+  /** After `other`; last of all when that is not there. */
+  insertAfter(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
+    this.remove(link)
+    const at = this.#links.indexOf(other)
+    this.#links.splice(at === -1 ? this.#links.length : at + 1, 0, link)
+    return this
+  }
+
+  remove(link: Middleware<Subject, Answer>): this {
+    this.#links = this.#links.filter((other) => other !== link)
+    return this
+  }
+
+  clear(): this {
+    this.#links = []
+    return this
+  }
+
+  /** Runs the chain around `innermost`. */
+  run(subject: Subject, innermost: () => Promise<Answer>): Promise<Answer> {
+    const links = this.#links
+    const step = async (i: number): Promise<Answer> => {
+      const link = links[i]
+      return link ? link(subject, () => step(i + 1)) : innermost()
+    }
+    return step(0)
+  }
+}

@@ -1,0 +1,77 @@
+import { HighkiqError } from './errors.ts'
+import type { Logger } from './logger.ts'
+import type { Payload } from './payload.ts'
+
+export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
+
+/** What a handler knows of the attempt that it is. Everything that costs something is made when it is first asked for. */
+export class JobContext {
+  readonly payload: Payload
+  /** The queue it was taken from. */
+  readonly queue: string
+  /** What the handler gets; server middleware may put other arguments here. */
+  args: unknown[]
+  /** Set when the job is a row of a tracked task. */
+  readonly task: { id: string; index: number } | undefined
+  readonly #baseLog: Logger
+  #log: Logger | undefined
+  #controller: AbortController | undefined
+  #aborted: HighkiqError | undefined
+  /** Texts given to `message`, until the attempt ends. */
+  #messages: { at: number; text: string }[] | undefined
+
+  constructor(payload: Payload, queue: string, log: Logger, task?: { id: string; index: number }) {
+    this.payload = payload
+    this.queue = queue
+    this.args = payload.args
+    this.task = task
+    this.#baseLog = log
+  }
+
+  get jid(): string {
+    return this.payload.jid
+  }
+
+  /** 1 at the first run. */
+  get attempt(): number {
+    return this.payload.hk_attempt === undefined
+      ? (this.payload.retry_count ?? -1) + 2
+      : this.payload.hk_attempt + 1
+  }
+
+  /** Aborts when the job is cancelled, runs into its timeout, or must end because the worker stops. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(this.#aborted)
+    }
+    return this.#controller.signal
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#baseLog.child({ jid: this.jid, class: this.payload.class })
+    return this.#log
+  }
+
+  /** Why the attempt was told to end; undefined while it was not. */
+  get abortReason(): HighkiqError | undefined {
+    return this.#aborted
+  }
+
+  /** Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. */
+  message(text: string): void {
+    this.#messages ??= []
+    this.#messages.push({ at: Date.now(), text: String(text) })
+  }
+
+  get messages(): readonly { at: number; text: string }[] {
+    return this.#messages ?? []
+  }
+
+  /** The first reason stays. */
+  abort(code: AbortCode, message: string): void {
+    if (this.#aborted) return
+    this.#aborted = new HighkiqError(code, message)
+    this.#controller?.abort(this.#aborted)
+  }
+}

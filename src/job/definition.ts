@@ -1,0 +1,89 @@
+import type { JobContext } from './context.ts'
+import { HighkiqError } from './errors.ts'
+import type { Payload } from './payload.ts'
+
+export type RetryIn = (
+  count: number,
+  error: unknown,
+  payload: Payload,
+) => number | 'kill' | 'discard' | 'default' | undefined
+
+/** What a job is, beside its handler. Options that Sidekiq has are stored in the payload under Sidekiq's names. */
+export interface JobOptions {
+  /** Default `default`. */
+  queue?: string
+  /** true (25 times), a number of retries, 0 (straight to the dead set) or false (dropped). Default true. */
+  retry?: boolean | number
+  /** Store the error's stack with the job: true, or at most so many lines. */
+  backtrace?: boolean | number
+  /** false: never put into the dead set. */
+  dead?: boolean
+  tags?: string[]
+  /** Seconds since the first failure after which no retry is made; the number of retries does not matter then. */
+  retryFor?: number
+  /** Seconds until the next attempt, or what to do instead. `count` is 0 after the first failure. */
+  retryIn?: RetryIn
+  /** The last retry has failed. */
+  onExhausted?: (payload: Payload, error: unknown) => unknown
+  /** Seconds; then `ctx.signal` is aborted and the attempt has failed. */
+  timeout?: number
+  /** The how-many-th stall in a row (its process died) is the last; default 3. */
+  maxStalls?: number
+}
+
+export type Handler<Args extends unknown[] = unknown[], Result = unknown> = (
+  ctx: JobContext,
+  ...args: Args
+) => Result | Promise<Result>
+
+export interface JobDefinition {
+  readonly name: string
+  readonly options: JobOptions
+  readonly handler: Handler<never[]>
+}
+
+const OPTIONS = new Set<string>([
+  'queue',
+  'retry',
+  'backtrace',
+  'dead',
+  'tags',
+  'retryFor',
+  'retryIn',
+  'onExhausted',
+  'timeout',
+  'maxStalls',
+] satisfies (keyof JobOptions)[])
+
+/** @throws INVALID_OPTION with the name of the option and what it may be */
+export function checkJobOptions(job: string, options: JobOptions): void {
+  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
+  for (const name of Object.keys(options)) {
+    if (!OPTIONS.has(name)) throw wrong(`there is no option ${name}; there are ${[...OPTIONS].join(', ')}`)
+  }
+  const { queue, retry, tags, retryFor, timeout, maxStalls } = options
+  if (queue !== undefined) checkQueueName(queue)
+  if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
+    throw wrong('retry is true, false or a whole number')
+  }
+  if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+    throw wrong('tags is an array of strings')
+  }
+  if (retryFor !== undefined && !(retryFor > 0 && retryFor <= 1e9)) {
+    throw wrong('retryFor is a number of seconds, at most 1,000,000,000')
+  }
+  if (timeout !== undefined && !(timeout > 0)) throw wrong('timeout is a number of seconds above 0')
+  if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
+    throw wrong('maxStalls is a whole number above 0')
+  }
+}
+
+/** @throws INVALID_OPTION */
+export function checkQueueName(queue: string): void {
+  if (typeof queue !== 'string' || queue === '' || /[{}\s]/.test(queue)) {
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${JSON.stringify(queue)} is no queue name: use a text without spaces and braces, for instance "default"`,
+    )
+  }
+}

@@ -1,0 +1,57 @@
+import { HighkiqError } from './errors.ts'
+
+/** `'90s'`, `'5m'`, `'2h'`, `'1d'`, `'1h 30m'`, or an object such as `{ minutes: 5 }`. */
+export type Duration = string | { days?: number; hours?: number; minutes?: number; seconds?: number }
+
+const UNIT: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+const NAMED: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 }
+
+/** Numbers below this are seconds from now, above it seconds since the epoch: Sidekiq's rule. */
+const FIRST_EPOCH = 1_000_000_000
+
+/**
+ * When a job is due, in seconds since the epoch, from a number (see FIRST_EPOCH), a duration from now, or a Date.
+ * @throws INVALID_OPTION
+ */
+export function dueAt(when: number | Date | Duration, nowMs: number): number {
+  if (when instanceof Date) {
+    const at = when.getTime() / 1000
+    if (Number.isNaN(at)) throw invalid('an invalid Date')
+    return at
+  }
+  if (typeof when !== 'number') return nowMs / 1000 + seconds(when)
+  if (!Number.isFinite(when)) throw invalid(String(when))
+  return when < FIRST_EPOCH ? nowMs / 1000 + when : when
+}
+
+/** A duration in seconds. @throws INVALID_OPTION */
+export function seconds(duration: number | Duration): number {
+  if (typeof duration === 'number') {
+    if (!Number.isFinite(duration)) throw invalid(String(duration))
+    return duration
+  }
+  if (typeof duration === 'string') return fromText(duration)
+  let sum = 0
+  for (const [name, amount] of Object.entries(duration)) {
+    const unit = NAMED[name]
+    if (unit === undefined || typeof amount !== 'number' || !Number.isFinite(amount)) throw invalid(`${name}: ${amount}`)
+    sum += amount * unit
+  }
+  return sum
+}
+
+function fromText(text: string): number {
+  const parts = text.trim().split(/\s+(?=\d)|(?<=[a-z])(?=\d)/i)
+  return parts.reduce((sum, part) => {
+    const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/i.exec(part) ?? []
+    if (amount === undefined || unit === undefined) throw invalid(JSON.stringify(text))
+    return sum + Number(amount) * (UNIT[unit.toLowerCase()] as number)
+  }, 0)
+}
+
+function invalid(what: string): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    `${what} is no time: use seconds (300), '5m', '1h 30m', { minutes: 5 } or a Date`,
+  )
+}

@@ -1,0 +1,115 @@
+/** What happens to a task's event when something happens to its job. */
+
+import type { JobContext } from '../job/context.ts'
+import { type Payload, splitTaskJid } from '../job/payload.ts'
+import type { EventEffect, Message } from '../store/contract.ts'
+import type { Aspect, Outcome } from '../worker/aspect.ts'
+import { broke, refused, said } from './words.ts'
+
+/** A larger result is left out, and the event says so. */
+const RESULT_BYTES = 16_384
+
+type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'result'>
+
+export const trackedTasks: Aspect = {
+  taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : splitTaskJid(jid)),
+
+  effects(payload, outcome, at, ctx) {
+    if (payload.hk_task === undefined) return undefined
+    const change = changeOf(outcome, at)
+    if (!change) return undefined
+    const messages = [...messagesOf(ctx), ...(change.messages ?? [])]
+    return [
+      {
+        kind: 'event',
+        jid: payload.jid,
+        run: payload.hk_run ?? 1,
+        attempt: (payload.hk_attempt ?? 0) + (betweenAttempts(outcome) ? 0 : 1),
+        at,
+        ...change,
+        ...(messages.length > 0 ? { messages } : {}),
+      },
+    ]
+  },
+}
+
+/** Whether the job moved without an attempt of its own. */
+function betweenAttempts({ kind }: Outcome): boolean {
+  return kind === 'promoted' || kind === 'stopped'
+}
+
+function changeOf(outcome: Outcome, at: number): Change | undefined {
+  switch (outcome.kind) {
+    case 'started':
+      return { status: 'working', place: 'keep' }
+    case 'done':
+      return { status: 'finished', place: 'leave', ...resultOf(outcome.result, at) }
+    case 'business-failure':
+      return { status: 'failed', place: 'leave', code: codeOf(outcome.error), messages: [refused(at, outcome.error)] }
+    case 'retry': {
+      const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
+      return { status: 'enqueued', place: 'leave', messages: [broke(at, outcome.error), retry] }
+    }
+    case 'dead':
+      return { status: 'error', place: 'leave', code: codeOf(outcome.error), messages: [broke(at, outcome.error)] }
+    case 'discarded': {
+      const { params } = broke(at, outcome.error)
+      return { status: 'cancelled', place: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
+    }
+    case 'snoozed':
+      return { status: 'enqueued', place: 'leave' }
+    case 'released':
+      return { status: 'enqueued', place: 'keep' }
+    case 'interrupted':
+      return { status: 'enqueued', place: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
+    case 'restored':
+      return {
+        status: 'enqueued',
+        place: 'keep',
+        messages: [{ at, code: 'restored', params: { stalls: outcome.stalls } }],
+      }
+    case 'stalled-out':
+      return {
+        status: 'error',
+        place: 'leave',
+        code: 'stalled',
+        messages: [{ at, code: 'stalled', params: { stalls: outcome.stalls } }],
+      }
+    case 'promoted':
+      return { status: 'enqueued', place: 'enter' }
+    case 'stopped':
+      return {
+        status: 'cancelled',
+        place: 'leave',
+        code: 'stopped',
+        messages: [{ at, code: 'stopped', params: {} }],
+      }
+    case 'untouched':
+      return undefined
+  }
+}
+
+function messagesOf(ctx: JobContext | undefined): Message[] {
+  return ctx ? ctx.messages.map(({ at, text }) => said(at, text)) : []
+}
+
+function codeOf(error: unknown): string | undefined {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  if (typeof code === 'string' && code !== '') return code
+  return typeof name === 'string' && name !== 'BusinessFailure' ? name : undefined
+}
+
+function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {
+  if (result === undefined) return {}
+  let text: string | undefined
+  try {
+    text = JSON.stringify(result)
+  } catch {
+    return { messages: [said(at, 'its result was not kept: it is not JSON')] }
+  }
+  if (text === undefined) return {}
+  if (Buffer.byteLength(text) > RESULT_BYTES) {
+    return { messages: [said(at, `its result was not kept: it is larger than ${RESULT_BYTES} bytes`)] }
+  }
+  return { result: text }
+}

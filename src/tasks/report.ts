@@ -1,0 +1,52 @@
+/** The rows that a task rejected, as a file that can be corrected. */
+
+import type { EventRecord, TaskRecord } from '../store/contract.ts'
+import { writeSheet } from './sheet/sheet.ts'
+import { paramsOf } from './task.ts'
+import { wordsOf } from './words.ts'
+
+/** What stands behind a row's own columns. */
+const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts']
+
+/** What `meta` of a task says about where its rows came from. */
+export interface TaskMeta {
+  /** The columns of an imported file, in order. */
+  columns?: string[]
+  source?: string
+}
+
+export async function writeReport(
+  path: string,
+  task: TaskRecord,
+  events: AsyncIterable<EventRecord>,
+): Promise<{ rows: number }> {
+  const { columns } = JSON.parse(task.meta) as TaskMeta
+  const header = [...(columns ?? ['arguments']), ...REASONS]
+  return writeSheet(path, { header, rows: reportRows(events, columns) })
+}
+
+async function* reportRows(events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
+  for await (const event of events) {
+    const params = paramsOf(event)
+    const reasons = event.messages.map(wordsOf).join('\n')
+    yield [
+      ...cells(params, columns),
+      event.number ?? '',
+      event.index,
+      event.status,
+      event.code ?? '',
+      reasons,
+      event.attempts,
+    ]
+  }
+}
+
+function cells(params: unknown[] | null, columns: string[] | undefined): unknown[] {
+  if (!columns) return [params === null ? '' : JSON.stringify(params, printBigInt)]
+  const row = (params?.[0] ?? {}) as Record<string, unknown>
+  return columns.map((column) => row[column] ?? '')
+}
+
+function printBigInt(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}

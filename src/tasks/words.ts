@@ -1,0 +1,53 @@
+/** What a stored message says, in English. The store keeps codes and parameters, so that other languages can follow. */
+
+import { messageOf } from '../job/errors.ts'
+import type { EventRecord, Message } from '../store/contract.ts'
+
+const CHARACTERS = 2000
+
+const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
+
+/** What a handler says with `ctx.message`, or somebody from outside. */
+export function said(at: number, text: string): Message {
+  return { at, code: 'message', params: { text: cut(text) } }
+}
+
+/** The business said no. */
+export function refused(at: number, error: unknown): Message {
+  const { field } = error as { field?: unknown }
+  return {
+    at,
+    code: 'failed',
+    params: { text: cut(messageOf(error)), ...(typeof field === 'string' ? { field } : {}) },
+  }
+}
+
+/** The program broke. */
+export function broke(at: number, error: unknown): Message {
+  return { at, code: 'error', params: { text: cut(messageOf(error)) } }
+}
+
+const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
+  message: ({ text }) => String(text),
+  failed: ({ text, field }) => (field === undefined ? String(text) : `${field}: ${text}`),
+  error: ({ text }) => `error: ${text}`,
+  retry: ({ count, at }) => `waiting for retry ${count} at ${new Date(Number(at)).toISOString()}`,
+  discarded: ({ text }) => `discarded: ${text}`,
+  stopped: () => 'stopped by client middleware',
+  interrupted: () => 'interrupted: its worker was stopped, it goes back to its queue',
+  restored: ({ stalls }) => `its process died (${stalls} in a row), it goes back to its queue`,
+  stalled: ({ stalls }) => `its process died ${stalls} times in a row: given up`,
+  dropped: ({ messages }) => `(${messages} messages are not kept)`,
+}
+
+export function wordsOf({ code, params }: Message): string {
+  return WORDS[code]?.(params) ?? `${code} ${JSON.stringify(params)}`
+}
+
+/** All of an event's life that is known, in order: what was stored, and the plain steps that its record tells. */
+export function lifeOf(event: EventRecord): { at: number; text: string }[] {
+  const life = event.messages.map((message) => ({ at: message.at, text: wordsOf(message) }))
+  if (event.startedAt !== null) life.push({ at: event.startedAt, text: 'working' })
+  if (event.finishedAt !== null && event.status === 'finished') life.push({ at: event.finishedAt, text: 'finished' })
+  return life.sort((a, b) => a.at - b.at)
+}

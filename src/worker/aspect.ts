@@ -1,0 +1,48 @@
+/** How a feature has its say in the running of jobs without the worker knowing it. */
+
+import type { JobContext } from '../job/context.ts'
+import type { Payload } from '../job/payload.ts'
+import type { Effect } from '../store/contract.ts'
+
+/** What can happen to a job's attempt, and to a job that is moved about. */
+export type Outcome =
+  | { kind: 'started' }
+  | { kind: 'done'; result: unknown }
+  | { kind: 'business-failure'; error: unknown }
+  /** Failed, and runs again. */
+  | { kind: 'retry'; error: unknown; at: number; count: number }
+  /** Failed for good; `discarded`: the job itself asked to be dropped. */
+  | { kind: 'dead'; error: unknown }
+  | { kind: 'discarded'; error: unknown }
+  | { kind: 'snoozed'; seconds: number }
+  | { kind: 'released' }
+  /** The worker stops and puts the job back. */
+  | { kind: 'interrupted' }
+  /** Taken back before it had begun. */
+  | { kind: 'untouched' }
+  /** Its process died; it goes back to its queue. */
+  | { kind: 'restored'; stalls: number }
+  /** Its process died too often. */
+  | { kind: 'stalled-out'; stalls: number }
+  /** It was due, and goes from a set to its queue. */
+  | { kind: 'promoted' }
+  /** Client middleware stopped it on that way. */
+  | { kind: 'stopped' }
+
+export interface Aspect {
+  /**
+   * What changes with the job, in the same step. Outside a running attempt `ctx` is absent: then it must follow from the
+   * payload alone, for the program that moves the job may be another one.
+   */
+  effects(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  /** The task that the context shows. */
+  taskOf?(payload: Payload): { id: string; index: number } | undefined
+}
+
+/** Something that runs as long as a worker does. */
+export interface Service {
+  start(): Promise<void> | void
+  /** Begin nothing new. */
+  quiet(): Promise<void> | void
+  stop(): Promise<void> | void
+}

@@ -1,0 +1,142 @@
+/**
+ * Moves what is due – scheduled jobs and retries – into its queue. One process at a time does it, so that a hundred cost
+ * the store no more than one; it sleeps until the next job is due.
+ */
+
+import { HighkiqError } from '../job/errors.ts'
+import { readPayload } from '../job/payload.ts'
+import type { Entry, SetName, Swap } from '../store/contract.ts'
+import type { Service } from './aspect.ts'
+import { type Engine, effectsOf } from './engine.ts'
+
+const DUTY = 'due jobs'
+/** If its holder dies, jobs are late by this much. */
+const DUTY_SECONDS = 3
+const BATCH = 100
+/** Middleware that does not answer for so long puts its job off. */
+const PROMOTE_SECONDS = 30
+const FIRST_DELAY = 60
+const LONGEST_DELAY = 3600
+/** Between looks at the limits of the dead set. */
+const TRIM_MS = 10_000
+
+export class DueJobs implements Service {
+  readonly #engine: Engine
+  readonly #holder: string
+  readonly #pollSeconds: number
+  readonly #stop = new AbortController()
+  #loop: Promise<void> | undefined
+  #trimAt = 0
+  /** Seconds by which a job was put off that could not be promoted. */
+  readonly #delays = new Map<string, number>()
+
+  constructor(engine: Engine, holder: string, pollSeconds: number) {
+    this.#engine = engine
+    this.#holder = holder
+    this.#pollSeconds = pollSeconds
+  }
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  async quiet(): Promise<void> {
+    this.#stop.abort()
+    await this.#loop
+  }
+
+  async stop(): Promise<void> {
+    await this.quiet()
+    await this.#engine.store.letGo(DUTY, this.#holder)
+  }
+
+  async #run(): Promise<void> {
+    const { store } = this.#engine
+    let failures = 0
+    while (!this.#stop.signal.aborted) {
+      let next: number | null = null
+      try {
+        if (await store.hold(DUTY, this.#holder, DUTY_SECONDS)) {
+          next = await this.#moveAll()
+          await this.#trimDead()
+        }
+        failures = 0
+      } catch (thrown) {
+        if (failures++ === 0) this.#engine.report(thrown, { during: 'moving due jobs' })
+      }
+      const wait = next === null ? this.#pollSeconds * 1000 : Math.max(next * 1000 - this.#engine.now(), 0)
+      const ms = Math.min(wait, this.#pollSeconds * 1000) + (failures > 0 ? 1000 : 0)
+      if (!this.#stop.signal.aborted) await this.#wait(ms)
+    }
+  }
+
+  async #wait(ms: number): Promise<void> {
+    try {
+      await this.#engine.store.waitDue(ms, this.#stop.signal)
+    } catch {
+      // The next round meets the same error and tells it.
+    }
+  }
+
+  /** Seconds since the epoch at which the next job is due; null when there is none. */
+  async #moveAll(): Promise<number | null> {
+    const nexts: number[] = []
+    for (const set of ['retry', 'schedule'] as const) {
+      for (;;) {
+        const now = this.#engine.now() / 1000
+        const { entries, next } = await this.#engine.store.due(set, now, BATCH)
+        if (entries.length > 0) await this.#move(set, entries)
+        if (next !== null && next > now) nexts.push(next)
+        if (next === null || next > now || this.#stop.signal.aborted) break
+      }
+    }
+    return nexts.length > 0 ? Math.min(...nexts) : null
+  }
+
+  async #trimDead(): Promise<void> {
+    const { store, limits, now } = this.#engine
+    if (now() < this.#trimAt) return
+    this.#trimAt = now() + TRIM_MS
+    await store.trim('dead', limits.dead, now() / 1000 - limits.deadSeconds)
+  }
+
+  async #move(set: SetName, entries: Entry[]): Promise<void> {
+    const swaps = await Promise.all(entries.map((entry) => this.#promoted(set, entry)))
+    await this.#engine.store.swap(set, swaps, this.#engine.now())
+  }
+
+  async #promoted(set: SetName, entry: Entry): Promise<Swap> {
+    try {
+      const promoted = await withLimit(this.#engine.promote(entry.text))
+      this.#delays.delete(entry.text)
+      if (promoted === undefined) {
+        return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
+      }
+      const payload = readPayload(entry.text)
+      const kind = promoted ? 'promoted' : 'stopped'
+      const effects = payload && effectsOf(this.#engine, payload, { kind })
+      const to = promoted ? ({ to: 'queue', ...promoted, end: 'back' } as const) : null
+      return { ...entry, to, effects }
+    } catch (thrown) {
+      const delay = Math.min((this.#delays.get(entry.text) ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY)
+      this.#delays.set(entry.text, delay)
+      this.#engine.report(thrown, { during: 'promoting a due job', again: `in ${delay} s` })
+      const score = this.#engine.now() / 1000 + delay
+      return { ...entry, to: { to: set, text: entry.text, score } }
+    }
+  }
+}
+
+function withLimit<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(
+          new HighkiqError('STORE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`),
+        ),
+      PROMOTE_SECONDS * 1000,
+    )
+  })
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer))
+}

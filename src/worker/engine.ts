@@ -1,0 +1,44 @@
+import type { Chain } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import type { Logger } from '../job/logger.ts'
+import type { Payload } from '../job/payload.ts'
+import type { Effect, Store } from '../store/contract.ts'
+import type { Aspect, Outcome } from './aspect.ts'
+
+export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat'
+
+/** What a worker needs of its app. */
+export interface Engine {
+  store: Store
+  definition(name: string): JobDefinition | undefined
+  chain: Chain<JobContext, unknown>
+  /** A job that leaves a set, through the client middleware. */
+  promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
+  aspects: readonly Aspect[]
+  log: Logger
+  now(): number
+  random(): number
+  /** Of a job without `retry`, of one with `true`, and of the dead set. */
+  limits: { retries: number; dead: number; deadSeconds: number }
+  /** An error that nobody else hears of. Never throws. */
+  report(error: unknown, about: Record<string, unknown>): void
+  /** A job will not run again. Never throws. */
+  died(payload: Payload, error: unknown): Promise<void>
+  emit(event: Lifecycle): Promise<void>
+}
+
+/** All that the features want changed with a job; undefined when none has a say, which costs nothing. */
+export function effectsOf(
+  engine: Engine,
+  payload: Payload,
+  outcome: Outcome,
+  ctx?: JobContext,
+): Effect[] | undefined {
+  let all: Effect[] | undefined
+  for (const aspect of engine.aspects) {
+    const effects = aspect.effects(payload, outcome, engine.now(), ctx)
+    if (effects) all = all ? all.concat(effects) : effects
+  }
+  return all
+}

@@ -1,0 +1,266 @@
+/**
+ * The heart of a worker: one loop that tells the store, in one call, what began and what ended, and takes what comes
+ * next. Under load the calls batch themselves, for whatever ends while one is under way goes into the next; when there
+ * is nothing to do the loop waits.
+ */
+
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { HighkiqError } from '../job/errors.ts'
+import type { Settlement, Started, Taken } from '../store/contract.ts'
+import { type Engine, effectsOf } from './engine.ts'
+import type { QueueOrder } from './queues.ts'
+import { type Attempt, bury, openAttempt, putBack, runAttempt } from './runner.ts'
+
+export interface FetcherOptions {
+  concurrency: number
+  queues: QueueOrder
+  owner: () => string
+  /** The store says that this owner is not ours any more: become another one. */
+  onFenced: () => Promise<void>
+}
+
+/** A wait is asked anew at least so often. */
+const WAIT_MS = 2000
+const RELEASE_MS = 1000
+
+export class Fetcher {
+  readonly #engine: Engine
+  readonly #options: FetcherOptions
+  readonly #running = new Map<string, Attempt>()
+  /** Jobs whose handlers gave them back; they hold no slot. */
+  readonly #released = new Map<string, { settlement: Settlement; timer: NodeJS.Timeout }>()
+  #settlements: Settlement[] = []
+  #started = new Map<string, Started>()
+  /** Attempts that begin only when the store has said that they should. */
+  #onStart = new Map<string, (superseded: boolean) => void>()
+  #quiet = false
+  #stopping = false
+  #loop: Promise<void> | undefined
+  #nudge = new AbortController()
+  /** The last take brought less than was asked for. */
+  #drained = false
+  #whenEmpty: (() => void)[] = []
+
+  constructor(engine: Engine, options: FetcherOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  get busy(): number {
+    return this.#running.size
+  }
+
+  get attempts(): Attempt[] {
+    return [...this.#running.values()]
+  }
+
+  start(): void {
+    this.#loop = this.#turns()
+  }
+
+  /** Takes no more. */
+  quiet(): void {
+    this.#quiet = true
+    this.#wake()
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    if (this.#running.size === 0) return
+    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
+  }
+
+  /** Tells every handler that runs to end. */
+  abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
+    for (const { ctx } of this.#running.values()) ctx.abort(code, message)
+  }
+
+  /** Puts back what still runs, newest first, tells the store all that is left to tell, and ends. */
+  async stop(): Promise<Attempt[]> {
+    this.quiet()
+    const left = this.attempts.reverse()
+    this.#running.clear()
+    for (const attempt of left) this.#settlements.push(putBack(this.#engine, attempt, { kind: 'interrupted' }))
+    for (const { settlement, timer } of this.#released.values()) {
+      clearTimeout(timer)
+      this.#settlements.push(settlement)
+    }
+    this.#released.clear()
+    this.#stopping = true
+    this.#wake()
+    await this.#loop
+    return left
+  }
+
+  /** The owner's jobs belong to others now: forget them. */
+  forget(): void {
+    this.abort('LEASE_LOST', 'this process lost its lease: the job may run elsewhere by now')
+    this.#running.clear()
+    for (const { timer } of this.#released.values()) clearTimeout(timer)
+    this.#released.clear()
+    this.#settlements = []
+    this.#started.clear()
+    this.#onStart.clear()
+    this.#ended()
+  }
+
+  async #turns(): Promise<void> {
+    let failures = 0
+    for (;;) {
+      const free = this.#quiet ? 0 : this.#options.concurrency - this.#running.size
+      const telling = this.#settlements.length + this.#started.size > 0
+      if (!telling && this.#stopping) return
+      try {
+        if (telling || (free > 0 && !this.#drained)) {
+          // Handlers that take no time have ended after this, and are told in the same call.
+          await nextTurn()
+          await this.#turn()
+        } else if (free > 0) {
+          await this.#wait(free)
+        } else {
+          await new Promise<void>((resolve) => this.#listen(resolve))
+        }
+        failures = 0
+      } catch (thrown) {
+        if (failures++ === 0) this.#engine.report(thrown, { during: 'taking jobs' })
+        // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
+        if (this.#stopping && failures > 5) return
+        await sleep(Math.min(50 * 2 ** failures, 5000) * (0.5 + this.#engine.random() / 2))
+      }
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { store } = this.#engine
+    const owner = this.#options.owner()
+    const settlements = this.#settlements
+    const started = [...this.#started.values()]
+    this.#settlements = []
+    this.#started = new Map()
+    const n = this.#quiet ? 0 : this.#options.concurrency - this.#running.size
+    let answer: Awaited<ReturnType<typeof store.turn>>
+    try {
+      const take = { queues: this.#options.queues.next(), n }
+      answer = await store.turn(owner, { now: this.#engine.now(), started, settlements, take })
+    } catch (thrown) {
+      this.#settlements = settlements.concat(this.#settlements)
+      for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
+      throw thrown
+    }
+    if (answer.fenced) {
+      for (const { ticket } of settlements) this.#refused(ticket)
+      await this.#options.onFenced()
+      return
+    }
+    for (const [i, { ticket }] of started.entries()) {
+      this.#onStart.get(ticket)?.(answer.started[i] === 'superseded')
+      this.#onStart.delete(ticket)
+    }
+    let failed = false
+    for (const [i, settlement] of settlements.entries()) {
+      if (answer.settled[i] === 'fenced') this.#refused(settlement.ticket)
+      if (answer.settled[i] !== 'error') continue
+      failed = true
+      this.#settlements.push(settlement)
+    }
+    this.#drained = answer.taken.length < n
+    for (const taken of answer.taken) this.#begin(taken)
+    if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
+  }
+
+  async #wait(free: number): Promise<void> {
+    const { store } = this.#engine
+    const queues = this.#options.queues.names
+    const handed = await store.wait(this.#options.owner(), queues, free, WAIT_MS, this.#nudge.signal)
+    this.#drained = false
+    for (const taken of handed) {
+      if (this.#quiet) this.#giveBack(taken)
+      else this.#begin(taken)
+    }
+  }
+
+  #giveBack(taken: Taken): void {
+    const attempt = openAttempt(this.#engine, taken)
+    this.#settlements.push(
+      attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken),
+    )
+  }
+
+  #begin(taken: Taken): void {
+    const attempt = openAttempt(this.#engine, taken)
+    if (!attempt) {
+      this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), { text: taken.text.slice(0, 200) })
+      this.#settlements.push(bury(this.#engine, taken))
+      return
+    }
+    this.#running.set(taken.ticket, attempt)
+    const effects = effectsOf(this.#engine, attempt.payload, { kind: 'started' }, attempt.ctx)
+    if (!effects) {
+      void this.#run(attempt)
+      return
+    }
+    this.#started.set(taken.ticket, { queue: taken.queue, ticket: taken.ticket, effects })
+    if (attempt.payload.retry_count === undefined && attempt.payload.hk_attempt === undefined) {
+      void this.#run(attempt)
+      return
+    }
+    // A text that has been about may be an old one: what it belongs to is asked first.
+    this.#onStart.set(taken.ticket, (superseded) => {
+      if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
+      else void this.#run(attempt)
+    })
+  }
+
+  async #run(attempt: Attempt): Promise<void> {
+    const settlement = await runAttempt(this.#engine, attempt)
+    if (settlement) this.#end(attempt, settlement)
+  }
+
+  #end(attempt: Attempt, settlement: Settlement): void {
+    const { ticket } = settlement
+    // Not there: it was put back, or lost with the lease, while its handler went on.
+    if (this.#running.get(ticket) !== attempt) return this.#refused(ticket)
+    this.#running.delete(ticket)
+    if (this.#started.delete(ticket)) {
+      // It began and ended since the last call: one change tells both.
+      for (const effect of settlement.effects ?? []) effect.startedAt = attempt.startedAt
+    }
+    if (settlement.move?.to === 'queue' && !this.#stopping && !this.#quiet) {
+      const timer = setTimeout(() => this.#tell(this.#released.get(ticket)?.settlement), RELEASE_MS)
+      this.#released.set(ticket, { settlement, timer })
+    } else {
+      this.#settlements.push(settlement)
+    }
+    this.#ended()
+    this.#wake()
+  }
+
+  #tell(settlement: Settlement | undefined): void {
+    if (!settlement) return
+    this.#released.delete(settlement.ticket)
+    this.#settlements.push(settlement)
+    this.#wake()
+  }
+
+  #refused(ticket: string): void {
+    this.#engine.report(
+      new HighkiqError('LEASE_LOST', 'a job ended after it had been given to others: its end was not recorded'),
+      { ticket },
+    )
+  }
+
+  #ended(): void {
+    if (this.#running.size > 0) return
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+  }
+
+  #wake(): void {
+    this.#nudge.abort()
+    this.#nudge = new AbortController()
+  }
+
+  #listen(resolve: () => void): void {
+    this.#nudge.signal.addEventListener('abort', () => resolve(), { once: true })
+  }
+}
+

@@ -1,0 +1,117 @@
+/**
+ * Finds the jobs of processes that died and gives them back to their queues. Every worker does it, a few times in each
+ * lease; whoever is first does the work.
+ */
+
+import { attemptEnded, editPayload, type Payload, readPayload } from '../job/payload.ts'
+import type { Restore, Stranded } from '../store/contract.ts'
+import type { Service } from './aspect.ts'
+import { type Engine, effectsOf } from './engine.ts'
+import { isGone, thisHost } from './host.ts'
+
+const PAGE = 100
+const MAX_STALLS = 3
+
+export class Recovery implements Service {
+  readonly #engine: Engine
+  readonly #seconds: number
+  readonly #self: () => string
+  readonly #host = thisHost()
+  /** Ends of leases that were past at the last look: one look is not enough to take a lease away. */
+  #suspects = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+  #sweeping: Promise<void> = Promise.resolve()
+  #stopped = false
+
+  constructor(engine: Engine, leaseSeconds: number, self: () => string) {
+    this.#engine = engine
+    this.#seconds = leaseSeconds / 3
+    this.#self = self
+  }
+
+  async start(): Promise<void> {
+    await this.#sweepAndReport()
+    this.#schedule()
+  }
+
+  quiet(): void {}
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#sweeping
+  }
+
+  /** Claims what is lost and restores what is claimed. */
+  async sweep(): Promise<void> {
+    const { store } = this.#engine
+    const suspects = new Map<string, number>()
+    let claimed = false
+    for (const lease of await store.leases()) {
+      if (lease.claimed) claimed = true
+      if (lease.claimed || lease.owner === this.#self()) continue
+      if (isGone(lease.host, this.#host)) {
+        if (await store.claim(lease.owner, null)) claimed = true
+      } else if (lease.ended) {
+        if (this.#suspects.get(lease.owner) !== lease.ends) suspects.set(lease.owner, lease.ends)
+        else if (await store.claim(lease.owner, lease.ends)) claimed = true
+      }
+    }
+    this.#suspects = suspects
+    if (claimed) await this.#restoreAll()
+  }
+
+  async #restoreAll(): Promise<void> {
+    const { store, log, now } = this.#engine
+    for (;;) {
+      const stranded = await store.stranded(PAGE)
+      if (stranded.length === 0) return
+      const restores: Restore[] = []
+      for (const one of stranded) restores.push(await this.#restored(one))
+      const answers = await store.restore(restores, now())
+      const restored = answers.filter((answer) => answer === 'ok').length
+      if (restored > 0) log.warn({ jobs: restored, owner: stranded[0]?.owner }, 'took back jobs of a process that died')
+    }
+  }
+
+  async #restored({ owner, queue, ticket, text }: Stranded): Promise<Restore> {
+    const { now, definition } = this.#engine
+    const payload = readPayload(text)
+    if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
+    const changes = attemptEnded(payload, true)
+    const stalls = changes.hk_stalls as number
+    if (stalls < (definition(payload.class)?.options.maxStalls ?? MAX_STALLS)) {
+      const effects = effectsOf(this.#engine, payload, { kind: 'restored', stalls })
+      return { owner, queue, ticket, to: { to: 'queue', queue, text: editPayload(text, changes), end: 'front' }, effects }
+    }
+    return this.#stalledOut({ owner, queue, ticket, text }, payload, changes, stalls)
+  }
+
+  async #stalledOut(one: Stranded, payload: Payload, changes: Partial<Payload>, stalls: number): Promise<Restore> {
+    const message = `its process died ${stalls} times in a row while it ran`
+    const last = { ...changes, error_class: 'Stalled', error_message: message, failed_at: this.#engine.now() }
+    const effects = effectsOf(this.#engine, payload, { kind: 'stalled-out', stalls })
+    await this.#engine.died({ ...payload, ...last }, new Error(message))
+    const { owner, queue, ticket } = one
+    const text = editPayload(one.text, last)
+    return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 }, effects }
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return
+    const ms = this.#seconds * 1000 * (0.75 + this.#engine.random() / 2)
+    this.#timer = setTimeout(() => {
+      this.#sweeping = this.#sweepAndReport().then(() => this.#schedule())
+    }, ms)
+  }
+
+  async #sweepAndReport(): Promise<void> {
+    try {
+      await this.sweep()
+    } catch (thrown) {
+      // A connection that failed may have hidden a renewal: what was suspected is looked at anew.
+      this.#suspects.clear()
+      this.#engine.report(thrown, { during: 'looking for lost jobs' })
+    }
+  }
+}

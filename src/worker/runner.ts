@@ -1,0 +1,215 @@
+/** Runs one job, and says how it ended. */
+
+import { JobContext } from '../job/context.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import { HighkiqError, hasCode, type Snooze, verdictOf } from '../job/errors.ts'
+import { attemptEnded, editPayload, type Payload, readPayload } from '../job/payload.ts'
+import type { Settlement, Taken } from '../store/contract.ts'
+import type { Outcome } from './aspect.ts'
+import { type Engine, effectsOf } from './engine.ts'
+import { judge } from './retry.ts'
+
+/** A job that was taken, ready to run. */
+export interface Attempt {
+  taken: Taken
+  payload: Payload
+  ctx: JobContext
+  definition: JobDefinition | undefined
+  startedAt: number
+}
+
+/** How long a handler may go on after its timeout before its attempt is given up. */
+const TIMEOUT_GRACE_MS = 1000
+
+/** Reads a job; undefined when its text is no job at all. */
+export function openAttempt(engine: Engine, taken: Taken): Attempt | undefined {
+  const payload = readPayload(taken.text)
+  if (!payload) return undefined
+  let task: { id: string; index: number } | undefined
+  for (const aspect of engine.aspects) task ??= aspect.taskOf?.(payload)
+  return {
+    taken,
+    payload,
+    ctx: new JobContext(payload, taken.queue, engine.log, task),
+    definition: engine.definition(payload.class),
+    startedAt: engine.now(),
+  }
+}
+
+/** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
+export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
+  const { chain } = engine
+  const innermost = async () => {
+    if (!definition) throw unknownJob(ctx.payload.class)
+    return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
+  }
+  const running = chain.size === 0 ? innermost() : chain.run(ctx, innermost)
+  const timeout = definition?.options.timeout
+  return timeout === undefined ? running : withTimeout(running, ctx, timeout)
+}
+
+/** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */
+export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
+  let error: unknown
+  try {
+    const result = await runHandler(engine, attempt.ctx, attempt.definition)
+    return done(engine, attempt, { kind: 'done', result })
+  } catch (thrown) {
+    error = thrown
+  }
+  const reason = attempt.ctx.abortReason?.code
+  if (reason === 'LEASE_LOST') return undefined
+  switch (verdictOf(error)) {
+    case 'business-failure':
+      return done(engine, attempt, { kind: 'business-failure', error })
+    case 'snooze':
+      return snoozed(engine, attempt, (error as Snooze).seconds)
+    case 'release':
+      return putBack(engine, attempt, { kind: 'released' })
+    case 'discard':
+      await engine.died(attempt.payload, error)
+      return failed(engine, attempt, { kind: 'discarded', error })
+  }
+  if (reason === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN')) return putBack(engine, attempt, { kind: 'interrupted' })
+  return failure(engine, attempt, error)
+}
+
+/** Back to the front of its queue; nothing is counted and no retry is used up. */
+export function putBack(
+  engine: Engine,
+  { taken, payload, ctx }: Attempt,
+  outcome: Extract<Outcome, { kind: 'interrupted' | 'released' | 'untouched' }>,
+): Settlement {
+  const text = outcome.kind === 'untouched' ? taken.text : editPayload(taken.text, attemptEnded(payload))
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move: { to: 'queue', queue: taken.queue, text, end: 'front' },
+    processed: 0,
+    failed: 0,
+    effects: effectsOf(engine, payload, outcome, ctx),
+  }
+}
+
+/** What is not a job at all goes to the dead set as it is. */
+export function bury(engine: Engine, taken: Taken): Settlement {
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move: { to: 'dead', text: taken.text, score: engine.now() / 1000 },
+    processed: 0,
+    failed: 0,
+  }
+}
+
+function done(
+  engine: Engine,
+  { taken, payload, ctx }: Attempt,
+  outcome: Extract<Outcome, { kind: 'done' | 'business-failure' }>,
+): Settlement {
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move: null,
+    processed: 1,
+    failed: 0,
+    effects: effectsOf(engine, payload, outcome, ctx),
+  }
+}
+
+function snoozed(engine: Engine, { taken, payload, ctx }: Attempt, seconds: number): Settlement {
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move: {
+      to: 'schedule',
+      text: editPayload(taken.text, attemptEnded(payload)),
+      score: engine.now() / 1000 + seconds,
+    },
+    processed: 0,
+    failed: 0,
+    effects: effectsOf(engine, payload, { kind: 'snoozed', seconds }, ctx),
+  }
+}
+
+async function failure(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement> {
+  const { taken, payload, definition } = attempt
+  const now = engine.now()
+  engine.report(error, { jid: payload.jid, class: payload.class, queue: taken.queue })
+  const verdict = judge({
+    text: taken.text,
+    payload,
+    queue: taken.queue,
+    error,
+    now,
+    definition,
+    maxRetries: engine.limits.retries,
+    random: engine.random,
+    report: (thrown) => engine.report(thrown, { jid: payload.jid, during: 'retryIn' }),
+    changes: attemptEnded(payload),
+  })
+  if (verdict.kind === 'retry') {
+    return failed(
+      engine,
+      attempt,
+      { kind: 'retry', error, at: verdict.at * 1000, count: verdict.count },
+      { to: 'retry', text: verdict.text, score: verdict.at },
+    )
+  }
+  if (verdict.kind === 'dropped') {
+    await engine.died(verdict.payload, error)
+    return failed(engine, attempt, { kind: 'dead', error })
+  }
+  let { dead } = verdict
+  try {
+    const wish = await definition?.options.onExhausted?.(verdict.payload, error)
+    if (wish === 'discard') dead = false
+  } catch (thrown) {
+    engine.report(thrown, { jid: payload.jid, during: 'onExhausted' })
+  }
+  await engine.died(verdict.payload, error)
+  const move = dead ? ({ to: 'dead', text: verdict.text, score: now / 1000 } as const) : null
+  return failed(engine, attempt, { kind: 'dead', error }, move)
+}
+
+function failed(
+  engine: Engine,
+  { taken, payload, ctx }: Attempt,
+  outcome: Outcome,
+  move: Settlement['move'] = null,
+): Settlement {
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move,
+    processed: 1,
+    failed: 1,
+    effects: effectsOf(engine, payload, outcome, ctx),
+  }
+}
+
+function unknownJob(name: string): HighkiqError {
+  return new HighkiqError(
+    'UNKNOWN_JOB',
+    `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or look at the spelling`,
+  )
+}
+
+/** The signal is aborted first; a handler that does not care is left behind after a moment. */
+async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      ctx.abort('JOB_TIMEOUT', `ran longer than its timeout of ${seconds} s`)
+      timer = setTimeout(() => reject(ctx.abortReason), TIMEOUT_GRACE_MS)
+    }, seconds * 1000)
+  })
+  try {
+    return await Promise.race([running, tooLong])
+  } catch (thrown) {
+    // Whatever a handler throws because it was told to stop: the timeout is the reason.
+    throw ctx.abortReason?.code === 'JOB_TIMEOUT' ? ctx.abortReason : thrown
+  } finally {
+    clearTimeout(timer)
+  }
+}

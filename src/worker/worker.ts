@@ -1,0 +1,264 @@
+/** A worker's life: start, run, quiet, stop. */
+
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { HighkiqError } from '../job/errors.ts'
+import type { Signal } from '../store/contract.ts'
+import type { Service } from './aspect.ts'
+import { DueJobs } from './due.ts'
+import type { Engine } from './engine.ts'
+import { Fetcher } from './fetcher.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { thisHost } from './host.ts'
+import { Lease } from './lease.ts'
+import { QueueOrder } from './queues.ts'
+import { Recovery } from './recovery.ts'
+
+export interface WorkerOptions {
+  /** Jobs at the same time; default 10. */
+  concurrency?: number
+  /** Default `['default']`. Without weights strictly in this order; with one (`'critical,3'`) drawn by weight. */
+  queues?: readonly string[]
+  /** Seconds that jobs may go on after `stop`; default 25, `Infinity` waits for all. */
+  timeout?: number
+  /** Seconds after which the jobs of a process that is cut off go to others; default 15. */
+  leaseSeconds?: number
+  /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
+  pollInterval?: number
+  /** Shown beside the process. */
+  tag?: string
+}
+
+const GRACE_MS = 3000
+
+export class Worker {
+  readonly identity: string
+  readonly options: Required<WorkerOptions>
+  readonly #engine: Engine
+  readonly #fetcher: Fetcher
+  readonly #lease: Lease
+  readonly #services: Service[]
+  readonly #recovery: Recovery
+  #epoch = 0
+  #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
+  #stopped: Promise<void> | undefined
+  #fencing: Promise<void> | undefined
+  #whenStopped: (() => void)[] = []
+
+  /** @throws INVALID_OPTION */
+  constructor(engine: Engine, options: WorkerOptions, about: { version: string; services?: Service[] }) {
+    this.options = withDefaults(options)
+    this.#engine = engine
+    this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
+    const { concurrency, leaseSeconds, pollInterval, tag } = this.options
+    const queues = new QueueOrder(this.options.queues, engine.random)
+    this.#fetcher = new Fetcher(engine, {
+      concurrency,
+      queues,
+      owner: () => this.#owner,
+      onFenced: () => this.#newEpoch(),
+    })
+    this.#lease = new Lease(engine, leaseSeconds, (owner) => {
+      if (owner === this.#owner) void this.#newEpoch()
+    })
+    this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
+    this.#services = [
+      this.#recovery,
+      new DueJobs(engine, this.identity, pollInterval),
+      new Heartbeat(
+        engine,
+        {
+          identity: this.identity,
+          tag,
+          queues: queues.names,
+          concurrency,
+          startedAt: engine.now(),
+          version: about.version,
+        },
+        () => ({ busy: this.#fetcher.busy, quiet: this.#state !== 'running' }),
+        (signal) => this.#obey(signal),
+      ),
+      ...(about.services ?? []),
+    ]
+  }
+
+  get busy(): number {
+    return this.#fetcher.busy
+  }
+
+  get #owner(): string {
+    return `${this.identity}.${this.#epoch}`
+  }
+
+  /** Begins to take jobs. */
+  async start(): Promise<void> {
+    if (this.#state !== 'new') throw new HighkiqError('INVALID_OPTION', 'this worker was started before: make another one')
+    this.#state = 'running'
+    await this.#engine.store.open()
+    await this.#join()
+    await this.#engine.emit('startup')
+    for (const service of this.#services) await service.start()
+    this.#fetcher.start()
+  }
+
+  /** Takes no more jobs; those that run go on. There is no way back. */
+  async quiet(): Promise<void> {
+    if (this.#state !== 'running') return
+    this.#state = 'quiet'
+    this.#fetcher.quiet()
+    for (const service of this.#services) await service.quiet()
+    await this.#engine.emit('quiet')
+  }
+
+  /**
+   * Ends: no new jobs, `timeout` seconds for those that run, then they are told to end (`ctx.signal`), and what still
+   * runs 3 seconds later goes back to the front of its queue.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  /**
+   * Starts, and works until SIGTERM or SIGINT; SIGTSTP quiets, SIGTTIN tells what runs. A second SIGTERM or SIGINT ends
+   * the process at once: what it held is found and run by others.
+   */
+  async run(): Promise<void> {
+    const stop = () => {
+      if (this.#state === 'stopping') process.exit(1)
+      this.#engine.log.info({}, 'stopping: again ends at once')
+      void this.stop()
+    }
+    const handlers: Record<string, () => void> = {
+      SIGTERM: stop,
+      SIGINT: stop,
+      SIGTSTP: () => void this.quiet(),
+      SIGTTIN: () => this.#tellRunning(),
+    }
+    for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler)
+    try {
+      await this.start()
+      await new Promise<void>((resolve) => {
+        if (this.#state === 'stopped') resolve()
+        else this.#whenStopped.push(resolve)
+      })
+    } finally {
+      for (const [signal, handler] of Object.entries(handlers)) process.off(signal, handler)
+    }
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#state === 'new') return
+    await this.quiet()
+    this.#state = 'stopping'
+    const { log, emit } = this.#engine
+    const { timeout } = this.options
+    if (!(await this.#idleWithin(timeout * 1000))) {
+      this.#fetcher.abort('SHUTDOWN', 'the worker is stopping')
+      await this.#idleWithin(GRACE_MS)
+    }
+    await emit('shutdown')
+    const left = await this.#fetcher.stop()
+    if (left.length > 0) {
+      log.warn({ jids: left.map(({ ctx }) => ctx.jid) }, `put back ${left.length} jobs that did not end in time`)
+    }
+    await this.#fencing
+    for (const service of this.#services) {
+      try {
+        await service.stop()
+      } catch (thrown) {
+        this.#engine.report(thrown, { during: 'stopping' })
+      }
+    }
+    await this.#lease.stop()
+    try {
+      await this.#engine.store.leave(this.#owner)
+    } catch (thrown) {
+      this.#engine.report(thrown, { during: 'leaving' })
+    }
+    await emit('exit')
+    this.#state = 'stopped'
+    for (const resolve of this.#whenStopped.splice(0)) resolve()
+  }
+
+  /** True when nothing runs any more; tells once a second what it waits for. */
+  async #idleWithin(ms: number): Promise<boolean> {
+    const idle = this.#fetcher.idle().then(() => true)
+    const end = this.#engine.now() + ms
+    for (;;) {
+      const left = end - this.#engine.now()
+      if (left <= 0) return this.#fetcher.busy === 0
+      let timer: NodeJS.Timeout | undefined
+      const tick = new Promise<boolean>((resolve) => {
+        timer = setTimeout(() => resolve(false), Math.min(left, 1000))
+      })
+      const done = await Promise.race([idle, tick])
+      clearTimeout(timer)
+      if (done) return true
+      this.#engine.log.info({ busy: this.#fetcher.busy }, `waiting for ${this.#fetcher.busy} jobs to end`)
+    }
+  }
+
+  async #join(): Promise<void> {
+    const host = thisHost()
+    await this.#engine.store.join(this.#owner, {
+      queues: this.options.queues,
+      seconds: this.options.leaseSeconds,
+      host: host ? JSON.stringify(host) : '',
+    })
+    this.#lease.keep(this.#owner)
+  }
+
+  /** The lease was lost: what this owner held belongs to others. Go on as a new owner, holding nothing. */
+  #newEpoch(): Promise<void> {
+    this.#fencing ??= (async () => {
+      this.#engine.report(
+        new HighkiqError('LEASE_LOST', 'this process lost its lease; its jobs go to others and it begins anew'),
+        { owner: this.#owner },
+      )
+      this.#fetcher.forget()
+      this.#epoch++
+      try {
+        await this.#join()
+        await this.#recovery.sweep()
+      } finally {
+        this.#fencing = undefined
+      }
+    })()
+    return this.#fencing
+  }
+
+  #obey(signal: Signal): void {
+    if (signal === 'TSTP') void this.quiet()
+    else if (signal === 'TERM') void this.stop()
+    else this.#tellRunning()
+  }
+
+  #tellRunning(): void {
+    const now = this.#engine.now()
+    const running = this.#fetcher.attempts.map(({ ctx, payload, taken, startedAt }) => ({
+      jid: ctx.jid,
+      class: payload.class,
+      queue: taken.queue,
+      seconds: (now - startedAt) / 1000,
+    }))
+    this.#engine.log.warn({ running, owner: this.#owner }, `${running.length} jobs are running`)
+  }
+}
+
+function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
+  const {
+    concurrency = 10,
+    queues = ['default'],
+    timeout = 25,
+    leaseSeconds = 15,
+    pollInterval = 1,
+    tag = '',
+  } = options
+  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', what)
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) throw wrong('concurrency is a whole number, at least 1')
+  if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
+  if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
+  if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
+  return { concurrency, queues, timeout, leaseSeconds, pollInterval, tag }
+}

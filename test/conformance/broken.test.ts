@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
+import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
+import { due } from './due.ts'
+import { recovery } from './recovery.ts'
+import { file } from './sqlite.ts'
+import { taskModel } from './task-model.ts'
+import { tasks } from './tasks.ts'
+import { turn } from './turn.ts'
+import { turnModel } from './turn-model.ts'
+
+/** Does the suite see what it is for? A store that is broken on purpose must fail the case that names its fault. */
+interface Fault {
+  name: string
+  /** Puts the fault between the suite and a healthy store. */
+  wrap: (store: Store) => Partial<Store>
+  cases: Case[]
+  /** The cases that must fail, of those. */
+  seen: string[]
+}
+
+const faults: Fault[] = [
+  {
+    name: 'take hands the same job to two owners',
+    wrap(store) {
+      let last: { owner: string; taken: Taken[] } = { owner: '', taken: [] }
+      return {
+        async turn(owner, asked) {
+          const answer = await store.turn(owner, asked)
+          const room = asked.take.n - answer.taken.length
+          const again = owner === last.owner || answer.fenced ? [] : last.taken.slice(0, room)
+          if (answer.taken.length > 0) last = { owner, taken: answer.taken }
+          return { ...answer, taken: [...answer.taken, ...again] }
+        },
+      }
+    },
+    cases: [...turn, ...turnModel],
+    seen: [
+      'a taken job belongs to its owner and to nobody else',
+      'owners that take at the same time get every job once',
+      'any interleaving of two owners ends as the model does (property)',
+    ],
+  },
+  {
+    name: 'take removes the job: it is lost if nobody settles it',
+    wrap: (store) => ({
+      async turn(owner, asked) {
+        const answer = await store.turn(owner, { ...asked, settlements: [] })
+        const forgotten = answer.taken.map(({ queue, ticket }) => settled(queue, ticket))
+        await store.turn(owner, turnOf({ settlements: forgotten }))
+        return { ...answer, settled: asked.settlements.map(() => 'ok' as const) }
+      },
+    }),
+    cases: recovery,
+    seen: [
+      'the jobs of a dead owner are found and run again, once',
+      'leave is refused while the owner holds a job, and changes nothing then',
+      'stranded jobs come newest first per queue, so that restoring them one by one keeps their order',
+    ],
+  },
+  {
+    name: 'a repeated settlement is counted again',
+    wrap(store) {
+      let number = 0
+      /** Counts by settling a job of nobody. */
+      const count = async (settlement: Settlement) => {
+        const owner = `ghost:${process.pid}:${++number}`
+        await store.join(owner, { queues: ['ghost'], seconds: 60, host: 'ghost' })
+        await store.push([toQueue('ghost', '{}')], NOW)
+        const { taken } = await store.turn(owner, turnOf({ take: { queues: ['ghost'], n: 1 } }))
+        const settlements = taken.map(({ queue, ticket }) => ({
+          ...settled(queue, ticket),
+          processed: settlement.processed,
+          failed: settlement.failed,
+        }))
+        await store.turn(owner, turnOf({ settlements }))
+        await store.leave(owner)
+      }
+      return {
+        async turn(owner, asked) {
+          const answer = await store.turn(owner, asked)
+          for (const [i, settlement] of asked.settlements.entries()) {
+            if (answer.settled[i] === 'fenced') await count(settlement)
+          }
+          return answer
+        },
+      }
+    },
+    cases: [...turn, ...turnModel],
+    seen: [
+      'settling a ticket again answers fenced and counts nothing',
+      'a ticket settled twice in one turn is settled once',
+      'any interleaving of two owners ends as the model does (property)',
+    ],
+  },
+  {
+    name: 'a lost lease is ignored: a claimed owner goes on',
+    wrap: (store) => ({
+      async turn(owner, asked) {
+        const answer = await store.turn(owner, asked)
+        if (!answer.fenced) return answer
+        const again = `${owner}'s ghost`
+        await store.join(again, { queues: asked.take.queues, seconds: 60, host: 'ghost' })
+        const { taken } = await store.turn(again, { ...asked, settlements: [] })
+        return { fenced: false, started: answer.started, settled: asked.settlements.map(() => 'ok' as const), taken }
+      },
+    }),
+    cases: [...recovery, ...turnModel],
+    seen: [
+      'turns of a claimed owner are fenced: nothing is settled, counted or taken',
+      'a claim by another connection fences this one',
+      'any interleaving of two owners ends as the model does (property)',
+    ],
+  },
+  {
+    name: 'swap does not compare',
+    wrap: (store) => ({
+      async swap(set, swaps, now) {
+        const answers = await store.swap(set, swaps, now)
+        const blind = swaps.filter(({ to }, i) => answers[i] === 'gone' && to)
+        await store.push(
+          blind.flatMap(({ to }) => to ?? []),
+          now,
+        )
+        return swaps.map(() => 'ok' as const)
+      },
+    }),
+    cases: [...due, ...turnModel, ...taskModel],
+    seen: [
+      'swap changes nothing when the score or the text is another now',
+      'an entry is swapped once: repeating it answers gone, also within one call',
+      'of two racing swappers on two connections exactly one moves each entry',
+      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+    ],
+  },
+  {
+    name: 'addRows ignores the cursor',
+    wrap: (store) => ({
+      async addRows(task, adder, _from, rows, now) {
+        const found = await store.task(task)
+        return store.addRows(task, adder, found?.total ?? 0, rows, now)
+      },
+    }),
+    cases: [...tasks, ...taskModel],
+    seen: [
+      'a chunk that is repeated is answered ok and adds nothing',
+      'a chunk beyond the cursor is refused, and the cursor told',
+      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+    ],
+  },
+  {
+    name: 'an event changes whatever the attempt',
+    wrap(store) {
+      let attempt = 1000
+      const newest = (effects?: Effect[]) => effects?.map((effect) => ({ ...effect, attempt: ++attempt }))
+      return {
+        push: (items, now) =>
+          store.push(
+            items.map((item) => ({ ...item, effects: newest(item.effects) })),
+            now,
+          ),
+        turn: (owner, asked) =>
+          store.turn(owner, {
+            ...asked,
+            started: asked.started.map((one) => ({ ...one, effects: newest(one.effects) ?? [] })),
+            settlements: asked.settlements.map((one) => ({ ...one, effects: newest(one.effects) })),
+          }),
+        swap: (set, swaps, now) =>
+          store.swap(
+            set,
+            swaps.map((one) => ({ ...one, effects: newest(one.effects) })),
+            now,
+          ),
+      }
+    },
+    cases: [...tasks, ...taskModel],
+    seen: [
+      'a late effect of an older attempt changes nothing',
+      'an attempt that the event has moved on from is superseded at its start',
+      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+    ],
+  },
+]
+
+describe.each(faults)('a store where $name', ({ wrap, cases, seen }) => {
+  test('fails the cases that are about it', { timeout: 60_000 }, async () => {
+    for (const name of seen) {
+      const verdict = await verdictOf(named(cases, name), (store) => broken(store, wrap(store)))
+      expect(verdict, `“${name}” does not see the fault`).toBe('failed')
+    }
+  })
+
+  test('passes them when it is mended', { timeout: 60_000 }, async () => {
+    for (const name of seen) {
+      const verdict = await verdictOf(named(cases, name), (store) => broken(store, {}))
+      expect(verdict, `“${name}” fails on a healthy store`).toBe('passed')
+    }
+  })
+})
+
+function named(cases: Case[], name: string): Case {
+  const found = cases.find((one) => one.name === name)
+  if (!found) throw new Error(`there is no case “${name}”`)
+  return found
+}
+
+async function verdictOf(one: Case, wrap: (store: Store) => Store): Promise<'passed' | 'failed'> {
+  let verdict: 'passed' | 'failed' = 'passed'
+  await withBench(
+    file,
+    async (t) => {
+      try {
+        await one.run(t)
+      } catch {
+        verdict = 'failed'
+      }
+    },
+    wrap,
+  )
+  return verdict
+}
+
+/** The store with some of its operations replaced. */
+function broken(store: Store, fault: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const operation: unknown = Reflect.get(fault, name) ?? Reflect.get(target, name)
+      return typeof operation === 'function' ? operation.bind(Object.hasOwn(fault, name) ? fault : target) : operation
+    },
+  })
+}
+
+function settled(queue: string, ticket: string): Settlement {
+  return { queue, ticket, move: null, processed: 0, failed: 0 }
+}

@@ -1,0 +1,49 @@
+import { describe, test } from 'vitest'
+import { type Case, type Factory, withBench } from './bench.ts'
+import { counters } from './counters.ts'
+import { crash } from './crash.ts'
+import { due } from './due.ts'
+import { duties } from './duties.ts'
+import { processes } from './processes.ts'
+import { push } from './push.ts'
+import { recovery } from './recovery.ts'
+import { sets } from './sets.ts'
+import { taskModel } from './task-model.ts'
+import { tasks } from './tasks.ts'
+import { turn } from './turn.ts'
+import { turnModel } from './turn-model.ts'
+import { wait } from './wait.ts'
+
+/** The whole suite, by verb. */
+export const verbs = {
+  push,
+  turn: [...turn, ...turnModel],
+  due,
+  recovery,
+  duties,
+  counters,
+  sets,
+  processes,
+  tasks: [...tasks, ...taskModel],
+  wait,
+  crash,
+} satisfies Record<string, Case[]>
+
+/** Registers every case (or those of some verbs) as a test, each with a fresh store of its own. */
+export function conformance(
+  title: string,
+  factory: Factory,
+  some: readonly (keyof typeof verbs)[] = Object.keys(verbs) as (keyof typeof verbs)[],
+): void {
+  describe(title, () => {
+    for (const verb of some) {
+      describe(verb, () => {
+        for (const one of verbs[verb] as Case[]) {
+          test.skipIf(one.shared && !factory.shared)(one.name, { timeout: 1000 * (one.seconds ?? 20) }, () =>
+            withBench(factory, (t) => one.run(t)),
+          )
+        }
+      })
+    }
+  })
+}

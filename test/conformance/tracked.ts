@@ -1,0 +1,146 @@
+import { expect } from 'vitest'
+import {
+  EVENT_STATUSES,
+  type EventEffect,
+  type EventRecord,
+  type EventStatus,
+  type NewRow,
+  type Settlement,
+  type Store,
+  type Taken,
+  type TaskRecord,
+  type TaskSpec,
+} from '#dist/store/contract.js'
+import { type Bench, done, NOW } from './bench.ts'
+
+/** Makings of tracked tasks, for the cases about them. Times are whole seconds: a store may keep them coarser than ms. */
+
+export const ADDER = 'adder-1'
+
+export function spec(number: number, more: Partial<TaskSpec> = {}): TaskSpec {
+  return {
+    id: taskId(number),
+    name: `task ${number}`,
+    job: 'RowJob',
+    queue: 'q',
+    template: '{"class":"RowJob","queue":"q","retry":true}',
+    window: 3,
+    keepParams: 'all',
+    meta: '{}',
+    createdAt: NOW,
+    adder: ADDER,
+    ...more,
+  }
+}
+
+export function taskId(number: number): string {
+  return number.toString(16).padStart(16, '0')
+}
+
+export function jidOf(task: string, index: number): string {
+  return task + index.toString(16).padStart(8, '0')
+}
+
+/** Rows with the arguments `[from]`, `[from + 1]`, … */
+export function rows(from: number, count: number): NewRow[] {
+  return Array.from({ length: count }, (_, i) => ({ args: `[${from + i}]` }))
+}
+
+/** A task with rows; adding has ended unless `open`. */
+export async function taskWith(
+  t: Bench,
+  number: number,
+  count: number,
+  more: Partial<TaskSpec> & { open?: boolean } = {},
+): Promise<TaskSpec> {
+  const { open = false, ...rest } = more
+  const task = spec(number, rest)
+  expect(await t.store.createTask(task)).toBe(true)
+  expect(await t.store.addRows(task.id, ADDER, 0, rows(0, count), NOW)).toEqual({ ok: true, total: count })
+  if (!open) expect(await t.store.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: count })
+  return task
+}
+
+export interface Payload {
+  jid: string
+  args: unknown[]
+  hk_run: number
+  enqueued_at: number
+  [member: string]: unknown
+}
+
+export function payloadOf(taken: { text: string }): Payload {
+  return JSON.parse(taken.text) as Payload
+}
+
+/** A change of the event whose job was taken; by default its first attempt ends well. */
+export function change(taken: { text: string }, more: Partial<EventEffect> = {}): EventEffect {
+  const { jid, hk_run } = payloadOf(taken)
+  return { kind: 'event', jid, run: hk_run, attempt: 1, status: 'finished', at: NOW, place: 'leave', ...more }
+}
+
+/** The handler returned. */
+export function finish(taken: Taken, more: Partial<EventEffect> = {}): Settlement {
+  return done(taken, { effects: [change(taken, more)] })
+}
+
+/** The handler failed and is retried later. */
+export function postpone(taken: Taken, score: number, more: Partial<EventEffect> = {}): Settlement {
+  return done(taken, {
+    failed: 1,
+    move: { to: 'retry', text: taken.text, score },
+    effects: [change(taken, { status: 'enqueued', ...more })],
+  })
+}
+
+/** The last attempt failed: the job is dead. */
+export function bury(taken: Taken, score: number, more: Partial<EventEffect> = {}): Settlement {
+  return done(taken, {
+    failed: 1,
+    move: { to: 'dead', text: taken.text, score },
+    effects: [change(taken, { status: 'error', ...more })],
+  })
+}
+
+/** The first attempt begins. */
+export function begin(taken: Taken, more: Partial<EventEffect> = {}) {
+  const effect = change(taken, { status: 'working', place: 'keep', ...more })
+  return { queue: taken.queue, ticket: taken.ticket, effects: [effect] }
+}
+
+/** Delivers effects by themselves, on the back of a job nobody takes. */
+export async function deliver(t: Bench, ...effects: EventEffect[]): Promise<void> {
+  await t.store.push([{ to: 'queue', queue: 'carrier', text: '{}', end: 'back', effects }], NOW)
+}
+
+export async function record(t: { store: Store }, task: { id: string }): Promise<TaskRecord> {
+  const found = await t.store.task(task.id)
+  if (!found) throw new Error(`task ${task.id} is gone`)
+  return found
+}
+
+export async function eventOf(t: { store: Store }, task: { id: string }, index: number): Promise<EventRecord> {
+  const found = await t.store.event(jidOf(task.id, index))
+  if (!found) throw new Error(`event ${index} of task ${task.id} is gone`)
+  return found
+}
+
+export function countsOf(statuses: readonly EventStatus[]): Record<EventStatus, number> {
+  const counts = Object.fromEntries(EVENT_STATUSES.map((status) => [status, 0])) as Record<EventStatus, number>
+  for (const status of statuses) counts[status]++
+  return counts
+}
+
+export function counts(some: Partial<Record<EventStatus, number>>): Record<EventStatus, number> {
+  return { ...countsOf([]), ...some }
+}
+
+/** Counts always equal the events, and their sum the total. */
+export async function expectExact(t: { store: Store }, task: { id: string }): Promise<TaskRecord> {
+  const found = await record(t, task)
+  const events = await t.store.events(task.id, { limit: 10_000 })
+  expect(found.counts).toEqual(countsOf(events.map(({ status }) => status)))
+  expect(found.total).toBe(events.length)
+  expect(events.map(({ index }) => index)).toEqual(events.map((_, i) => i))
+  return found
+}

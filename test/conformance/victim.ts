@@ -1,0 +1,173 @@
+import { writeSync } from 'node:fs'
+import type { Settlement, Store, Taken } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { chance } from './chance.ts'
+import { CLOCK, change, type Deed, type Fate, idOf, type Line, later, queueOf, type Script, TASK } from './victims.ts'
+
+/**
+ * A process that is killed while it works on a store: `node --import tsx victim.ts URL SCRIPT K SEED`.
+ *
+ * It says on its standard output what it is about to do and that it was done, and kills itself when call K was done.
+ */
+const [url = '', script = 'life', k = '0', seed = '1'] = process.argv.slice(2)
+const store: Store = openStore(url)
+const random = chance(Number(seed))
+const dice = (n: number) => Math.floor(random() * n)
+
+let calls = 0
+let pushed = 0
+let added = 0
+let owners = 0
+let score = 0
+let owner = ''
+const held = new Map<string, Taken[]>()
+
+await play(script as Script)
+
+async function play(name: Script): Promise<void> {
+  if (name === 'push-one') return push(1)
+  await call({ what: 'createTask' }, () =>
+    store.createTask({
+      ...TASK,
+      name: 'rows',
+      job: 'Row',
+      template: '{"class":"Row","ended":0}',
+      keepParams: 'rejected',
+      meta: '{}',
+      createdAt: CLOCK,
+    }),
+  )
+  await push(8)
+  await add(7)
+  owner = await join()
+  if (name === 'churn') return churn()
+
+  await turn(owner, 4)
+  await turn(owner, 5)
+  await add(4)
+  await turn(owner, 4)
+  await promote()
+  await recover()
+  await call({ what: 'endAdding' }, () => store.endAdding(TASK.id, TASK.adder, CLOCK))
+  await turn(owner, 6)
+  await push(3)
+  await turn(owner, 0)
+  throw new Error(`the course has only ${calls} calls`)
+}
+
+async function churn(): Promise<void> {
+  const steps = [() => push(3), () => turn(owner, 5), () => turn(owner, 3), promote, () => add(2), recover]
+  for (;;) await steps[dice(steps.length)]?.()
+}
+
+/** Says it, does it, says that it is done, and dies if this was the last call. */
+async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
+  calls++
+  say({ at: 'intend', call: calls, does })
+  const answer = await perform()
+  say({ at: 'done', call: calls })
+  if (calls === Number(k)) {
+    process.kill(process.pid, 'SIGKILL')
+    await new Promise(() => setInterval(() => {}, 1000))
+  }
+  return answer
+}
+
+function say(line: Line): void {
+  writeSync(1, `${JSON.stringify(line)}\n`)
+}
+
+// ------------------------------------------------------------------------------------------------- calls
+
+async function push(count: number): Promise<void> {
+  const ids = Array.from({ length: count }, () => `${process.pid}/${++pushed}`)
+  const items = ids.map((id, i) =>
+    i === 2
+      ? ({ to: 'retry', text: JSON.stringify({ id }), score: ++score } as const)
+      : ({ to: 'queue', queue: 'q', text: JSON.stringify({ id }), end: 'back' } as const),
+  )
+  await call({ what: 'push', pushes: ids }, () => store.push(items, CLOCK))
+}
+
+async function add(count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => ({ args: `[${added + i}]` }))
+  await call({ what: 'addRows', rows: count }, () => store.addRows(TASK.id, TASK.adder, added, rows, CLOCK))
+  added += count
+}
+
+async function join(): Promise<string> {
+  const name = `victim:${process.pid}:${++owners}`
+  const about = { queues: ['q', TASK.queue], seconds: 60, host: 'gallows' }
+  if (!(await call({ what: 'join' }, () => store.join(name, about)))) throw new Error('could not join')
+  held.set(name, [])
+  return name
+}
+
+/** Settles all that is held, tells the beginnings of what it took the last time, takes more. */
+async function turn(who: string, n: number): Promise<void> {
+  const mine = held.get(who) ?? []
+  const keep = mine.filter(() => dice(5) === 0)
+  const ending = mine.filter((taken) => !keep.includes(taken))
+  const started = mine.map(({ queue, ticket, text }) => ({
+    queue,
+    ticket,
+    effects: change(text, 'working', 'keep', 1),
+  }))
+  const fates = ending.map((): Fate => (['done', 'done', 'retry', 'dead', 'front'] as const)[dice(5)] ?? 'done')
+  const settlements = ending.map((taken, i) => settlement(taken, fates[i] ?? 'done'))
+  const settles = ending.map(({ text }, i) => ({ id: idOf(text), fate: fates[i] ?? 'done' }))
+  const queues = dice(2) ? ['q', TASK.queue] : [TASK.queue, 'q']
+  const answer = await call({ what: 'turn', settles }, () =>
+    store.turn(who, { now: CLOCK, started, settlements, take: { queues, n } }),
+  )
+  if (answer.fenced || answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
+  held.set(who, [...keep, ...answer.taken])
+}
+
+async function promote(): Promise<void> {
+  const { entries } = await store.due('retry', CLOCK, 3)
+  const swaps = entries.map(({ text, score: was }) => ({
+    text,
+    score: was,
+    to: { to: 'queue', queue: queueOf(text), text, end: 'back' } as const,
+    effects: change(text, 'enqueued', 'enter', 0),
+  }))
+  await call({ what: 'swap' }, () => store.swap('retry', swaps, CLOCK))
+}
+
+/** Another owner of this process takes jobs and is given up; its jobs are restored. */
+async function recover(): Promise<void> {
+  const other = await join()
+  await turn(other, 3)
+  await call({ what: 'claim' }, () => store.claim(other, null))
+  const stranded = await store.stranded(100)
+  const items = stranded.map(({ owner: whose, queue, ticket, text }) => ({
+    owner: whose,
+    queue,
+    ticket,
+    to: { to: 'queue', queue, text: later(text), end: 'front' } as const,
+    effects: change(text, 'enqueued', 'keep', 1),
+  }))
+  await call({ what: 'restore' }, () => store.restore(items, CLOCK))
+}
+
+// ------------------------------------------------------------------------------------------------- moves
+
+function settlement(taken: Taken, fate: Fate): Settlement {
+  const { queue, ticket, text } = taken
+  const place = fate === 'front' ? 'keep' : 'leave'
+  const status = fate === 'done' ? 'finished' : fate === 'dead' ? 'error' : 'enqueued'
+  return {
+    queue,
+    ticket,
+    move:
+      fate === 'done'
+        ? null
+        : fate === 'front'
+          ? { to: 'queue', queue, text: later(text), end: 'front' }
+          : { to: fate, text: later(text), score: ++score },
+    processed: fate === 'front' ? 0 : 1,
+    failed: fate === 'retry' || fate === 'dead' ? 1 : 0,
+    effects: change(text, status, place, 1),
+  }
+}
