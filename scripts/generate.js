@@ -20,7 +20,11 @@ for (const file of files('sql/')) {
     if (!head) continue
     if (seen.has(head[1])) throw new Error(`${file}: ${head[1]} is there twice`)
     seen.add(head[1])
-    const body = block.replace(/^--.*$/gm, '').replace(/\s+/g, ' ').trim().replace(/;$/, '')
+    const body = block
+      .replace(/^--.*$/gm, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .replace(/;$/, '')
     out.push(`    /** ${head[2]} */`, `    ${head[1]}: ${JSON.stringify(body)},`)
   }
   out.push('  },')

@@ -2,7 +2,16 @@
 
 import { Client, type PushRequest } from './client/client.ts'
 import { Job } from './client/job.ts'
-import { type Day, historyOf, type ProcessInfo, processesOf, type Queue, queuesOf, type Stats, statsOf } from './inspect/stats.ts'
+import {
+  type Day,
+  historyOf,
+  type ProcessInfo,
+  processesOf,
+  type Queue,
+  queuesOf,
+  type Stats,
+  statsOf,
+} from './inspect/stats.ts'
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
 import { checkJobOptions, type Handler, type JobDefinition, type JobOptions } from './job/definition.ts'
@@ -14,8 +23,8 @@ import type { Store } from './store/contract.ts'
 import { openStore } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import { Tasks } from './tasks/tasks.ts'
-import type { Engine, Lifecycle } from './worker/engine.ts'
 import { VERSION } from './version.generated.ts'
+import type { Engine, Lifecycle } from './worker/engine.ts'
 import { runHandler } from './worker/runner.ts'
 import { Worker, type WorkerOptions } from './worker/worker.ts'
 
@@ -154,7 +163,8 @@ export class Highkiq {
   ): Job<Args, Awaited<Result>> {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (typeof name !== 'string' || name === '') throw new HighkiqError('INVALID_OPTION', 'a job needs a name')
-    if (typeof handler !== 'function') throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
+    if (typeof handler !== 'function')
+      throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
     if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
     checkJobOptions(name, options)
     const definition: JobDefinition = { name, options, handler: handler as unknown as Handler<never[]> }

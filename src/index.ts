@@ -21,13 +21,23 @@ export type { JobContext } from './job/context.ts'
 export type { Handler, JobOptions, RetryIn } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 // Errors to catch, and errors to throw
-export { BusinessFailure, Discard, type ErrorCode, HighkiqError, Kill, PushError, Release, Snooze } from './job/errors.ts'
+export {
+  BusinessFailure,
+  Discard,
+  type ErrorCode,
+  HighkiqError,
+  Kill,
+  PushError,
+  Release,
+  Snooze,
+} from './job/errors.ts'
 export type { Logger } from './job/logger.ts'
 export type { Payload } from './job/payload.ts'
 export type { EventStatus, TaskState } from './store/contract.ts'
 // Tracked tasks
 export type { CreateOptions } from './tasks/create.ts'
-export type { Task, TaskEvent, TaskStatus, WaitOptions } from './tasks/task.ts'
+export type { TaskEvent } from './tasks/event.ts'
+export type { Task, TaskStatus, WaitOptions } from './tasks/task.ts'
 export type { ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers

@@ -88,4 +88,3 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
     }
   }
 }
-

@@ -34,9 +34,7 @@ export class JobContext {
 
   /** 1 at the first run. */
   get attempt(): number {
-    return this.payload.hk_attempt === undefined
-      ? (this.payload.retry_count ?? -1) + 2
-      : this.payload.hk_attempt + 1
+    return this.payload.hk_attempt === undefined ? (this.payload.retry_count ?? -1) + 2 : this.payload.hk_attempt + 1
   }
 
   /** Aborts when the job is cancelled, runs into its timeout, or must end because the worker stops. */

@@ -34,7 +34,8 @@ export function seconds(duration: number | Duration): number {
   let sum = 0
   for (const [name, amount] of Object.entries(duration)) {
     const unit = NAMED[name]
-    if (unit === undefined || typeof amount !== 'number' || !Number.isFinite(amount)) throw invalid(`${name}: ${amount}`)
+    if (unit === undefined || typeof amount !== 'number' || !Number.isFinite(amount))
+      throw invalid(`${name}: ${amount}`)
     sum += amount * unit
   }
   return sum

@@ -183,7 +183,8 @@ function refuse(answer: AddAnswer, id: string): void {
   if (answer.reason === 'taken-over' || answer.reason === 'gap') {
     throw new HighkiqError('TASK_TAKEN_OVER', `another submitter went on with task ${id}: this one must stop`)
   }
-  if (answer.reason === 'unknown') throw new HighkiqError('UNKNOWN_TASK', `task ${id} was deleted while rows were added`)
+  if (answer.reason === 'unknown')
+    throw new HighkiqError('UNKNOWN_TASK', `task ${id} was deleted while rows were added`)
   throw new HighkiqError('TASK_ENDED', `task ${id} has ended: nothing can be added`)
 }
 

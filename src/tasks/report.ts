@@ -1,8 +1,8 @@
 /** The rows that a task rejected, as a file that can be corrected. */
 
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
+import { paramsOf } from './event.ts'
 import { writeSheet } from './sheet/sheet.ts'
-import { paramsOf } from './task.ts'
 import { wordsOf } from './words.ts'
 
 /** What stands behind a row's own columns. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
 import type { EventRecord, EventStatus, Store, TaskRecord, TaskState } from '../store/contract.ts'
+import { eventOf, type TaskEvent } from './event.ts'
 import { writeReport } from './report.ts'
-import { lifeOf } from './words.ts'
 
 export interface TaskStatus {
   id: string
@@ -24,23 +23,6 @@ export interface TaskStatus {
   ratePerSecond: number
   /** null while rows are still being added, or none has ended yet. */
   etaSeconds: number | null
-}
-
-export interface TaskEvent {
-  index: number
-  jid: string
-  job: string
-  /** Number of the row in the file that it came from. */
-  number: number | null
-  status: EventStatus
-  /** The handler's arguments; null once dropped (see keepParams). */
-  params: unknown[] | null
-  attempts: number
-  code: string | null
-  messages: { at: Date; text: string }[]
-  startedAt: Date | null
-  finishedAt: Date | null
-  result?: unknown
 }
 
 export interface WaitOptions {
@@ -143,30 +125,4 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     ratePerSecond,
     etaSeconds: exact ? (total - ended) / ratePerSecond : null,
   }
-}
-
-export function eventOf(job: string, event: EventRecord): TaskEvent {
-  const { index, jid, number, status, attempts, code } = event
-  const date = (at: number | null) => (at === null ? null : new Date(at))
-  return {
-    index,
-    jid,
-    job,
-    number,
-    status,
-    params: paramsOf(event),
-    attempts,
-    code,
-    messages: lifeOf(event).map(({ at, text }) => ({ at: new Date(at), text })),
-    startedAt: date(event.startedAt),
-    finishedAt: date(event.finishedAt),
-    ...(event.result === null ? {} : { result: JSON.parse(event.result) as unknown }),
-  }
-}
-
-/** A row is kept as its bare arguments, or as a whole payload where middleware had changed more. */
-export function paramsOf({ args }: EventRecord): unknown[] | null {
-  if (args === null) return null
-  const value = parseJson(args)
-  return Array.isArray(value) ? value : (value as { args: unknown[] }).args
 }

@@ -2,10 +2,11 @@ import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import type { TaskState } from '../store/contract.ts'
 import { type CreateOptions, createTask, type Row, type TaskHost } from './create.ts'
+import { eventOf, type TaskEvent } from './event.ts'
 import { type ImportRows, openImport } from './import.ts'
 import type { TaskMeta } from './report.ts'
 import type { Source } from './sheet/sheet.ts'
-import { eventOf, statusOf, Task, type TaskEvent, type TaskStatus } from './task.ts'
+import { statusOf, Task, type TaskStatus } from './task.ts'
 import { said } from './words.ts'
 
 export type ImportOptions = CreateOptions & ImportRows
@@ -35,11 +36,7 @@ export class Tasks {
    * One job for each row of a CSV or XLSX file; the handler gets `(ctx, row)`, the row as an object by header.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`
    */
-  async import<Row_ extends object>(
-    job: Job<[row: Row_]>,
-    source: Source,
-    options: ImportOptions = {},
-  ): Promise<Task> {
+  async import<Row_ extends object>(job: Job<[row: Row_]>, source: Source, options: ImportOptions = {}): Promise<Task> {
     const { validate, format, maxRows, sheet, delimiter, ...create } = options
     const reading = { validate, format, maxRows, sheet, delimiter }
     const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
@@ -67,7 +64,12 @@ export class Tasks {
   }
 
   /** Newest first; `next` is the cursor of the page behind this one. */
-  async list({ state, job, cursor, limit = 25 }: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
+  async list({
+    state,
+    job,
+    cursor,
+    limit = 25,
+  }: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
     const [createdAt, id] = cursor?.split('-') ?? []
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
     const records = await this.#host.store().tasks({ ...before, limit })

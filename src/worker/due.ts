@@ -131,10 +131,7 @@ function withLimit<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () =>
-        reject(
-          new HighkiqError('STORE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`),
-        ),
+      () => reject(new HighkiqError('STORE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`)),
       PROMOTE_SECONDS * 1000,
     )
   })

@@ -29,12 +29,7 @@ export interface Engine {
 }
 
 /** All that the features want changed with a job; undefined when none has a say, which costs nothing. */
-export function effectsOf(
-  engine: Engine,
-  payload: Payload,
-  outcome: Outcome,
-  ctx?: JobContext,
-): Effect[] | undefined {
+export function effectsOf(engine: Engine, payload: Payload, outcome: Outcome, ctx?: JobContext): Effect[] | undefined {
   let all: Effect[] | undefined
   for (const aspect of engine.aspects) {
     const effects = aspect.effects(payload, outcome, engine.now(), ctx)

@@ -36,7 +36,8 @@ export class Fetcher {
   #quiet = false
   #stopping = false
   #loop: Promise<void> | undefined
-  #nudge = new AbortController()
+  /** While the loop waits. */
+  #waiting: AbortController | undefined
   /** The last take brought less than was asked for. */
   #drained = false
   #whenEmpty: (() => void)[] = []
@@ -115,10 +116,10 @@ export class Fetcher {
           // Handlers that take no time have ended after this, and are told in the same call.
           await nextTurn()
           await this.#turn()
-        } else if (free > 0) {
-          await this.#wait(free)
         } else {
-          await new Promise<void>((resolve) => this.#listen(resolve))
+          this.#waiting = new AbortController()
+          if (free > 0) await this.#wait(free, this.#waiting.signal)
+          else await aborted(this.#waiting.signal)
         }
         failures = 0
       } catch (thrown) {
@@ -168,10 +169,10 @@ export class Fetcher {
     if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
   }
 
-  async #wait(free: number): Promise<void> {
+  async #wait(free: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#engine
     const queues = this.#options.queues.names
-    const handed = await store.wait(this.#options.owner(), queues, free, WAIT_MS, this.#nudge.signal)
+    const handed = await store.wait(this.#options.owner(), queues, free, WAIT_MS, signal)
     this.#drained = false
     for (const taken of handed) {
       if (this.#quiet) this.#giveBack(taken)
@@ -181,15 +182,15 @@ export class Fetcher {
 
   #giveBack(taken: Taken): void {
     const attempt = openAttempt(this.#engine, taken)
-    this.#settlements.push(
-      attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken),
-    )
+    this.#settlements.push(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken))
   }
 
   #begin(taken: Taken): void {
     const attempt = openAttempt(this.#engine, taken)
     if (!attempt) {
-      this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), { text: taken.text.slice(0, 200) })
+      this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
+        text: taken.text.slice(0, 200),
+      })
       this.#settlements.push(bury(this.#engine, taken))
       return
     }
@@ -219,7 +220,10 @@ export class Fetcher {
   #end(attempt: Attempt, settlement: Settlement): void {
     const { ticket } = settlement
     // Not there: it was put back, or lost with the lease, while its handler went on.
-    if (this.#running.get(ticket) !== attempt) return this.#refused(ticket)
+    if (this.#running.get(ticket) !== attempt) {
+      this.#refused(ticket)
+      return
+    }
     this.#running.delete(ticket)
     if (this.#started.delete(ticket)) {
       // It began and ended since the last call: one change tells both.
@@ -255,12 +259,11 @@ export class Fetcher {
   }
 
   #wake(): void {
-    this.#nudge.abort()
-    this.#nudge = new AbortController()
-  }
-
-  #listen(resolve: () => void): void {
-    this.#nudge.signal.addEventListener('abort', () => resolve(), { once: true })
+    this.#waiting?.abort()
+    this.#waiting = undefined
   }
 }
 
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

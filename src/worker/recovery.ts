@@ -82,7 +82,13 @@ export class Recovery implements Service {
     const stalls = changes.hk_stalls as number
     if (stalls < (definition(payload.class)?.options.maxStalls ?? MAX_STALLS)) {
       const effects = effectsOf(this.#engine, payload, { kind: 'restored', stalls })
-      return { owner, queue, ticket, to: { to: 'queue', queue, text: editPayload(text, changes), end: 'front' }, effects }
+      return {
+        owner,
+        queue,
+        ticket,
+        to: { to: 'queue', queue, text: editPayload(text, changes), end: 'front' },
+        effects,
+      }
     }
     return this.#stalledOut({ owner, queue, ticket, text }, payload, changes, stalls)
   }

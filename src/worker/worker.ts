@@ -92,7 +92,8 @@ export class Worker {
 
   /** Begins to take jobs. */
   async start(): Promise<void> {
-    if (this.#state !== 'new') throw new HighkiqError('INVALID_OPTION', 'this worker was started before: make another one')
+    if (this.#state !== 'new')
+      throw new HighkiqError('INVALID_OPTION', 'this worker was started before: make another one')
     this.#state = 'running'
     await this.#engine.store.open()
     await this.#join()

@@ -734,6 +734,34 @@ const transitions: Case[] = [
     },
   },
   {
+    name: 'a stale effect gives no place and takes none: the job goes where it was sent',
+    async run(t) {
+      const task = await taskWith(t, 1, 4, { window: 1 })
+      const owner = await t.owner()
+      const { run } = await record(t, task)
+      const [first] = await t.take(owner, 'q')
+      await t.turn(owner, { settlements: [bury(first, 5)] })
+      await deliver(t, change(first, { run: run + 1, attempt: 1, status: 'error', place: 'keep' }))
+      const before = await record(t, task)
+      const event = await eventOf(t, task, 0)
+
+      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      const swap = { text: first.text, score: 5, to: toQueue('q', first.text), effects }
+      expect(await t.store.swap('dead', [swap], NOW)).toEqual(['ok'])
+      expect((await t.waiting('q')).map((text) => payloadOf({ text }).args)).toEqual([[1], [0]])
+      expect(await expectExact(t, task)).toEqual(before)
+      expect(await eventOf(t, task, 0)).toEqual(event)
+
+      const [second, again] = await t.take(owner, 'q', 2)
+      expect((await t.turn(owner, { started: [begin(again, { attempt: 2 })] })).started).toEqual(['superseded'])
+      await t.turn(owner, { settlements: [finish(again, { attempt: 2 })] })
+      expect(await t.waiting('q')).toEqual([])
+      await t.turn(owner, { settlements: [finish(second)] })
+      expect(await t.waiting('q')).toHaveLength(1)
+      await expectExact(t, task)
+    },
+  },
+  {
     name: 'an attempt that the event has moved on from is superseded at its start',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
@@ -985,8 +1013,10 @@ const keeping: Case[] = [
       expect((await eventOf(t, task, 1)).messages).toEqual([])
       for (let n = 6; n < 70; n++) await t.store.message(jid, note(n))
       const { messages } = await eventOf(t, task, 0)
-      expect(messages.length).toBeLessThanOrEqual(50)
-      expect(messages.length).toBeGreaterThanOrEqual(40)
+      // A store may say in a message of its own that some were dropped.
+      const kept = messages.filter(({ code }) => code === 'note')
+      expect(kept.length).toBeLessThanOrEqual(50)
+      expect(kept.length).toBeGreaterThanOrEqual(40)
       expect(messages[0]).toEqual(note(0))
       expect(messages.at(-1)).toEqual(note(69))
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 1, enqueued: 1 }) })

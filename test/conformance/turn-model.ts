@@ -15,12 +15,12 @@ export const turnModel: Case[] = [
     async run(t) {
       let world = 0
       await fc.assert(
-        fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
+        fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40, size: 'max' }), async (commands) => {
           const model = await Model.start(t, ++world)
           for (const one of commands) await model.run(one)
           await model.check()
         }),
-        { seed: t.seed, numRuns: 40 },
+        { seed: t.seed, numRuns: 40, interruptAfterTimeLimit: 10_000 },
       )
     },
   },
@@ -226,15 +226,16 @@ class Model {
     await this.newOwner(who)
   }
 
+  /** Which of several come first is for recovery.ts: here releases and pushes to the front have mixed their order. */
   async restore(limit: number): Promise<void> {
     const stranded = await this.t.store.stranded(limit)
     const all = this.claimed.flatMap((owner) => sure(this.held.get(owner)))
     expect(stranded).toHaveLength(Math.min(limit, all.length))
     for (const { owner, queue, ticket, text } of stranded) {
       const theirs = sure(this.held.get(owner))
-      const newest = sure(theirs.findLast((taken) => taken.queue === queue))
-      expect({ queue, ticket, text }).toEqual(newest)
-      theirs.splice(theirs.indexOf(newest), 1)
+      const job = theirs.find((taken) => taken.queue === queue && taken.ticket === ticket)
+      expect(job?.text).toBe(text)
+      theirs.splice(theirs.indexOf(sure(job)), 1)
       this.put(queue, text, true)
     }
     const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') }))

@@ -43,9 +43,7 @@ async function openNodeSqlite(path: string): Promise<Driver> {
   // The types of Node 20, which we compile for, do not know the module; a variable keeps the compiler from looking.
   const module = 'node:sqlite'
   const { DatabaseSync } = (await import(module)) as {
-    DatabaseSync: new (
-      path: string,
-    ) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
+    DatabaseSync: new (path: string) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
   }
   const db = new DatabaseSync(path)
   return {

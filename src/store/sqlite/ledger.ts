@@ -56,11 +56,32 @@ export interface TaskRow {
 const KEPT_MESSAGES = 50
 const FIRST_MESSAGES = 10
 
+interface EventState {
+  idx: number
+  status: number
+  place: number
+  run: number
+  step: number
+  code: string | null
+  started_at: number | null
+  finished_at: number | null
+  result: string | null
+  /** The arguments are not needed any more. */
+  drop?: boolean
+}
+
+/** A task and those of its events that this operation touches. */
+interface Book {
+  task: TaskRow
+  events: Map<number, EventState>
+  changed: Set<EventState>
+}
+
 export class Ledger {
   readonly #db: Database
   readonly #queues: Queues
   readonly #now: number
-  readonly #tasks = new Map<string, TaskRow | undefined>()
+  readonly #books = new Map<string, Book | undefined>()
 
   constructor(db: Database, queues: Queues, now: number) {
     this.#db = db
@@ -69,8 +90,21 @@ export class Ledger {
   }
 
   task(id: string): TaskRow | undefined {
-    if (!this.#tasks.has(id)) this.#tasks.set(id, this.#db.first<TaskRow>(sql.task.load, id))
-    return this.#tasks.get(id)
+    return this.#book(id)?.task
+  }
+
+  /** Reads the events of many changes at once, which is much cheaper than one by one. */
+  prepare(effects: Iterable<Effect>): void {
+    const wanted = new Map<Book, number[]>()
+    for (const { jid } of effects) {
+      const { id, index } = splitTaskJid(jid)
+      const book = this.#book(id)
+      if (!book || book.events.has(index)) continue
+      const indexes = wanted.get(book)
+      if (indexes) indexes.push(index)
+      else wanted.set(book, [index])
+    }
+    for (const [book, indexes] of wanted) this.#loadEvents(book, indexes)
   }
 
   /** Changes that come with a job which stays out of the queue, or is done. */
@@ -98,94 +132,104 @@ export class Ledger {
     }
   }
 
-  /** Fills free places, moves the states on, and writes the tasks that were touched. */
+  /** Fills free places, moves the states on, and writes what was touched. */
   close(): void {
-    for (const task of this.#tasks.values()) {
-      if (!task) continue
-      this.#refill(task)
-      this.#moveOn(task)
-      this.#save(task)
+    for (const book of this.#books.values()) {
+      if (!book) continue
+      this.#refill(book)
+      this.#moveOn(book.task)
+      this.#save(book)
     }
-    this.#tasks.clear()
+    this.#books.clear()
+  }
+
+  #book(id: string): Book | undefined {
+    if (!this.#books.has(id)) {
+      const task = this.#db.first<TaskRow>(sql.task.load, id)
+      this.#books.set(id, task && { task, events: new Map(), changed: new Set() })
+    }
+    return this.#books.get(id)
+  }
+
+  #loadEvents(book: Book, indexes: number[]): void {
+    const events = this.#db.all<EventState>(sql.task.loadEvents, book.task.key, JSON.stringify(indexes))
+    for (const event of events) book.events.set(event.idx, event)
+  }
+
+  #find(jid: string): { book: Book; event: EventState } | undefined {
+    const { id, index } = splitTaskJid(jid)
+    const book = this.#book(id)
+    if (!book) return undefined
+    if (!book.events.has(index)) this.#loadEvents(book, [index])
+    const event = book.events.get(index)
+    return event && { book, event }
   }
 
   #change(effect: EventEffect): StartAnswer {
-    const { id, index } = splitTaskJid(effect.jid)
-    const task = this.task(id)
+    const found = this.#find(effect.jid)
     // A deleted task has no say any more: its jobs run as if they had never belonged to it.
-    if (!task) return 'ok'
-    const event = this.#db.first<{ status: number; place: number; run: number; step: number }>(
-      sql.task.eventState,
-      task.key,
-      index,
-    )
-    if (!event) return 'ok'
+    if (!found) return 'ok'
+    const { book, event } = found
+    const { task } = book
     const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
     if (effect.run < event.run || (effect.run === event.run && step < event.step)) return 'superseded'
 
-    const before = STATUS_NAME[event.status] as EventStatus
-    if (before !== effect.status) {
-      task[before]--
-      task[effect.status]++
-    }
-    let { place } = event
-    if (effect.place === 'leave') {
-      if (place === PLACED) task.placed--
-      place = ELSEWHERE
-    }
-    const status = STATUS_CODE[effect.status]
-    if (effect.status === 'working') {
-      this.#db.run(sql.task.begin, status, place, effect.run, step, effect.at, task.key, index)
-    } else {
-      const final = effect.status !== 'enqueued'
-      const drop =
-        final &&
-        (task.keep_params === 'none' || (task.keep_params === 'rejected' && effect.status === 'finished'))
-      this.#db.run(
-        sql.task.change,
-        status,
-        place,
-        effect.run,
-        step,
-        effect.startedAt ?? null,
-        final ? effect.at : null,
-        effect.code ?? null,
-        effect.result ?? null,
-        drop ? 1 : 0,
-        task.key,
-        index,
-      )
-    }
-    this.addMessages(task.key, index, effect.messages)
+    task[STATUS_NAME[event.status] as EventStatus]--
+    task[effect.status]++
     task.progress_at = this.#now
+    event.status = STATUS_CODE[effect.status]
+    event.run = effect.run
+    event.step = step
+    if (effect.place === 'leave') {
+      if (event.place === PLACED) task.placed--
+      event.place = ELSEWHERE
+    }
+    if (effect.status === 'working') {
+      event.started_at = effect.at
+      event.finished_at = null
+      event.code = null
+    } else {
+      event.started_at = effect.startedAt ?? event.started_at
+      event.finished_at = effect.status === 'enqueued' ? null : effect.at
+      event.code = effect.code ?? null
+      event.result = effect.result ?? null
+      event.drop = isDropped(task, effect.status)
+    }
+    book.changed.add(event)
+    this.addMessages(task.key, event.idx, effect.messages)
     return 'ok'
   }
 
   #enter(effect: EventEffect, text: string): boolean {
-    const { id, index } = splitTaskJid(effect.jid)
-    const task = this.task(id)
-    const event = task && this.#db.first<{ place: number }>(sql.task.eventState, task.key, index)
-    if (!task || !event || event.place === PLACED) return true
+    const found = this.#find(effect.jid)
+    if (!found || found.event.place === PLACED) return true
+    const { book, event } = found
+    const { task } = book
     const room = task.placed < task.window && task.state !== 'paused'
     if (room) {
       task.placed++
     } else {
-      this.#db.run(sql.task.holdFront, task.key, index, text)
+      this.#db.run(sql.task.holdFront, task.key, event.idx, text)
       task.held++
     }
-    this.#db.run(sql.task.place, room ? PLACED : HELD, task.key, index)
+    event.place = room ? PLACED : HELD
+    book.changed.add(event)
     return room
   }
 
-  #refill(task: TaskRow): void {
+  #refill(book: Book): void {
+    const { task } = book
     if (task.state === 'paused' || task.state === 'cancelling' || task.state === 'cancelled') return
-    const texts: string[] = []
     let room = Math.min(task.window - task.placed, task.held)
     if (room <= 0) return
     const returned = this.#db.all<{ place: number; idx: number; text: string }>(sql.task.firstHeld, task.key, room)
+    const texts: string[] = []
     for (const { place, idx, text } of returned) {
       this.#db.run(sql.task.unhold, task.key, place)
-      this.#db.run(sql.task.place, PLACED, task.key, idx)
+      if (!book.events.has(idx)) this.#loadEvents(book, [idx])
+      const event = book.events.get(idx) as EventState
+      event.place = PLACED
+      book.changed.add(event)
       texts.push(text)
     }
     room -= returned.length
@@ -217,7 +261,22 @@ export class Ledger {
     }
   }
 
-  #save(task: TaskRow): void {
+  #save({ task, changed }: Book): void {
+    if (changed.size > 0) {
+      const rows = Array.from(changed, (event) => [
+        event.idx,
+        event.status,
+        event.place,
+        event.run,
+        event.step,
+        event.code,
+        event.started_at,
+        event.finished_at,
+        event.result,
+        event.drop ? 1 : 0,
+      ])
+      this.#db.run(sql.task.saveEvents, task.key, JSON.stringify(rows))
+    }
     this.#db.run(
       sql.task.save,
       task.state,
@@ -237,4 +296,9 @@ export class Ledger {
       task.key,
     )
   }
+}
+
+function isDropped(task: TaskRow, status: EventStatus): boolean {
+  if (status === 'enqueued' || task.keep_params === 'all') return false
+  return task.keep_params === 'none' || status === 'finished'
 }

@@ -18,8 +18,7 @@ export class Queues {
   pushBack(queue: string, texts: readonly string[]): void {
     if (texts.length === 0) return
     const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, texts.length)
-    let place = tail - texts.length
-    for (const text of texts) this.#db.run(sql.queue.put, id, ++place, text)
+    this.#db.run(sql.queue.putAll, id, tail - texts.length + 1, JSON.stringify(texts))
     this.#rung.add(queue)
   }
 

@@ -36,7 +36,7 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { Leases } from './leases.ts'
 import { Ledger } from './ledger.ts'
 import { Processes } from './processes.ts'
-import { parseTicket, Queues } from './queues.ts'
+import { parseTicket, Queues, ticketOf } from './queues.ts'
 import { DUE, Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
 import { Tasks } from './tasks.ts'
@@ -104,13 +104,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  async wait(
-    _owner: string,
-    queues: readonly string[],
-    _n: number,
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<Taken[]> {
+  async wait(_owner: string, queues: readonly string[], _n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
     const { bell } = await this.#opened()
     const end = performance.now() + ms
     // A write of another process wakes all who wait; only who finds a job goes to take it.
@@ -225,8 +219,7 @@ export class SqliteStore implements Store {
   history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
     return this.#read(({ db }) =>
       days.map((day) => {
-        const { processed = 0, failed = 0 } =
-          db.first<{ processed: number; failed: number }>(sql.look.day, day) ?? {}
+        const { processed = 0, failed = 0 } = db.first<{ processed: number; failed: number }>(sql.look.day, day) ?? {}
         return { processed, failed }
       }),
     )
@@ -261,15 +254,11 @@ export class SqliteStore implements Store {
   }
 
   addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
-    return this.#write((s) =>
-      this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now)),
-    )
+    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now)))
   }
 
   endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
-    return this.#write((s) =>
-      this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)),
-    )
+    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
   }
 
   task(id: string): Promise<TaskRecord | null> {
@@ -289,9 +278,7 @@ export class SqliteStore implements Store {
   }
 
   message(jid: string, message: Message): Promise<void> {
-    return this.#write((s) =>
-      this.#withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)),
-    )
+    return this.#write((s) => this.#withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
   }
 
   // ------------------------------------------------------------------------------------------ inside a transaction
@@ -323,6 +310,7 @@ export class SqliteStore implements Store {
       }
     }
     return this.#withLedger(s, turn.now, (ledger) => {
+      ledger.prepare([...turn.started, ...turn.settlements].flatMap(({ effects }) => effects ?? []))
       const started = turn.started.map(({ effects }) => ledger.apply(effects))
       const settled = this.#settle(s, ledger, owner, turn.settlements)
       this.#count(s, turn, settled)
@@ -334,26 +322,23 @@ export class SqliteStore implements Store {
   }
 
   #settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
-    // The common ending – done, and nothing changes with it – is settled a queue at a time.
-    const plain = new Map<number, number[]>()
+    // Tickets first, a queue at a time: the ones that were there are this owner's to settle.
+    const tickets = new Map<number, number[]>()
     for (const settlement of settlements) {
-      if (settlement.move || settlement.effects) continue
       const { queue, place } = parseTicket(settlement.ticket)
-      const places = plain.get(queue)
+      const places = tickets.get(queue)
       if (places) places.push(place)
-      else plain.set(queue, [place])
+      else tickets.set(queue, [place])
     }
     const gone = new Set<string>()
-    for (const [queue, places] of plain) {
+    for (const [queue, places] of tickets) {
       const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
-      for (const { place } of rows) gone.add(`${queue}:${place}`)
+      for (const { place } of rows) gone.add(ticketOf(queue, place))
     }
-    return settlements.map((settlement) => {
-      // A ticket that is named twice in one call counts once.
-      if (!settlement.move && !settlement.effects) return gone.delete(settlement.ticket) ? 'ok' : 'fenced'
-      const { queue, place } = parseTicket(settlement.ticket)
-      if (!s.db.first(sql.owner.release, owner, queue, place)) return 'fenced'
-      this.#move(s, ledger, settlement.move, settlement.effects)
+    return settlements.map(({ ticket, move, effects }) => {
+      // One that is named twice in a call counts once.
+      if (!gone.delete(ticket)) return 'fenced'
+      if (move || effects) this.#move(s, ledger, move, effects)
       return 'ok'
     })
   }

@@ -62,7 +62,8 @@ export class Tasks {
     const cursor = this.#cursor(task.key, adder)
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
-    for (const row of rows) this.#addRow(ledger, task, row, now)
+    const events = rows.map((row) => this.#newEvent(ledger, task, row, now))
+    this.#db.run(sql.task.addEvents, task.key, JSON.stringify(events))
     this.#db.run(sql.task.advance, cursor + rows.length, task.key, adder)
     return { ok: true, total: task.total }
   }
@@ -127,14 +128,14 @@ export class Tasks {
     return this.#db.first<{ cursor: number }>(sql.task.adder, key, adder)?.cursor ?? 0
   }
 
-  #addRow(ledger: Ledger, task: TaskRow, { args, number, rejected }: NewRow, now: number): void {
+  /** Counts a row and gives its event, in the order of `addEvents`' columns. */
+  #newEvent(ledger: Ledger, task: TaskRow, { args, number, rejected }: NewRow, now: number): unknown[] {
     const index = task.total++
     const status: EventStatus = rejected?.status ?? 'enqueued'
     task[status]++
     if (!rejected) task.held++
-    this.#db.run(
-      sql.task.addEvent,
-      task.key,
+    ledger.addMessages(task.key, index, rejected?.messages)
+    return [
       index,
       STATUS_CODE[status],
       rejected ? ELSEWHERE : PLACED,
@@ -144,8 +145,7 @@ export class Tasks {
       rejected?.code ?? null,
       rejected ? now : null,
       rejected && task.keep_params === 'none' ? null : args,
-    )
-    ledger.addMessages(task.key, index, rejected?.messages)
+    ]
   }
 
   #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
@@ -178,11 +178,7 @@ export class Tasks {
 
   /** A jump in the numbers is where messages were dropped: it is told in their place. */
   #messages(key: number, index: number): Message[] {
-    const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(
-      sql.task.messages,
-      key,
-      index,
-    )
+    const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(sql.task.messages, key, index)
     return rows.flatMap(({ n, at, code, params }, i) => {
       const message = { at, code, params: JSON.parse(params) as Record<string, unknown> }
       const missing = n - (rows[i - 1]?.n ?? 0) - 1

@@ -5,9 +5,8 @@ import { CsvError, parse } from 'csv-parse'
 import { stringify } from 'csv-stringify'
 import { HighkiqError } from '../../job/errors.ts'
 import { dateText } from './date.ts'
-import type { SheetRow } from './sheet.ts'
 import type { OpenSource } from './source.ts'
-import { columnLetters } from './table.ts'
+import { columnLetters, type SheetRow } from './table.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
 

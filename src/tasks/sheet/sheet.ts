@@ -7,32 +7,13 @@ import { extname } from 'node:path'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { csvRecords, writeCsv } from './csv.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
-import { sheetOf } from './table.ts'
+import { type Sheet, type SheetRow, sheetOf } from './table.ts'
 import { writeXlsx, xlsxRecords } from './xlsx.ts'
 
 export type { Source } from './source.ts'
+export type { Sheet, SheetRow } from './table.ts'
 
 export type SheetFormat = 'csv' | 'xlsx'
-
-export interface SheetRow {
-  /**
-   * Which row of the file this is, from 1; the header is row 1 unless blank lines come before it. Rows that are skipped
-   * because nothing is in them count too, so it is the number that Excel shows at the left. In a CSV file whose quoted
-   * cells contain line breaks it is therefore not the line of a text editor: such a row is several lines there.
-   */
-  number: number
-  /** One value for each name in the header; '' where the file has nothing. CSV: strings. XLSX: see `readSheet`. */
-  values: unknown[]
-}
-
-export interface Sheet {
-  /** The names of the columns, trimmed, each different. */
-  header: string[]
-  /** The rows below the header. Can be iterated once; ending or leaving the loop closes the file. */
-  rows: AsyncIterable<SheetRow>
-  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
-  close(): Promise<void>
-}
 
 export interface ReadSheetOptions {
   /** Default: by the file's ending, else by its first bytes. */

@@ -1,5 +1,24 @@
 import { HighkiqError } from '../../job/errors.ts'
-import type { Sheet, SheetRow } from './sheet.ts'
+
+export interface SheetRow {
+  /**
+   * Which row of the file this is, from 1; the header is row 1 unless blank lines come before it. Rows that are skipped
+   * because nothing is in them count too, so it is the number that Excel shows at the left. In a CSV file whose quoted
+   * cells contain line breaks it is therefore not the line of a text editor: such a row is several lines there.
+   */
+  number: number
+  /** One value for each name in the header; '' where the file has nothing. CSV: strings. XLSX: see `readSheet`. */
+  values: unknown[]
+}
+
+export interface Sheet {
+  /** The names of the columns, trimmed, each different. */
+  header: string[]
+  /** The rows below the header. Can be iterated once; ending or leaving the loop closes the file. */
+  rows: AsyncIterable<SheetRow>
+  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  close(): Promise<void>
+}
 
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384

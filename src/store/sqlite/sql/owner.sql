@@ -21,12 +21,9 @@ SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
 -- claim: takes a lease away for good.
 UPDATE owner SET claimed = 1 WHERE id = ?;
 
--- settle: ends attempts that need nothing else; answers the places that were there.
+-- settle: ends attempts; answers the places that were there.
 DELETE FROM working
 WHERE owner = ? AND queue = ? AND place IN (SELECT value FROM json_each(?)) RETURNING place;
-
--- release: ends one attempt.
-DELETE FROM working WHERE owner = ? AND queue = ? AND place = ? RETURNING place;
 
 -- stranded: jobs of claimed owners, newest first within each queue.
 SELECT owner.name AS owner, queue.name AS queue, working.queue AS queueId, place, text

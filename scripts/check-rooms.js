@@ -1,0 +1,74 @@
+// Holds the table of who may import whom. Each room names the rooms it may import; a room's own files are always allowed.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+const ROOMS = {
+  job: [],
+  'store/contract': ['job'],
+  'store/sqlite': ['job', 'store/contract'],
+  'store/open': ['job', 'store/contract', 'store/sqlite'],
+  client: ['job', 'store/contract'],
+  inspect: ['job', 'store/contract'],
+  worker: ['job', 'store/contract'],
+  tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
+  app: ['job', 'store/contract', 'store/open', 'client', 'inspect', 'worker', 'tasks', 'log', 'version.generated'],
+  log: ['job'],
+  'version.generated': [],
+  index: ['app', 'job', 'store/contract', 'client', 'inspect', 'worker', 'tasks', 'version.generated'],
+  cli: ['app', 'index', 'job', 'cli/commands/demo'],
+  // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
+  'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
+}
+
+const src = resolve(import.meta.dirname, '../src')
+
+const files = readdirSync(src, { recursive: true })
+  .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
+  .map((file) => file.replaceAll('\\', '/'))
+
+/** The most special room that holds a file. */
+function roomOf(file) {
+  if (file === 'cli/commands/demo.ts') return 'cli/demo'
+  return Object.keys(ROOMS)
+    .filter((room) => file === `${room}.ts` || file.startsWith(`${room}/`))
+    .sort((a, b) => b.length - a.length)[0]
+}
+
+const within = (file, place) => file === `${place}.ts` || file.startsWith(`${place}/`)
+
+const problems = []
+const graph = new Map()
+for (const file of files) {
+  const room = roomOf(file)
+  if (!room) {
+    problems.push(`${file}: belongs to no room; add it to scripts/check-rooms.js`)
+    continue
+  }
+  const text = readFileSync(join(src, file), 'utf8')
+  const imports = [...text.matchAll(/(?:^|\n)(?:import|export)\b[^'"]*?['"](\.[^'"]+)['"]/g)].map((match) => match[1])
+  const targets = imports.map((target) => relative(src, resolve(src, dirname(file), target)).replaceAll('\\', '/'))
+  graph.set(file, targets)
+  for (const target of targets) {
+    if (target.startsWith('..')) problems.push(`${file} imports ${target}, outside of src`)
+    else if (roomOf(target) !== room && !ROOMS[room].some((place) => within(target, place))) {
+      problems.push(`${file} imports ${target}: ${room} may import ${ROOMS[room].join(', ') || 'nothing'}`)
+    }
+  }
+}
+
+const state = new Map()
+function visit(file, path) {
+  if (state.get(file) === 'done') return
+  if (state.get(file) === 'open') {
+    problems.push(`a cycle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
+    return
+  }
+  state.set(file, 'open')
+  for (const target of graph.get(file) ?? []) visit(target, [...path, file])
+  state.set(file, 'done')
+}
+for (const file of graph.keys()) visit(file, [])
+
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exit(1)
+console.log(`${files.length} files keep to their rooms`)

@@ -1,0 +1,197 @@
+/** `highkiq import`: a file as a tracked task, watched until it has ended. */
+
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { Highkiq, Job, Task, TaskStatus } from '../../index.ts'
+import { plural } from '../figures.ts'
+import { type Interrupt, onInterrupt } from '../interrupt.ts'
+import { type AppOptions, sameApp, withApp, withAppOptions } from '../open-app.ts'
+import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
+import { print, printJson } from '../output.ts'
+import { watchTask } from '../progress.ts'
+import { CliError, sheetPath, wholeNumber } from '../usage.ts'
+
+interface ImportCommandOptions extends AppOptions {
+  job: string
+  name?: string
+  format?: 'csv' | 'xlsx'
+  report?: string
+  work?: boolean
+  concurrency?: number
+  wait: boolean
+  json?: boolean
+}
+
+const EXAMPLES = `
+Ctrl-C stops watching; the task goes on.
+Exit code: 0 all rows finished, 3 some were rejected, 1 it broke, 2 wrong usage.
+
+Examples:
+  highkiq import products.csv --job ImportProduct -r jobs.ts --work
+  highkiq import products.xlsx --job ImportProduct -r jobs.ts --report rejected.xlsx
+`
+
+export function register(program: Command): void {
+  withAppOptions(
+    program
+      .command('import')
+      .description('a job for each row of a CSV or XLSX file, watched until all have ended')
+      .argument('<file>', 'CSV or XLSX, with a header row'),
+  )
+    .requiredOption('-j, --job <name>', 'job that gets each row, as an object by header')
+    .option('-n, --name <name>', "name of the task (default: the file's)")
+    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx']))
+    .addOption(new Option('--report <out>', 'write the rejected rows to this .csv or .xlsx file').argParser(sheetPath))
+    .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
+    .addOption(new Option('-c, --concurrency <n>', 'jobs at the same time, with --work').argParser(wholeNumber))
+    .addOption(new Option('--no-wait', 'only submit; prints the id of the task').conflicts(['work', 'report']))
+    .option('--json', 'the outcome as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(importFile)
+}
+
+async function importFile(file: string, options: ImportCommandOptions): Promise<void> {
+  if (!options.require) {
+    throw new CliError(`import needs -r FILE, the file that defines the job ${options.job}`, 2)
+  }
+  if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
+  // Rows that fail are told by the task; a worker's own talk would tear the bar.
+  if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
+  await withApp(options, async (hq) => {
+    const submission = new Submission(hq, file, options)
+    await (options.wait ? submission.watch() : submission.submit())
+  })
+}
+
+class Submission {
+  readonly #hq: Highkiq
+  readonly #file: string
+  readonly #options: ImportCommandOptions
+  readonly #job: Job<[row: object]>
+  #adding: Promise<Task> | undefined
+  #added = false
+
+  /** @throws UNKNOWN_JOB */
+  constructor(hq: Highkiq, file: string, options: ImportCommandOptions) {
+    this.#hq = hq
+    this.#file = file
+    this.#options = options
+    this.#job = hq.jobNamed(options.job) as unknown as Job<[row: object]>
+  }
+
+  async submit(): Promise<void> {
+    const task = await this.#add()
+    if (this.#options.json) printJson({ id: task.id, total: (await task.status())?.total })
+    else print(task.id)
+  }
+
+  async watch(): Promise<void> {
+    const { json, work } = this.#options
+    if (work) await this.#work()
+    const interrupt = this.#onCtrlC()
+    let task: Task | undefined
+    try {
+      const started = new Promise<Task>((resolve) => {
+        this.#adding = this.#add(resolve)
+      })
+      task = await Promise.race([started, this.#adding as Promise<Task>])
+      if (!work) await this.#tellWithoutWorker()
+      const status = await this.#untilEnd(task, interrupt.signal)
+      const report = await this.#report(task)
+      process.exitCode = outcomeCode(status)
+      if (json) printJson({ ...status, ...(report ? { report } : {}) })
+      else await this.#tell(task, status, report)
+    } catch (thrown) {
+      if (!interrupt.signal.aborted || !task) throw thrown
+      process.exitCode = interrupt.exitCode
+      this.#tellThatItGoesOn(task)
+    } finally {
+      interrupt.release()
+    }
+  }
+
+  async #add(onStart?: (task: Task) => void): Promise<Task> {
+    const { name, format } = this.#options
+    const task = await this.#hq.tasks.import(this.#job, this.#file, {
+      ...(name === undefined ? {} : { name }),
+      ...(format === undefined ? {} : { format }),
+      ...(onStart ? { onStart } : {}),
+    })
+    this.#added = true
+    return task
+  }
+
+  /** The end of the task; the file's own error at once when it breaks midway. */
+  async #untilEnd(task: Task, interrupted: AbortSignal): Promise<TaskStatus> {
+    const broken = new AbortController()
+    const signal = AbortSignal.any([interrupted, broken.signal])
+    const watching = watchTask(task, { title: this.#options.name ?? basename(this.#file), signal })
+    try {
+      await Promise.race([this.#adding, watching])
+      const status = await watching
+      await this.#adding
+      return status
+    } finally {
+      broken.abort()
+      await watching.catch(() => {})
+    }
+  }
+
+  get #queue(): string {
+    return this.#job.definition.options.queue ?? 'default'
+  }
+
+  async #work(): Promise<void> {
+    const { concurrency } = this.#options
+    // With a handler of our own nothing is logged by itself: what happens to a row stands in the task.
+    this.#hq.onError((error, about) => {
+      if (!('jid' in about)) this.#hq.log.error({ ...about, err: error }, (error as Error)?.message)
+    })
+    const worker = this.#hq.worker({ queues: [this.#queue], ...(concurrency === undefined ? {} : { concurrency }) })
+    await worker.start()
+  }
+
+  async #tellWithoutWorker(): Promise<void> {
+    for await (const { queues, quiet } of this.#hq.processes()) if (!quiet && queues.includes(this.#queue)) return
+    say(`no worker serves queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
+  }
+
+  #workCommand(): string {
+    return `highkiq work${sameApp(this.#options)}${this.#queue === 'default' ? '' : ` -q ${this.#queue}`}`
+  }
+
+  /** Leaving while rows are read would lose the rest of the file. */
+  #onCtrlC(): Interrupt {
+    return onInterrupt((abort) => {
+      if (this.#adding && !this.#added) {
+        say('reading the file to its end first, so that no row is missing; Ctrl-C again ends at once')
+        void this.#adding.then(abort, abort)
+      } else {
+        abort()
+      }
+    })
+  }
+
+  #tellThatItGoesOn(task: Task): void {
+    const { work } = this.#options
+    if (work) say(`task ${task.id} is not done: it goes on with a worker: ${this.#workCommand()}`)
+    else say(`stopped watching; task ${task.id} goes on`)
+    say(`look at it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
+  }
+
+  async #report(task: Task): Promise<{ path: string; rows: number } | undefined> {
+    const { report: path } = this.#options
+    return path === undefined ? undefined : { path, ...(await task.report(path)) }
+  }
+
+  async #tell(task: Task, status: TaskStatus, report: { path: string; rows: number } | undefined): Promise<void> {
+    print(await summary(task, status))
+    if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
+    else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
+  }
+}
+
+function say(text: string): void {
+  process.stderr.write(`highkiq: ${text}\n`)
+}

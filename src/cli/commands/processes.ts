@@ -1,0 +1,31 @@
+/** `highkiq processes`: who works. */
+
+import type { Command } from 'commander'
+import type { ProcessInfo } from '../../index.ts'
+import { count, duration } from '../figures.ts'
+import { all, type LookOptions, look, withLookOptions } from '../look.ts'
+import { type Column, table } from '../output.ts'
+
+const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
+
+const COLUMNS: Column<ProcessInfo>[] = [
+  { title: 'IDENTITY', of: ({ identity }) => identity },
+  { title: 'TAG', of: ({ tag }) => tag },
+  { title: 'QUEUES', of: ({ queues }) => queues.join(' ') },
+  { title: 'BUSY', of: ({ busy, concurrency }) => `${count(busy)} of ${count(concurrency)}`, right: true },
+  { title: 'MEMORY', of: ({ rss }) => `${count(Math.round(rss / 1024))} MB`, right: true },
+  { title: 'RUNS FOR', of: ({ startedAt }) => since(startedAt), right: true },
+  { title: 'SEEN', of: ({ beat }) => `${since(beat)} ago`, right: true },
+  { title: '', of: ({ quiet }) => (quiet ? 'quiet' : '') },
+]
+
+export function register(program: Command): void {
+  withLookOptions(program.command('processes'))
+    .description('the workers that live')
+    .addHelpText('after', '\nExamples:\n  highkiq processes\n  highkiq processes --json\n')
+    .action((options: LookOptions) => look(options, { get: (hq) => all(hq.processes()), text }))
+}
+
+function text(processes: ProcessInfo[]): string {
+  return processes.length > 0 ? table(COLUMNS, processes) : 'no worker is running: start one with highkiq work -r FILE'
+}

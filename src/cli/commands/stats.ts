@@ -1,0 +1,32 @@
+/** `highkiq stats`: the figures of the store. */
+
+import type { Command } from 'commander'
+import type { Stats } from '../../index.ts'
+import { count, duration } from '../figures.ts'
+import { type LookOptions, look, withLookOptions } from '../look.ts'
+import { pairs } from '../output.ts'
+
+export function register(program: Command): void {
+  withLookOptions(program.command('stats'))
+    .description('what was processed, what waits, what failed')
+    .addHelpText('after', '\nExamples:\n  highkiq stats\n  highkiq stats --watch --url sqlite:/var/lib/shop/jobs.db\n')
+    .action((options: LookOptions) => look(options, { get: (hq) => hq.stats(), text }))
+}
+
+function text(stats: Stats): string {
+  return pairs(
+    [
+      ['processed', count(stats.processed)],
+      ['failed', count(stats.failed)],
+      ['busy', count(stats.busy)],
+      ['enqueued', count(stats.enqueued)],
+      ['held by tasks', count(stats.held)],
+      ['scheduled', count(stats.scheduled)],
+      ['retries', count(stats.retries)],
+      ['dead', count(stats.dead)],
+      ['processes', count(stats.processes)],
+      ['default latency', duration(stats.defaultLatency)],
+    ],
+    { right: true },
+  )
+}

@@ -1,0 +1,194 @@
+/** `highkiq task`: looking at tracked tasks. */
+
+import { type Command, Option } from 'commander'
+import type { EventStatus, Highkiq, Task, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { count, plural } from '../figures.ts'
+import { onInterrupt } from '../interrupt.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
+import { type Column, print, printJson, table, time } from '../output.ts'
+import { endedOf, watchTask } from '../progress.ts'
+import { CliError, sheetPath, someOf, wholeNumber } from '../usage.ts'
+
+const STATUSES: readonly EventStatus[] = ['enqueued', 'working', 'finished', 'failed', 'error', 'cancelled']
+const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
+const PAGE = 100
+
+interface TaskOptions extends AppOptions {
+  json?: boolean
+}
+
+export function register(program: Command): void {
+  const task = program.command('task').description('tracked tasks: how many rows are done, which failed, why')
+  registerList(task)
+  registerShow(task)
+  registerEvents(task)
+  registerReport(task)
+}
+
+// ------------------------------------------------------------------------------------------------------------ list
+
+interface ListCommandOptions extends TaskOptions {
+  state?: TaskState
+  job?: string
+  limit: number
+}
+
+function registerList(task: Command): void {
+  withAppOptions(task.command('list').description('the tasks, newest first'))
+    .addOption(new Option('--state <state>', 'only those').choices(STATES))
+    .option('--job <name>', 'only of this job')
+    .addOption(new Option('--limit <n>', 'how many').argParser(wholeNumber).default(25))
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  highkiq task list\n  highkiq task list --state running --json\n')
+    .action((options: ListCommandOptions) => withExistingStore(options, (hq) => list(hq, options)))
+}
+
+const COLUMNS: Column<TaskStatus>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'JOB', of: ({ job }) => job },
+  { title: 'STATE', of: ({ state }) => state },
+  { title: 'ROWS', of: ({ total }) => count(total), right: true },
+  { title: 'ENDED', of: (status) => count(endedOf(status)), right: true },
+  { title: 'REJECTED', of: (status) => count(rejectedOf(status)), right: true },
+  { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
+]
+
+async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions): Promise<void> {
+  const found: TaskStatus[] = []
+  let cursor: string | null = null
+  do {
+    const page = await hq.tasks.list({
+      limit: PAGE,
+      ...(state ? { state } : {}),
+      ...(job === undefined ? {} : { job }),
+      ...(cursor === null ? {} : { cursor }),
+    })
+    found.push(...page.items)
+    cursor = page.next
+  } while (cursor !== null && found.length < limit)
+  const shown = found.slice(0, limit)
+  if (json) printJson(shown)
+  else print(shown.length > 0 ? table(COLUMNS, shown) : 'no tasks')
+}
+
+// ------------------------------------------------------------------------------------------------------------ show
+
+interface ShowOptions extends TaskOptions {
+  watch?: boolean
+}
+
+function registerShow(task: Command): void {
+  withAppOptions(task.command('show').description('how one task stands').argument('<id>', 'of the task'))
+    .option('--watch', 'until it has ended; exit code 0 all rows finished, 3 some were rejected, 1 it broke')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  highkiq task show 0f3a6c1e9b2d4857\n  highkiq task show 0f3a6c1e9b2d4857 --watch\n',
+    )
+    .action((id: string, options: ShowOptions) => withExistingStore(options, (hq) => show(hq, id, options)))
+}
+
+async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void> {
+  const task = hq.tasks.get(id)
+  let status = await statusOf(task)
+  if (options.watch) {
+    const ended = await untilEnd(task, status.name)
+    if (!ended) return
+    status = ended
+    process.exitCode = outcomeCode(status)
+  }
+  if (options.json) {
+    printJson(status)
+    return
+  }
+  print(statusText(status))
+  if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
+}
+
+/** Undefined when Ctrl-C ended the watching. */
+async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
+  const interrupt = onInterrupt()
+  try {
+    return await watchTask(task, { title, signal: interrupt.signal })
+  } catch (thrown) {
+    if (!interrupt.signal.aborted) throw thrown
+    process.exitCode = interrupt.exitCode
+    return undefined
+  } finally {
+    interrupt.release()
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- events
+
+interface EventsOptions extends TaskOptions {
+  status?: EventStatus[]
+  limit?: number
+}
+
+function registerEvents(task: Command): void {
+  withAppOptions(task.command('events').description('what became of each row').argument('<id>', 'of the task'))
+    .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(STATUSES)))
+    .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
+    .action((id: string, options: EventsOptions) => withExistingStore(options, (hq) => events(hq, id, options)))
+}
+
+/** Line by line: a task may have more events than fit into memory. */
+async function events(hq: Highkiq, id: string, { status, limit = Infinity, json }: EventsOptions): Promise<void> {
+  const task = hq.tasks.get(id)
+  await statusOf(task)
+  let n = 0
+  for await (const event of task.events(status ? { status } : {})) {
+    if (n >= limit) break
+    if (json) printInto(n, event)
+    else print(eventText(event))
+    n++
+  }
+  if (json) print(n === 0 ? '[]' : ']')
+}
+
+/** An array with one event a line. */
+function printInto(n: number, event: TaskEvent): void {
+  print((n === 0 ? '[' : ',') + stringifyJson(event))
+}
+
+function eventText(event: TaskEvent): string {
+  const place = count(rowOf(event)).padStart(9)
+  const said = event.messages.length > 0 && event.status !== 'finished' ? reasonOf(event) : ''
+  return `${place}  ${event.status.padEnd(9)}  ${said}`.trimEnd()
+}
+
+// ---------------------------------------------------------------------------------------------------------- report
+
+function registerReport(task: Command): void {
+  withAppOptions(
+    task
+      .command('report')
+      .description('write the rejected rows, with the reasons, to a file that can be corrected and imported again')
+      .argument('<id>', 'of the task')
+      .argument('<out>', 'a .csv or .xlsx file', sheetPath),
+  )
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx\n')
+    .action((id: string, out: string, options: TaskOptions) =>
+      withExistingStore(options, async (hq) => {
+        const task = hq.tasks.get(id)
+        await statusOf(task)
+        const { rows } = await task.report(out)
+        if (options.json) printJson({ path: out, rows })
+        else print(`${out}: ${plural(rows, 'rejected row')}`)
+      }),
+    )
+}
+
+async function statusOf(task: Task): Promise<TaskStatus> {
+  const status = await task.status()
+  if (!status)
+    throw new CliError(`no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows them)`)
+  return status
+}

@@ -1,0 +1,34 @@
+/** How figures are said to people. */
+
+/** `1234567` → `1,234,567`. */
+export function count(n: number): string {
+  return n.toLocaleString('en')
+}
+
+/** Per second: whole above 10, with one place below, so that a slow task does not look dead. */
+export function rate(perSecond: number): string {
+  const text = perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(perSecond >= 1 ? 1 : 2)
+  return `${text.includes('.') ? text.replace(/\.?0+$/, '') : text}/s`
+}
+
+/** `75` → `1 min 15 s`: two units at most. */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'for ever'
+  if (seconds < 9.95 && seconds > 0.05 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(1))} s`
+  const whole = Math.round(seconds)
+  const units: [number, string][] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor((whole % 86_400) / 3600), 'h'],
+    [Math.floor((whole % 3600) / 60), 'min'],
+    [whole % 60, 's'],
+  ]
+  const first = units.findIndex(([n]) => n > 0)
+  if (first < 0) return '0 s'
+  const shown = units.slice(first, first + 2).filter(([n]) => n > 0)
+  return shown.map(([n, unit]) => `${count(n)} ${unit}`).join(' ')
+}
+
+/** `1 row`, `2 rows`. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`
+}

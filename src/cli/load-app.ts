@@ -1,0 +1,69 @@
+/** The app out of the files that `-r` names. */
+
+import { existsSync, statSync } from 'node:fs'
+import { register as registerHooks } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
+import { isApp } from '../app.ts'
+import type { Highkiq } from '../index.ts'
+import { CliError } from './usage.ts'
+
+const TYPESCRIPT = /\.[mc]?tsx?$/
+const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
+
+/**
+ * Imports the files in order and answers the one app that they export, under whatever name.
+ * @throws CliError (exit code 2): a file is not there or throws, there is no app, there are several
+ */
+export async function loadApp(files: readonly string[]): Promise<Highkiq> {
+  const apps = new Map<Highkiq, string>()
+  for (const file of files) {
+    for (const value of exportsOf(await importFile(file))) {
+      if (isApp(value) && !apps.has(value)) apps.set(value, file)
+    }
+  }
+  const [first, second] = apps
+  const named = files.join(', ')
+  if (!first) throw new CliError(`${named} exports no app: write "export const hq = new Highkiq()"`, 2)
+  if (second) {
+    const where = first[1] === second[1] ? first[1] : `${first[1]} and ${second[1]}`
+    throw new CliError(`${where}: several apps are exported, and a command works with one`, 2)
+  }
+  return first[0]
+}
+
+async function importFile(file: string): Promise<Record<string, unknown>> {
+  const path = resolve(file)
+  if (!existsSync(path)) {
+    const meant = EXTENSIONS.map((extension) => file + extension).find((name) => existsSync(resolve(name)))
+    throw new CliError(`no file ${path}${meant ? ` (did you mean ${meant}?)` : ''}`, 2)
+  }
+  if (statSync(path).isDirectory()) throw new CliError(`${path} is a folder: name the file that exports the app`, 2)
+  if (TYPESCRIPT.test(path)) await understandTypeScript()
+  try {
+    return (await import(pathToFileURL(path).href)) as Record<string, unknown>
+  } catch (thrown) {
+    throw new CliError(`${file} can't be loaded`, 2, inspect(thrown))
+  }
+}
+
+/** What a module exports; of a CommonJS module also the members of `module.exports`. */
+function exportsOf(module: Record<string, unknown>): unknown[] {
+  const { default: main } = module
+  const members = typeof main === 'object' && main !== null && !isApp(main) ? Object.values(main) : []
+  return [...Object.values(module), ...members]
+}
+
+let understood: Promise<void> | undefined
+
+/** For all imports from now on: also those of the handlers, later. */
+function understandTypeScript(): Promise<void> {
+  understood ??= (async () => {
+    // Ours before tsx's: the later one asks the earlier one.
+    registerHooks('./ts-as-module.js', import.meta.url)
+    const { register } = await import('tsx/esm/api')
+    register()
+  })()
+  return understood
+}

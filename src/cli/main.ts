@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+/** The command line: `highkiq --help`. */
+
+import { Command } from 'commander'
+import { VERSION } from '../index.ts'
+import * as demo from './commands/demo.ts'
+import * as enqueue from './commands/enqueue.ts'
+import * as imports from './commands/import.ts'
+import * as processes from './commands/processes.ts'
+import * as queues from './commands/queues.ts'
+import * as stats from './commands/stats.ts'
+import * as task from './commands/task.ts'
+import * as work from './commands/work.ts'
+import { prepare, run } from './usage.ts'
+
+const HELP = `
+Examples:
+  highkiq demo                                                   see it work, from nothing
+  highkiq work -r jobs.ts                                        run jobs
+  highkiq enqueue HardJob bob 5                                  push one
+  highkiq import products.csv --job ImportProduct -r jobs.ts     a job for each row, with a live bar
+
+Each command has its own help: highkiq work --help
+`
+
+const program = prepare(new Command('highkiq'))
+  .description('Background jobs for Node.js: jobs that survive a crash, and tasks that can be watched.')
+  .version(VERSION, '-V, --version')
+  .addHelpText('after', HELP)
+
+for (const command of [work, enqueue, imports, task, stats, queues, processes, demo]) command.register(program)
+
+await run(program, process.argv)

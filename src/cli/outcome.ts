@@ -1,0 +1,93 @@
+/** How a task ended (or stands), in words and as an exit code. */
+
+import type { Task, TaskEvent, TaskStatus } from '../index.ts'
+import { count, duration, plural, rate } from './figures.ts'
+import { type AppOptions, sameApp } from './open-app.ts'
+import { pairs, plain, time } from './output.ts'
+import { endedOf } from './progress.ts'
+
+const SHOWN = 5
+
+/** 0: all rows finished. 3: some were rejected. 1: adding the rows broke off. */
+export function outcomeCode(status: TaskStatus): 0 | 1 | 3 {
+  if (status.state === 'interrupted') return 1
+  return rejectedOf(status) > 0 ? 3 : 0
+}
+
+export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus): number {
+  return failed + error + cancelled
+}
+
+/** `9,929 finished, 71 failed`: what there is of each. */
+export function countsInWords({ counts, held }: TaskStatus): string {
+  const { finished, failed, error, cancelled, working, enqueued } = counts
+  const parts = [
+    `${count(finished)} finished`,
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+    ...(error > 0 ? [plural(error, 'error')] : []),
+    ...(cancelled > 0 ? [`${count(cancelled)} cancelled`] : []),
+    ...(working > 0 ? [`${count(working)} working`] : []),
+    ...(enqueued > 0 ? [`${count(enqueued)} waiting`] : []),
+    ...(held > 0 ? [`of which ${count(held)} held by the task`] : []),
+  ]
+  return parts.join(', ')
+}
+
+export function statusText(status: TaskStatus): string {
+  const { id, name, job, state, total, percent, createdAt, finishedAt, ratePerSecond, etaSeconds } = status
+  const open = finishedAt === null
+  const so = state === 'adding' ? 'so far (still reading)' : `(${Math.floor(percent)}%)`
+  return pairs([
+    ['task', id],
+    ['name', name],
+    ['job', job],
+    ['state', state],
+    ['rows', `${count(endedOf(status))} of ${count(total)} ended ${so}`],
+    ['', countsInWords(status)],
+    ['rate', `${rate(ratePerSecond)} over its life`],
+    ...(open && etaSeconds !== null ? [['left', duration(Math.ceil(etaSeconds))] as const] : []),
+    ['created', time(createdAt)],
+    ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
+  ])
+}
+
+/** The last lines of an import. */
+export async function summary(task: Task, status: TaskStatus): Promise<string> {
+  const rejected = rejectedOf(status)
+  const state = status.state === 'interrupted' ? 'adding its rows was interrupted' : status.state
+  const lines = [`task ${task.id}: ${state} after ${tookOf(status)}`, `  ${countsInWords(status)}`]
+  if (rejected > 0) {
+    for await (const event of firstRejected(task)) lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
+    if (rejected > SHOWN) lines.push(`  … and ${plural(rejected - SHOWN, 'more row', 'more rows')}`)
+  }
+  return lines.join('\n')
+}
+
+/** What to type for the rejected rows as a file. */
+export function reportHint(task: Task, options: AppOptions): string {
+  return `the rejected rows as a file: highkiq task report ${task.id} rejected.xlsx${sameApp(options)}`
+}
+
+export async function* firstRejected(task: Task, limit = SHOWN): AsyncGenerator<TaskEvent> {
+  let n = 0
+  for await (const event of task.events({ status: ['failed', 'error', 'cancelled'] })) {
+    yield event
+    if (++n >= limit) return
+  }
+}
+
+/** Its number in the file, else its place in the task, from 1. */
+export function rowOf({ number, index }: TaskEvent): number {
+  return number ?? index + 1
+}
+
+/** The last thing that was said about a row. */
+export function reasonOf({ messages, code, status }: TaskEvent): string {
+  const said = messages.filter(({ text }) => text !== 'working').at(-1)?.text
+  if (said === undefined) return code ?? status
+  return plain(code ? `${said} [${code}]` : said)
+}
+
+function tookOf({ createdAt, finishedAt }: TaskStatus): string {
+  return duration(((finishedAt ?? new Date()).getTime() - createdAt.getTime()) / 1000)
+}

@@ -1,0 +1,60 @@
+/** Results, on standard output: tables for people, JSON for programs. */
+
+import { stringifyJson } from '../job/json.ts'
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Times as ISO 8601, big integers as integers. */
+export function printJson(value: unknown): void {
+  print(stringifyJson(value))
+}
+
+/** Without what would move the cursor or break the line: names and messages come from anywhere. */
+export function plain(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ')
+}
+
+export interface Column<Row> {
+  title: string
+  of: (row: Row) => string
+  /** Figures stand to the right. */
+  right?: boolean
+}
+
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ of }) => plain(of(row))))]
+  const widths = columns.map((_, i) => Math.max(...lines.map((line) => width(line[i] as string))))
+  return lines
+    .map((line) => {
+      const cells = line.map((cell, i) => padded(cell, widths[i] as number, columns[i]?.right))
+      return cells.join('  ').trimEnd()
+    })
+    .join('\n')
+}
+
+/** Label and value, the values below each other. */
+export function pairs(rows: readonly (readonly [label: string, value: string])[], { right = false } = {}): string {
+  const labels = Math.max(...rows.map(([label]) => width(label)))
+  const values = right ? Math.max(...rows.map(([, value]) => width(value))) : 0
+  return rows.map(([label, value]) => `${padded(label, labels)}  ${padded(plain(value), values, right)}`).join('\n')
+}
+
+function padded(text: string, to: number, right = false): string {
+  const space = ' '.repeat(Math.max(to - width(text), 0))
+  return right ? space + text : text + space
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
+
+/** Places on the screen: Chinese, Japanese and Korean characters take two. */
+function width(text: string): number {
+  return [...text].length + (text.match(WIDE)?.length ?? 0)
+}
+
+/** Local time, `2026-11-21 10:40:12`. */
+export function time(date: Date): string {
+  return date.toLocaleString('sv')
+}

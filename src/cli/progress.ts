@@ -1,0 +1,211 @@
+/** A task while it runs: a live bar on a terminal, else a line a second. */
+
+import { styleText } from 'node:util'
+import { SingleBar } from 'cli-progress'
+import type { Task, TaskStatus } from '../index.ts'
+import { count, duration, rate } from './figures.ts'
+import { Pace } from './pace.ts'
+
+const STALL_SECONDS = 10
+const WIDEST_BAR = 40
+const NARROWEST_BAR = 8
+
+export interface WatchOptions {
+  /** Default standard error: standard output is for results. */
+  out?: NodeJS.WriteStream
+  /** Stands before the bar, and before each line. */
+  title?: string
+  /** Stops watching; the task goes on. */
+  signal?: AbortSignal
+}
+
+/**
+ * Shows a task until nothing of it is left to do, and answers how it ended.
+ * @throws UNKNOWN_TASK; the reason of `signal` when it aborts
+ */
+export async function watchTask(task: Task, options: WatchOptions = {}): Promise<TaskStatus> {
+  const { out = process.stderr, title, signal } = options
+  const live = out.isTTY && process.env.TERM !== 'dumb'
+  const view = live ? new BarView(out, title) : new LineView(out, title)
+  const pace = new Pace()
+  try {
+    const last = await task.wait({
+      ...(signal ? { signal } : {}),
+      every: live ? 100 : 200,
+      onProgress: (status) => {
+        const now = Date.now()
+        pace.see(endedOf(status), now)
+        view.show(status, pace, now)
+      },
+    })
+    view.end(last)
+    return last
+  } finally {
+    view.close()
+  }
+}
+
+interface View {
+  show(status: TaskStatus, pace: Pace, now: number): void
+  /** The last word: how it ended. */
+  end(status: TaskStatus): void
+  close(): void
+}
+
+/** `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 failed`, once a second; every 10 s while nothing ends. */
+class LineView implements View {
+  readonly #out: NodeJS.WriteStream
+  readonly #title: string
+  #next: number | undefined
+
+  constructor(out: NodeJS.WriteStream, title: string | undefined) {
+    this.#out = out
+    this.#title = title ? `${title}: ` : ''
+  }
+
+  show(status: TaskStatus, pace: Pace, now: number): void {
+    this.#next ??= now + 1000
+    if (now < this.#next) return
+    this.#next = now + (pace.idleSeconds(now) >= STALL_SECONDS ? 10_000 : 1000)
+    this.#out.write(`${this.#title}${[amount(status), ...figures(status, pace, now)].join(' · ')}\n`)
+  }
+
+  end(status: TaskStatus): void {
+    this.#out.write(`${this.#title}${[amount(status), ...lastFigures(status)].join(' · ')}\n`)
+  }
+
+  close(): void {}
+}
+
+/** What the bar is drawn from. */
+interface Drawn {
+  status: TaskStatus
+  figures: string[]
+}
+
+class BarView implements View {
+  readonly #out: NodeJS.WriteStream
+  readonly #title: string
+  readonly #bar: SingleBar
+  #started = false
+  readonly #restore = () => this.#bar.stop()
+
+  constructor(out: NodeJS.WriteStream, title: string | undefined) {
+    this.#out = out
+    this.#title = title ? `${title} ` : ''
+    this.#bar = new SingleBar({
+      stream: withoutCursorMemory(out),
+      fps: 10,
+      format: (_options, { progress }, drawn: Partial<Drawn>) => this.#line(progress, drawn),
+    })
+  }
+
+  show(status: TaskStatus, pace: Pace, now: number): void {
+    this.#draw(status, figures(status, pace, now))
+  }
+
+  end(status: TaskStatus): void {
+    this.#draw(status, lastFigures(status))
+  }
+
+  close(): void {
+    process.off('exit', this.#restore)
+    this.#bar.stop()
+  }
+
+  #draw(status: TaskStatus, texts: string[]): void {
+    const drawn: Drawn = { status, figures: texts }
+    // An empty task is a full bar.
+    const total = Math.max(status.total, 1)
+    const ended = status.total === 0 ? 1 : endedOf(status)
+    this.#bar.setTotal(total)
+    if (this.#started) {
+      this.#bar.update(ended, drawn)
+      return
+    }
+    this.#started = true
+    // The bar turns line wrapping off: a process that exits must not leave the terminal so.
+    process.once('exit', this.#restore)
+    this.#bar.start(total, ended, drawn)
+  }
+
+  #line(progress: number, { status, figures = [] }: Partial<Drawn>): string {
+    if (!status) return ''
+    const reading = status.state === 'adding'
+    const percent = reading ? '' : `${Math.floor(status.percent)}%`.padStart(4)
+    const rest = [reading ? amount(status) : done(status), ...figures]
+    const fixed = `${this.#title}${percent}  ${rest.join(' · ')}`
+    const free = (this.#out.columns || 80) - fixed.length - 1
+    const size = Math.min(free, WIDEST_BAR)
+    const text = rest.map((part) => this.#coloured(part)).join(' · ')
+    if (size < NARROWEST_BAR) return `${this.#title}${percent} ${text}`.trim()
+    const full = Math.min(Math.floor(progress * size), size)
+    const colour = status.counts.failed + status.counts.error > 0 ? 'yellow' : 'green'
+    const bar = this.#paint(colour, '█'.repeat(full)) + this.#paint('dim', '░'.repeat(size - full))
+    return `${this.#title}${bar}${percent}  ${text}`
+  }
+
+  #coloured(part: string): string {
+    if (part.endsWith(' failed')) return this.#paint('red', part)
+    if (part.startsWith('no row for') || part === 'paused') return this.#paint('yellow', part)
+    return part
+  }
+
+  #paint(colour: 'red' | 'yellow' | 'green' | 'dim', text: string): string {
+    return styleText(colour, text, { stream: this.#out })
+  }
+}
+
+/**
+ * The bar's library puts the cursor back at its end to the place on the screen where it was at the beginning: the middle
+ * of other people's text when something was written in between (a log line, say). So that is left out.
+ */
+function withoutCursorMemory(out: NodeJS.WriteStream): NodeJS.WritableStream {
+  return Object.create(out, {
+    write: { value: (text: string) => text === '\x1B7' || text === '\x1B8' || out.write(text) },
+  }) as NodeJS.WritableStream
+}
+
+export function endedOf({ counts: { finished, failed, error, cancelled } }: TaskStatus): number {
+  return finished + failed + error + cancelled
+}
+
+function done(status: TaskStatus): string {
+  return `${count(endedOf(status))} of ${count(status.total)}`
+}
+
+/** A share of rows that are still being counted would mislead. */
+function amount(status: TaskStatus): string {
+  return `${done(status)} (${status.state === 'adding' ? 'still reading' : `${Math.floor(status.percent)}%`})`
+}
+
+function figures(status: TaskStatus, pace: Pace, now: number): string[] {
+  const texts: string[] = []
+  const idle = pace.idleSeconds(now)
+  const { perSecond } = pace
+  const left = status.total - endedOf(status)
+  if (status.state === 'paused' || status.state === 'cancelling') texts.push(status.state)
+  if (status.state === 'interrupted') texts.push('reading was interrupted')
+  if (left > 0 && idle >= STALL_SECONDS) texts.push(`no row for ${duration(Math.floor(idle))}`)
+  else if (perSecond !== undefined) {
+    texts.push(rate(perSecond))
+    if (perSecond > 0 && left > 0 && status.state === 'running') {
+      texts.push(`${duration(Math.ceil(left / perSecond))} left`)
+    }
+  }
+  return [...texts, ...rejected(status)]
+}
+
+function lastFigures(status: TaskStatus): string[] {
+  const seconds = ((status.finishedAt ?? new Date()).getTime() - status.createdAt.getTime()) / 1000
+  const texts = [`in ${duration(seconds)}`, rate(status.ratePerSecond)]
+  if (status.state === 'interrupted') texts.unshift('reading was interrupted')
+  return [...texts, ...rejected(status)]
+}
+
+function rejected({ counts: { failed, error, cancelled } }: TaskStatus): string[] {
+  const texts: string[] = []
+  if (failed + error > 0) texts.push(`${count(failed + error)} failed`)
+  if (cancelled > 0) texts.push(`${count(cancelled)} cancelled`)
+  return texts
+}

@@ -1,0 +1,120 @@
+/** How a command ends: exit codes, and what is said on standard error. 0 done, 1 failed, 2 wrong usage, 3 rejected rows. */
+
+import { inspect } from 'node:util'
+import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { HighkiqError } from '../index.ts'
+
+/** What a command has to say about why it can't go on: one line, perhaps followed by a stack that is not its own. */
+export class CliError extends Error {
+  readonly exitCode: 1 | 2
+  readonly details: string | undefined
+
+  constructor(message: string, exitCode: 1 | 2 = 1, details?: string) {
+    super(message)
+    this.exitCode = exitCode
+    this.details = details
+  }
+}
+
+/** Codes that mean: the command was told something wrong. */
+const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALID_FILE'])
+
+/** Runs the program and ends the process. */
+export async function run(program: Command, argv: readonly string[]): Promise<never> {
+  quietBrokenPipes()
+  try {
+    await program.parseAsync(argv)
+  } catch (thrown) {
+    process.exitCode = tell(thrown)
+  }
+  // Files that -r loads may leave timers and connections behind: a command that is done ends.
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+  process.exit()
+}
+
+/** To be called before subcommands are added: they take it over. */
+export function prepare(program: Command): Command {
+  return program
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'highkiq: ')) })
+    .showSuggestionAfterError()
+}
+
+export function wantsStacks(): boolean {
+  return ['debug', 'trace'].includes(process.env.HIGHKIQ_LOG_LEVEL ?? '')
+}
+
+/** @returns the exit code */
+function tell(thrown: unknown): number {
+  // Commander has said it already.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
+  if (thrown instanceof CliError) {
+    say(thrown.details ? `${thrown.message}:\n${thrown.details}` : thrown.message)
+    return thrown.exitCode
+  }
+  if (isHighkiqError(thrown)) {
+    say(wantsStacks() ? inspect(thrown) : thrown.message)
+    return USAGE.has(thrown.code) ? 2 : 1
+  }
+  process.stderr.write(`${inspect(thrown)}\n`)
+  return 1
+}
+
+function say(text: string): void {
+  process.stderr.write(`highkiq: ${text}\n`)
+}
+
+/** By name, so that an error of another copy of this package counts too. */
+function isHighkiqError(thrown: unknown): thrown is HighkiqError {
+  return thrown instanceof HighkiqError || (thrown instanceof Error && thrown.name === 'HighkiqError')
+}
+
+/** `highkiq … | head`: whoever reads has seen enough. What is logged to nobody does not stop a worker. */
+function quietBrokenPipes(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit()
+  })
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+// ------------------------------------------------------------------------------------------- values of options
+
+export function wholeNumber(text: string): number {
+  const n = Number(text)
+  if (!/^\d+$/.test(text) || n < 1) throw new InvalidArgumentError('It is a whole number, at least 1.')
+  return n
+}
+
+export function secondsOrInfinity(text: string): number {
+  const n = Number(text)
+  if (text.trim() === '' || !(n >= 0)) throw new InvalidArgumentError('It is a number of seconds, or Infinity.')
+  return n
+}
+
+export function positiveSeconds(text: string): number {
+  const n = Number(text)
+  if (!(n > 0 && Number.isFinite(n))) throw new InvalidArgumentError('It is a number of seconds above 0.')
+  return n
+}
+
+/** For options that may be given several times. */
+export function collect(text: string, before: string[] = []): string[] {
+  return [...before, text]
+}
+
+/** Separated by commas, each one of `known`. */
+export function someOf<T extends string>(known: readonly T[]): (text: string) => T[] {
+  return (text) =>
+    text.split(',').map((word) => {
+      if (known.includes(word.trim() as T)) return word.trim() as T
+      throw new InvalidArgumentError(`There is no ${JSON.stringify(word)}; there are ${known.join(', ')}.`)
+    })
+}
+
+export function sheetPath(text: string): string {
+  if (/\.(csv|xlsx)$/i.test(text)) return text
+  throw new InvalidArgumentError('Its name ends with .csv or .xlsx.')
+}

@@ -1,0 +1,47 @@
+import { parseJson } from '../job/json.ts'
+import type { EventRecord, EventStatus } from '../store/contract.ts'
+import { lifeOf } from './words.ts'
+
+/** What became of one row of a task. */
+export interface TaskEvent {
+  index: number
+  jid: string
+  job: string
+  /** Number of the row in the file that it came from. */
+  number: number | null
+  status: EventStatus
+  /** The handler's arguments; null once dropped (see keepParams). */
+  params: unknown[] | null
+  attempts: number
+  code: string | null
+  messages: { at: Date; text: string }[]
+  startedAt: Date | null
+  finishedAt: Date | null
+  result?: unknown
+}
+
+export function eventOf(job: string, event: EventRecord): TaskEvent {
+  const { index, jid, number, status, attempts, code } = event
+  const date = (at: number | null) => (at === null ? null : new Date(at))
+  return {
+    index,
+    jid,
+    job,
+    number,
+    status,
+    params: paramsOf(event),
+    attempts,
+    code,
+    messages: lifeOf(event).map(({ at, text }) => ({ at: new Date(at), text })),
+    startedAt: date(event.startedAt),
+    finishedAt: date(event.finishedAt),
+    ...(event.result === null ? {} : { result: JSON.parse(event.result) as unknown }),
+  }
+}
+
+/** A row is kept as its bare arguments, or as a whole payload where middleware had changed more. */
+export function paramsOf({ args }: EventRecord): unknown[] | null {
+  if (args === null) return null
+  const value = parseJson(args)
+  return Array.isArray(value) ? value : (value as { args: unknown[] }).args
+}

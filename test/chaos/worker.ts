@@ -1,0 +1,10 @@
+// One worker process of the chaos tests: worker.ts URL FOLDER CONCURRENCY
+import { chaosApp } from './jobs.ts'
+
+const [url = '', folder = '', concurrency] = process.argv.slice(2)
+const { hq } = chaosApp(url, folder)
+hq.onError(() => {})
+const worker = hq.worker({ concurrency: Number(concurrency), leaseSeconds: 1, timeout: 5 })
+hq.on('heartbeat', () => process.stdout.write('ready\n'))
+await worker.run()
+await hq.close()
