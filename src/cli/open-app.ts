@@ -45,10 +45,18 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
 async function openApp({ require: files, url, verbose }: AppOptions): Promise<Highkiq> {
   // An app makes its logger when it is made.
   if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
+  checkLogLevel(process.env.HIGHKIQ_LOG_LEVEL)
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
   if (url !== undefined) hq.useUrl(url)
   return usable(hq)
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+function checkLogLevel(level: string | undefined): void {
+  if (level === undefined || LEVELS.includes(level)) return
+  throw new CliError(`HIGHKIQ_LOG_LEVEL is ${JSON.stringify(level)}; there are ${LEVELS.join(', ')}`, 2)
 }
 
 /** @throws UNKNOWN_STORE, INVALID_OPTION at once, and not wrapped into the first push */

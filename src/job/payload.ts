@@ -71,8 +71,13 @@ export function completeRow(row: {
 }): string {
   const jid = taskJid(row.task, row.index)
   const rest = `"jid":"${jid}","hk_run":${row.run},"enqueued_at":${row.now}}`
-  if (row.args.startsWith('{')) return `${row.args.slice(0, -1)},${rest}`
-  return `${row.template.slice(0, -1)},"args":${row.args},${rest}`
+  if (row.args.startsWith('{')) return opened(row.args) + rest
+  return `${opened(row.template)}"args":${row.args},${rest}`
+}
+
+/** An object's text, ready for more members. */
+function opened(text: string): string {
+  return text === '{}' ? '{' : `${text.slice(0, -1)},`
 }
 
 /** Reads a job; undefined when the text is not a job at all (not JSON, no class, no arguments). */

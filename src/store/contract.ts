@@ -12,7 +12,10 @@
  * *Now*: milliseconds of the caller's clock; leases alone use the store's own clock.
  */
 
-/** The sets of jobs that are not in a queue, sorted by (score, text). */
+/**
+ * The sets of jobs that are not in a queue, sorted by (score, text). A text that is put where the same text stands with
+ * the same score already is that one entry: jobs differ by their ids.
+ */
 export type SetName = 'retry' | 'schedule' | 'dead'
 
 /** Where a text goes. */
@@ -334,7 +337,7 @@ export interface Store {
 
   /**
    * Enters an owner, before its first take. `host` says where it runs, for those who can tell that it died. An owner's
-   * name is never used twice: a claimed or known one is refused (false).
+   * name is never used twice: one that is known, or was claimed within the last hour, is refused (false).
    */
   join(owner: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean>
   /** Sets the end of the lease to now + seconds, also when it had ended. False: the owner is claimed or unknown. */
@@ -360,7 +363,10 @@ export interface Store {
 
   // --------------------------------------------------------------------------------------------- sets
 
-  /** At most `limit` entries with score ≤ now, lowest first, and the score of the first one after them. Changes nothing. */
+  /**
+   * At most `limit` entries whose time has come, lowest first, and the score of the first one after them. Changes
+   * nothing.
+   */
   due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }>
   /**
    * Moves or drops entries, each only if it is still as read. Atomic per entry: it is in the set or at its destination,

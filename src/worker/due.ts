@@ -83,11 +83,12 @@ export class DueJobs implements Service {
     const nexts: number[] = []
     for (const set of ['retry', 'schedule'] as const) {
       for (;;) {
-        const now = this.#engine.now() / 1000
+        const now = this.#engine.now()
         const { entries, next } = await this.#engine.store.due(set, now, BATCH)
         if (entries.length > 0) await this.#move(set, entries)
-        if (next !== null && next > now) nexts.push(next)
-        if (next === null || next > now || this.#stop.signal.aborted) break
+        const later = next !== null && next * 1000 > now
+        if (later) nexts.push(next)
+        if (later || next === null || this.#stop.signal.aborted) break
       }
     }
     return nexts.length > 0 ? Math.min(...nexts) : null

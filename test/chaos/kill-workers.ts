@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { chaosApp } from './jobs.ts'
+import { chaosApp } from './jobs.js'
 
 export interface ChaosOptions {
   url: string
@@ -34,8 +34,8 @@ export async function killWorkers(options: ChaosOptions): Promise<ChaosResult> {
   const half = jobs / 2
   const workers: ChildProcess[] = []
   const start = async () => {
-    const program = fileURLToPath(new URL('worker.ts', import.meta.url))
-    const worker = spawn(process.execPath, ['--import', 'tsx', program, url, folder, String(concurrency)], {
+    const program = fileURLToPath(new URL('worker.js', import.meta.url))
+    const worker = spawn(process.execPath, [program, url, folder, String(concurrency)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     workers.push(worker)

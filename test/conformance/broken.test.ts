@@ -5,7 +5,8 @@ import { due } from './due.ts'
 import { recovery } from './recovery.ts'
 import { file } from './sqlite.ts'
 import { taskModel } from './task-model.ts'
-import { tasks } from './tasks.ts'
+import { taskRows } from './task-rows.ts'
+import { taskTransitions } from './task-transitions.ts'
 import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
 
@@ -141,7 +142,7 @@ const faults: Fault[] = [
         return store.addRows(task, adder, found?.total ?? 0, rows, now)
       },
     }),
-    cases: [...tasks, ...taskModel],
+    cases: [...taskRows, ...taskModel],
     seen: [
       'a chunk that is repeated is answered ok and adds nothing',
       'a chunk beyond the cursor is refused, and the cursor told',
@@ -173,7 +174,7 @@ const faults: Fault[] = [
           ),
       }
     },
-    cases: [...tasks, ...taskModel],
+    cases: [...taskTransitions, ...taskModel],
     seen: [
       'a late effect of an older attempt changes nothing',
       'an attempt that the event has moved on from is superseded at its start',

@@ -9,6 +9,9 @@ import { push } from './push.ts'
 import { recovery } from './recovery.ts'
 import { sets } from './sets.ts'
 import { taskModel } from './task-model.ts'
+import { taskRows } from './task-rows.ts'
+import { taskTransitions } from './task-transitions.ts'
+import { taskWindow } from './task-window.ts'
 import { tasks } from './tasks.ts'
 import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
@@ -24,7 +27,7 @@ export const verbs = {
   counters,
   sets,
   processes,
-  tasks: [...tasks, ...taskModel],
+  tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,
   crash,
 } satisfies Record<string, Case[]>

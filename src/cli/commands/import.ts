@@ -148,6 +148,7 @@ class Submission {
     this.#hq.onError((error, about) => {
       if (!('jid' in about)) this.#hq.log.error({ ...about, err: error }, (error as Error)?.message)
     })
+    await this.#hq.store.open()
     const worker = this.#hq.worker({ queues: [this.#queue], ...(concurrency === undefined ? {} : { concurrency }) })
     await worker.start()
   }

@@ -64,6 +64,8 @@ async function work(options: WorkOptions): Promise<void> {
   const tag = options.tag ?? basename(process.cwd())
   await withApp(options, async (hq) => {
     const worker = hq.worker(workerOptions(options, tag))
+    // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
+    await hq.store.open()
     hq.on('startup', () => hello(hq, worker, options.banner))
     const release = keepTitle(hq, worker, tag)
     try {
@@ -93,7 +95,7 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean): void {
   const { queues, concurrency } = worker.options
   const facts = { version: VERSION, store: hq.store.url, queues, concurrency }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner(facts, process.stderr))
-  else hq.log.info({ ...facts, pid: process.pid, identity: worker.identity }, `highkiq ${VERSION} is working`)
+  else hq.log.info({ ...facts, identity: worker.identity }, `highkiq ${VERSION} is working`)
 }
 
 /** What `ps` shows: `highkiq 1.2.3 shop [3 of 10 busy] stopping`. */

@@ -15,6 +15,9 @@ interface LeaseRow {
   claimed: number
 }
 
+/** A claimed owner's name is known for so long, lest it be used again. */
+const REMEMBERED_MS = 3_600_000
+
 const endIn = (seconds: number) => monotonicNow() + Math.round(seconds * 1000)
 
 export class Leases {
@@ -25,6 +28,7 @@ export class Leases {
   }
 
   join(owner: string, seconds: number, host: string): boolean {
+    this.#db.run(sql.owner.forgetOld, monotonicNow() - REMEMBERED_MS, bootId)
     return this.#db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
   }
 
@@ -56,8 +60,7 @@ export class Leases {
     const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
     if (!row || row.claimed) return false
     if (ends !== null && (row.ends !== ends || !isPast(row.ends, row.boot, row.seconds))) return false
-    this.#db.run(sql.owner.claim, row.id)
-    this.#db.run(sql.owner.forgetEmpty, owner)
+    this.#db.run(sql.owner.claim, monotonicNow(), row.id)
     return true
   }
 
@@ -70,9 +73,7 @@ export class Leases {
   /** Takes a job from a claimed owner; false when it is not there or the owner is not claimed. */
   takeBack(owner: string, ticket: string): boolean {
     const { queue, place } = parseTicket(ticket)
-    if (!this.#db.first(sql.owner.restore, owner, queue, place)) return false
-    this.#db.run(sql.owner.forgetEmpty, owner)
-    return true
+    return this.#db.first(sql.owner.restore, owner, queue, place) !== undefined
   }
 
   hold(duty: string, holder: string, seconds: number): boolean {

@@ -118,7 +118,8 @@ export class Ledger {
   admit(text: string, effects: readonly Effect[] = []): boolean {
     let admitted = true
     for (const effect of effects) {
-      this.#change(effect)
+      // A text that has been overtaken goes on its way and is settled unrun: it has no place.
+      if (this.#change(effect) === 'superseded') continue
       if (effect.place === 'enter') admitted = this.#enter(effect, text) && admitted
     }
     return admitted
@@ -174,6 +175,7 @@ export class Ledger {
     const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
     if (effect.run < event.run || (effect.run === event.run && step < event.step)) return 'superseded'
 
+    const repeated = effect.run === event.run && step === event.step && STATUS_CODE[effect.status] === event.status
     task[STATUS_NAME[event.status] as EventStatus]--
     task[effect.status]++
     task.progress_at = this.#now
@@ -196,7 +198,7 @@ export class Ledger {
       event.drop = isDropped(task, effect.status)
     }
     book.changed.add(event)
-    this.addMessages(task.key, event.idx, effect.messages)
+    if (!repeated) this.addMessages(task.key, event.idx, effect.messages)
     return 'ok'
   }
 
@@ -204,6 +206,7 @@ export class Ledger {
     const found = this.#find(effect.jid)
     if (!found || found.event.place === PLACED) return true
     const { book, event } = found
+    if (event.place === HELD) return false
     const { task } = book
     const room = task.placed < task.window && task.state !== 'paused'
     if (room) {
@@ -234,12 +237,7 @@ export class Ledger {
     }
     room -= returned.length
     if (room > 0) {
-      const rows = this.#db.all<{ idx: number; run: number; args: string }>(
-        sql.task.waiting,
-        task.key,
-        task.next,
-        room,
-      )
+      const rows = this.#db.all<{ idx: number; run: number; args: string }>(sql.task.waiting, task.key, task.next, room)
       for (const { idx, run, args } of rows) {
         texts.push(completeRow({ template: task.template, args, task: task.id, index: idx, run, now: this.#now }))
         task.next = idx + 1

@@ -31,8 +31,9 @@ export class Sets {
     return true
   }
 
-  due(set: SetName, now: number, limit: number): { entries: Entry[]; next: number | null } {
-    const entries = this.#db.all<Entry>(sql.set.due, ID[set], now, limit)
+  /** `until` is a score. */
+  due(set: SetName, until: number, limit: number): { entries: Entry[]; next: number | null } {
+    const entries = this.#db.all<Entry>(sql.set.due, ID[set], until, limit)
     const next = this.#db.first<{ score: number }>(sql.set.next, ID[set], entries.length)
     return { entries, next: next?.score ?? null }
   }

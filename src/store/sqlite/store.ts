@@ -166,7 +166,7 @@ export class SqliteStore implements Store {
   }
 
   due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
-    return this.#read(({ sets }) => sets.due(set, now, limit))
+    return this.#read(({ sets }) => sets.due(set, now / 1000, limit))
   }
 
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {

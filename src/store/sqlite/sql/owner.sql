@@ -18,8 +18,8 @@ SELECT name, host, boot, ends, seconds, claimed FROM owner ORDER BY id;
 -- find: one lease.
 SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
 
--- claim: takes a lease away for good.
-UPDATE owner SET claimed = 1 WHERE id = ?;
+-- claim: takes a lease away for good; `ends` tells when from then on.
+UPDATE owner SET claimed = 1, ends = ? WHERE id = ?;
 
 -- settle: ends attempts; answers the places that were there.
 DELETE FROM working
@@ -34,9 +34,9 @@ WHERE owner.claimed = 1 ORDER BY working.queue, place DESC LIMIT ?;
 DELETE FROM working
 WHERE owner = (SELECT id FROM owner WHERE name = ? AND claimed = 1) AND queue = ? AND place = ? RETURNING owner;
 
--- forgetEmpty: strikes off a claimed owner once it holds nothing.
+-- forgetOld: strikes off owners that were claimed long ago and hold nothing.
 DELETE FROM owner
-WHERE name = ? AND claimed = 1 AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id);
+WHERE claimed = 1 AND (ends < ? OR boot <> ?) AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id);
 
 -- countTaken: jobs that belong to owners.
 SELECT count(*) AS n FROM working;

@@ -1,7 +1,7 @@
-// One worker process of the chaos tests: worker.ts URL FOLDER CONCURRENCY
-import { chaosApp } from './jobs.ts'
+// One worker process of the chaos tests: worker.js URL FOLDER CONCURRENCY
+import { chaosApp } from './jobs.js'
 
-const [url = '', folder = '', concurrency] = process.argv.slice(2)
+const [url, folder, concurrency] = process.argv.slice(2)
 const { hq } = chaosApp(url, folder)
 hq.onError(() => {})
 const worker = hq.worker({ concurrency: Number(concurrency), leaseSeconds: 1, timeout: 5 })

@@ -1,0 +1,130 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Task, TaskStatus, WaitOptions } from '../index.ts'
+import { Pace } from './pace.ts'
+import { watchTask } from './progress.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+type Look = Partial<Omit<TaskStatus, 'counts'>> & { at: number; counts?: Partial<TaskStatus['counts']> }
+
+/** A task that is seen in these states, one after the other, at these seconds. */
+function taskSeen(looks: Look[]): Task {
+  const wait = async ({ onProgress }: WaitOptions = {}) => {
+    const seen = looks.map(({ at, ...look }) => ({ at, status: statusOf(look) }))
+    for (const { at, status } of seen) {
+      vi.setSystemTime(at * 1000)
+      onProgress?.(status)
+    }
+    return seen.at(-1)?.status as TaskStatus
+  }
+  return { id: 'ab', wait } as unknown as Task
+}
+
+function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
+  const counts = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0, ...some }
+  const total = rest.total ?? 1000
+  const ended = counts.finished + counts.failed + counts.error + counts.cancelled
+  return {
+    id: 'ab',
+    name: 'a task',
+    job: 'Job',
+    state: 'running',
+    run: 1,
+    held: 0,
+    createdAt: new Date(0),
+    finishedAt: null,
+    ratePerSecond: 123,
+    etaSeconds: null,
+    ...rest,
+    total,
+    counts,
+    percent: (ended / total) * 100,
+  }
+}
+
+async function watched(looks: Look[], options: { tty?: boolean; title?: string } = {}): Promise<string> {
+  const out = Object.assign(new PassThrough(), { isTTY: options.tty ?? false, columns: 120 })
+  await watchTask(taskSeen(looks), {
+    out: out as unknown as NodeJS.WriteStream,
+    ...(options.title ? { title: options.title } : {}),
+  })
+  return String(out.read() ?? '')
+}
+
+describe('piped: one line a second', () => {
+  test('says how many of how many, the rate of the last seconds, the time left, and how many failed', async () => {
+    const text = await watched([
+      { at: 0 },
+      { at: 0.5, counts: { finished: 50 } },
+      { at: 1, counts: { finished: 95, failed: 3, error: 2 } },
+      { at: 1.5, counts: { finished: 145, failed: 3, error: 2 } },
+      { at: 2, counts: { finished: 195, failed: 3, error: 2 } },
+      { at: 10, state: 'done', counts: { finished: 995, failed: 3, error: 2 }, finishedAt: new Date(10_000) },
+    ])
+    expect(text.split('\n').slice(0, 2)).toEqual([
+      '100 of 1,000 (10%) · 100/s · 9 s left · 5 failed',
+      '200 of 1,000 (20%) · 100/s · 8 s left · 5 failed',
+    ])
+    expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 failed\n$/)
+  })
+
+  test('while rows are still being read it says so, and no share', async () => {
+    const text = await watched([
+      { at: 0, state: 'adding' },
+      { at: 1, state: 'adding', counts: { finished: 10 } },
+    ])
+    expect(text).toContain('10 of 1,000 (still reading) · 10/s\n')
+  })
+
+  test('a stall is named, once in ten seconds', async () => {
+    const stalled = Array.from({ length: 21 }, (_, i) => ({ at: i + 2, counts: { finished: 10 } }))
+    const text = await watched([{ at: 0 }, { at: 1, counts: { finished: 10 } }, ...stalled])
+    expect(text.match(/no row for .*/g)).toEqual(['no row for 10 s', 'no row for 20 s'])
+  })
+
+  test('each line begins with the title', async () => {
+    expect(await watched([{ at: 0, state: 'done', total: 0 }], { title: 'spring' })).toMatch(/^spring: 0 of 0/)
+  })
+})
+
+describe('on a terminal: a bar', () => {
+  test('fits its width, with the failures in colour, and leaves the terminal as it was', async () => {
+    const looks = [{ at: 0 }, { at: 1, counts: { finished: 400, failed: 100 } }]
+    const text = await watched(looks, { tty: true, title: 'spring' })
+    const last = text.slice(text.lastIndexOf('spring'))
+    expect(last).toContain(`${'█'.repeat(20)}`)
+    expect(last).toContain(' 50%  500 of 1,000')
+    expect(last).toContain('100 failed')
+    expect(text).not.toContain('\x1B8')
+    expect(text.endsWith('\x1b[?7h\n')).toBe(true)
+  })
+})
+
+describe('the pace of a task', () => {
+  test('is that of the last seconds, not of its life', () => {
+    const pace = new Pace()
+    for (let second = 0; second <= 10; second++) pace.see(second * 1000, second * 1000)
+    for (let second = 11; second <= 20; second++) pace.see(10_000 + (second - 10) * 10, second * 1000)
+    expect(pace.perSecond).toBeCloseTo(10, 0)
+  })
+
+  test('of a slow task is known too', () => {
+    const pace = new Pace()
+    for (let second = 0; second <= 50; second++) pace.see(Math.floor(second / 10), second * 1000)
+    expect(pace.perSecond).toBeCloseTo(0.1, 1)
+  })
+
+  test('begins anew when ended rows are run again', () => {
+    const pace = new Pace()
+    pace.see(100, 0)
+    pace.see(50, 1000)
+    pace.see(60, 2000)
+    expect(pace.perSecond).toBe(10)
+  })
+})

@@ -1,0 +1,97 @@
+/** The real command line, as a child process in a folder of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const MAIN = join(ROOT, 'dist/cli/main.js')
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A folder where `import 'highkiq'` finds this checkout; it goes away with its test, and so do its processes. */
+export class Folder {
+  readonly path = mkdtempSync(join(tmpdir(), 'highkiq-cli-'))
+  readonly #running = new Set<Running>()
+
+  constructor(files: Record<string, string> = {}) {
+    mkdirSync(join(this.path, 'node_modules'))
+    symlinkSync(ROOT, join(this.path, 'node_modules/highkiq'), 'junction')
+    for (const [name, text] of Object.entries(files)) this.write(name, text)
+    onTestFinished(async () => {
+      for (const running of this.#running) running.kill('SIGKILL')
+      await Promise.all([...this.#running].map(({ ended }) => ended))
+      rmSync(this.path, { recursive: true, force: true })
+    })
+  }
+
+  write(name: string, text: string): void {
+    writeFileSync(this.at(name), text)
+  }
+
+  at(name: string): string {
+    return join(this.path, name)
+  }
+
+  start(args: string[], env: Record<string, string> = {}): Running {
+    const running = new Running(args, this.path, env)
+    this.#running.add(running)
+    return running
+  }
+
+  run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+    return this.start(args, env).ended
+  }
+
+  /** What a command prints with `--json`. */
+  async json<T>(...args: string[]): Promise<T> {
+    const { stdout, stderr } = await this.run([...args, '--json'])
+    if (stdout === '') throw new Error(stderr)
+    return JSON.parse(stdout) as T
+  }
+}
+
+export class Running {
+  readonly ended: Promise<Ended>
+  readonly #child: ChildProcess
+  #stdout = ''
+  #stderr = ''
+  #waiting: (() => void)[] = []
+
+  constructor(args: string[], cwd: string, env: Record<string, string>) {
+    const { PATH = '', HOME = '' } = process.env
+    this.#child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, HOME, ...env }, stdio: 'pipe' })
+    this.#child.stdout?.on('data', (text) => this.#heard(() => (this.#stdout += text)))
+    this.#child.stderr?.on('data', (text) => this.#heard(() => (this.#stderr += text)))
+    this.ended = new Promise((resolve) => {
+      this.#child.on('close', (code) => {
+        resolve({ code, stdout: this.#stdout, stderr: this.#stderr })
+        this.#heard(() => {})
+      })
+    })
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves when standard error has said it. */
+  async says(what: RegExp): Promise<void> {
+    while (!what.test(this.#stderr)) {
+      if (this.#child.exitCode !== null) throw new Error(`ended without saying ${what}:\n${this.#stderr}`)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+
+  #heard(note: () => unknown): void {
+    note()
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}

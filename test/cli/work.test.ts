@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { Folder } from './command.ts'
+
+const TYPESCRIPT = `
+import { Highkiq, type JobContext } from 'highkiq'
+import { greeting } from './greeting'
+
+await Promise.resolve()
+export const hq = new Highkiq()
+export const HardJob = hq.job('HardJob', { queue: 'low' }, async (ctx: JobContext, name: string, count: number) => {
+  ctx.log.info({ name, count }, greeting)
+})
+`
+
+/** Ends when somebody puts a file named \`go\` beside it. */
+const SLOW = `
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+hq.job('Slow', async () => {
+  console.error('BEGUN')
+  while (!existsSync('go')) await sleep(10)
+  console.error('ENDED')
+})
+`
+
+describe('highkiq work', () => {
+  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', async () => {
+    const folder = new Folder({
+      'jobs.ts': TYPESCRIPT,
+      'greeting.ts': "export const greeting: string = 'working hard'",
+    })
+    const { stdout, code } = await folder.run(['enqueue', 'HardJob', 'bob', '5', '-r', 'jobs.ts'])
+    expect(stdout).toMatch(/^[0-9a-f]{24}\n$/)
+    expect(code).toBe(0)
+    expect(await folder.json('queues')).toMatchObject([{ name: 'low', size: 1 }])
+
+    const worker = folder.start(['work', '-r', 'jobs.ts', '-q', 'low', '-c', '3', '-g', 'shop'])
+    await worker.says(/"name":"bob","count":5.*working hard/)
+    expect(await folder.json('processes')).toMatchObject([{ tag: 'shop', queues: ['low'], concurrency: 3 }])
+    worker.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
+    expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 0, processes: 0 })
+  })
+
+  test('tells its version, store, queues and concurrency, as the variables say', async () => {
+    const folder = new Folder({ 'jobs.mjs': SLOW })
+    const env = { HIGHKIQ_QUEUES: 'critical,3 low', HIGHKIQ_CONCURRENCY: '4', HIGHKIQ_URL: 'sqlite:other.db' }
+    const worker = folder.start(['work', '-r', 'jobs.mjs'], env)
+    await worker.says(/is working/)
+    await worker.says(/"store":"sqlite:other.db","queues":\["critical,3","low"\],"concurrency":4/)
+    worker.kill('SIGINT')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+
+  test('TERM lets a running job end', async () => {
+    const folder = new Folder({ 'jobs.mjs': SLOW })
+    await folder.run(['enqueue', 'Slow'])
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    await worker.says(/BEGUN/)
+    worker.kill('SIGTERM')
+    await worker.says(/stopping/)
+    folder.write('go', '')
+    const { code, stderr } = await worker.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain('ENDED')
+    expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
+  })
+
+  test('the second TERM ends at once, and the job is found by the next worker', async () => {
+    const folder = new Folder({ 'jobs.mjs': SLOW })
+    await folder.run(['enqueue', 'Slow'])
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    await worker.says(/BEGUN/)
+    worker.kill('SIGTERM')
+    await worker.says(/stopping/)
+    worker.kill('SIGTERM')
+    const { code, stderr } = await worker.ended
+    expect(code).toBe(1)
+    expect(stderr).not.toContain('ENDED')
+
+    folder.write('go', '')
+    const next = folder.start(['work', '-r', 'jobs.mjs'])
+    await next.says(/ENDED/)
+    next.kill('SIGTERM')
+    expect((await next.ended).code).toBe(0)
+  })
+})

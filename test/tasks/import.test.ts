@@ -1,0 +1,131 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BusinessFailure } from 'highkiq'
+import { expect, test } from 'vitest'
+import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { collect, newApp } from './bench.ts'
+
+const vega = fileURLToPath(new URL('../../node_modules/vega-datasets', import.meta.url))
+
+/** Data rows, counted without our reader: none of these files has a line break inside a cell. */
+const linesOf = (path: string) => readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean).length - 1
+
+for (const name of ['zipcodes', 'airports', 'seattle-weather']) {
+  for (const format of ['csv', 'xlsx'] as const) {
+    test(`every row of the public data set ${name} arrives once, from ${format.toUpperCase()}`, async () => {
+      const { hq, folder } = newApp()
+      const source = join(vega, 'data', `${name}.csv`)
+      let path = source
+      if (format === 'xlsx') {
+        path = join(folder, `${name}.xlsx`)
+        const sheet = await readSheet(source)
+        const rows = (async function* () {
+          for await (const { values } of sheet.rows) yield values
+        })()
+        await writeSheet(path, { header: sheet.header, rows })
+      }
+      const seen = new Map<string, number>()
+      const Row = hq.job('Row', async (_ctx, row: Record<string, unknown>) => {
+        const key = JSON.stringify(row)
+        seen.set(key, (seen.get(key) ?? 0) + 1)
+      })
+      await hq.worker({ concurrency: 50 }).start()
+      const status = await (await hq.tasks.import(Row, path)).wait({ every: 20 })
+      const expected = linesOf(source)
+      expect(status).toMatchObject({ state: 'done', total: expected, counts: { finished: expected } })
+      expect([...seen.values()].reduce((sum, times) => sum + times, 0)).toBe(expected)
+      const header = readFileSync(source, 'utf8').split(/\r?\n/)[0]?.split(',')
+      expect(Object.keys(JSON.parse([...seen.keys()][0] ?? '{}'))).toEqual(header)
+    }, 60_000)
+  }
+}
+
+const products = ['SKU,Name,Price', 'a-1,Chair,12.50', 'a-2,Table,"12,5O"', '', 'a-3,מנורה 灯,-3', '=cmd,Trap,9'].join(
+  '\n',
+)
+
+test('rows that the business refused are reported with their columns, row numbers and reasons, as CSV and XLSX', async () => {
+  const { hq, folder } = newApp()
+  const path = join(folder, 'products.csv')
+  writeFileSync(path, products)
+  const Row = hq.job('Row', async (_ctx, row: { SKU: string; Name: string; Price: string }) => {
+    const price = Number(row.Price)
+    if (Number.isNaN(price))
+      throw new BusinessFailure(`"${row.Price}" is not a number`, { code: 'price', field: 'Price' })
+    if (price < 0) throw new BusinessFailure('must not be negative', { code: 'price', field: 'Price' })
+    if (row.SKU.startsWith('=')) throw new BusinessFailure('looks like a formula', { code: 'sku' })
+  })
+  await hq.worker().start()
+  const task = await hq.tasks.import(Row, path)
+  expect(await task.wait({ every: 10 })).toMatchObject({ name: 'products.csv', counts: { finished: 1, failed: 3 } })
+  for (const file of ['rejected.csv', 'rejected.xlsx']) {
+    expect(await task.report(join(folder, file))).toEqual({ rows: 3 })
+    const report = await readSheet(join(folder, file))
+    expect(report.header).toEqual(['SKU', 'Name', 'Price', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
+    const rows = (await collect(report.rows)).map(({ values }) => values.map(String))
+    const defused = file.endsWith('.csv') ? "'=cmd" : '=cmd'
+    expect(rows).toEqual([
+      ['a-2', 'Table', '12,5O', '3', '1', 'failed', 'price', 'Price: "12,5O" is not a number', '1'],
+      ['a-3', 'מנורה 灯', '-3', '5', '2', 'failed', 'price', 'Price: must not be negative', '1'],
+      [defused, 'Trap', '9', '6', '3', 'failed', 'sku', 'looks like a formula', '1'],
+    ])
+  }
+})
+
+test('a row that validation refuses has failed at once, and no job is made of it', async () => {
+  const { hq, folder } = newApp()
+  const path = join(folder, 'products.csv')
+  writeFileSync(path, products)
+  const handled: unknown[] = []
+  const Row = hq.job('Row', async (_ctx, row: { sku: string; price: number }) => {
+    handled.push(row)
+  })
+  // A Standard Schema, as zod or valibot would give.
+  const validate = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) => {
+        const { SKU, Price } = value as Record<string, string>
+        const price = Number(Price)
+        return price >= 0
+          ? { value: { sku: SKU, price } }
+          : { issues: [{ message: `${Price} is no price`, path: ['Price'] }] }
+      },
+    },
+  } as const
+  const task = await hq.tasks.import(Row, path, { validate, name: 'spring sale' })
+  const before = await task.status()
+  expect(before).toMatchObject({ name: 'spring sale', total: 4, counts: { failed: 2, enqueued: 2 } })
+  await hq.worker({ concurrency: 1 }).start()
+  await task.wait({ every: 10 })
+  expect(handled).toEqual([
+    { sku: 'a-1', price: 12.5 },
+    { sku: '=cmd', price: 9 },
+  ])
+  const failed = await collect(task.events({ status: ['failed'] }))
+  expect(failed.map(({ number, code, messages }) => [number, code, messages.at(-1)?.text])).toEqual([
+    [3, 'invalid', 'Price: 12,5O is no price'],
+    [5, 'invalid', 'Price: -3 is no price'],
+  ])
+})
+
+test('a file that breaks off in the middle says where, and what was added before it is shown', async () => {
+  const { hq, folder } = newApp()
+  const path = join(folder, 'broken.csv')
+  const lines = Array.from({ length: 20_000 }, (_, i) => `sku-${i},name ${i}`)
+  lines[15_000] = 'sku-15000,"never closed'
+  writeFileSync(path, ['SKU,Name', ...lines].join('\n'))
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  const failure = await hq.tasks.import(Row, path).catch((error) => error)
+  expect(failure).toMatchObject({ code: 'INVALID_FILE', details: { row: 15_002 } })
+  const { items } = await hq.tasks.list()
+  expect(items[0]?.state).toBe('interrupted')
+  expect(failure.details.task).toBe(items[0]?.id)
+
+  writeFileSync(path, '')
+  await expect(hq.tasks.import(Row, path)).rejects.toMatchObject({ code: 'INVALID_FILE' })
+  await expect(hq.tasks.import(Row, join(folder, 'nothing.csv'))).rejects.toMatchObject({ code: 'INVALID_FILE' })
+  expect((await hq.tasks.list()).items).toHaveLength(1)
+})
