@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { test as plainTest } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAIN = join(ROOT, 'dist/cli/main.js')
@@ -16,24 +16,34 @@ export interface Ended {
   stderr: string
 }
 
-/** A folder where `import 'highkiq'` finds this checkout; it goes away with its test, and so do its processes. */
+/** A test with a folder of its own, which goes away with it, and so do the processes that it started. */
+export const test = plainTest.extend<{ folder: Folder }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs
+  folder: async ({}, use) => {
+    const folder = new Folder()
+    await use(folder)
+    await folder.remove()
+  },
+})
+
+/** A folder where `import 'highkiq'` finds this checkout. */
 export class Folder {
   readonly path = mkdtempSync(join(tmpdir(), 'highkiq-cli-'))
   readonly #running = new Set<Running>()
 
-  constructor(files: Record<string, string> = {}) {
+  constructor() {
     mkdirSync(join(this.path, 'node_modules'))
     symlinkSync(ROOT, join(this.path, 'node_modules/highkiq'), 'junction')
-    for (const [name, text] of Object.entries(files)) this.write(name, text)
-    onTestFinished(async () => {
-      for (const running of this.#running) running.kill('SIGKILL')
-      await Promise.all([...this.#running].map(({ ended }) => ended))
-      rmSync(this.path, { recursive: true, force: true })
-    })
   }
 
-  write(name: string, text: string): void {
-    writeFileSync(this.at(name), text)
+  async remove(): Promise<void> {
+    for (const running of this.#running) running.kill('SIGKILL')
+    await Promise.all([...this.#running].map(({ ended }) => ended))
+    rmSync(this.path, { recursive: true, force: true })
+  }
+
+  write(files: Record<string, string>): void {
+    for (const [name, text] of Object.entries(files)) writeFileSync(this.at(name), text)
   }
 
   at(name: string): string {

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { Folder } from './command.ts'
+import { describe, expect } from 'vitest'
+import { test } from './command.ts'
 
 const TYPESCRIPT = `
 import { Highkiq, type JobContext } from 'highkiq'
@@ -25,9 +25,11 @@ hq.job('Slow', async () => {
 })
 `
 
-describe('highkiq work', () => {
-  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', async () => {
-    const folder = new Folder({
+describe.concurrent('highkiq work', () => {
+  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', async ({
+    folder,
+  }) => {
+    folder.write({
       'jobs.ts': TYPESCRIPT,
       'greeting.ts': "export const greeting: string = 'working hard'",
     })
@@ -44,8 +46,8 @@ describe('highkiq work', () => {
     expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 0, processes: 0 })
   })
 
-  test('tells its version, store, queues and concurrency, as the variables say', async () => {
-    const folder = new Folder({ 'jobs.mjs': SLOW })
+  test('tells its version, store, queues and concurrency, as the variables say', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': SLOW })
     const env = { HIGHKIQ_QUEUES: 'critical,3 low', HIGHKIQ_CONCURRENCY: '4', HIGHKIQ_URL: 'sqlite:other.db' }
     const worker = folder.start(['work', '-r', 'jobs.mjs'], env)
     await worker.says(/is working/)
@@ -54,22 +56,22 @@ describe('highkiq work', () => {
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
 
-  test('TERM lets a running job end', async () => {
-    const folder = new Folder({ 'jobs.mjs': SLOW })
+  test('TERM lets a running job end', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     await worker.says(/BEGUN/)
     worker.kill('SIGTERM')
     await worker.says(/stopping/)
-    folder.write('go', '')
+    folder.write({ go: '' })
     const { code, stderr } = await worker.ended
     expect(code).toBe(0)
     expect(stderr).toContain('ENDED')
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
-  test('the second TERM ends at once, and the job is found by the next worker', async () => {
-    const folder = new Folder({ 'jobs.mjs': SLOW })
+  test('the second TERM ends at once, and the job is found by the next worker', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     await worker.says(/BEGUN/)
@@ -80,7 +82,7 @@ describe('highkiq work', () => {
     expect(code).toBe(1)
     expect(stderr).not.toContain('ENDED')
 
-    folder.write('go', '')
+    folder.write({ go: '' })
     const next = folder.start(['work', '-r', 'jobs.mjs'])
     await next.says(/ENDED/)
     next.kill('SIGTERM')

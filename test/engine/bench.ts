@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Highkiq, type HighkiqOptions, type Logger, type Payload, type Worker, type WorkerOptions } from 'highkiq'
+import { onTestFinished } from 'vitest'
+
+export interface Line {
+  level: 'debug' | 'info' | 'warn' | 'error'
+  about: Record<string, unknown>
+  message: string
+}
+
+/** A logger that keeps what it is told. */
+export function recorder(lines: Line[] = [], fields: object = {}): Logger & { lines: Line[] } {
+  const at = (level: Line['level']) => (about: object, message?: string) =>
+    void lines.push({ level, about: { ...fields, ...about }, message: message ?? '' })
+  return {
+    lines,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (more) => recorder(lines, { ...fields, ...more }),
+  }
+}
+
+/** What handlers tell the test. */
+export class Heard<T = unknown> {
+  readonly all: T[] = []
+  #waiting: { n: number; resolve: (all: T[]) => void }[] = []
+
+  say = (what: T): void => {
+    this.all.push(what)
+    for (const waiting of this.#waiting) if (this.all.length >= waiting.n) waiting.resolve(this.all)
+    this.#waiting = this.#waiting.filter(({ n }) => n > this.all.length)
+  }
+
+  /** All that was said, once it is `n` things. */
+  atLeast(n: number): Promise<T[]> {
+    return this.all.length >= n ? Promise.resolve(this.all) : new Promise((resolve) => this.#waiting.push({ n, resolve }))
+  }
+}
+
+/** A promise that the test keeps closed as long as it likes. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+/** For what nobody tells: asks again until it holds. The test's own time limit ends it. */
+export async function until(holds: () => unknown): Promise<void> {
+  while (!(await holds())) await sleep(5)
+}
+
+export interface Found extends Payload {
+  score: number
+  text: string
+}
+
+export interface Bench {
+  hq: Highkiq
+  url: string
+  log: ReturnType<typeof recorder>
+  /** What `onError` heard. */
+  errors: { error: Error & { code?: string }; about: Record<string, unknown> }[]
+  /** The app's time runs this many seconds ahead. */
+  clock: { ahead: number; now(): number }
+  /** A worker that has started; jobs that are due are moved every 20 ms. */
+  work(options?: WorkerOptions): Promise<Worker>
+  /** Another app on the same file, as another process would have it. */
+  another(options?: HighkiqOptions): Bench
+  set(name: 'retry' | 'schedule' | 'dead'): Promise<Found[]>
+  queue(name?: string): Promise<Payload[]>
+  /** Puts a text into a queue as another program would. */
+  raw(text: string, queue?: string): Promise<void>
+  /** No job is in a queue or with a worker, and all ends are told. */
+  settled(): Promise<void>
+}
+
+/** An app on an empty file of its own (or on `url`) with a quiet logger and no jitter; closed at the end of the test. */
+export function bench(options: HighkiqOptions & { query?: string } = {}): Bench {
+  const { query = '', ...rest } = options
+  let url = rest.url
+  if (!url) {
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-engine-'))
+    url = `sqlite:${folder}/jobs.db${query}`
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  }
+  const log = recorder()
+  const clock = { ahead: 0, now: () => Date.now() + clock.ahead * 1000 }
+  const hq = new Highkiq({ logger: log, random: () => 0, clock, ...rest, url })
+  onTestFinished(() => hq.close())
+  const errors: Bench['errors'] = []
+  hq.onError((error, about) => errors.push({ error: error as Error, about }))
+  return {
+    hq,
+    url,
+    log,
+    errors,
+    clock,
+    async work(about = {}) {
+      const worker = hq.worker({ pollInterval: 0.02, timeout: 5, ...about })
+      await worker.start()
+      return worker
+    },
+    another: (more = {}) => bench({ ...rest, ...more, url }),
+    async set(name) {
+      const entries = await hq.store.entries(name, { limit: 1000 })
+      return entries.map(({ text, score }) => ({ ...asPayload(text), score, text }))
+    },
+    async queue(name = 'default') {
+      return (await hq.store.peek(name, 0, 1000)).map(asPayload)
+    },
+    raw: (text, queue = 'default') => hq.store.push([{ to: 'queue', queue, text, end: 'back' }], clock.now()),
+    async settled() {
+      await until(async () => {
+        const { enqueued, held, taken } = await hq.store.stats()
+        return enqueued + held + taken === 0
+      })
+    },
+  }
+}
+
+function asPayload(text: string): Payload {
+  try {
+    return JSON.parse(text) as Payload
+  } catch {
+    return { class: '', args: [], queue: '', jid: '' }
+  }
+}
+
+export interface Said {
+  /** What has happened. */
+  is: string
+  pid: number
+  [field: string]: unknown
+}
+
+/** A process that works: child.js URL OPTIONS. What it tells is heard; it is killed at the end of the test. */
+export class Child {
+  readonly process: ChildProcess
+  readonly said = new Heard<Said>()
+  readonly exited: Promise<{ code: number | null; signal: string | null }>
+  #heard: { is: string; n: number; resolve: (said: Said[]) => void }[] = []
+
+  constructor(url: string, options: Record<string, unknown> = {}) {
+    const program = fileURLToPath(new URL('child.js', import.meta.url))
+    this.process = spawn(process.execPath, [program, url, JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void this.process.kill('SIGKILL'))
+    this.exited = once(this.process, 'close').then(([code, signal]) => ({ code, signal }))
+    createInterface({ input: this.process.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      this.said.say(JSON.parse(line))
+      for (const waiting of this.#heard) {
+        const found = this.all(waiting.is)
+        if (found.length >= waiting.n) waiting.resolve(found)
+      }
+    })
+  }
+
+  all(is: string): Said[] {
+    return this.said.all.filter((said) => said.is === is)
+  }
+
+  /** All things of this kind that it has told, once there are `n`. */
+  tells(is: string, n = 1): Promise<Said[]> {
+    const found = this.all(is)
+    return found.length >= n ? Promise.resolve(found) : new Promise((resolve) => this.#heard.push({ is, n, resolve }))
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.process.kill(signal)
+  }
+}
