@@ -77,7 +77,9 @@ export class Catalogue {
     this.#addRow.run(jid, JSON.stringify(row))
   }
 
+  /** Leaves everything in the one file, for whoever copies it. */
   close(): void {
+    this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     this.#db.close()
   }
 }
