@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Highkiq } from 'highkiq'
 
-const { values } = parseArgs({ options: { jobs: { type: 'string', default: '20000' }, rounds: { type: 'string', default: '3' } } })
+const { values } = parseArgs({
+  options: { jobs: { type: 'string', default: '20000' }, rounds: { type: 'string', default: '3' } },
+})
 const JOBS = Number(values.jobs)
 const ROUNDS = Number(values.rounds)
 const CONCURRENCY = 50
@@ -15,7 +17,9 @@ const CONCURRENCY = 50
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 const [major, minor] = process.versions.node.split('.').map(Number)
 const drivers = major > 22 || (major === 22 && minor >= 13) ? ['node', 'libsql'] : ['libsql']
-const stores = drivers.flatMap((driver) => ['full', 'normal'].map((synchronous) => `driver=${driver}&synchronous=${synchronous}`))
+const stores = drivers.flatMap((driver) =>
+  ['full', 'normal'].map((synchronous) => `driver=${driver}&synchronous=${synchronous}`),
+)
 
 const perSecond = (n, began) => Math.round((n / (performance.now() - began)) * 1000)
 
@@ -38,7 +42,8 @@ async function round(options) {
   const rows = () => Array.from({ length: JOBS }, () => [123, 'abc'])
 
   let began = performance.now()
-  for (let i = 0; i < JOBS; i += 1000) await Promise.all(Array.from({ length: 1000 }, () => Noop.performAsync(123, 'abc')))
+  for (let i = 0; i < JOBS; i += 1000)
+    await Promise.all(Array.from({ length: 1000 }, () => Noop.performAsync(123, 'abc')))
   figures['enqueue, waves of 1,000 /s'] = perSecond(JOBS, began)
   began = performance.now()
   await Noop.performBulk(rows())
@@ -81,8 +86,12 @@ const table = {}
 for (const [store, rounds] of results) {
   for (const name of Object.keys(rounds[0])) {
     table[name] ??= {}
-    table[name][store.replaceAll(/driver=|synchronous=/g, '').replace('&', ' ')] = median(rounds.map((one) => one[name]))
+    table[name][store.replaceAll(/driver=|synchronous=/g, '').replace('&', ' ')] = median(
+      rounds.map((one) => one[name]),
+    )
   }
 }
-console.log(`Node ${process.versions.node}, ${JOBS} jobs, concurrency ${CONCURRENCY}, median of ${ROUNDS} interleaved rounds`)
+console.log(
+  `Node ${process.versions.node}, ${JOBS} jobs, concurrency ${CONCURRENCY}, median of ${ROUNDS} interleaved rounds`,
+)
 console.table(table)

@@ -213,12 +213,12 @@ export class Highkiq {
     return this
   }
 
-  stats(): Promise<Stats> {
+  async stats(): Promise<Stats> {
     return statsOf(this.store, this.now())
   }
 
   /** Processed and failed of each of the last days, today first. */
-  history(days = 30): Promise<Day[]> {
+  async history(days = 30): Promise<Day[]> {
     return historyOf(this.store, days, this.now())
   }
 

@@ -33,6 +33,7 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
   return {
     id: 'ab',
     name: 'a task',
+    queue: 'default',
     job: 'Job',
     state: 'running',
     run: 1,

@@ -17,7 +17,7 @@ export class CliError extends Error {
 }
 
 /** Codes that mean: the command was told something wrong. */
-const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALID_FILE'])
+const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALID_FILE', 'TOO_MANY_ROWS'])
 
 /** Runs the program and ends the process. */
 export async function run(program: Command, argv: readonly string[]): Promise<never> {

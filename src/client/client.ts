@@ -123,6 +123,7 @@ export class Client {
     }
     if (jid !== undefined && (typeof jid !== 'string' || jid === '')) throw invalid(`${name}: jid must be a text`)
     if (rest.tags !== undefined && !Array.isArray(rest.tags)) throw invalid(`${name}: tags must be an array`)
+    if (Number(rest.retry_for ?? 0) > 1e9) throw invalid(`${name}: retry_for is at most 1,000,000,000 seconds`)
     const defined = { ...this.#options.defaults, ...this.#options.definition(name)?.options }
     const payload: Payload = {
       class: name,
@@ -200,18 +201,21 @@ export class Client {
     return text
   }
 
-  /** Everything that is pushed in one turn of the event loop is stored in one call. */
+  /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */
   #store(item: PushItem): Promise<void> {
-    if (!this.#batch) {
+    let batch = this.#batch
+    // A store may store more than a thousand in several steps, and of its error nobody could tell whom it concerns.
+    if (!batch || batch.items.length >= BULK) {
       const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        this.#batch = undefined
+        if (this.#batch?.items === items) this.#batch = undefined
         return this.#options.store().push(items, this.#options.now())
       })
-      this.#batch = { items, stored }
+      batch = { items, stored }
+      this.#batch = batch
     }
-    this.#batch.items.push(item)
-    return this.#batch.stored
+    batch.items.push(item)
+    return batch.stored
   }
 }
 
@@ -223,8 +227,8 @@ function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_JOB', message)
 }
 
+/** The store does not know the jobs' ids. */
 function pushError(thrown: unknown, jids: string[]): unknown {
-  if (!(thrown instanceof HighkiqError)) return thrown
-  const maybePushed = thrown instanceof PushError && thrown.maybePushed
-  return new PushError(thrown.message, jids, maybePushed, { cause: thrown.cause ?? thrown })
+  if (!(thrown instanceof PushError)) return thrown
+  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
 }

@@ -31,6 +31,7 @@ export function seconds(duration: number | Duration): number {
     return duration
   }
   if (typeof duration === 'string') return fromText(duration)
+  if (typeof duration !== 'object' || duration === null) throw invalid(String(duration))
   let sum = 0
   for (const [name, amount] of Object.entries(duration)) {
     const unit = NAMED[name]

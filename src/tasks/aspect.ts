@@ -1,7 +1,7 @@
 /** What happens to a task's event when something happens to its job. */
 
 import type { JobContext } from '../job/context.ts'
-import { type Payload, splitTaskJid } from '../job/payload.ts'
+import { splitTaskJid } from '../job/payload.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { broke, refused, said } from './words.ts'

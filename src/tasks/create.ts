@@ -91,12 +91,24 @@ class Submission {
       }
       await flush()
     } catch (thrown) {
-      // Nothing stored yet: no task remains. Else it is shown as what it is.
-      if (created) await store().endAdding(this.#id, this.#adder, now(), true)
-      throw created ? withTask(thrown, this.#id) : thrown
+      // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
+      if (!created) throw thrown
+      await this.#interrupt()
+      throw withTask(thrown, this.#id)
     }
     refuse(await store().endAdding(this.#id, this.#adder, now()), this.#id)
     return task
+  }
+
+  /** The error that led here is the one to tell: what fails now is left to it. */
+  async #interrupt(): Promise<void> {
+    const { store, now } = this.#host
+    try {
+      await this.#flush()
+      await store().endAdding(this.#id, this.#adder, now(), true)
+    } catch {
+      // The task stays as it is: the submitter hears of the first error.
+    }
   }
 
   async #create(): Promise<void> {

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Message } from '../store/contract.ts'
 import type { Row } from './create.ts'
-import { type ReadSheetOptions, readSheet, type Sheet, type Source } from './sheet/sheet.ts'
+import type { ReadSheetOptions, Sheet, Source } from './sheet/sheet.ts'
 
 export interface ImportRows extends ReadSheetOptions {
   /**
@@ -18,6 +18,8 @@ export async function openImport(
   { validate, ...options }: ImportRows,
   now: () => number,
 ): Promise<{ columns: string[]; rows: AsyncGenerator<Row> }> {
+  // Loaded when there is something to read: who only pushes jobs need not wait for it.
+  const { readSheet } = await import('./sheet/sheet.ts')
   const sheet = await readSheet(source, options)
   return { columns: sheet.header, rows: rowsOf(sheet, validate, now) }
 }

@@ -2,7 +2,6 @@
 
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
-import { writeSheet } from './sheet/sheet.ts'
 import { wordsOf } from './words.ts'
 
 /** What stands behind a row's own columns. */
@@ -22,6 +21,7 @@ export async function writeReport(
 ): Promise<{ rows: number }> {
   const { columns } = JSON.parse(task.meta) as TaskMeta
   const header = [...(columns ?? ['arguments']), ...REASONS]
+  const { writeSheet } = await import('./sheet/sheet.ts')
   return writeSheet(path, { header, rows: reportRows(events, columns) })
 }
 

@@ -8,6 +8,7 @@ export interface TaskStatus {
   id: string
   name: string
   job: string
+  queue: string
   state: TaskState
   run: number
   /** Rows added so far; it grows while the state is `adding`. */
@@ -74,7 +75,7 @@ export class Task {
       const open = status.counts.enqueued + status.counts.working
       if (status.state === 'done' || status.state === 'cancelled') return status
       if (status.state === 'interrupted' && open === 0) return status
-      await sleep(every, undefined, signal ? { signal } : {})
+      await sleep(every, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
     }
   }
 
@@ -105,7 +106,7 @@ export class Task {
 }
 
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
-  const { id, name, job, state, run, total, held, counts } = record
+  const { id, name, job, queue, state, run, total, held, counts } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.createdAt, 1) / 1000
   const ratePerSecond = ended / seconds
@@ -114,6 +115,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     id,
     name,
     job,
+    queue,
     state,
     run,
     total,

@@ -81,8 +81,9 @@ export class Fetcher {
     this.quiet()
     const left = this.attempts.reverse()
     this.#running.clear()
+    this.#onStart.clear()
     for (const attempt of left) this.#settlements.push(putBack(this.#engine, attempt, { kind: 'interrupted' }))
-    for (const { settlement, timer } of this.#released.values()) {
+    for (const { settlement, timer } of [...this.#released.values()].reverse()) {
       clearTimeout(timer)
       this.#settlements.push(settlement)
     }

@@ -25,8 +25,12 @@ export function thisHost(): Host | undefined {
 /** True only when it is certain. */
 export function isGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false
-  const there = JSON.parse(text) as Host
-  return there.key === here.key && startTime(there.pid) !== there.started
+  try {
+    const there = JSON.parse(text) as Host
+    return there.key === here.key && startTime(there.pid) !== there.started
+  } catch {
+    return false
+  }
 }
 
 /** Field 22 of /proc/PID/stat, counted behind the command's closing bracket. A zombie does not run any more. */

@@ -18,7 +18,7 @@ export class QueueOrder {
     }
     this.names = [...new Set(parsed.map(({ name }) => name))]
     this.#random = random
-    if (parsed.some(({ weight }) => weight !== undefined)) {
+    if (parsed.some(({ weight = 0 }) => weight > 0)) {
       this.#lots = parsed.flatMap(({ name, weight }) => Array<string>(Math.max(weight ?? 1, 1)).fill(name))
     }
   }

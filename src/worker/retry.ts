@@ -36,7 +36,7 @@ export interface Failure {
 
 export function judge(failure: Failure): Verdict {
   const { payload, error, now, definition } = failure
-  const retry = payload.retry ?? definition?.options.retry ?? (definition ? true : false)
+  const retry = payload.retry ?? definition?.options.retry ?? definition !== undefined
   const kill = verdictOf(error) === 'kill'
   // 0 is a number of retries, and leads to the dead set; false means no such job was ever here.
   if (retry === false && !kill) return { kind: 'dropped', payload }
@@ -82,7 +82,7 @@ function askRetryIn(failure: Failure, count: number): number | 'kill' | 'discard
   try {
     const wish = failure.definition?.options.retryIn?.(count, failure.error, failure.payload)
     if (wish === 'kill' || wish === 'discard') return wish
-    return typeof wish === 'number' && wish > 0 ? wish : undefined
+    return typeof wish === 'number' && wish > 0 && wish < Number.POSITIVE_INFINITY ? wish : undefined
   } catch (thrown) {
     failure.report(thrown)
     return undefined
@@ -105,11 +105,12 @@ function firstCharacters(text: string, n: number): string {
 
 /** The stack's lines as JSON, deflated, in base64: as Sidekiq stores a backtrace. */
 function compressed(error: unknown, lines: boolean | number): string {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const stack = error instanceof Error ? String(error.stack ?? '') : ''
+  // The message comes first, in as many lines as it has.
   const frames = stack
     .split('\n')
-    .slice(1)
     .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
   const kept = typeof lines === 'number' ? frames.slice(0, lines) : frames
   return deflateSync(JSON.stringify(kept)).toString('base64')
 }

@@ -20,6 +20,8 @@ export interface Attempt {
 
 /** How long a handler may go on after its timeout before its attempt is given up. */
 const TIMEOUT_GRACE_MS = 1000
+/** A timer can't wait longer, and fires at once instead. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Reads a job; undefined when its text is no job at all. */
 export function openAttempt(engine: Engine, taken: Taken): Attempt | undefined {
@@ -45,7 +47,7 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
   }
   const running = chain.size === 0 ? innermost() : chain.run(ctx, innermost)
   const timeout = definition?.options.timeout
-  return timeout === undefined ? running : withTimeout(running, ctx, timeout)
+  return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
 }
 
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */
@@ -62,12 +64,18 @@ export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Sett
   switch (verdictOf(error)) {
     case 'business-failure':
       return done(engine, attempt, { kind: 'business-failure', error })
-    case 'snooze':
-      return snoozed(engine, attempt, (error as Snooze).seconds)
+    case 'snooze': {
+      const { seconds } = error as Snooze
+      if (Number.isFinite(seconds)) return snoozed(engine, attempt, seconds)
+      error = new HighkiqError('INVALID_OPTION', `Snooze: ${seconds} is no number of seconds`, undefined, {
+        cause: error,
+      })
+      break
+    }
     case 'release':
       return putBack(engine, attempt, { kind: 'released' })
     case 'discard':
-      await engine.died(attempt.payload, error)
+      await engine.died({ ...attempt.payload, discarded_at: engine.now() }, error)
       return failed(engine, attempt, { kind: 'discarded', error })
   }
   if (reason === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN')) return putBack(engine, attempt, { kind: 'interrupted' })
@@ -167,7 +175,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   } catch (thrown) {
     engine.report(thrown, { jid: payload.jid, during: 'onExhausted' })
   }
-  await engine.died(verdict.payload, error)
+  await engine.died(dead ? verdict.payload : { ...verdict.payload, discarded_at: now }, error)
   const move = dead ? ({ to: 'dead', text: verdict.text, score: now / 1000 } as const) : null
   return failed(engine, attempt, { kind: 'dead', error }, move)
 }
@@ -204,12 +212,15 @@ async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: 
       timer = setTimeout(() => reject(ctx.abortReason), TIMEOUT_GRACE_MS)
     }, seconds * 1000)
   })
+  let thrown: unknown
   try {
-    return await Promise.race([running, tooLong])
-  } catch (thrown) {
-    // Whatever a handler throws because it was told to stop: the timeout is the reason.
-    throw ctx.abortReason?.code === 'JOB_TIMEOUT' ? ctx.abortReason : thrown
+    const result = await Promise.race([running, tooLong])
+    if (ctx.abortReason?.code !== 'JOB_TIMEOUT') return result
+  } catch (error) {
+    thrown = error
   } finally {
     clearTimeout(timer)
   }
+  // Whatever a handler throws or answers because it was told to stop: the timeout is the reason.
+  throw ctx.abortReason?.code === 'JOB_TIMEOUT' ? ctx.abortReason : thrown
 }

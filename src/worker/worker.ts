@@ -38,9 +38,12 @@ export class Worker {
   readonly #fetcher: Fetcher
   readonly #lease: Lease
   readonly #services: Service[]
+  /** Those that have begun, and so must be ended. */
+  readonly #started: Service[] = []
   readonly #recovery: Recovery
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
+  #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #fencing: Promise<void> | undefined
   #whenStopped: (() => void)[] = []
@@ -59,7 +62,9 @@ export class Worker {
       onFenced: () => this.#newEpoch(),
     })
     this.#lease = new Lease(engine, leaseSeconds, (owner) => {
-      if (owner === this.#owner) void this.#newEpoch()
+      if (owner !== this.#owner) return
+      // If it fails, the next take is refused and it is tried again.
+      this.#newEpoch().catch((thrown) => engine.report(thrown, { during: 'beginning anew' }))
     })
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
     this.#services = [
@@ -90,16 +95,13 @@ export class Worker {
     return `${this.identity}.${this.#epoch}`
   }
 
-  /** Begins to take jobs. */
+  /** Begins to take jobs. When it can't – the store, or a `startup` handler – it throws, and nothing is left behind. */
   async start(): Promise<void> {
     if (this.#state !== 'new')
-      throw new HighkiqError('INVALID_OPTION', 'this worker was started before: make another one')
+      throw new HighkiqError('INVALID_OPTION', 'this worker was started or stopped before: make another one')
     this.#state = 'running'
-    await this.#engine.store.open()
-    await this.#join()
-    await this.#engine.emit('startup')
-    for (const service of this.#services) await service.start()
-    this.#fetcher.start()
+    this.#starting = this.#start()
+    await this.#starting
   }
 
   /** Takes no more jobs; those that run go on. There is no way back. */
@@ -107,7 +109,7 @@ export class Worker {
     if (this.#state !== 'running') return
     this.#state = 'quiet'
     this.#fetcher.quiet()
-    for (const service of this.#services) await service.quiet()
+    for (const service of this.#started) await service.quiet()
     await this.#engine.emit('quiet')
   }
 
@@ -125,8 +127,10 @@ export class Worker {
    * the process at once: what it held is found and run by others.
    */
   async run(): Promise<void> {
+    let told = false
     const stop = () => {
-      if (this.#state === 'stopping') process.exit(1)
+      if (told) process.exit(1)
+      told = true
       this.#engine.log.info({}, 'stopping: again ends at once')
       void this.stop()
     }
@@ -148,8 +152,34 @@ export class Worker {
     }
   }
 
+  async #start(): Promise<void> {
+    const { store, emit } = this.#engine
+    try {
+      await store.open()
+    } catch (thrown) {
+      this.#state = 'stopped'
+      throw thrown
+    }
+    try {
+      await this.#join()
+      await emit('startup')
+      for (const service of this.#services) {
+        this.#started.push(service)
+        await service.start()
+      }
+      this.#fetcher.start()
+    } catch (thrown) {
+      await this.#leave()
+      this.#state = 'stopped'
+      throw thrown
+    }
+  }
+
   async #stop(): Promise<void> {
-    if (this.#state === 'new') return
+    // One that is just starting is ready first, so that nothing is half begun.
+    await this.#starting?.catch(() => undefined)
+    if (this.#state === 'new') this.#state = 'stopped'
+    if (this.#state === 'stopped') return
     await this.quiet()
     this.#state = 'stopping'
     const { log, emit } = this.#engine
@@ -163,8 +193,16 @@ export class Worker {
     if (left.length > 0) {
       log.warn({ jids: left.map(({ ctx }) => ctx.jid) }, `put back ${left.length} jobs that did not end in time`)
     }
-    await this.#fencing
-    for (const service of this.#services) {
+    await this.#fencing?.catch(() => undefined)
+    await this.#leave()
+    await emit('exit')
+    this.#state = 'stopped'
+    for (const resolve of this.#whenStopped.splice(0)) resolve()
+  }
+
+  /** Takes down what was begun beside the jobs. */
+  async #leave(): Promise<void> {
+    for (const service of this.#started) {
       try {
         await service.stop()
       } catch (thrown) {
@@ -177,17 +215,14 @@ export class Worker {
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'leaving' })
     }
-    await emit('exit')
-    this.#state = 'stopped'
-    for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
   /** True when nothing runs any more; tells once a second what it waits for. */
   async #idleWithin(ms: number): Promise<boolean> {
     const idle = this.#fetcher.idle().then(() => true)
-    const end = this.#engine.now() + ms
+    const end = performance.now() + ms
     for (;;) {
-      const left = end - this.#engine.now()
+      const left = end - performance.now()
       if (left <= 0) return this.#fetcher.busy === 0
       let timer: NodeJS.Timeout | undefined
       const tick = new Promise<boolean>((resolve) => {

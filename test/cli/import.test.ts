@@ -85,14 +85,12 @@ describe.concurrent('highkiq import', () => {
   })
 
   test.for<[name: string, args: string[], says: RegExp]>([
-    ['a file that is not there', ['no.csv', '--job', 'ImportProduct'], /no file no\.csv/],
     [
       'a job that is not there',
       ['products.csv', '--job', 'ImportProdukt'],
       /"ImportProdukt"; defined here: ImportProduct/,
     ],
     ['a file that is none', ['junk.xlsx', '--job', 'ImportProduct'], /not a workbook/],
-    ['no job', ['products.csv'], /'-j, --job <name>' not specified/],
   ])('%s: exit code 2, and no task remains', async ([_, args, says], { folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(3), 'junk.xlsx': 'a,b\n1,2\n' })
     const { code, stderr } = await folder.run(['import', ...args, '-r', 'jobs.mjs'])

@@ -39,13 +39,16 @@ function demo(out: string, ...args: string[]): Promise<Ended> {
 async function productsIn(out: string): Promise<Product[]> {
   const columns = `sku, name, category, price_cents AS "priceCents", currency, stock,
     available_from AS "availableFrom", ean, description`
-  return (await query(out, `SELECT ${columns} FROM product ORDER BY substr(sku, 5)`)) as Product[]
+  return query<Product>(out, `SELECT ${columns} FROM product ORDER BY substr(sku, 5)`)
 }
 
-async function query(out: string, sql: string): Promise<Record<string, unknown>[]> {
+async function query<Row = Record<string, unknown>>(out: string, sql: string): Promise<Row[]> {
   const db = await openDriver(join(folder, out, 'catalogue.db'))
   try {
-    return db.prepare(sql).all().map((row) => ({ ...(row as object) }))
+    return db
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...(row as Row) }))
   } finally {
     db.close()
   }

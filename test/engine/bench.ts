@@ -42,7 +42,9 @@ export class Heard<T = unknown> {
 
   /** All that was said, once it is `n` things. */
   atLeast(n: number): Promise<T[]> {
-    return this.all.length >= n ? Promise.resolve(this.all) : new Promise((resolve) => this.#waiting.push({ n, resolve }))
+    return this.all.length >= n
+      ? Promise.resolve(this.all)
+      : new Promise((resolve) => this.#waiting.push({ n, resolve }))
   }
 }
 

@@ -88,9 +88,7 @@ test('an argument beyond 2^53 arrives as a BigInt and is stored as an integer', 
   expect(text).toContain('"args":[9007199254740993,{"ids":[12345678901234567890,1,"9007199254740993"]}]')
   expect(await queue()).toHaveLength(1)
   await work()
-  expect(await ran.atLeast(1)).toEqual([
-    [9007199254740993n, { ids: [12345678901234567890n, 1, '9007199254740993'] }],
-  ])
+  expect(await ran.atLeast(1)).toEqual([[9007199254740993n, { ids: [12345678901234567890n, 1, '9007199254740993'] }]])
 })
 
 // ------------------------------------------------------------------------------------------------------------ when

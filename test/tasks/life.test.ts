@@ -137,10 +137,10 @@ test('an argument that JSON cannot carry stops the adding; the rows before it ru
   expect(failure).toMatchObject({ code: 'INVALID_ARGS' })
   expect(failure.message).toMatch(/args\[0\]\.when is a Date: pass when\.toISOString\(\)/)
   const { items } = await hq.tasks.list()
-  expect(items).toMatchObject([{ state: 'interrupted', total: 1000 }])
+  expect(items).toMatchObject([{ state: 'interrupted', total: 1200 }])
   await hq.worker().start()
   const status = await hq.tasks.get(items[0]?.id ?? '').wait({ every: 10 })
-  expect(status).toMatchObject({ state: 'interrupted', counts: { finished: 1000 } })
+  expect(status).toMatchObject({ state: 'interrupted', counts: { finished: 1200 } })
 
   await expect(hq.tasks.create(Row, [[new Map()]])).rejects.toMatchObject({ code: 'INVALID_ARGS' })
   expect((await hq.tasks.list()).items).toHaveLength(1)

@@ -1,8 +1,15 @@
 /** Which column of a file is what, by its header. */
 
-import type { Product } from './product.ts'
-
-export type Field = Exclude<keyof Product, 'priceCents'> | 'price'
+export type Field =
+  | 'sku'
+  | 'name'
+  | 'category'
+  | 'price'
+  | 'currency'
+  | 'stock'
+  | 'availableFrom'
+  | 'ean'
+  | 'description'
 
 /** The header of each field that the file has. */
 export type Columns = Partial<Record<Field, string>> & Record<'sku' | 'name' | 'price', string>

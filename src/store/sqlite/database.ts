@@ -11,7 +11,7 @@ export interface DatabaseOptions {
   /** FULL: what was acknowledged survives a power cut. NORMAL: it survives the death of any process. */
   synchronous: 'FULL' | 'NORMAL'
   driver?: DriverName
-  /** The file may not grow beyond this; STORE_FULL then. */
+  /** Pushes beyond this are refused with STORE_FULL; what is there moves on. */
   maxMegabytes?: number
 }
 
@@ -28,10 +28,14 @@ export class Database {
   readonly path: string
   readonly #driver: Driver
   readonly #statements = new Map<string, Statement>()
+  /** For pushes alone: what is there must always be able to move on. */
+  readonly #maxPages: number | undefined
 
-  private constructor(path: string, driver: Driver) {
+  private constructor(options: DatabaseOptions, driver: Driver) {
+    const { path, maxMegabytes } = options
     this.path = path
     this.#driver = driver
+    this.#maxPages = maxMegabytes && Math.ceil((maxMegabytes * 1024 * 1024) / PAGE_BYTES)
   }
 
   /** Opens the file, creates or migrates its schema. Throws STORE_UNUSABLE with one line that says what to do. */
@@ -40,7 +44,7 @@ export class Database {
     let driver: Driver | undefined
     try {
       driver = await openDriver(path, options.driver)
-      const db = new Database(path, driver)
+      const db = new Database(options, driver)
       await db.#retryWhileBusy(() => db.#prepareFile(options))
       return db
     } catch (thrown) {
@@ -52,6 +56,13 @@ export class Database {
       if (thrown instanceof HighkiqError) throw thrown
       throw unusable(path, driver?.resultCode(thrown), thrown)
     }
+  }
+
+  /** To be called when a push has been written: @throws STORE_FULL beyond the limit, so that it is rolled back. */
+  checkRoom(): void {
+    if (this.#maxPages === undefined) return
+    const pages = this.#pragma('page_count') - this.#pragma('freelist_count')
+    if (pages > this.#maxPages) throw full(this.path, undefined)
   }
 
   get driverName(): string {
@@ -75,7 +86,13 @@ export class Database {
     this.#driver.exec(sql)
   }
 
+  /** Leaves an empty log behind: libsql keeps the file open until its statements are collected. */
   close(): void {
+    try {
+      this.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // Somebody else is writing: they will do it.
+    }
     this.#statements.clear()
     this.#driver.close()
   }
@@ -90,14 +107,7 @@ export class Database {
   explain(thrown: unknown): unknown {
     const code = this.#driver.resultCode(thrown)
     if (code === undefined) return thrown
-    if (code === FULL) {
-      return new HighkiqError(
-        'STORE_FULL',
-        `${this.path}: the disk is full, nothing was stored; free some space and it goes on by itself`,
-        undefined,
-        { cause: thrown },
-      )
-    }
+    if (code === FULL) return full(this.path, thrown)
     return unusable(this.path, code, thrown)
   }
 
@@ -136,9 +146,6 @@ export class Database {
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')
-    if (options.maxMegabytes) {
-      this.exec(`PRAGMA max_page_count = ${Math.ceil((options.maxMegabytes * 1024 * 1024) / PAGE_BYTES)}`)
-    }
     if (version < migrations.length || !ours) this.#migrate()
   }
 
@@ -169,6 +176,15 @@ export class Database {
       }
     }
   }
+}
+
+function full(path: string, cause: unknown): HighkiqError {
+  return new HighkiqError(
+    'STORE_FULL',
+    `${path}: the disk is full, nothing was stored; free some space and it goes on by itself`,
+    undefined,
+    { cause },
+  )
 }
 
 function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {

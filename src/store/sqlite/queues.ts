@@ -39,8 +39,10 @@ export class Queues {
       const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, n - taken.length)
       const last = rows.at(-1)
       if (!last) continue
-      this.#db.run(sql.queue.hand, owner, found.id, last.place)
+      // Room first, then rows: a file that is full is worked empty.
       this.#db.run(sql.queue.removeTo, found.id, last.place)
+      const handed = JSON.stringify(rows.map(({ place, text }) => [place, text]))
+      this.#db.run(sql.queue.hand, owner, found.id, handed)
       this.#db.run(sql.queue.shrink, rows.length, found.id)
       for (const { place, text } of rows) taken.push({ queue, ticket: ticketOf(found.id, place), text })
     }

@@ -254,7 +254,11 @@ export class SqliteStore implements Store {
   }
 
   addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
-    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now)))
+    return this.#write((s) => {
+      const answer = this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now))
+      s.db.checkRoom()
+      return answer
+    })
   }
 
   endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
@@ -297,6 +301,7 @@ export class SqliteStore implements Store {
       }
       for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
     })
+    s.db.checkRoom()
   }
 
   #turn(s: Opened, name: string, turn: Turn): TurnAnswer {

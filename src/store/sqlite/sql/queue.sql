@@ -19,12 +19,11 @@ SELECT id FROM queue WHERE name = ? AND size > 0;
 -- first: the next jobs of a queue, in order.
 SELECT place, text FROM ready WHERE queue = ? ORDER BY place LIMIT ?;
 
--- hand: gives an owner every job up to a place.
-INSERT INTO working (owner, queue, place, text)
-SELECT ?1, queue, place, text FROM ready WHERE queue = ?2 AND place <= ?3;
-
 -- removeTo: takes every job up to a place out of the queue.
 DELETE FROM ready WHERE queue = ? AND place <= ?;
+
+-- hand: gives an owner jobs of a queue, as a JSON array of [place, text].
+INSERT INTO working (owner, queue, place, text) SELECT ?1, ?2, value ->> 0, value ->> 1 FROM json_each(?3);
 
 -- shrink: a queue has lost jobs.
 UPDATE queue SET size = size - ? WHERE id = ?;

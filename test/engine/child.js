@@ -1,0 +1,44 @@
+// A worker process of these tests: child.js URL OPTIONS. It tells what happens as lines of JSON. (Plain JavaScript, for
+// it is started often.)
+import { writeSync } from 'node:fs'
+import { Highkiq } from 'highkiq'
+
+const [url, options] = process.argv.slice(2)
+const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
+const quiet = { debug() {}, info: (about, message) => say('logged', { message }), warn() {}, error() {} }
+quiet.child = () => quiet
+
+const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
+hq.onError((error) => say('error', { code: error.code, message: error.message }))
+hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_stalls, message: error.message }))
+for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat']) hq.on(event, () => say(event))
+
+hq.job('Quick', (ctx, n) => say('ran', { n, attempt: ctx.attempt }))
+/** Goes on until it is told to end. */
+hq.job('Long', async (ctx, n) => {
+  say('began', { n, attempt: ctx.attempt })
+  await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+  say('aborted', { n, code: ctx.signal.reason.code })
+  throw ctx.signal.reason
+})
+/** Does not look at its signal. */
+hq.job('Deaf', async (_ctx, n, ms) => {
+  say('began', { n })
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  say('ended', { n })
+})
+hq.job('Blocking', (_ctx, ms) => {
+  say('began')
+  for (const end = performance.now() + ms; performance.now() < end; );
+  say('ended')
+})
+hq.job('Killer', { maxStalls: 3 }, async (ctx) => {
+  say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
+  process.kill(process.pid, 'SIGKILL')
+  await new Promise(() => {})
+})
+
+const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...JSON.parse(options) })
+await worker.run()
+await hq.close()
+say('closed')

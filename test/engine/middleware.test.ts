@@ -1,0 +1,276 @@
+import { BusinessFailure, type JobContext, type Middleware, type Payload } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, Heard, until } from './bench.ts'
+
+type ClientLink = Middleware<Payload, Payload | null>
+type ServerLink = Middleware<JobContext, unknown>
+
+const noop = async () => {}
+
+// ---------------------------------------------------------------------------------------------------------- client
+
+test('client middleware runs in its order, the first one outermost, and what it answers is pushed', async () => {
+  const { hq, queue } = bench()
+  const order: string[] = []
+  const link =
+    (name: string): ClientLink =>
+    async (payload, next) => {
+      order.push(`${name} in`)
+      const after = await next()
+      order.push(`${name} out`)
+      return after && { ...after, [name]: true, args: [...payload.args, name] }
+    }
+  hq.client.use(link('a')).use(link('b')).prepend(link('c'))
+  await hq.push({ class: 'X', args: [1] })
+  expect(order).toEqual(['c in', 'a in', 'b in', 'b out', 'a out', 'c out'])
+  expect(await queue()).toMatchObject([{ a: true, b: true, c: true, args: [1, 'c'] }])
+})
+
+test('client middleware can be put before or after another, moved, removed and cleared', async () => {
+  const { hq } = bench()
+  const order: string[] = []
+  const link =
+    (name: string): ClientLink =>
+    (_payload, next) => {
+      order.push(name)
+      return next()
+    }
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map(link) as [
+    ClientLink,
+    ClientLink,
+    ClientLink,
+    ClientLink,
+    ClientLink,
+  ]
+  const push = async () => {
+    order.length = 0
+    await hq.push({ class: 'X', args: [] })
+    return order.join('')
+  }
+  hq.client.use(a).use(b)
+  expect(await push()).toBe('ab')
+  hq.client.insertBefore(b, c)
+  expect(await push()).toBe('acb')
+  hq.client.insertAfter(a, d)
+  expect(await push()).toBe('adcb')
+  hq.client.use(a)
+  expect(await push()).toBe('dcba')
+  hq.client.insertBefore(e, b)
+  expect(await push()).toBe('bdca')
+  hq.client.insertAfter(e, d)
+  expect(await push()).toBe('bcad')
+  hq.client.remove(c)
+  expect(await push()).toBe('bad')
+  hq.client.clear()
+  expect(await push()).toBe('')
+})
+
+test.each([null, false, undefined, 0])('client middleware that answers %o stops the push', async (answer) => {
+  const { hq, queue } = bench()
+  hq.client.use((() => answer) as unknown as ClientLink)
+  expect(await hq.push({ class: 'X', args: [] })).toBeNull()
+  expect(await queue()).toEqual([])
+})
+
+test('client middleware may choose another queue, another time and other arguments; these are checked after it', async () => {
+  const { hq, queue, set } = bench()
+  const link: ClientLink = async (payload, next) => {
+    if (payload.class === 'Bad') payload.args.push(() => {})
+    if (payload.class === 'Later') payload.at = Date.now() / 1000 + 100
+    payload.queue = 'other'
+    return next()
+  }
+  hq.client.use(link)
+  await hq.push({ class: 'X', args: [] })
+  await hq.push({ class: 'Later', args: [] })
+  await expect(hq.push({ class: 'Bad', args: [] })).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+  expect(await queue('other')).toMatchObject([{ class: 'X', queue: 'other' }])
+  expect(await set('schedule')).toMatchObject([{ class: 'Later', queue: 'other' }])
+})
+
+test('an error of client middleware is what the push throws; other pushes of the same turn are stored', async () => {
+  const { hq, queue } = bench()
+  const broken = new Error('no user')
+  hq.client.use((payload, next) => {
+    if (payload.args[0] === 'bad') throw broken
+    return next()
+  })
+  const bad = hq.push({ class: 'X', args: ['bad'] })
+  const good = hq.push({ class: 'X', args: ['good'] })
+  await expect(bad).rejects.toBe(broken)
+  await good
+  expect(await queue()).toMatchObject([{ args: ['good'] }])
+})
+
+test('client middleware runs again when a job leaves a set, and its changes are what runs', async () => {
+  const { hq, work, clock } = bench()
+  const passed: unknown[] = []
+  const ran = new Heard<unknown>()
+  hq.client.use((payload, next) => {
+    passed.push([payload.class, payload.stamp])
+    payload.stamp = passed.length
+    return next()
+  })
+  const J = hq.job('J', async (ctx, n: number) => ran.say([n, ctx.payload.stamp]))
+  await J.performIn(60, 7)
+  await work()
+  clock.ahead = 61
+  expect(await ran.atLeast(1)).toEqual([[7, 2]])
+  expect(passed).toEqual([
+    ['J', undefined],
+    ['J', 1],
+  ])
+})
+
+test('middleware at promotion may send the job to another queue; what it does not touch keeps every byte', async () => {
+  const { hq, work, clock, queue } = bench()
+  const text =
+    '{ "class":"Ruby" ,"args":[1.0, 12345678901234567890,{"b":1,"1":1e3}],"queue":"old","jid":"j1","x":1.50,"at":1}'
+  await hq.store.push([{ to: 'schedule', text, score: Date.now() / 1000 + 5 }], Date.now())
+  hq.client.use(async (payload, next) => {
+    payload.queue = 'new'
+    return next()
+  })
+  await work({ queues: ['unused'] })
+  clock.ahead = 6
+  await until(async () => (await hq.store.size('schedule')) === 0)
+  expect(await queue('new')).toHaveLength(1)
+  const [promoted = ''] = await hq.store.peek('new', 0, 1)
+  expect(promoted.replace(/,"enqueued_at":\d+/, '')).toBe(text.replace('"old"', '"new"').replace(',"at":1', ''))
+})
+
+test('middleware that stops a due job drops it', async () => {
+  const { hq, work, clock } = bench()
+  await hq.push({ class: 'X', args: [], at: Date.now() / 1000 + 5 })
+  hq.client.use(() => null)
+  await work()
+  clock.ahead = 6
+  await until(async () => (await hq.store.size('schedule')) === 0)
+  expect(await hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0, dead: 0, retries: 0, processed: 0 })
+})
+
+test('middleware that breaks at promotion puts the job off: a minute, then two, and is reported; others pass', async () => {
+  const { hq, work, clock, set, errors } = bench()
+  const ran = new Heard<string>()
+  const J = hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const start = Date.now() / 1000
+  await J.performAt(start + 5, 'bad')
+  await J.performAt(start + 5.001, 'good')
+  let broken = true
+  hq.client.use((payload, next) => {
+    if (broken && payload.args[0] === 'bad') throw new Error('no tenant')
+    return next()
+  })
+  await work()
+  clock.ahead = 6
+  await ran.atLeast(1)
+  await until(async () => ((await set('schedule'))[0]?.score ?? 0) > start + 60)
+  expect(ran.all).toEqual(['good'])
+  expect(errors).toMatchObject([{ error: { message: 'no tenant' }, about: { during: 'promoting a due job' } }])
+  clock.ahead = 80
+  await until(async () => ((await set('schedule'))[0]?.score ?? 0) > start + 80 + 110)
+  broken = false
+  clock.ahead = 300
+  expect(await ran.atLeast(2)).toEqual(['good', 'bad'])
+})
+
+// ---------------------------------------------------------------------------------------------------------- server
+
+test('server middleware runs around the handler in its order and may change its arguments', async () => {
+  const { hq, work, settled } = bench()
+  const order: string[] = []
+  const link =
+    (name: string): ServerLink =>
+    async (ctx, next) => {
+      order.push(`${name} in`)
+      ctx.args = [...ctx.args, name]
+      const result = await next()
+      order.push(`${name} out ${result}`)
+      return result
+    }
+  hq.server.use(link('a')).use(link('b'))
+  const J = hq.job('J', async (_ctx, ...args: unknown[]) => {
+    order.push(`handler ${args}`)
+    return 'done'
+  })
+  await J.performAsync(1)
+  await work()
+  await settled()
+  expect(order).toEqual(['a in', 'b in', 'handler 1,a,b', 'b out done', 'a out done'])
+})
+
+test('what server middleware changed in the arguments is not stored with a retry', async () => {
+  const { hq, work, set } = bench()
+  hq.server.use((ctx, next) => {
+    ctx.args = ['changed']
+    return next()
+  })
+  const J = hq.job('J', async (_ctx, _a: string) => {
+    throw new Error('again')
+  })
+  await J.performAsync('as pushed')
+  await work()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  expect(await set('retry')).toMatchObject([{ args: ['as pushed'] }])
+})
+
+test('a job whose middleware does not call next is done without its handler', async () => {
+  const { hq, work, settled } = bench()
+  let ran = false
+  hq.server.use(() => undefined)
+  await hq
+    .job('J', async () => {
+      ran = true
+    })
+    .performAsync()
+  await work()
+  await settled()
+  expect(ran).toBe(false)
+  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
+})
+
+test("an error of server middleware is the job's: it is retried", async () => {
+  const { hq, work, set, errors } = bench()
+  hq.server.use(() => {
+    throw new RangeError('no database')
+  })
+  await hq.job('J', noop).performAsync()
+  await work()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  expect(await set('retry')).toMatchObject([
+    { error_class: 'RangeError', error_message: 'no database', retry_count: 0 },
+  ])
+  expect(errors).toMatchObject([{ error: { message: 'no database' }, about: { class: 'J', queue: 'default' } }])
+})
+
+test('server middleware may turn an error into a business failure, and swallow one', async () => {
+  const { hq, work, settled } = bench()
+  hq.server.use(async (ctx, next) => {
+    try {
+      return await next()
+    } catch (thrown) {
+      if (ctx.payload.class === 'Swallow') return undefined
+      throw new BusinessFailure('no', { cause: thrown })
+    }
+  })
+  const broken = async () => {
+    throw new Error('broken')
+  }
+  await hq.job('Swallow', broken).performAsync()
+  await hq.job('Turn', broken).performAsync()
+  await work()
+  await settled()
+  expect(await hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
+})
+
+test('server middleware sees an unknown class too', async () => {
+  const { hq, work, settled } = bench()
+  const seen: unknown[] = []
+  hq.server.use((ctx) => {
+    seen.push(ctx.payload.class)
+  })
+  await hq.push({ class: 'Unknown', args: [] })
+  await work()
+  await settled()
+  expect(seen).toEqual(['Unknown'])
+})

@@ -1,0 +1,224 @@
+import { expect, test } from 'vitest'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
+
+/** A job that runs until its gate opens or, if it listens, until it is told to end. */
+function patient({ hq }: Bench, listens = true) {
+  const { opened, open } = gate()
+  const began = new Heard<string>()
+  const aborted = new Heard<string>()
+  const J = hq.job('J', async (ctx, name: string) => {
+    began.say(name)
+    const told = new Promise<void>((_, reject) => {
+      ctx.signal.addEventListener('abort', () => {
+        aborted.say(ctx.signal.reason.code)
+        if (listens) reject(ctx.signal.reason)
+      })
+    })
+    await Promise.race([opened, told])
+  })
+  return { J, began, aborted, open }
+}
+
+test('a quiet worker takes no more jobs; those that run end and are counted', async () => {
+  const t = bench()
+  const { J, began, open } = patient(t)
+  await J.performAsync('a')
+  const worker = await t.work({ concurrency: 2 })
+  await began.atLeast(1)
+  await worker.quiet()
+  await J.performAsync('b')
+  open()
+  await until(async () => (await t.hq.store.stats()).processed === 1)
+  expect(began.all).toEqual(['a'])
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0 })
+  await worker.quiet()
+  await worker.stop()
+})
+
+test('a quiet worker moves no due jobs; another one does', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const other = t.another()
+  const J = t.hq.job('J', async () => ran.say('quiet'))
+  other.hq.job('J', async () => ran.say('other'))
+  const worker = await t.work()
+  await worker.quiet()
+  await J.performIn(0.01)
+  await other.work()
+  expect(await ran.atLeast(1)).toEqual(['other'])
+})
+
+test('stop waits for the jobs that run, and tells what it waits for', async () => {
+  const t = bench()
+  const { J, began, aborted, open } = patient(t)
+  await J.performAsync('a')
+  const worker = await t.work()
+  await began.atLeast(1)
+  let stopped = false
+  const stop = worker.stop().then(() => {
+    stopped = true
+  })
+  await until(() => t.log.lines.length > 0)
+  expect(stopped).toBe(false)
+  expect(t.log.lines).toMatchObject([{ level: 'info', about: { busy: 1 }, message: 'waiting for 1 jobs to end' }])
+  open()
+  await stop
+  expect(aborted.all).toEqual([])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, taken: 0 })
+})
+
+test('stop with a timeout of Infinity waits for all', async () => {
+  const t = bench()
+  const { J, began, aborted, open } = patient(t)
+  await J.performAsync('a')
+  const worker = await t.work({ timeout: Number.POSITIVE_INFINITY })
+  await began.atLeast(1)
+  const stop = worker.stop()
+  await until(() => t.log.lines.length > 0)
+  open()
+  await stop
+  expect(aborted.all).toEqual([])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1 })
+})
+
+test('after the timeout the signal is aborted: who obeys goes back to the front in order, uncounted, and runs elsewhere', async () => {
+  const t = bench()
+  const { J, began, aborted } = patient(t)
+  await J.performBulk([['a'], ['b'], ['c'], ['d']])
+  const worker = await t.work({ concurrency: 3, timeout: 0.05 })
+  await began.atLeast(3)
+  const started = performance.now()
+  await worker.stop()
+  expect(performance.now() - started).toBeLessThan(2500)
+  expect(aborted.all).toEqual(['SHUTDOWN', 'SHUTDOWN', 'SHUTDOWN'])
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c', 'd'])
+  for (const job of await t.queue()) expect(job).not.toHaveProperty('retry_count')
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, taken: 0 })
+  expect(t.errors).toEqual([])
+  const other = t.another()
+  const again = new Heard<string>()
+  other.hq.job('J', async (ctx, name: string) => again.say(`${name}${ctx.attempt}`))
+  await other.work({ concurrency: 1 })
+  expect(await again.atLeast(4)).toEqual(['a1', 'b1', 'c1', 'd1'])
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 4, failed: 0 })
+})
+
+test('what does not obey either is put back 3 s later, newest last, and its late end is refused and reported', async () => {
+  const t = bench()
+  const { J, began, open } = patient(t, false)
+  await J.performBulk([['a'], ['b'], ['c']])
+  const worker = await t.work({ concurrency: 2, timeout: 0 })
+  await began.atLeast(2)
+  await worker.stop()
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c'])
+  const jids = (await t.queue()).slice(0, 2).map(({ jid }) => jid)
+  expect(t.log.lines.at(-1)).toMatchObject({ level: 'warn', message: 'put back 2 jobs that did not end in time' })
+  expect([...(t.log.lines.at(-1)?.about.jids as string[])].sort()).toEqual(jids.sort())
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, taken: 0, enqueued: 3 })
+  open()
+  await until(() => t.errors.length === 2)
+  expect(t.errors.map(({ error }) => error.code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, enqueued: 3 })
+})
+
+test('stop comes to its end also when the app’s clock stands still', async () => {
+  const t = bench({ clock: { now: () => 1_700_000_000_000 } })
+  const { J, began } = patient(t)
+  await J.performAsync('a')
+  const worker = await t.work({ timeout: 0.05 })
+  await began.atLeast(1)
+  await worker.stop()
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1 })
+})
+
+test('stopping twice is stopping once', async () => {
+  const t = bench()
+  let exits = 0
+  t.hq.on('exit', () => void exits++)
+  const worker = await t.work()
+  await Promise.all([worker.stop(), worker.stop()])
+  await worker.stop()
+  expect(exits).toBe(1)
+})
+
+test('a worker that was stopped before it started does not start', async () => {
+  const t = bench()
+  const worker = t.hq.worker()
+  await worker.stop()
+  await expect(worker.start()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect(await t.hq.store.leases()).toEqual([])
+})
+
+test('a worker starts once', async () => {
+  const t = bench()
+  const worker = await t.work()
+  await expect(worker.start()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await worker.stop()
+  await expect(worker.start()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('a worker that is stopped while it starts leaves nothing behind', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const starting = new Heard<number>()
+  t.hq.on('startup', async () => {
+    starting.say(1)
+    await opened
+  })
+  const worker = t.hq.worker()
+  const started = worker.start()
+  await starting.atLeast(1)
+  const stopped = worker.stop()
+  open()
+  await Promise.all([started, stopped])
+  expect(await t.hq.store.processes()).toEqual([])
+  expect(await t.hq.store.leases()).toEqual([])
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async () => ran.say(1))
+  await J.performAsync()
+  expect((await t.hq.stats()).enqueued).toBe(1)
+})
+
+test('close() stops the workers, and the app refuses what comes after', async () => {
+  const t = bench()
+  const { J, began, open } = patient(t)
+  await J.performAsync('a')
+  await t.work()
+  await began.atLeast(1)
+  const closed = t.hq.close()
+  open()
+  await closed
+  await expect(J.performAsync('b')).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+  const look = t.another()
+  expect(await look.hq.store.stats()).toMatchObject({ processed: 1, enqueued: 0, taken: 0 })
+})
+
+test('a job that ends while its worker stops is told, also with a retry', async () => {
+  const t = bench()
+  const began = new Heard<number>()
+  const J = t.hq.job('J', async (ctx) => {
+    began.say(1)
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+  })
+  await J.performAsync()
+  const worker = await t.work({ timeout: 0 })
+  await began.atLeast(1)
+  await worker.stop()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0 })
+})
+
+test('jobs that were released by their handlers go back in their order when the worker stops', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const { Release } = await import('highkiq')
+  const J = t.hq.job('J', async (_ctx, name: string) => {
+    ran.say(name)
+    throw new Release()
+  })
+  await J.performBulk([['a'], ['b'], ['c']])
+  const worker = await t.work({ concurrency: 1 })
+  await ran.atLeast(3)
+  await worker.stop()
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c'])
+})

@@ -1,0 +1,308 @@
+import { Highkiq, type WorkerOptions } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, gate, Heard, until } from './bench.ts'
+
+test('as many jobs run at the same time as concurrency says, never more', async () => {
+  const { hq, work, settled } = bench()
+  const began = new Heard<number>()
+  let running = 0
+  let most = 0
+  const gates = Array.from({ length: 12 }, gate)
+  const J = hq.job('J', async (_ctx, n: number) => {
+    most = Math.max(most, ++running)
+    began.say(n)
+    await gates[n]?.opened
+    running--
+  })
+  await J.performBulk(gates.map((_, n) => [n]))
+  const worker = await work({ concurrency: 4 })
+  for (let n = 0; n < 12; n++) {
+    await began.atLeast(Math.min(n + 4, 12))
+    expect(worker.busy).toBe(Math.min(4, 12 - n))
+    gates[n]?.open()
+  }
+  await settled()
+  expect(most).toBe(4)
+  expect(began.all).toEqual(gates.map((_, n) => n))
+})
+
+test('no more is taken than there are free slots', async () => {
+  const { hq, work } = bench()
+  const began = new Heard<number>()
+  const { opened, open } = gate()
+  const J = hq.job('J', async () => {
+    began.say(1)
+    await opened
+  })
+  await J.performBulk(Array.from({ length: 10 }, () => []))
+  await work({ concurrency: 3 })
+  await began.atLeast(3)
+  expect(await hq.store.stats()).toMatchObject({ taken: 3, enqueued: 7 })
+  open()
+})
+
+test('a job that is pushed to an idle worker runs at once', async () => {
+  const { hq, work } = bench()
+  const ran = new Heard<number>()
+  const J = hq.job('J', async (_ctx, at: number) => ran.say(performance.now() - at))
+  await work()
+  for (let n = 1; n <= 5; n++) {
+    await J.performAsync(performance.now())
+    await ran.atLeast(n)
+  }
+  expect(Math.min(...ran.all)).toBeLessThan(100)
+})
+
+test('two apps on one file see each other’s jobs; two apps in one process share nothing else', async () => {
+  const a = bench()
+  const b = a.another()
+  const ran = new Heard<string>()
+  const A = a.hq.job('J', async () => ran.say('a'))
+  b.hq.job('J', async () => ran.say('b'))
+  await b.work()
+  await A.performAsync()
+  expect(await ran.atLeast(1)).toEqual(['b'])
+})
+
+test('a hundred thousand pushes and ends later every job has run once: two workers on one file', async () => {
+  const a = bench()
+  const b = a.another()
+  const ran = new Map<number, number>()
+  const count = async (_ctx: unknown, n: number) => {
+    ran.set(n, (ran.get(n) ?? 0) + 1)
+  }
+  const J = a.hq.job('J', count)
+  b.hq.job('J', count)
+  await a.work()
+  await b.work()
+  await J.performBulk(Array.from({ length: 5000 }, (_, n) => [n]))
+  await a.settled()
+  expect(ran.size).toBe(5000)
+  expect([...ran.values()].every((times) => times === 1)).toBe(true)
+  expect(await a.hq.stats()).toMatchObject({ processed: 5000, failed: 0, enqueued: 0, retries: 0, dead: 0 })
+})
+
+// ---------------------------------------------------------------------------------------------------------- queues
+
+async function orderOf(queues: string[], random?: () => number): Promise<string> {
+  const { hq, work } = bench({ url: 'sqlite::memory:', random })
+  const ran = new Heard<string>()
+  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  for (let n = 0; n < 3; n++) for (const queue of ['c', 'b', 'a']) await J.set({ queue }).performAsync()
+  await work({ queues, concurrency: 1 })
+  return (await ran.atLeast(9)).join('')
+}
+
+test('without weights a queue is served only when those before it are empty', async () => {
+  expect(await orderOf(['a', 'b', 'c'])).toBe('aaabbbccc')
+  expect(await orderOf(['c', 'a', 'b', 'c'])).toBe('cccaaabbb')
+})
+
+test('with weights every queue gets its turn, drawn anew for each job', async () => {
+  const draws = [0, 0.99, 0.5, 0.2, 0.8, 0.4, 0.6, 0.1, 0.9]
+  let i = 0
+  const order = await orderOf(['a,2', 'b', 'c'], () => draws[i++ % draws.length] ?? 0)
+  expect([...order].sort().join('')).toBe('aaabbbccc')
+  expect(order).not.toMatch(/aaabbb|bbbccc|cccaaa/)
+})
+
+test('only the queues of a worker are served', async () => {
+  const { hq, work } = bench()
+  const ran = new Heard<string>()
+  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  await J.set({ queue: 'other' }).performAsync()
+  await J.performAsync()
+  await work()
+  await ran.atLeast(1)
+  await until(async () => (await hq.store.stats()).taken === 0)
+  expect(ran.all).toEqual(['default'])
+  expect((await hq.stats()).enqueued).toBe(1)
+})
+
+test.each<[string, WorkerOptions]>([
+  ['concurrency 0', { concurrency: 0 }],
+  ['half a slot', { concurrency: 1.5 }],
+  ['no queues', { queues: [] }],
+  ['a queue without a name', { queues: [',3'] }],
+  ['a weight that is no number', { queues: ['a,b'] }],
+  ['a negative weight', { queues: ['a,-1'] }],
+  ['a negative timeout', { timeout: -1 }],
+  ['a timeout of NaN', { timeout: Number.NaN }],
+  ['a lease of no time', { leaseSeconds: 0 }],
+  ['a poll interval above 1 s', { pollInterval: 2 }],
+])('a worker with %s is refused', (_, options) => {
+  const { hq } = bench({ url: 'sqlite::memory:' })
+  expect(() => hq.worker(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
+
+// --------------------------------------------------------------------------------------------------------- timeout
+
+test('a timeout aborts the signal, and the attempt fails with JOB_TIMEOUT whatever the handler throws then', async () => {
+  const { hq, work, set } = bench()
+  const reasons: unknown[] = []
+  const J = hq.job('J', { timeout: 0.05 }, async (ctx) => {
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    reasons.push(ctx.signal.reason.code)
+    throw new Error('the query was cancelled')
+  })
+  await J.performAsync()
+  await work()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  expect(reasons).toEqual(['JOB_TIMEOUT'])
+  const [job] = await set('retry')
+  expect(job).toMatchObject({
+    retry_count: 0,
+    error_class: 'HighkiqError',
+    error_message: expect.stringContaining('0.05 s'),
+  })
+})
+
+test('a handler that ends by itself after its timeout has failed too', async () => {
+  const { hq, work, set } = bench()
+  const J = hq.job('J', { timeout: 0.05 }, async (ctx) => {
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+  })
+  await J.performAsync()
+  await work()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  expect(await set('retry')).toMatchObject([{ error_message: expect.stringContaining('0.05 s') }])
+})
+
+test('a handler that does not care for its signal is given up a moment later; its slot is free, its end counts nothing', async () => {
+  const { hq, work, errors } = bench()
+  const { opened, open } = gate()
+  const ran = new Heard<string>()
+  const Deaf = hq.job('Deaf', { timeout: 0.05 }, async () => {
+    await opened
+    ran.say('deaf')
+  })
+  const Next = hq.job('Next', async () => ran.say('next'))
+  await Deaf.performAsync()
+  await Next.performAsync()
+  await work({ concurrency: 1 })
+  expect(await ran.atLeast(1)).toEqual(['next'])
+  expect(errors).toMatchObject([{ error: { code: 'JOB_TIMEOUT' } }])
+  open()
+  await ran.atLeast(2)
+  await until(async () => (await hq.store.stats()).taken === 0)
+  expect(await hq.store.stats()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
+})
+
+test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s lets a job end in peace', async (timeout) => {
+  const { hq, work, settled } = bench({ url: 'sqlite::memory:' })
+  const J = hq.job('J', { timeout }, async (ctx) => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    if (ctx.signal.aborted) throw ctx.signal.reason
+  })
+  await J.performAsync()
+  await work()
+  await settled()
+  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+// ---------------------------------------------------------------------------------------------------------- seeing
+
+test('a worker is seen with what it is and does, until it has stopped', async () => {
+  const { hq, work } = bench()
+  const { opened, open } = gate()
+  const began = new Heard<number>()
+  const J = hq.job('J', async () => {
+    began.say(1)
+    await opened
+  })
+  await J.performAsync()
+  const worker = await work({ concurrency: 3, queues: ['default', 'low'], tag: 'shop' })
+  const seen = async () => {
+    const all = []
+    for await (const process of hq.processes()) all.push(process)
+    return all
+  }
+  expect(await seen()).toMatchObject([
+    {
+      identity: worker.identity,
+      pid: process.pid,
+      tag: 'shop',
+      concurrency: 3,
+      queues: ['default', 'low'],
+      quiet: false,
+    },
+  ])
+  await began.atLeast(1)
+  const quiet = worker.quiet()
+  await quiet
+  expect(await seen()).toMatchObject([{ busy: 1, quiet: true }])
+  open()
+  await worker.stop()
+  expect(await seen()).toEqual([])
+  expect(await hq.store.leases()).toEqual([])
+})
+
+test('the lifecycle events come once each and in order, those of the end in reverse order of their handlers', async () => {
+  const { hq, work } = bench()
+  const order: string[] = []
+  for (const event of ['startup', 'heartbeat', 'beat', 'quiet', 'shutdown', 'exit'] as const) {
+    hq.on(event, () => void order.push(`${event} 1`))
+    hq.on(event, () => void order.push(`${event} 2`))
+  }
+  const worker = await work()
+  expect(order).toEqual(['startup 1', 'startup 2', 'beat 1', 'beat 2', 'heartbeat 1', 'heartbeat 2'])
+  await worker.stop()
+  const rest = order.slice(6).filter((name) => !name.startsWith('beat'))
+  expect(rest).toEqual(['quiet 2', 'quiet 1', 'shutdown 2', 'shutdown 1', 'exit 2', 'exit 1'])
+})
+
+test('an event that does not exist is refused', () => {
+  const { hq } = bench({ url: 'sqlite::memory:' })
+  expect(() => hq.on('start' as 'startup', () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
+
+test('a startup handler that throws prevents the start, and leaves nothing behind', async () => {
+  const { hq, queue } = bench()
+  const ran: number[] = []
+  const events: string[] = []
+  const J = hq.job('J', async () => void ran.push(1))
+  await J.performAsync()
+  hq.on('startup', () => {
+    throw new Error('no configuration')
+  })
+  for (const event of ['heartbeat', 'quiet', 'exit'] as const) hq.on(event, () => void events.push(event))
+  const worker = hq.worker()
+  await expect(worker.start()).rejects.toThrow('no configuration')
+  expect(await hq.store.leases()).toEqual([])
+  await worker.stop()
+  expect(ran).toEqual([])
+  expect(events).toEqual([])
+  expect(await queue()).toHaveLength(1)
+})
+
+test('handlers of other events may throw: it is logged and the next ones run', async () => {
+  const { hq, work, log } = bench()
+  let shut = 0
+  hq.on('shutdown', () => void shut++)
+  hq.on('shutdown', () => {
+    throw new Error('in shutdown')
+  })
+  const worker = await work()
+  await worker.stop()
+  expect(shut).toBe(1)
+  expect(log.lines).toContainEqual({
+    level: 'error',
+    about: { err: expect.any(Error), during: 'shutdown' },
+    message: 'in shutdown',
+  })
+})
+
+test('ctx.log knows the job', async () => {
+  const { hq, work, log, settled } = bench()
+  const J = hq.job('J', async (ctx) => ctx.log.info({ n: 1 }, 'hello'))
+  const jid = await J.performAsync()
+  await work()
+  await settled()
+  expect(log.lines).toEqual([{ level: 'info', about: { jid, class: 'J', n: 1 }, message: 'hello' }])
+})
+
+test('an app whose store can not be opened can not start a worker, and can be closed', async () => {
+  const hq = new Highkiq({ url: 'sqlite:/no/such/folder/jobs.db', logger: bench({ url: 'sqlite::memory:' }).log })
+  await expect(hq.worker().start()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+  await hq.close()
+})

@@ -1,0 +1,26 @@
+// Another process on the same file: neighbour.js MODE URL
+//   write  – pushes without a pause, a line for each hundred
+//   work   – a worker whose job answers the time at which it was started
+//   open   – opens the store and ends
+import { Highkiq } from 'highkiq'
+
+const [mode, url] = process.argv.slice(2)
+const hq = new Highkiq({ url })
+const Arrive = hq.job('Arrive', { queue: 'arrivals' }, async (_ctx, sent) => {
+  process.stdout.write(`${Date.now() - sent}\n`)
+})
+
+if (mode === 'open') {
+  await hq.stats()
+} else if (mode === 'write') {
+  process.on('disconnect', () => process.exit(0))
+  for (;;) {
+    for (let i = 0; i < 100; i++) await hq.push({ class: 'Nobody', args: [i], queue: 'heap' })
+    process.stdout.write('hundred\n')
+  }
+} else {
+  const worker = hq.worker({ queues: [Arrive.definition.options.queue] })
+  hq.on('heartbeat', () => process.stdout.write('ready\n'))
+  await worker.run()
+}
+await hq.close()
