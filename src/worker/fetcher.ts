@@ -37,7 +37,7 @@ export class Fetcher {
   #stopping = false
   #loop: Promise<void> | undefined
   /** While the loop waits. */
-  #waiting: AbortController | undefined
+  #wakeUp: (() => void) | undefined
   /** The last take brought less than was asked for. */
   #drained = false
   #whenEmpty: (() => void)[] = []
@@ -118,9 +118,7 @@ export class Fetcher {
           await nextTurn()
           await this.#turn()
         } else {
-          this.#waiting = new AbortController()
-          if (free > 0) await this.#wait(free, this.#waiting.signal)
-          else await aborted(this.#waiting.signal)
+          await (free > 0 ? this.#waitForJobs(free) : this.#waitForWake())
         }
         failures = 0
       } catch (thrown) {
@@ -170,8 +168,16 @@ export class Fetcher {
     if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
   }
 
-  async #wait(free: number, signal: AbortSignal): Promise<void> {
+  #waitForWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = resolve
+    })
+  }
+
+  async #waitForJobs(free: number): Promise<void> {
     const { store } = this.#engine
+    const { signal, abort } = abortable()
+    this.#wakeUp = abort
     const queues = this.#options.queues.names
     const handed = await store.wait(this.#options.owner(), queues, free, WAIT_MS, signal)
     this.#drained = false
@@ -260,11 +266,12 @@ export class Fetcher {
   }
 
   #wake(): void {
-    this.#waiting?.abort()
-    this.#waiting = undefined
+    this.#wakeUp?.()
+    this.#wakeUp = undefined
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+function abortable(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
 }
