@@ -28,7 +28,10 @@ export class Fetcher {
   readonly #options: FetcherOptions
   readonly #running = new Map<string, Attempt>()
   /** Jobs whose handlers gave them back; they hold no slot. */
-  readonly #released = new Map<string, { settlement: Settlement; timer: NodeJS.Timeout }>()
+  readonly #released = new Map<string, { settlement: Settlement; place: number; timer: NodeJS.Timeout }>()
+  /** Jobs whose handlers ended because the worker stops; they go back all together, so that their order holds. */
+  #interrupted: { settlement: Settlement; place: number }[] = []
+  #begun = 0
   #settlements: Settlement[] = []
   #started = new Map<string, Started>()
   /** Attempts that begin only when the store has said that they should. */
@@ -79,15 +82,18 @@ export class Fetcher {
   /** Puts back what still runs, newest first, tells the store all that is left to tell, and ends. */
   async stop(): Promise<Attempt[]> {
     this.quiet()
-    const left = this.attempts.reverse()
+    const left = this.attempts
+    const back = [...this.#interrupted, ...this.#released.values()]
+    for (const attempt of left) {
+      back.push({ settlement: putBack(this.#engine, attempt, { kind: 'interrupted' }), place: attempt.place })
+    }
+    for (const { timer } of this.#released.values()) clearTimeout(timer)
     this.#running.clear()
     this.#onStart.clear()
-    for (const attempt of left) this.#settlements.push(putBack(this.#engine, attempt, { kind: 'interrupted' }))
-    for (const { settlement, timer } of [...this.#released.values()].reverse()) {
-      clearTimeout(timer)
-      this.#settlements.push(settlement)
-    }
+    this.#interrupted = []
     this.#released.clear()
+    back.sort((a, b) => b.place - a.place)
+    this.#settlements.push(...back.map(({ settlement }) => settlement))
     this.#stopping = true
     this.#wake()
     await this.#loop
@@ -100,6 +106,7 @@ export class Fetcher {
     this.#running.clear()
     for (const { timer } of this.#released.values()) clearTimeout(timer)
     this.#released.clear()
+    this.#interrupted = []
     this.#settlements = []
     this.#started.clear()
     this.#onStart.clear()
@@ -193,7 +200,7 @@ export class Fetcher {
   }
 
   #begin(taken: Taken): void {
-    const attempt = openAttempt(this.#engine, taken)
+    const attempt = openAttempt(this.#engine, taken, this.#begun++)
     if (!attempt) {
       this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
         text: taken.text.slice(0, 200),
@@ -236,9 +243,13 @@ export class Fetcher {
       // It began and ended since the last call: one change tells both.
       for (const effect of settlement.effects ?? []) effect.startedAt = attempt.startedAt
     }
-    if (settlement.move?.to === 'queue' && !this.#stopping && !this.#quiet) {
+    const { place } = attempt
+    const goesBack = settlement.move?.to === 'queue'
+    if (goesBack && !this.#stopping && attempt.ctx.abortReason?.code === 'SHUTDOWN') {
+      this.#interrupted.push({ settlement, place })
+    } else if (goesBack && !this.#stopping && !this.#quiet) {
       const timer = setTimeout(() => this.#tell(this.#released.get(ticket)?.settlement), RELEASE_MS)
-      this.#released.set(ticket, { settlement, timer })
+      this.#released.set(ticket, { settlement, place, timer })
     } else {
       this.#settlements.push(settlement)
     }

@@ -16,6 +16,8 @@ export interface Attempt {
   ctx: JobContext
   definition: JobDefinition | undefined
   startedAt: number
+  /** The how-many-th it is that its worker took. */
+  place: number
 }
 
 /** How long a handler may go on after its timeout before its attempt is given up. */
@@ -24,7 +26,7 @@ const TIMEOUT_GRACE_MS = 1000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Reads a job; undefined when its text is no job at all. */
-export function openAttempt(engine: Engine, taken: Taken): Attempt | undefined {
+export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
   const payload = readPayload(taken.text)
   if (!payload) return undefined
   let task: { id: string; index: number } | undefined
@@ -35,6 +37,7 @@ export function openAttempt(engine: Engine, taken: Taken): Attempt | undefined {
     ctx: new JobContext(payload, taken.queue, engine.log, task),
     definition: engine.definition(payload.class),
     startedAt: engine.now(),
+    place,
   }
 }
 
