@@ -128,7 +128,7 @@ export class Highkiq {
   get store(): Store {
     this.#store ??=
       this.#options.store ??
-      openStore(this.#options.url ?? process.env.HIGHKIQ_URL ?? process.env.REDIS_URL ?? 'sqlite:highkiq.db')
+      openStore(this.#options.url ?? (process.env.HIGHKIQ_URL || process.env.REDIS_URL || 'sqlite:highkiq.db'))
     return this.#store
   }
 

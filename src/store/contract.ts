@@ -225,7 +225,10 @@ export interface TaskSpec {
   /** JSON text, opaque to the store. */
   meta: string
   createdAt: number
-  /** Token of the submitter who adds the rows. */
+  /**
+   * Token of the submitter who adds the rows: the name of an owner who has joined, so that its death is seen. When its
+   * lease is claimed while it adds, the task becomes `interrupted`.
+   */
   adder: string
 }
 
@@ -347,7 +350,8 @@ export interface Store {
   leases(): Promise<Lease[]>
   /**
    * Takes the lease away for good: from then on the owner's turns are fenced and its jobs can be restored. With `ends`,
-   * only if the lease still ends there and is past; null: the owner is known to be dead.
+   * only if the lease still ends there and is past; null: the owner is known to be dead. Tasks that the owner was adding
+   * rows to become `interrupted`.
    */
   claim(owner: string, ends: number | null): Promise<boolean>
   /** Jobs of claimed owners, newest first per queue, so that restoring to the front in this order keeps their order. */

@@ -1,12 +1,12 @@
 /** Adding rows to a task: each is checked, passes the client middleware, and is stored with others in one step. */
 
-import { randomBytes } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { newTaskId, type Payload, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store, TaskSpec } from '../store/contract.ts'
+import { Submitter } from './submitter.ts'
 import { Task } from './task.ts'
 
 export interface CreateOptions {
@@ -58,7 +58,7 @@ class Submission {
   readonly #host: TaskHost
   readonly #options: CreateOptions & { meta?: () => object }
   readonly #id = newTaskId()
-  readonly #adder = randomBytes(8).toString('hex')
+  readonly #submitter: Submitter
   readonly #payload: Payload
   readonly #template: string
   #added = 0
@@ -68,6 +68,7 @@ class Submission {
   constructor(host: TaskHost, job: Job<never[]>, options: CreateOptions & { meta?: () => object }) {
     this.#host = host
     this.#options = options
+    this.#submitter = new Submitter(host.store)
     const { queue } = options
     this.#payload = host.client.normalise({ class: job.name, args: [], ...(queue === undefined ? {} : { queue }) })
     this.#payload.hk_task = this.#id
@@ -79,10 +80,11 @@ class Submission {
     const task = new Task(store(), now, this.#id)
     let created = false
     const flush = async () => {
-      if (!created) await this.#create()
-      await this.#flush()
-      if (!created) this.#options.onStart?.(task)
+      const first = !created
+      if (first) await this.#create()
       created = true
+      await this.#flush()
+      if (first) this.#options.onStart?.(task)
     }
     try {
       for await (const row of rows) {
@@ -90,14 +92,16 @@ class Submission {
         if (this.#chunk.length >= CHUNK_ROWS || this.#characters >= CHUNK_CHARACTERS) await flush()
       }
       await flush()
+      refuse(await store().endAdding(this.#id, this.#submitter.token, now()), this.#id)
+      return task
     } catch (thrown) {
       // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
       if (!created) throw thrown
       await this.#interrupt()
       throw withTask(thrown, this.#id)
+    } finally {
+      await this.#submitter.leave()
     }
-    refuse(await store().endAdding(this.#id, this.#adder, now()), this.#id)
-    return task
   }
 
   /** The error that led here is the one to tell: what fails now is left to it. */
@@ -105,7 +109,7 @@ class Submission {
     const { store, now } = this.#host
     try {
       await this.#flush()
-      await store().endAdding(this.#id, this.#adder, now(), true)
+      await store().endAdding(this.#id, this.#submitter.token, now(), true)
     } catch {
       // The task stays as it is: the submitter hears of the first error.
     }
@@ -124,11 +128,12 @@ class Submission {
       keepParams,
       meta: JSON.stringify(meta?.() ?? {}),
       createdAt: now(),
-      adder: this.#adder,
+      adder: this.#submitter.token,
     }
     if (!(Number.isInteger(spec.window) && spec.window > 0)) {
       throw new HighkiqError('INVALID_OPTION', 'window is a whole number above 0')
     }
+    await this.#submitter.join(spec.queue)
     await store().createTask(spec)
   }
 
@@ -178,7 +183,7 @@ class Submission {
     const chunk = this.#chunk
     if (chunk.length === 0) return
     const { store, now } = this.#host
-    refuse(await store().addRows(this.#id, this.#adder, this.#added, chunk, now()), this.#id)
+    refuse(await store().addRows(this.#id, this.#submitter.token, this.#added, chunk, now()), this.#id)
     this.#added += chunk.length
     this.#chunk = []
     this.#characters = 0

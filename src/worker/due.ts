@@ -45,9 +45,8 @@ export class DueJobs implements Service {
     await this.#loop
   }
 
-  async stop(): Promise<void> {
-    await this.quiet()
-    await this.#engine.store.letGo(DUTY, this.#holder)
+  stop(): Promise<void> {
+    return this.quiet()
   }
 
   async #run(): Promise<void> {
@@ -67,6 +66,12 @@ export class DueJobs implements Service {
       const wait = next === null ? this.#pollSeconds * 1000 : Math.max(next * 1000 - this.#engine.now(), 0)
       const ms = Math.min(wait, this.#pollSeconds * 1000) + (failures > 0 ? 1000 : 0)
       if (!this.#stop.signal.aborted) await this.#wait(ms)
+    }
+    try {
+      // Others need not wait until it runs out.
+      await store.letGo(DUTY, this.#holder)
+    } catch (thrown) {
+      this.#engine.report(thrown, { during: 'giving up a duty' })
     }
   }
 

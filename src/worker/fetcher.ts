@@ -111,6 +111,8 @@ export class Fetcher {
     this.#started.clear()
     this.#onStart.clear()
     this.#ended()
+    // All slots are free now.
+    this.#wake()
   }
 
   async #turns(): Promise<void> {
@@ -150,10 +152,13 @@ export class Fetcher {
       const take = { queues: this.#options.queues.next(), n }
       answer = await store.turn(owner, { now: this.#engine.now(), started, settlements, take })
     } catch (thrown) {
+      if (owner !== this.#options.owner()) return
       this.#settlements = settlements.concat(this.#settlements)
       for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
       throw thrown
     }
+    // We became another owner meanwhile: what this call was about belongs to others.
+    if (owner !== this.#options.owner()) return
     if (answer.fenced) {
       for (const { ticket } of settlements) this.#refused(ticket)
       await this.#options.onFenced()
@@ -185,9 +190,10 @@ export class Fetcher {
     const { store } = this.#engine
     const { signal, abort } = abortable()
     this.#wakeUp = abort
-    const queues = this.#options.queues.names
-    const handed = await store.wait(this.#options.owner(), queues, free, WAIT_MS, signal)
+    const owner = this.#options.owner()
+    const handed = await store.wait(owner, this.#options.queues.names, free, WAIT_MS, signal)
     this.#drained = false
+    if (owner !== this.#options.owner()) return
     for (const taken of handed) {
       if (this.#quiet) this.#giveBack(taken)
       else this.#begin(taken)

@@ -161,6 +161,42 @@ export const tasks: Case[] = [
     },
   },
   {
+    name: 'the claim of a submitter interrupts what it was adding, and only that; its rows go on',
+    async run(t) {
+      const submitter = await t.owner()
+      const mine = spec(1, { adder: submitter })
+      const ended = spec(2, { adder: submitter })
+      const others = spec(3)
+      for (const task of [mine, ended, others]) {
+        await t.store.createTask(task)
+        await t.store.addRows(task.id, task.adder, 0, rows(0, 1), NOW)
+      }
+      await t.store.endAdding(ended.id, submitter, NOW)
+      expect(await t.store.claim(submitter, null)).toBe(true)
+      const states = await Promise.all([mine, ended, others].map(async (task) => (await record(t, task)).state))
+      expect(states).toEqual(['interrupted', 'running', 'adding'])
+      expect(await t.store.addRows(mine.id, submitter, 1, rows(1, 1), NOW)).toMatchObject({
+        ok: false,
+        reason: 'ended',
+      })
+      const owner = await t.owner()
+      const taken = await t.take(owner, 'q', 9)
+      await t.turn(owner, { settlements: taken.map((one) => finish(one)) })
+      expect(await record(t, mine)).toMatchObject({ state: 'interrupted', counts: { finished: 1, enqueued: 0 } })
+    },
+  },
+  {
+    name: 'adding that broke off leaves the task interrupted, with what was added',
+    async run(t) {
+      const task = spec(1)
+      await t.store.createTask(task)
+      await t.store.addRows(task.id, ADDER, 0, rows(0, 2), NOW)
+      expect(await t.store.endAdding(task.id, ADDER, NOW, true)).toEqual({ ok: true, total: 2 })
+      expect(await record(t, task)).toMatchObject({ state: 'interrupted', total: 2, finishedAt: null })
+      expect(await t.store.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toMatchObject({ ok: false, reason: 'ended' })
+    },
+  },
+  {
     name: 'a result of 16 kB is kept exactly',
     async run(t) {
       const task = await taskWith(t, 1, 1)

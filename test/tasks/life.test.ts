@@ -1,3 +1,6 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { BusinessFailure, Discard, Kill, Snooze, type TaskStatus } from 'highkiq'
 import { expect, test } from 'vitest'
 import { collect, newApp } from './bench.ts'
@@ -255,4 +258,18 @@ test('a message from outside is kept with its event; of many the first and the l
   await hq.tasks.message(jid, 'x'.repeat(5000))
   expect((await hq.tasks.event(jid))?.messages.at(-1)?.text).toHaveLength(2000)
   await expect(hq.tasks.message('f'.repeat(24), 'hello')).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
+})
+
+test('a submitter that is killed while it adds leaves a task that says so, and its rows run', async () => {
+  const { hq, url } = newApp()
+  const Row = hq.job('Row', async () => {})
+  const submitter = fork(fileURLToPath(new URL('submitter.js', import.meta.url)), [url], { silent: true })
+  const [line] = await once(submitter.stdout as NodeJS.ReadableStream, 'data')
+  submitter.kill('SIGKILL')
+  await once(submitter, 'exit')
+  const task = hq.tasks.get(String(line).trim())
+  expect(await task.status()).toMatchObject({ state: 'adding', total: 1000 })
+  await hq.worker({ leaseSeconds: 1 }).start()
+  expect(await task.wait({ every: 20 })).toMatchObject({ state: 'interrupted', counts: { finished: 1000 } })
+  expect(Row.name).toBe('Row')
 })

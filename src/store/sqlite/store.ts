@@ -133,7 +133,11 @@ export class SqliteStore implements Store {
   }
 
   claim(owner: string, ends: number | null): Promise<boolean> {
-    return this.#write(({ leases }) => leases.claim(owner, ends))
+    return this.#write(({ leases, tasks }) => {
+      const claimed = leases.claim(owner, ends)
+      if (claimed) tasks.interrupt(owner)
+      return claimed
+    })
   }
 
   stranded(limit: number): Promise<Stranded[]> {

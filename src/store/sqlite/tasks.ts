@@ -78,6 +78,11 @@ export class Tasks {
     return { ok: true, total: task.total }
   }
 
+  /** Whoever was adding rows is dead. */
+  interrupt(adder: string): void {
+    this.#db.run(sql.task.interrupt, adder)
+  }
+
   find(id: string): TaskRecord | null {
     const row = this.#db.first<TaskRow>(sql.task.load, id)
     return row ? recordOf(row) : null

@@ -115,6 +115,7 @@ CREATE TABLE task (
   CHECK (enqueued + working + finished + failed + error + cancelled = total)
 ) STRICT;
 CREATE INDEX task_by_age ON task (created_at, id);
+CREATE INDEX adding_task ON task (adder) WHERE state = 'adding';
 
 -- How far each submitter has come.
 CREATE TABLE adder (

@@ -23,6 +23,9 @@ INSERT INTO adder (task, token) VALUES (?, ?) ON CONFLICT DO NOTHING;
 -- adder: how far a submitter has come.
 SELECT cursor FROM adder WHERE task = ? AND token = ?;
 
+-- interrupt: the tasks of a submitter who died while adding.
+UPDATE task SET state = 'interrupted' WHERE adder = ? AND state = 'adding';
+
 -- advance: a submitter's chunk is in.
 UPDATE adder SET cursor = ? WHERE task = ? AND token = ?;
 

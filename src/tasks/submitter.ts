@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import type { Store } from '../store/contract.ts'
+import { thisHost } from '../worker/host.ts'
+
+const LEASE_SECONDS = 30
+
+/** Who adds rows to a task: an owner like a worker is, so that others see when its process dies. */
+export class Submitter {
+  readonly token = `submitter:${randomBytes(8).toString('hex')}`
+  readonly #store: () => Store
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(store: () => Store) {
+    this.#store = store
+  }
+
+  async join(queue: string): Promise<void> {
+    const host = thisHost()
+    const about = { queues: [queue], seconds: LEASE_SECONDS, host: host ? JSON.stringify(host) : '' }
+    await this.#store().join(this.token, about)
+    this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
+  }
+
+  async leave(): Promise<void> {
+    if (!this.#timer) return
+    clearInterval(this.#timer)
+    await this.#store()
+      .leave(this.token)
+      .catch(() => {})
+  }
+
+  /** One that fails is made good by the next; if none comes through, the task is interrupted and says so. */
+  #renew(): void {
+    this.#store()
+      .renew(this.token, LEASE_SECONDS)
+      .catch(() => {})
+  }
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { bench, Child, Heard, until } from './bench.ts'
+
+test('the jobs of a process that was killed run again elsewhere within about a second, in their order, once', async () => {
+  const t = bench()
+  const ran = new Heard<unknown>()
+  t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_stalls]))
+  for (const n of [1, 2, 3]) await t.hq.push({ class: 'Long', args: [n] })
+  const child = new Child(t.url, { concurrency: 2 })
+  await child.tells('began', 2)
+  child.kill('SIGSTOP')
+  await t.work({ leaseSeconds: 1, concurrency: 1 })
+  await ran.atLeast(1)
+  expect(ran.all).toEqual([[3, 1, undefined]])
+  const killed = performance.now()
+  child.kill('SIGKILL')
+  await ran.atLeast(3)
+  expect(performance.now() - killed).toBeLessThan(2500)
+  expect(ran.all.slice(1)).toEqual([
+    [1, 1, 1],
+    [2, 1, 1],
+  ])
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 0, enqueued: 0, retries: 0, dead: 0 })
+  expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { about: { jobs: 2 }, message: 'took back jobs of a process that died' },
+  ])
+})
+
+test('the third stall in a row is the last: the job is dead, says why, and death handlers hear of it', async () => {
+  const t = bench()
+  const deaths = new Heard<unknown>()
+  t.hq.onDeath((payload, error) => deaths.say([payload.jid, payload.hk_stalls, (error as Error).message]))
+  const jid = await t.hq.push({ class: 'Killer', args: [] })
+  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  for (const stalls of [0, 1, 2]) {
+    const child = new Child(t.url)
+    const [began] = await child.tells('began')
+    expect(began).toMatchObject({ stalls })
+    expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
+    if (stalls < 2) await until(async () => (await t.hq.store.stats()).enqueued === 1)
+  }
+  const message = 'its process died 3 times in a row while it ran'
+  expect(await deaths.atLeast(1)).toEqual([[jid, 3, message]])
+  await until(async () => (await t.hq.store.size('dead')) === 1)
+  expect(await t.set('dead')).toMatchObject([{ jid, hk_stalls: 3, error_class: 'Stalled', error_message: message }])
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0 })
+})
+
+test('an attempt that ends by itself forgets the stalls before it', async () => {
+  const t = bench({ url: 'sqlite::memory:' })
+  t.hq.job('J', async () => {
+    throw new Error('x')
+  })
+  await t.raw('{"class":"J","args":[],"jid":"j","retry":true,"hk_stalls":2}')
+  await t.work()
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  expect((await t.set('retry'))[0]).not.toHaveProperty('hk_stalls')
+})

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { type Driver, openDriver } from '#dist/store/sqlite/driver.js'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
+
+/** Uses the file as another program would. */
+async function beside<T>({ url }: Bench, use: (db: Driver) => Promise<T> | T): Promise<T> {
+  const db = await openDriver(url.slice('sqlite:'.length))
+  try {
+    return await use(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** Runs it as soon as nobody else writes. */
+async function exec(db: Driver, sql: string): Promise<void> {
+  await until(() => {
+    try {
+      db.exec(sql)
+      return true
+    } catch (thrown) {
+      if (db.resultCode(thrown) === 5) return false
+      throw thrown
+    }
+  })
+}
+
+test('while another program holds the file locked, pushes and ends wait; then all is stored, and nothing ran twice', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => {
+    ran.say(n)
+    if (n < 5) await opened
+  })
+  await J.performBulk([[0], [1], [2], [3], [4]])
+  await t.work({ leaseSeconds: 1 })
+  await ran.atLeast(5)
+  const pushed: (string | null)[] = []
+  await beside(t, async (db) => {
+    await exec(db, 'BEGIN IMMEDIATE')
+    open()
+    for (let n = 5; n < 15; n++) void J.performAsync(n).then((jid) => pushed.push(jid))
+    // As long as the lock is, past the end of the lease.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(pushed).toEqual([])
+    db.exec('COMMIT')
+  })
+  await ran.atLeast(15)
+  await t.settled()
+  expect([...ran.all].sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n))
+  expect(pushed).toHaveLength(15 - 5)
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 15, failed: 0, retries: 0, taken: 0 })
+})
+
+test('a full disk: pushes are refused with their jids and none of theirs is stored; workers make room and all goes on', async () => {
+  const t = bench({ query: '?maxMegabytes=1' })
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, n: number, _text: string) => ran.say(n))
+  const accepted = new Map<string | null, number>()
+  let refusal: unknown
+  for (let n = 0; !refusal; n++) {
+    const jid = `jid-${n}`
+    try {
+      accepted.set(await J.set({ jid }).performAsync(n, 'x'.repeat(5000)), n)
+    } catch (thrown) {
+      refusal = thrown
+      expect(thrown).toMatchObject({
+        name: 'HighkiqError',
+        code: 'PUSH_FAILED',
+        jids: [jid],
+        maybePushed: false,
+        message: expect.stringMatching(/full/),
+      })
+    }
+  }
+  expect(accepted.size).toBeGreaterThan(50)
+  expect((await t.hq.stats()).enqueued).toBe(accepted.size)
+  await t.work()
+  await ran.atLeast(accepted.size)
+  await t.settled()
+  expect(ran.all).toEqual([...accepted.values()])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: accepted.size, failed: 0, taken: 0 })
+  await J.performAsync(-1, 'x'.repeat(5000))
+  await ran.atLeast(accepted.size + 1)
+})
+
+test('2,500 pushes of one turn when the disk becomes full: each one knows whether it is stored', async () => {
+  const t = bench({ query: '?maxMegabytes=1' })
+  const J = t.hq.job('J', async (_ctx, _text: string) => {})
+  const answers = await Promise.allSettled(Array.from({ length: 2500 }, () => J.performAsync('x'.repeat(400))))
+  const stored = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
+  expect(refused.length).toBeGreaterThan(0)
+  for (const reason of refused) expect(reason).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+  const queue = (await t.hq.store.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid)
+  expect(queue).toEqual(stored)
+})
+
+test('performBulk that meets a full disk tells the jids of the batch that is not stored', async () => {
+  const t = bench({ query: '?maxMegabytes=1' })
+  const J = t.hq.job('J', async (_ctx, _text: string) => {})
+  const rows = Array.from({ length: 1000 }, () => ['x'.repeat(2000)] as [string])
+  const refusal = await J.performBulk(rows, { batchSize: 100 }).catch((thrown) => thrown)
+  expect(refusal).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+  expect(refusal.jids).toHaveLength(100)
+  const queue = new Set((await t.hq.store.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid))
+  expect(queue.size % 100).toBe(0)
+  for (const jid of refusal.jids) expect(queue.has(jid)).toBe(false)
+})
+
+test('an end that can not be stored is told again until it can, and the handler does not run again; others go on', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => {
+    ran.say(name)
+    if (name === 'bad') throw new Error('broken')
+  })
+  await J.performAsync('a')
+  await beside(t, (db) =>
+    exec(
+      db,
+      `CREATE TRIGGER refuse BEFORE INSERT ON entry WHEN NEW."set" = 1 BEGIN SELECT raise(ABORT, 'not now'); END`,
+    ),
+  )
+  await J.performAsync('bad')
+  await J.performAsync('b')
+  await t.work({ concurrency: 2 })
+  await until(async () => (await t.hq.store.stats()).processed === 2)
+  await until(() => t.errors.length > 1)
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, retries: 0, taken: 1 })
+  await beside(t, (db) => exec(db, 'DROP TRIGGER refuse'))
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await t.settled()
+  expect([...ran.all].sort()).toEqual(['a', 'b', 'bad'])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 1, retries: 1, taken: 0 })
+  expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'taking jobs'])
+})
