@@ -3,19 +3,22 @@ import { bench, Child, Heard, until } from './bench.ts'
 
 const order = (child: Child) => child.said.all.map(({ is }) => is).filter((is) => is !== 'logged' && is !== 'error')
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s stops: the job that runs is told, goes back to its queue, and the process ends with 0', async (signal) => {
-  const t = bench()
-  await t.hq.push({ class: 'Long', args: [1] })
-  const child = new Child(t.url, { timeout: 0.05 })
-  await child.tells('began')
-  child.kill(signal)
-  expect(await child.exited).toEqual({ code: 0, signal: null })
-  expect(order(child)).toEqual(['startup', 'heartbeat', 'began', 'quiet', 'aborted', 'shutdown', 'exit', 'closed'])
-  expect(child.all('aborted')).toMatchObject([{ code: 'SHUTDOWN' }])
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0, processed: 0, retries: 0 })
-  expect(await t.hq.store.leases()).toEqual([])
-  expect(await t.hq.store.processes()).toEqual([])
-})
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s stops: the job that runs is told, goes back to its queue, and the process ends with 0',
+  async (signal) => {
+    const t = bench()
+    await t.hq.push({ class: 'Long', args: [1] })
+    const child = new Child(t.url, { timeout: 0.05 })
+    await child.tells('began')
+    child.kill(signal)
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    expect(order(child)).toEqual(['startup', 'heartbeat', 'began', 'quiet', 'aborted', 'shutdown', 'exit', 'closed'])
+    expect(child.all('aborted')).toMatchObject([{ code: 'SHUTDOWN' }])
+    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0, processed: 0, retries: 0 })
+    expect(await t.hq.store.leases()).toEqual([])
+    expect(await t.hq.store.processes()).toEqual([])
+  },
+)
 
 test('a second SIGTERM ends the process at once, with 1; what it held runs elsewhere', async () => {
   const t = bench()

@@ -3,8 +3,6 @@
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
   AddAnswer,
-  Destination,
-  Effect,
   Entry,
   EventQuery,
   EventRecord,
@@ -17,8 +15,6 @@ import type {
   Renewer,
   Restore,
   SetName,
-  SettleAnswer,
-  Settlement,
   Signal,
   Store,
   StoreStats,
@@ -34,9 +30,9 @@ import type {
 import { Bell } from './bell.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { Leases } from './leases.ts'
-import { Ledger } from './ledger.ts'
+import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
-import { parseTicket, Queues, ticketOf } from './queues.ts'
+import { Queues } from './queues.ts'
 import { DUE, Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
 import { Tasks } from './tasks.ts'
@@ -44,18 +40,6 @@ import { closedError, Writer } from './writer.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000
-
-/** All that exists once the file is open. */
-interface Opened {
-  db: Database
-  writer: Writer
-  bell: Bell
-  queues: Queues
-  sets: Sets
-  leases: Leases
-  processes: Processes
-  tasks: Tasks
-}
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
@@ -87,7 +71,7 @@ export class SqliteStore implements Store {
     try {
       for (let from = 0; from < items.length; from += CHUNK) {
         const chunk = items.slice(from, from + CHUNK)
-        await this.#write((s) => this.#push(s, chunk, now))
+        await this.#write((s) => pushAll(s, chunk, now))
       }
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
@@ -97,7 +81,7 @@ export class SqliteStore implements Store {
 
   async turn(owner: string, turn: Turn): Promise<TurnAnswer> {
     try {
-      return await this.#write((s) => this.#turn(s, owner, turn))
+      return await this.#write((s) => runTurn(s, owner, turn))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || turn.started.length + turn.settlements.length === 0) throw thrown
       return this.#turnOneByOne(owner, turn)
@@ -146,10 +130,10 @@ export class SqliteStore implements Store {
 
   restore(items: Restore[], now: number): Promise<SwapAnswer[]> {
     return this.#write((s) =>
-      this.#withLedger(s, now, (ledger) =>
+      withLedger(s, now, (ledger) =>
         items.map(({ owner, ticket, to, effects }): SwapAnswer => {
           if (!s.leases.takeBack(owner, ticket)) return 'gone'
-          this.#move(s, ledger, to, effects)
+          move(s, ledger, to, effects)
           return 'ok'
         }),
       ),
@@ -175,10 +159,10 @@ export class SqliteStore implements Store {
 
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
     return this.#write((s) =>
-      this.#withLedger(s, now, (ledger) =>
+      withLedger(s, now, (ledger) =>
         swaps.map((swap): SwapAnswer => {
           if (!s.sets.remove(set, swap)) return 'gone'
-          this.#move(s, ledger, swap.to, swap.effects)
+          move(s, ledger, swap.to, swap.effects)
           return 'ok'
         }),
       ),
@@ -259,14 +243,14 @@ export class SqliteStore implements Store {
 
   addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
     return this.#write((s) => {
-      const answer = this.#withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now))
+      const answer = withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now))
       s.db.checkRoom()
       return answer
     })
   }
 
   endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
-    return this.#write((s) => this.#withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
+    return this.#write((s) => withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
   }
 
   task(id: string): Promise<TaskRecord | null> {
@@ -286,83 +270,7 @@ export class SqliteStore implements Store {
   }
 
   message(jid: string, message: Message): Promise<void> {
-    return this.#write((s) => this.#withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
-  }
-
-  // ------------------------------------------------------------------------------------------ inside a transaction
-
-  #push(s: Opened, items: readonly PushItem[], now: number): void {
-    const back = new Map<string, string[]>()
-    this.#withLedger(s, now, (ledger) => {
-      for (const item of items) {
-        if (item.to === 'queue' && item.end === 'back' && !item.effects) {
-          const texts = back.get(item.queue)
-          if (texts) texts.push(item.text)
-          else back.set(item.queue, [item.text])
-        } else {
-          this.#move(s, ledger, item, item.effects)
-        }
-      }
-      for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
-    })
-    s.db.checkRoom()
-  }
-
-  #turn(s: Opened, name: string, turn: Turn): TurnAnswer {
-    const owner = s.leases.current(name)
-    if (owner === undefined) {
-      return {
-        fenced: true,
-        started: turn.started.map(() => 'superseded'),
-        settled: turn.settlements.map(() => 'fenced'),
-        taken: [],
-      }
-    }
-    return this.#withLedger(s, turn.now, (ledger) => {
-      ledger.prepare([...turn.started, ...turn.settlements].flatMap(({ effects }) => effects ?? []))
-      const started = turn.started.map(({ effects }) => ledger.apply(effects))
-      const settled = this.#settle(s, ledger, owner, turn.settlements)
-      this.#count(s, turn, settled)
-      // What this turn freed comes in before it takes.
-      ledger.close()
-      const taken = turn.take.n > 0 ? s.queues.take(owner, turn.take.queues, turn.take.n) : []
-      return { fenced: false, started, settled, taken }
-    })
-  }
-
-  #settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
-    // Tickets first, a queue at a time: the ones that were there are this owner's to settle.
-    const tickets = new Map<number, number[]>()
-    for (const settlement of settlements) {
-      const { queue, place } = parseTicket(settlement.ticket)
-      const places = tickets.get(queue)
-      if (places) places.push(place)
-      else tickets.set(queue, [place])
-    }
-    const gone = new Set<string>()
-    for (const [queue, places] of tickets) {
-      const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
-      for (const { place } of rows) gone.add(ticketOf(queue, place))
-    }
-    return settlements.map(({ ticket, move, effects }) => {
-      // One that is named twice in a call counts once.
-      if (!gone.delete(ticket)) return 'fenced'
-      if (move || effects) this.#move(s, ledger, move, effects)
-      return 'ok'
-    })
-  }
-
-  #count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
-    let processed = 0
-    let failed = 0
-    for (const [i, settlement] of turn.settlements.entries()) {
-      if (settled[i] !== 'ok') continue
-      processed += settlement.processed
-      failed += settlement.failed
-    }
-    if (processed + failed === 0) return
-    s.db.run(sql.look.count, '', processed, failed)
-    s.db.run(sql.look.count, new Date(turn.now).toISOString().slice(0, 10), processed, failed)
+    return this.#write((s) => withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
   }
 
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
@@ -370,7 +278,7 @@ export class SqliteStore implements Store {
     const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
     const answer: TurnAnswer = { fenced: false, started: [], settled: [], taken: [] }
     const alone = async (part: Partial<Turn>) => {
-      const one = await this.#write((s) => this.#turn(s, owner, { ...nothing, ...part }))
+      const one = await this.#write((s) => runTurn(s, owner, { ...nothing, ...part }))
       answer.fenced ||= one.fenced
       return one
     }
@@ -383,23 +291,6 @@ export class SqliteStore implements Store {
       answer.settled.push(one?.settled[0] ?? 'error')
     }
     answer.taken = (await alone({ take: turn.take })).taken
-    return answer
-  }
-
-  #move(s: Opened, ledger: Ledger, to: Destination | null, effects?: readonly Effect[]): void {
-    if (to?.to !== 'queue') {
-      ledger.apply(effects)
-      if (to) s.sets.add(to.to, to)
-    } else if (ledger.admit(to.text, effects)) {
-      if (to.end === 'front') s.queues.pushFront(to.queue, to.text)
-      else s.queues.pushBack(to.queue, [to.text])
-    }
-  }
-
-  #withLedger<T>(s: Opened, now: number, work: (ledger: Ledger) => T): T {
-    const ledger = new Ledger(s.db, s.queues, now)
-    const answer = work(ledger)
-    ledger.close()
     return answer
   }
 

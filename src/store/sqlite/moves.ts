@@ -1,0 +1,120 @@
+/** What happens inside one write transaction: jobs come in, move and leave, and everything else changes with them. */
+
+import type { Destination, Effect, PushItem, SettleAnswer, Settlement, Turn, TurnAnswer } from '../contract.ts'
+import type { Bell } from './bell.ts'
+import type { Database } from './database.ts'
+import type { Leases } from './leases.ts'
+import { Ledger } from './ledger.ts'
+import type { Processes } from './processes.ts'
+import { parseTicket, type Queues, ticketOf } from './queues.ts'
+import type { Sets } from './sets.ts'
+import { sql } from './sql.generated.ts'
+import type { Tasks } from './tasks.ts'
+import type { Writer } from './writer.ts'
+
+/** All that exists once the file is open. */
+export interface Opened {
+  db: Database
+  writer: Writer
+  bell: Bell
+  queues: Queues
+  sets: Sets
+  leases: Leases
+  processes: Processes
+  tasks: Tasks
+}
+
+/** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */
+export function pushAll(s: Opened, items: readonly PushItem[], now: number): void {
+  const back = new Map<string, string[]>()
+  withLedger(s, now, (ledger) => {
+    for (const item of items) {
+      if (item.to === 'queue' && item.end === 'back' && !item.effects) {
+        const texts = back.get(item.queue)
+        if (texts) texts.push(item.text)
+        else back.set(item.queue, [item.text])
+      } else {
+        move(s, ledger, item, item.effects)
+      }
+    }
+    for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
+  })
+  s.db.checkRoom()
+}
+
+/** One step of a worker, as the contract has it. */
+export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
+  const owner = s.leases.current(name)
+  if (owner === undefined) {
+    return {
+      fenced: true,
+      started: turn.started.map(() => 'superseded'),
+      settled: turn.settlements.map(() => 'fenced'),
+      taken: [],
+    }
+  }
+  return withLedger(s, turn.now, (ledger) => {
+    ledger.prepare([...turn.started, ...turn.settlements].flatMap(({ effects }) => effects ?? []))
+    const started = turn.started.map(({ effects }) => ledger.apply(effects))
+    const settled = settle(s, ledger, owner, turn.settlements)
+    count(s, turn, settled)
+    // What this turn freed comes in before it takes.
+    ledger.close()
+    const taken = turn.take.n > 0 ? s.queues.take(owner, turn.take.queues, turn.take.n) : []
+    return { fenced: false, started, settled, taken }
+  })
+}
+
+function settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
+  // Tickets first, a queue at a time: the ones that were there are this owner's to settle.
+  const tickets = new Map<number, number[]>()
+  for (const settlement of settlements) {
+    const { queue, place } = parseTicket(settlement.ticket)
+    const places = tickets.get(queue)
+    if (places) places.push(place)
+    else tickets.set(queue, [place])
+  }
+  const gone = new Set<string>()
+  for (const [queue, places] of tickets) {
+    const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
+    for (const { place } of rows) gone.add(ticketOf(queue, place))
+  }
+  return settlements.map(({ ticket, move: to, effects }) => {
+    // One that is named twice in a call counts once.
+    if (!gone.delete(ticket)) return 'fenced'
+    if (to || effects) move(s, ledger, to, effects)
+    return 'ok'
+  })
+}
+
+function count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
+  let processed = 0
+  let failed = 0
+  for (const [i, settlement] of turn.settlements.entries()) {
+    if (settled[i] !== 'ok') continue
+    processed += settlement.processed
+    failed += settlement.failed
+  }
+  if (processed + failed === 0) return
+  s.db.run(sql.look.count, '', processed, failed)
+  s.db.run(sql.look.count, new Date(turn.now).toISOString().slice(0, 10), processed, failed)
+}
+
+/** A job goes where it goes, and what comes with it changes. */
+export function move(s: Opened, ledger: Ledger, to: Destination | null, effects?: readonly Effect[]): void {
+  if (to?.to !== 'queue') {
+    ledger.apply(effects)
+    if (to) s.sets.add(to.to, to)
+  } else if (ledger.admit(to.text, effects)) {
+    if (to.end === 'front') s.queues.pushFront(to.queue, to.text)
+    else s.queues.pushBack(to.queue, [to.text])
+  }
+}
+
+/** Runs `work` with the tasks' books open, and closes them behind it. */
+export function withLedger<T>(s: Opened, now: number, work: (ledger: Ledger) => T): T {
+  const ledger = new Ledger(s.db, s.queues, now)
+  const answer = work(ledger)
+  ledger.close()
+  return answer
+}
