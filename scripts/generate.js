@@ -43,3 +43,19 @@ writeFileSync(
   new URL('../src/version.generated.ts', import.meta.url),
   `/** The version of this package. */\nexport const VERSION = '${version}'\n`,
 )
+
+// The reference of errors, from the table of codes.
+const errors = readFileSync(new URL('../src/job/errors.ts', import.meta.url), 'utf8')
+const table = /const STATUS = \{\n(.*?)\n\} as const/s.exec(errors)?.[1] ?? ''
+const rows = [...table.matchAll(/\/\*\* (.*?) \*\/\s+(\w+): (\d+),/g)].map(
+  ([, meaning, code, status]) => `| \`${code}\` | ${meaning} | ${status} |`,
+)
+if (rows.length !== table.split('\n').length / 2) throw new Error('errors.ts: each code needs a comment of one line')
+const intro = `# Errors
+
+Everything Highkiq throws is a \`HighkiqError\` (a push that could not be stored: a \`PushError\`, with \`jids\` and \`maybePushed\`), with a stable \`code\`, a message that says what to do, often \`details\`, and the HTTP \`status\` that fits. Tell errors apart by their code. This page is made from \`src/job/errors.ts\`.
+
+| code | means | status |
+|---|---|---|
+`
+writeFileSync(new URL('../docs/errors.md', import.meta.url), `${intro}${rows.join('\n')}\n`)
