@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { basename, extname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { HighkiqError } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
 
@@ -42,7 +42,7 @@ export async function openFolder(path: string, file?: string): Promise<Folder> {
     throw new HighkiqError('INVALID_OPTION', `${own} would be written over: choose another folder with --out`)
   }
   try {
-    await mkdir(path, { recursive: true })
+    await makeFolder(resolve(path))
     await writeFile(join(path, MARK), MARK_TEXT)
     for (const one of stale) await rm(one, { force: true })
   } catch (thrown) {
@@ -65,4 +65,11 @@ export function shown(path: string): string {
 /** As one word of a command line. */
 export function quoted(word: string): string {
   return /^[\w./:\\@=+,-]+$/.test(word) ? word : JSON.stringify(word)
+}
+
+/** With its parents. (Node's own `recursive` never comes back where the system refuses with ENOENT, as under /proc.) */
+async function makeFolder(path: string): Promise<void> {
+  if (existsSync(path)) return
+  await makeFolder(dirname(path))
+  await mkdir(path)
 }
