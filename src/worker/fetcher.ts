@@ -107,6 +107,7 @@ export class Fetcher {
     for (const { timer } of this.#released.values()) clearTimeout(timer)
     this.#released.clear()
     this.#interrupted = []
+    for (const { ticket } of this.#settlements) this.#refused(ticket)
     this.#settlements = []
     this.#started.clear()
     this.#onStart.clear()
@@ -152,13 +153,19 @@ export class Fetcher {
       const take = { queues: this.#options.queues.next(), n }
       answer = await store.turn(owner, { now: this.#engine.now(), started, settlements, take })
     } catch (thrown) {
-      if (owner !== this.#options.owner()) return
+      if (owner !== this.#options.owner()) {
+        for (const { ticket } of settlements) this.#refused(ticket)
+        return
+      }
       this.#settlements = settlements.concat(this.#settlements)
       for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
       throw thrown
     }
     // We became another owner meanwhile: what this call was about belongs to others.
-    if (owner !== this.#options.owner()) return
+    if (owner !== this.#options.owner()) {
+      for (const [i, { ticket }] of settlements.entries()) if (answer.settled[i] !== 'ok') this.#refused(ticket)
+      return
+    }
     if (answer.fenced) {
       for (const { ticket } of settlements) this.#refused(ticket)
       await this.#options.onFenced()

@@ -182,4 +182,15 @@ export class Child {
   kill(signal: NodeJS.Signals): void {
     this.process.kill(signal)
   }
+
+  /** Stops it (SIGSTOP), but not while it holds the file's lock: then nobody else could write. */
+  async freeze({ hq }: Bench): Promise<void> {
+    for (;;) {
+      this.kill('SIGSTOP')
+      const written = hq.store.letGo('nothing', 'nobody').then(() => true)
+      if (await Promise.race([written, sleep(500, false)])) return
+      this.kill('SIGCONT')
+      await written
+    }
+  }
 }

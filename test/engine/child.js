@@ -5,7 +5,12 @@ import { Highkiq } from 'highkiq'
 
 const [url, options] = process.argv.slice(2)
 const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
-const quiet = { debug() {}, info: (about, message) => say('logged', { message }), warn() {}, error() {} }
+const quiet = {
+  debug() {},
+  info: (_about, message) => say('logged', { message }),
+  warn: (about) => say('warned', about),
+  error() {},
+}
 quiet.child = () => quiet
 
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
@@ -38,7 +43,15 @@ hq.job('Killer', { maxStalls: 3 }, async (ctx) => {
   await new Promise(() => {})
 })
 
-const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...JSON.parse(options) })
+const { slowStart, ...more } = JSON.parse(options)
+if (slowStart) {
+  hq.on('startup', () => {
+    say('starting')
+    // Until the signal is here.
+    return new Promise((resolve) => process.once('SIGTERM', resolve))
+  })
+}
+const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...more })
 await worker.run()
 await hq.close()
 say('closed')

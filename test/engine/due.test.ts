@@ -32,13 +32,13 @@ test('what another process schedules runs in time too', async () => {
 })
 
 test('due jobs come in the order of their times, more than a batch of them, each once', async () => {
-  const { hq, work, settled } = bench()
+  const { hq, work, settled, clock } = bench()
   const ran: number[] = []
   const J = hq.job('J', async (_ctx, n: number) => void ran.push(n))
   const now = Date.now()
-  for (let n = 0; n < 250; n++) void J.performAt(now / 1000 + 1 + n / 1000, n)
+  for (let n = 0; n < 250; n++) void J.performAt(now / 1000 + 100 + n / 1000, n)
   await until(async () => (await hq.store.size('schedule')) === 250)
-  await until(() => Date.now() > now + 1250)
+  clock.ahead = 101
   await work({ concurrency: 1 })
   await until(async () => (await hq.store.size('schedule')) === 0)
   await settled()
@@ -60,8 +60,12 @@ test('of several workers one alone moves due jobs', async () => {
   }
   const pusher = (apps[0] as (typeof apps)[0]).another()
   const J = pusher.hq.job('J', async () => {})
-  const at = Date.now() / 1000
-  for (let n = 0; n < 40; n++) await J.performAt(at + 0.4 + n / 100)
+  const at = Date.now() / 1000 + 100
+  for (let n = 0; n < 40; n++) await J.performAt(at + n)
+  for (let n = 0; n < 40; n++) {
+    for (const { clock } of apps) clock.ahead = 101 + n
+    await ran.atLeast(n + 1)
+  }
   await ran.atLeast(40)
   expect(moved.all).toHaveLength(40)
   expect(new Set(moved.all).size).toBe(1)

@@ -56,3 +56,26 @@ test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still end
   expect(await child.exited).toEqual({ code: 0, signal: null })
   expect(child.all('aborted')).toHaveLength(1)
 })
+
+test('SIGTTIN tells what runs, and all goes on', async () => {
+  const t = bench()
+  const jid = await t.hq.push({ class: 'Long', args: [1] })
+  const child = new Child(t.url, { timeout: 0.05 })
+  await child.tells('began')
+  child.kill('SIGTTIN')
+  const [warned] = await child.tells('warned')
+  expect(warned?.running).toMatchObject([{ jid, class: 'Long', queue: 'default', seconds: expect.any(Number) }])
+  await t.hq.push({ class: 'Quick', args: [2] })
+  await child.tells('ran')
+})
+
+test('SIGTERM while a worker starts ends it as soon as it has started', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Quick', args: [1] })
+  const child = new Child(t.url, { slowStart: true })
+  await child.tells('starting')
+  child.kill('SIGTERM')
+  expect(await child.exited).toEqual({ code: 0, signal: null })
+  expect(order(child).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])
+  expect(await t.hq.store.leases()).toEqual([])
+})

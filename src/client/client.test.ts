@@ -1,0 +1,117 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { JobOptions } from '../job/definition.ts'
+import type { Logger } from '../job/logger.ts'
+import type { PushItem } from '../store/contract.ts'
+import { SqliteStore } from '../store/sqlite/store.ts'
+import { Client } from './client.ts'
+
+const NOW = 1_700_000_000_000
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+/** Notes each call of `push`. */
+class NotingStore extends SqliteStore {
+  readonly calls: PushItem[][] = []
+  override push(items: PushItem[], now: number): Promise<void> {
+    this.calls.push(items)
+    return super.push(items, now)
+  }
+}
+
+function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
+  const store = new NotingStore({ path: ':memory:', synchronous: 'NORMAL' })
+  onTestFinished(() => store.close())
+  const client = new Client({
+    store: () => store,
+    definition: (name) => (name === 'J' ? { name, options, handler: async () => {} } : undefined),
+    defaults,
+    now: () => NOW,
+    log: silent,
+    strictArgs: 'raise',
+    maxArgsBytes: { warn: 64_000, refuse: 10_000_000 },
+  })
+  return { client, calls: store.calls }
+}
+
+test('pushes of one turn are one call of the store, of at most a thousand jobs', async () => {
+  const { client, calls } = clientOf()
+  await Promise.all(Array.from({ length: 2500 }, (_, n) => client.push({ class: 'J', args: [n] })))
+  expect(calls.map((items) => items.length)).toEqual([1000, 1000, 500])
+  await client.push({ class: 'J', args: [] })
+  expect(calls).toHaveLength(4)
+})
+
+test('a bulk is stored a batch at a time', async () => {
+  const { client, calls } = clientOf()
+  const requests = Array.from({ length: 25 }, (_, n) => ({ class: 'J', args: [n] }))
+  expect(await client.pushBulk(requests, 10)).toHaveLength(25)
+  expect(calls.map((items) => items.length)).toEqual([10, 10, 5])
+})
+
+test('what a push says goes before the definition, and that before the defaults', () => {
+  const { client } = clientOf(
+    { queue: 'defined', retry: 3, retryFor: 9 },
+    { queue: 'default-queue', tags: ['t'], retry: 7 },
+  )
+  expect(client.normalise({ class: 'J', args: [] })).toMatchObject({
+    queue: 'defined',
+    retry: 3,
+    tags: ['t'],
+    retry_for: 9,
+  })
+  expect(client.normalise({ class: 'J', args: [], queue: 'q', retry: 0, retry_for: 1 })).toMatchObject({
+    queue: 'q',
+    retry: 0,
+    retry_for: 1,
+  })
+  expect(client.normalise({ class: 'Other', args: [] })).toMatchObject({ queue: 'default-queue', retry: 7 })
+})
+
+test('created_at and a jid that are given stay; the request itself is not changed', () => {
+  const { client } = clientOf()
+  const request = Object.freeze({ class: 'J', args: [], jid: 'mine', created_at: 5, custom: 1 })
+  expect(client.normalise(request)).toEqual({
+    ...{ class: 'J', args: [], queue: 'default', jid: 'mine', retry: true, created_at: 5, custom: 1 },
+  })
+})
+
+test('promotion without middleware sets enqueued_at, drops at, and touches nothing else', async () => {
+  const { client } = clientOf()
+  const text = '{"class":"J","args":[1.0,12345678901234567890],"at":5,"queue":"q","x":[ ]}'
+  expect(await client.promote(text)).toEqual({
+    text: `{"class":"J","args":[1.0,12345678901234567890],"queue":"q","x":[ ],"enqueued_at":${NOW}}`,
+    queue: 'q',
+  })
+})
+
+test('promotion answers undefined for what is no job, null for what middleware stopped, and default without a queue', async () => {
+  const { client } = clientOf()
+  expect(await client.promote('garbage')).toBeUndefined()
+  expect(await client.promote('{"class":"J","args":[]}')).toMatchObject({ queue: 'default' })
+  client.chain.use(() => null)
+  expect(await client.promote('{"class":"J","args":[]}')).toBeNull()
+})
+
+test('promotion writes what middleware added, changed and removed', async () => {
+  const { client } = clientOf()
+  client.chain.use(async (payload, next) => {
+    payload.locale = 'de'
+    payload.queue = 'q2'
+    payload.args.push(2n ** 60n)
+    delete payload.old
+    return next()
+  })
+  const promoted = await client.promote('{"class":"J","args":[1],"old":1,"queue":"q","kept":1.0}')
+  expect(promoted?.queue).toBe('q2')
+  expect(promoted?.text).toBe(
+    `{"class":"J","args":[1,1152921504606846976],"queue":"q2","kept":1.0,"enqueued_at":${NOW},"locale":"de"}`,
+  )
+})
+
+test('arguments are checked again at promotion', async () => {
+  const { client } = clientOf()
+  client.chain.use((payload, next) => {
+    payload.args.push(new Date())
+    return next()
+  })
+  await expect(client.promote('{"class":"J","args":[]}')).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+})

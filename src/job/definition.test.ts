@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { checkJobOptions, checkQueueName, type JobOptions } from './definition.ts'
+
+test.each<JobOptions>([
+  {},
+  { queue: 'a:b.c-d', retry: true, backtrace: 5, dead: false, tags: [] },
+  { retry: 0 },
+  { retry: false },
+  { retryFor: 1e9, timeout: 0.1, maxStalls: 1 },
+  { timeout: Number.POSITIVE_INFINITY },
+  { retryIn: () => 'kill', onExhausted: () => {} },
+])('%o is fine', (options) => {
+  expect(() => checkJobOptions('J', options)).not.toThrow()
+})
+
+test.each([
+  { retries: 5 },
+  { queue: '' },
+  { queue: 'two words' },
+  { queue: 5 },
+  { retry: -1 },
+  { retry: 1.5 },
+  { retry: '5' },
+  { retry: null },
+  { tags: 'vip' },
+  { tags: [1] },
+  { retryFor: 0 },
+  { retryFor: 1e9 + 1 },
+  { timeout: 0 },
+  { timeout: Number.NaN },
+  { maxStalls: 0 },
+  { maxStalls: 1.5 },
+])('%o is refused', (options) => {
+  expect(() => checkJobOptions('J', options as JobOptions)).toThrow(
+    expect.objectContaining({ name: 'HighkiqError', code: 'INVALID_OPTION' }),
+  )
+})
+
+test('an option that does not exist is named, with those that do', () => {
+  expect(() => checkJobOptions('J', { retries: 5 } as JobOptions)).toThrow(/^J: there is no option retries; .*retryIn/)
+})
+
+test.each(['default', 'a', 'critical-1', 'app:mail', 'ключ'])('%o is a queue name', (queue) => {
+  expect(() => checkQueueName(queue)).not.toThrow()
+})
+
+test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', undefined, null, 5])('%o is no queue name', (queue) => {
+  expect(() => checkQueueName(queue as string)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { type Duration, dueAt, seconds } from './duration.ts'
+
+test.each<[number | Duration, number]>([
+  [300, 300],
+  [0.5, 0.5],
+  [-5, -5],
+  ['90s', 90],
+  ['5m', 300],
+  ['2h', 7200],
+  ['1d', 86_400],
+  ['1w', 604_800],
+  ['1h 30m', 5400],
+  ['1h30m', 5400],
+  ['1.5h', 5400],
+  ['  10 m ', 600],
+  ['5M', 300],
+  ['1d 1h 1m 1s', 90_061],
+  [{ minutes: 5 }, 300],
+  [{ days: 1, hours: 2, minutes: 3, seconds: 4 }, 93_784],
+  [{ seconds: 0.25 }, 0.25],
+  [{}, 0],
+])('%o is %d s', (duration, expected) => {
+  expect(seconds(duration)).toBe(expected)
+})
+
+test.each([
+  '',
+  'm',
+  '5',
+  '5x',
+  '5m later',
+  '-5m',
+  '5m,3s',
+  '1e3s',
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  { minuts: 5 },
+  { minutes: Number.NaN },
+  { minutes: '5' },
+  { minutes: undefined },
+  [5],
+  null,
+  undefined,
+  true,
+  5n,
+])('%o is refused, and the message says what to use', (duration) => {
+  expect(() => seconds(duration as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining("'5m'") }),
+  )
+})
+
+const NOW = 1_700_000_000_000
+
+test('a number below 1e9 is from now, from 1e9 on an epoch second', () => {
+  expect(dueAt(999_999_999, NOW)).toBe(1_700_000_000 + 999_999_999)
+  expect(dueAt(1_000_000_000, NOW)).toBe(1_000_000_000)
+  expect(dueAt(-1, NOW)).toBe(1_699_999_999)
+  expect(dueAt(0, NOW)).toBe(1_700_000_000)
+})
+
+test('durations are from now and Dates are themselves, with their milliseconds', () => {
+  expect(dueAt('5m', NOW + 1)).toBe(1_700_000_300.001)
+  expect(dueAt({ hours: 1 }, NOW)).toBe(1_700_003_600)
+  expect(dueAt(new Date(NOW + 250), 0)).toBe(1_700_000_000.25)
+})
+
+test.each([new Date('never'), Number.NaN, null, undefined])('%o is no time', (when) => {
+  expect(() => dueAt(when as never, NOW)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import {
+  BusinessFailure,
+  Discard,
+  HighkiqError,
+  hasCode,
+  Kill,
+  messageOf,
+  PushError,
+  Release,
+  Snooze,
+  verdictOf,
+} from './errors.ts'
+
+test('an error has a code, an HTTP status that fits, and its cause', () => {
+  const cause = new Error('below')
+  const error = new HighkiqError('ARGS_TOO_LARGE', 'too large', { bytes: 5 }, { cause })
+  expect(error).toMatchObject({
+    name: 'HighkiqError',
+    code: 'ARGS_TOO_LARGE',
+    status: 413,
+    details: { bytes: 5 },
+    cause,
+  })
+  expect(new HighkiqError('UNKNOWN_JOB', 'x').details).toBeUndefined()
+})
+
+test('a push error tells which jobs, and whether they may be stored', () => {
+  const error = new PushError('no', ['a'], true)
+  expect(error).toBeInstanceOf(HighkiqError)
+  expect(error).toMatchObject({ code: 'PUSH_FAILED', jids: ['a'], maybePushed: true, status: 503 })
+})
+
+test.each([
+  [new BusinessFailure('x'), 'business-failure'],
+  [new Discard(), 'discard'],
+  [new Kill(), 'kill'],
+  [new Snooze(1), 'snooze'],
+  [new Release(), 'release'],
+  // Of another copy of the package.
+  [{ highkiq: 'kill' }, 'kill'],
+  [new Error('x'), undefined],
+  [{ highkiq: 5 }, undefined],
+  ['kill', undefined],
+  [null, undefined],
+  [undefined, undefined],
+])('%o says %o', (thrown, verdict) => {
+  expect(verdictOf(thrown)).toBe(verdict)
+})
+
+test('a business failure carries its code and field', () => {
+  const cause = new Error('below')
+  const failure = new BusinessFailure('no', { code: 'bad_price', field: 'price', cause })
+  expect(failure).toMatchObject({ name: 'BusinessFailure', message: 'no', code: 'bad_price', field: 'price', cause })
+})
+
+test('codes are looked up in anything', () => {
+  expect(hasCode(new HighkiqError('SHUTDOWN', 'x'), 'SHUTDOWN')).toBe(true)
+  expect(hasCode({ code: 'SHUTDOWN' }, 'SHUTDOWN')).toBe(true)
+  for (const other of [null, undefined, 'SHUTDOWN', {}, new Error('SHUTDOWN')])
+    expect(hasCode(other, 'SHUTDOWN')).toBe(false)
+})
+
+test('anything has a message', () => {
+  const evil = {
+    get message() {
+      throw new Error('no')
+    },
+  }
+  expect(messageOf(new Error('x'))).toBe('x')
+  expect(messageOf('text')).toBe('text')
+  expect(messageOf(undefined)).toBe('undefined')
+  expect(messageOf(5n)).toBe('5')
+  expect(messageOf(Object.assign(new Error('x'), { message: 7 }))).toBe('7')
+  for (const strange of [Object.create(null), Symbol('s'), Object.setPrototypeOf(evil, Error.prototype)]) {
+    expect(messageOf(strange)).toBe('the error has no readable message')
+  }
+})
