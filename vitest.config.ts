@@ -5,5 +5,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/build.ts'],
     testTimeout: 20_000,
+    // Two cores: more would only make processes wait for each other.
+    maxWorkers: 2,
   },
 })

@@ -3,6 +3,7 @@
  * the store no more than one; it sleeps until the next job is due.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
@@ -17,6 +18,7 @@ const BATCH = 100
 const PROMOTE_SECONDS = 30
 const FIRST_DELAY = 60
 const LONGEST_DELAY = 3600
+const STOP_MS = 3000
 /** Between looks at the limits of the dead set. */
 const TRIM_MS = 10_000
 
@@ -40,13 +42,14 @@ export class DueJobs implements Service {
     this.#loop = this.#run()
   }
 
-  async quiet(): Promise<void> {
+  /** Middleware that is under way has its time; the stop need not wait for all of it. */
+  quiet(): void {
     this.#stop.abort()
-    await this.#loop
   }
 
-  stop(): Promise<void> {
-    return this.quiet()
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
   }
 
   async #run(): Promise<void> {

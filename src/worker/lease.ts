@@ -10,6 +10,9 @@ import type { Engine } from './engine.ts'
 export type ToThread = { renew: string } | { stop: true }
 export type FromThread = { lost: string } | { error: string }
 
+/** Before a thread that broke is started again. */
+const RESTART_MS = 500
+
 export class Lease {
   readonly #engine: Engine
   readonly #seconds: number
@@ -32,7 +35,7 @@ export class Lease {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
@@ -59,7 +62,10 @@ export class Lease {
     })
     thread.on('error', (thrown) => {
       this.#engine.report(thrown, { during: 'the lease thread; it is started again' })
-      if (this.#thread === thread) this.#thread = this.#startThread(renewer)
+      if (this.#thread !== thread) return
+      this.#timer = setTimeout(() => {
+        this.#thread = this.#startThread(renewer)
+      }, RESTART_MS)
     })
     return thread
   }

@@ -23,6 +23,8 @@ const BUSY = 5
 const LOCKED = 6
 const PROTOCOL = 15
 const FULL = 13
+/** READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB, and a file that stays locked. */
+const FILE_TROUBLE = new Set([BUSY, 8, 10, 11, 14, 26])
 
 export class Database {
   readonly path: string
@@ -108,6 +110,8 @@ export class Database {
     const code = this.#driver.resultCode(thrown)
     if (code === undefined) return thrown
     if (code === FULL) return full(this.path, thrown)
+    // What is left is about a statement, not about the file: whoever asked for it did something wrong.
+    if (!FILE_TROUBLE.has(code)) return thrown
     return unusable(this.path, code, thrown)
   }
 

@@ -316,7 +316,11 @@ export class SqliteStore implements Store {
 
   #opened(): Promise<Opened> {
     if (this.#closed) return Promise.reject(closedError(this.#options.path))
-    this.#opening ??= this.#open()
+    this.#opening ??= this.#open().catch((thrown) => {
+      // What was wrong may be mended: the next one tries again.
+      this.#opening = undefined
+      throw thrown
+    })
     return this.#opening
   }
 
