@@ -167,7 +167,8 @@ export class Highkiq {
       throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
     if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
     checkJobOptions(name, options)
-    const definition: JobDefinition = { name, options, handler: handler as unknown as Handler<never[]> }
+    const all = { ...this.#options.defaultJobOptions, ...options }
+    const definition: JobDefinition = { name, options: all, handler: handler as unknown as Handler<never[]> }
     this.#jobs.set(name, definition)
     return this.#jobOf(definition)
   }
@@ -232,8 +233,10 @@ export class Highkiq {
 
   /** Stops the workers of this app and closes its store. */
   async close(): Promise<void> {
-    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
+    this.#workers.clear()
     await this.#store?.close()
+    for (const stop of stops) if (stop.status === 'rejected') throw stop.reason
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
@@ -246,7 +249,7 @@ export class Highkiq {
     if (!payload) return null
     this.#client.check(payload)
     const arrived = readPayload(writePayload(payload)) as Payload
-    const ctx = new JobContext(arrived, arrived.queue, this.log)
+    const ctx = new JobContext(arrived, arrived.queue, { log: this.log, now: () => this.now() })
     return runHandler(this.#engine(), ctx, this.#jobs.get(arrived.class))
   }
 

@@ -75,6 +75,9 @@ export class Client {
     requests: Iterable<PushRequest> | AsyncIterable<PushRequest>,
     batchSize = BULK,
   ): Promise<(string | null)[]> {
+    if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= BULK)) {
+      throw new HighkiqError('INVALID_OPTION', `batchSize is a whole number from 1 to ${BULK}`)
+    }
     const jids: (string | null)[] = []
     let items: PushItem[] = []
     const flush = async () => {

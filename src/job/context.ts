@@ -14,18 +14,24 @@ export class JobContext {
   /** Set when the job is a row of a tracked task. */
   readonly task: { id: string; index: number } | undefined
   readonly #baseLog: Logger
+  readonly #now: () => number
   #log: Logger | undefined
   #controller: AbortController | undefined
   #aborted: HighkiqError | undefined
   /** Texts given to `message`, until the attempt ends. */
   #messages: { at: number; text: string }[] | undefined
 
-  constructor(payload: Payload, queue: string, log: Logger, task?: { id: string; index: number }) {
+  constructor(
+    payload: Payload,
+    queue: string,
+    about: { log: Logger; now: () => number; task?: { id: string; index: number } | undefined },
+  ) {
     this.payload = payload
     this.queue = queue
     this.args = payload.args
-    this.task = task
-    this.#baseLog = log
+    this.task = about.task
+    this.#baseLog = about.log
+    this.#now = about.now
   }
 
   get jid(): string {
@@ -59,7 +65,7 @@ export class JobContext {
   /** Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. */
   message(text: string): void {
     this.#messages ??= []
-    this.#messages.push({ at: Date.now(), text: String(text) })
+    this.#messages.push({ at: this.#now(), text: String(text) })
   }
 
   get messages(): readonly { at: number; text: string }[] {

@@ -33,6 +33,8 @@ const STATUS = {
   STORE_FULL: 507,
   /** The store did not answer in time. */
   STORE_TIMEOUT: 503,
+  /** Client middleware did not answer in time: its due job is put off. */
+  MIDDLEWARE_TIMEOUT: 503,
   /** The store was closed. */
   STORE_CLOSED: 503,
   /** A push could not be stored. Carries `jids` and `maybePushed`. */

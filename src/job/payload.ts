@@ -90,7 +90,10 @@ function opened(text: string): string {
   return text === '{}' ? '{' : `${text.slice(0, -1)},`
 }
 
-/** Reads a job; undefined when the text is not a job at all (not JSON, no class, no arguments). */
+/**
+ * Reads a job; undefined when the text is not a job at all (not JSON, no class, no arguments, or our own fields are not
+ * what we write).
+ */
 export function readPayload(text: string): Payload | undefined {
   let value: unknown
   try {
@@ -99,8 +102,15 @@ export function readPayload(text: string): Payload | undefined {
     return undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
-  const { class: name, args } = value as Partial<Payload>
-  return typeof name === 'string' && Array.isArray(args) ? (value as Payload) : undefined
+  const payload = value as Payload
+  return typeof payload.class === 'string' && Array.isArray(payload.args) && isSound(payload) ? payload : undefined
+}
+
+function isSound({ jid, hk_task, hk_run, hk_attempt, hk_stalls }: Payload): boolean {
+  const counts = [hk_run, hk_attempt, hk_stalls].every(
+    (count) => count === undefined || (Number.isSafeInteger(count) && count >= 0),
+  )
+  return counts && (hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid)))
 }
 
 /** Writes a new job. */

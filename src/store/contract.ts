@@ -166,8 +166,11 @@ export interface Swap extends Entry {
   effects?: Effect[]
 }
 
-/** `gone` – somebody else was faster (or the item never was): no effect. */
-export type SwapAnswer = 'ok' | 'gone'
+/**
+ * `gone` – somebody else was faster (or the item never was): no effect. `error` – the item can't be applied as it is;
+ * nothing of it was.
+ */
+export type SwapAnswer = 'ok' | 'gone' | 'error'
 
 // ------------------------------------------------------------------------------------------------ looking
 

@@ -13,6 +13,12 @@ import { SqliteStore } from './sqlite/store.ts'
 export function openStore(url: string): Store {
   const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme === 'sqlite') return openSqlite(url)
+  if (scheme && /^rediss?$|^redis\+/.test(scheme)) {
+    throw new HighkiqError(
+      'UNKNOWN_STORE',
+      `${withoutPassword(url)}: this version has no Redis store yet; use sqlite:PATH (HIGHKIQ_URL comes before REDIS_URL)`,
+    )
+  }
   throw new HighkiqError(
     'UNKNOWN_STORE',
     `${JSON.stringify(withoutPassword(url))} is no store URL: use sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory:`,
@@ -48,5 +54,5 @@ function invalid(message: string): HighkiqError {
 }
 
 function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
+  return url.replace(/(:\/\/[^:@/]*):.*@/, '$1:***@')
 }

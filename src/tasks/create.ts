@@ -93,25 +93,26 @@ class Submission {
       }
       await flush()
       refuse(await store().endAdding(this.#id, this.#submitter.token, now()), this.#id)
+      await this.#submitter.leave()
       return task
     } catch (thrown) {
       // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
       if (!created) throw thrown
       await this.#interrupt()
       throw withTask(thrown, this.#id)
-    } finally {
-      await this.#submitter.leave()
     }
   }
 
   /** The error that led here is the one to tell: what fails now is left to it. */
   async #interrupt(): Promise<void> {
     const { store, now } = this.#host
+    await this.#flush().catch(() => {})
     try {
-      await this.#flush()
       await store().endAdding(this.#id, this.#submitter.token, now(), true)
+      await this.#submitter.leave()
     } catch {
-      // The task stays as it is: the submitter hears of the first error.
+      // Left to its lease: when that ends, whoever claims it interrupts the task.
+      this.#submitter.abandon()
     }
   }
 

@@ -28,7 +28,7 @@ export async function writeReport(
 async function* reportRows(events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
   for await (const event of events) {
     const params = paramsOf(event)
-    const reasons = event.messages.map(wordsOf).join('\n')
+    const reasons = cut(event.messages.map(wordsOf).join('\n'))
     yield [
       ...cells(params, columns),
       event.number ?? '',
@@ -49,4 +49,11 @@ function cells(params: unknown[] | null, columns: string[] | undefined): unknown
 
 function printBigInt(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value
+}
+
+/** A cell of a workbook holds 32,767 characters. */
+const CELL_CHARACTERS = 32_000
+
+function cut(text: string): string {
+  return text.length <= CELL_CHARACTERS ? text : `${text.slice(0, CELL_CHARACTERS)}… (cut)`
 }

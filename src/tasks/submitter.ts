@@ -22,11 +22,15 @@ export class Submitter {
   }
 
   async leave(): Promise<void> {
-    if (!this.#timer) return
-    clearInterval(this.#timer)
+    this.abandon()
     await this.#store()
       .leave(this.token)
       .catch(() => {})
+  }
+
+  /** Renews no more. */
+  abandon(): void {
+    clearInterval(this.#timer)
   }
 
   /** One that fails is made good by the next; if none comes through, the task is interrupted and says so. */

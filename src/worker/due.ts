@@ -19,6 +19,10 @@ const PROMOTE_SECONDS = 30
 const FIRST_DELAY = 60
 const LONGEST_DELAY = 3600
 const STOP_MS = 3000
+/** Between questions of a process that is not on duty. */
+const ASK_MS = 1000
+/** Texts whose delay is remembered. */
+const REMEMBERED_DELAYS = 10_000
 /** Between looks at the limits of the dead set. */
 const TRIM_MS = 10_000
 
@@ -29,6 +33,9 @@ export class DueJobs implements Service {
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
   #trimAt = 0
+  /** On the monotonic clock: the duty is ours until then; it is not worth asking for before then. */
+  #heldUntil = 0
+  #askAt = 0
   /** Seconds by which a job was put off that could not be promoted. */
   readonly #delays = new Map<string, number>()
 
@@ -58,7 +65,7 @@ export class DueJobs implements Service {
     while (!this.#stop.signal.aborted) {
       let next: number | null = null
       try {
-        if (await store.hold(DUTY, this.#holder, DUTY_SECONDS)) {
+        if (await this.#onDuty()) {
           next = await this.#moveAll()
           await this.#trimDead()
         }
@@ -68,7 +75,7 @@ export class DueJobs implements Service {
       }
       const wait = next === null ? this.#pollSeconds * 1000 : Math.max(next * 1000 - this.#engine.now(), 0)
       const ms = Math.min(wait, this.#pollSeconds * 1000) + (failures > 0 ? 1000 : 0)
-      if (!this.#stop.signal.aborted) await this.#wait(ms)
+      await this.#wait(ms)
     }
     try {
       // Others need not wait until it runs out.
@@ -78,11 +85,26 @@ export class DueJobs implements Service {
     }
   }
 
+  /** Whether the duty is ours. The store is asked no more than it must be: each time costs a write. */
+  async #onDuty(): Promise<boolean> {
+    const now = performance.now()
+    if (now < this.#heldUntil) return true
+    if (now < this.#askAt) return false
+    const held = await this.#engine.store.hold(DUTY, this.#holder, DUTY_SECONDS)
+    if (held) this.#heldUntil = now + (DUTY_SECONDS * 1000) / 2
+    else this.#askAt = now + ASK_MS
+    return held
+  }
+
+  /** Who is not on duty has nothing to hear of. */
   async #wait(ms: number): Promise<void> {
+    const { signal } = this.#stop
+    if (signal.aborted) return
     try {
-      await this.#engine.store.waitDue(ms, this.#stop.signal)
+      if (performance.now() < this.#heldUntil) await this.#engine.store.waitDue(ms, signal)
+      else await sleep(ms, undefined, { signal })
     } catch {
-      // The next round meets the same error and tells it.
+      // Aborted; or the next round meets the same error and tells it.
     }
   }
 
@@ -91,6 +113,8 @@ export class DueJobs implements Service {
     const nexts: number[] = []
     for (const set of ['retry', 'schedule'] as const) {
       for (;;) {
+        // A long run must not outlast the duty.
+        if (!(await this.#onDuty())) return null
         const now = this.#engine.now()
         const { entries, next } = await this.#engine.store.due(set, now, BATCH)
         if (entries.length > 0) await this.#move(set, entries)
@@ -128,6 +152,7 @@ export class DueJobs implements Service {
       return { ...entry, to, effects }
     } catch (thrown) {
       const delay = Math.min((this.#delays.get(entry.text) ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY)
+      if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
       this.#delays.set(entry.text, delay)
       this.#engine.report(thrown, { during: 'promoting a due job', again: `in ${delay} s` })
       const score = this.#engine.now() / 1000 + delay
@@ -140,7 +165,8 @@ function withLimit<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new HighkiqError('STORE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`)),
+      () =>
+        reject(new HighkiqError('MIDDLEWARE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`)),
       PROMOTE_SECONDS * 1000,
     )
   })

@@ -85,7 +85,11 @@ export class Fetcher {
     const left = this.attempts
     const back = [...this.#interrupted, ...this.#released.values()]
     for (const attempt of left) {
-      back.push({ settlement: putBack(this.#engine, attempt, { kind: 'interrupted' }), place: attempt.place })
+      // One that still waits for the answer to its start has not begun.
+      const begun = !this.#onStart.has(attempt.taken.ticket)
+      if (!begun) this.#started.delete(attempt.taken.ticket)
+      const kind = begun ? 'interrupted' : 'untouched'
+      back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
     }
     for (const { timer } of this.#released.values()) clearTimeout(timer)
     this.#running.clear()
@@ -183,7 +187,7 @@ export class Fetcher {
       this.#settlements.push(settlement)
     }
     this.#drained = answer.taken.length < n
-    for (const taken of answer.taken) this.#begin(taken)
+    for (const taken of answer.taken) this.#tryToBegin(taken)
     if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
   }
 
@@ -203,13 +207,27 @@ export class Fetcher {
     if (owner !== this.#options.owner()) return
     for (const taken of handed) {
       if (this.#quiet) this.#giveBack(taken)
-      else this.#begin(taken)
+      else this.#tryToBegin(taken)
     }
   }
 
   #giveBack(taken: Taken): void {
     const attempt = openAttempt(this.#engine, taken)
     this.#settlements.push(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken))
+  }
+
+  /** One that can't even be begun must not hold up the others that came with it. */
+  #tryToBegin(taken: Taken): void {
+    try {
+      this.#begin(taken)
+    } catch (thrown) {
+      this.#engine.report(thrown, {
+        during: 'beginning a job; it went to the dead set',
+        text: taken.text.slice(0, 200),
+      })
+      this.#running.delete(taken.ticket)
+      this.#settlements.push(bury(this.#engine, taken))
+    }
   }
 
   #begin(taken: Taken): void {

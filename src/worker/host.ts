@@ -22,24 +22,34 @@ export function thisHost(): Host | undefined {
   }
 }
 
-/** True only when it is certain. */
+/** True only when it is certain: the pid is not there, is a zombie, or was given to another process. */
 export function isGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false
   try {
     const there = JSON.parse(text) as Host
-    return there.key === here.key && startTime(there.pid) !== there.started
+    if (there.key !== here.key) return false
+    return isPidFree(there.pid) || startTime(there.pid) !== there.started
   } catch {
+    // No free file descriptor, or somebody else's process that we may not look at: nothing is known.
     return false
   }
 }
 
-/** Field 22 of /proc/PID/stat, counted behind the command's closing bracket. A zombie does not run any more. */
-function startTime(pid: number): string | undefined {
+function isPidFree(pid: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
-  } catch {
-    return undefined
+    process.kill(pid, 0)
+    return false
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'ESRCH'
   }
+}
+
+/**
+ * Field 22 of /proc/PID/stat, counted behind the command's closing bracket; undefined for a zombie, which does not run
+ * any more. Throws when it can't be read.
+ */
+function startTime(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
 }

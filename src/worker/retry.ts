@@ -95,7 +95,9 @@ function milliseconds(time: number): number {
 }
 
 function classOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+  if (!(error instanceof Error)) return typeof error
+  // `class MyError extends Error {}` has no name of its own.
+  return error.name === 'Error' ? error.constructor.name : error.name
 }
 
 /** Whole characters, not halves of one. */

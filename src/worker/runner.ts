@@ -34,7 +34,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
   return {
     taken,
     payload,
-    ctx: new JobContext(payload, taken.queue, engine.log, task),
+    ctx: new JobContext(payload, taken.queue, { log: engine.log, now: engine.now, task }),
     definition: engine.definition(payload.class),
     startedAt: engine.now(),
     place,
@@ -62,8 +62,18 @@ export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Sett
   } catch (thrown) {
     error = thrown
   }
-  const reason = attempt.ctx.abortReason?.code
-  if (reason === 'LEASE_LOST') return undefined
+  if (attempt.ctx.abortReason?.code === 'LEASE_LOST') return undefined
+  try {
+    return await settlementOf(engine, attempt, error)
+  } catch {
+    // An error whose own members throw when they are read: it is a failure like any other.
+    return failure(engine, attempt, new Error('the handler threw something that can not be read'))
+  }
+}
+
+/** What an error that was thrown makes of its job. */
+async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): Promise<Settlement> {
+  let error = thrown
   switch (verdictOf(error)) {
     case 'business-failure':
       return done(engine, attempt, { kind: 'business-failure', error })
@@ -81,7 +91,8 @@ export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Sett
       await engine.died({ ...attempt.payload, discarded_at: engine.now() }, error)
       return failed(engine, attempt, { kind: 'discarded', error })
   }
-  if (reason === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN')) return putBack(engine, attempt, { kind: 'interrupted' })
+  if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN'))
+    return putBack(engine, attempt, { kind: 'interrupted' })
   return failure(engine, attempt, error)
 }
 

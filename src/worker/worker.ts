@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
@@ -180,7 +181,8 @@ export class Worker {
     await this.#starting?.catch(() => undefined)
     if (this.#state === 'new') this.#state = 'stopped'
     if (this.#state === 'stopped') return
-    await this.quiet()
+    // Its time runs from now on, however long quieting takes.
+    const quieted = this.quiet()
     this.#state = 'stopping'
     const { log, emit } = this.#engine
     const { timeout } = this.options
@@ -188,6 +190,7 @@ export class Worker {
       this.#fetcher.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
+    await Promise.race([quieted, sleep(GRACE_MS, undefined, { ref: false })])
     await emit('shutdown')
     const left = await this.#fetcher.stop()
     if (left.length > 0) {

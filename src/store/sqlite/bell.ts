@@ -68,14 +68,14 @@ export class Bell {
 
   #watch(): void {
     if (this.#poll || this.#path === ':memory:') return
-    this.#seen = this.#version()
+    this.#seen = this.#read()
     let interval = POLL_MS
     try {
       const name = basename(this.#path)
       this.#watcher = watch(dirname(this.#path), { persistent: false }, (_event, file) => {
         if (!file || file.startsWith(name)) this.#checkSoon()
       })
-      this.#watcher.on('error', () => this.#watcher?.close())
+      this.#watcher.on('error', () => this.#lookOften())
     } catch {
       interval = POLL_WITHOUT_WATCH_MS
     }
@@ -89,10 +89,25 @@ export class Bell {
     setTimeout(() => {
       this.#checking = false
       if (this.#closed) return
-      const version = this.#version()
+      const version = this.#read()
       if (version === this.#seen) return
       this.#seen = version
       for (const waiter of [...this.#waiters]) waiter.wake()
     }, 2)
+  }
+
+  /** Differs from what was seen when the file can't be read: then whoever waits looks for himself, and tells why. */
+  #read(): number {
+    try {
+      return this.#version()
+    } catch {
+      return -1 - this.#seen
+    }
+  }
+
+  #lookOften(): void {
+    this.#watcher?.close()
+    clearInterval(this.#poll)
+    if (!this.#closed) this.#poll = setInterval(() => this.#checkSoon(), POLL_WITHOUT_WATCH_MS).unref()
   }
 }

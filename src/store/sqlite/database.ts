@@ -64,11 +64,11 @@ export class Database {
   checkRoom(): void {
     if (this.#maxPages === undefined) return
     const pages = this.#pragma('page_count') - this.#pragma('freelist_count')
-    if (pages > this.#maxPages) throw full(this.path, undefined)
-  }
-
-  get driverName(): string {
-    return this.#driver.name
+    if (pages <= this.#maxPages) return
+    throw new HighkiqError(
+      'STORE_FULL',
+      `${this.path} has reached its limit (maxMegabytes in the store's URL), nothing was stored: work the queues empty, or raise it`,
+    )
   }
 
   run(sql: string, ...values: Value[]): void {

@@ -39,10 +39,9 @@ function hasNodeSqlite(): boolean {
 }
 
 async function openNodeSqlite(path: string): Promise<Driver> {
-  silenceExperimentalWarning()
   // The types of Node 20, which we compile for, do not know the module; a variable keeps the compiler from looking.
   const module = 'node:sqlite'
-  const { DatabaseSync } = (await import(module)) as {
+  const { DatabaseSync } = (await withoutExperimentalWarning(() => import(module))) as {
     DatabaseSync: new (path: string) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
   }
   const db = new DatabaseSync(path)
@@ -59,12 +58,17 @@ async function openNodeSqlite(path: string): Promise<Driver> {
 }
 
 /** `node:sqlite` announces itself as experimental on Node 22 to 24; people who run a worker can do nothing about that. */
-function silenceExperimentalWarning(): void {
+async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T> {
   const emit = process.emitWarning
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return
     return (emit as (...all: unknown[]) => void).call(process, warning, ...rest)
   }) as typeof process.emitWarning
+  try {
+    return await load()
+  } finally {
+    process.emitWarning = emit
+  }
 }
 
 async function openLibsql(path: string): Promise<Driver> {

@@ -26,18 +26,23 @@ export interface Opened {
 
 /** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */
 export function pushAll(s: Opened, items: readonly PushItem[], now: number): void {
-  const back = new Map<string, string[]>()
   withLedger(s, now, (ledger) => {
+    let back = new Map<string, string[]>()
+    const putBack = () => {
+      for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
+      back = new Map()
+    }
     for (const item of items) {
-      if (item.to === 'queue' && item.end === 'back' && !item.effects) {
+      if (item.to === 'queue' && item.end === 'back' && !item.effects?.length) {
         const texts = back.get(item.queue)
         if (texts) texts.push(item.text)
         else back.set(item.queue, [item.text])
       } else {
+        if (item.to === 'queue') putBack()
         move(s, ledger, item, item.effects)
       }
     }
-    for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
+    putBack()
   })
   s.db.checkRoom()
 }

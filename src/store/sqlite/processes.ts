@@ -23,6 +23,8 @@ export class Processes {
     const ends = monotonicNow() + Math.round(seconds * 1000)
     const { identity, info, concurrency, busy, beat, quiet, rss } = p
     this.#db.run(sql.look.beat, identity, info, concurrency, busy, beat, quiet ? 1 : 0, rss, bootId, ends)
+    this.#db.run(sql.look.forgetDead, bootId, monotonicNow())
+    this.#db.run(sql.look.dropSignals)
     return this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
   }
 

@@ -30,6 +30,7 @@ import type {
 import { Bell } from './bell.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { Leases } from './leases.ts'
+import type { Ledger } from './ledger.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
@@ -40,6 +41,8 @@ import { closedError, Writer } from './writer.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000
+/** Who pushes wants an answer, also when another program keeps the file locked. */
+const PUSH_SECONDS = 5
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
@@ -68,14 +71,15 @@ export class SqliteStore implements Store {
   }
 
   async push(items: PushItem[], now: number): Promise<void> {
+    let from = 0
     try {
-      for (let from = 0; from < items.length; from += CHUNK) {
+      for (; from < items.length; from += CHUNK) {
         const chunk = items.slice(from, from + CHUNK)
-        await this.#write((s) => pushAll(s, chunk, now))
+        await this.#write((s) => pushAll(s, chunk, now), PUSH_SECONDS)
       }
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], false, { cause: thrown })
+      throw new PushError(thrown.message, [], from > 0, { cause: thrown })
     }
   }
 
@@ -129,15 +133,11 @@ export class SqliteStore implements Store {
   }
 
   restore(items: Restore[], now: number): Promise<SwapAnswer[]> {
-    return this.#write((s) =>
-      withLedger(s, now, (ledger) =>
-        items.map(({ owner, ticket, to, effects }): SwapAnswer => {
-          if (!s.leases.takeBack(owner, ticket)) return 'gone'
-          move(s, ledger, to, effects)
-          return 'ok'
-        }),
-      ),
-    )
+    return this.#each(items, now, (s, ledger, { owner, ticket, to, effects }) => {
+      if (!s.leases.takeBack(owner, ticket)) return 'gone'
+      move(s, ledger, to, effects)
+      return 'ok'
+    })
   }
 
   renewer(): Renewer | null {
@@ -158,15 +158,11 @@ export class SqliteStore implements Store {
   }
 
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
-    return this.#write((s) =>
-      withLedger(s, now, (ledger) =>
-        swaps.map((swap): SwapAnswer => {
-          if (!s.sets.remove(set, swap)) return 'gone'
-          move(s, ledger, swap.to, swap.effects)
-          return 'ok'
-        }),
-      ),
-    )
+    return this.#each(swaps, now, (s, ledger, swap) => {
+      if (!s.sets.remove(set, swap)) return 'gone'
+      move(s, ledger, swap.to, swap.effects)
+      return 'ok'
+    })
   }
 
   async waitDue(ms: number, signal: AbortSignal): Promise<void> {
@@ -294,11 +290,30 @@ export class SqliteStore implements Store {
     return answer
   }
 
+  /** All items in one transaction; when one can't be applied, each in its own, so that it alone fails. */
+  async #each<Item>(
+    items: readonly Item[],
+    now: number,
+    apply: (s: Opened, ledger: Ledger, item: Item) => SwapAnswer,
+  ): Promise<SwapAnswer[]> {
+    const together = (some: readonly Item[]) =>
+      this.#write((s) => withLedger(s, now, (ledger) => some.map((item) => apply(s, ledger, item))))
+    try {
+      return await together(items)
+    } catch (thrown) {
+      if (thrown instanceof HighkiqError) throw thrown
+      const answers: SwapAnswer[] = []
+      for (const item of items) answers.push(...(await together([item]).catch((): SwapAnswer[] => ['error'])))
+      return answers
+    }
+  }
+
   // --------------------------------------------------------------------------------------------------- the file
 
-  async #write<T>(work: (s: Opened) => T): Promise<T> {
+  /** `seconds`: how long the file may be locked before this is given up. */
+  async #write<T>(work: (s: Opened) => T, seconds = Number.POSITIVE_INFINITY): Promise<T> {
     const s = await this.#opened()
-    return s.writer.write(() => work(s))
+    return s.writer.write(() => work(s), seconds)
   }
 
   /** Reads see one state of the file; they wait for nobody, but the file may be closed to all for a moment. */

@@ -12,6 +12,8 @@ import type { Database } from './database.ts'
  */
 
 interface Operation {
+  /** On the monotonic clock, in milliseconds. */
+  deadline: number
   work: () => unknown
   resolve: (value: never) => void
   reject: (thrown: unknown) => void
@@ -44,11 +46,13 @@ export class Writer {
   /**
    * Runs `work` inside a write transaction and resolves with its answer after the commit. `work` must touch nothing but
    * the database: it runs again when its transaction has to be repeated.
+   * @throws STORE_TIMEOUT when the file was locked for `seconds`, and nothing was written
    */
-  write<T>(work: () => T): Promise<T> {
+  write<T>(work: () => T, seconds = Number.POSITIVE_INFINITY): Promise<T> {
     if (this.#closed) return Promise.reject(closedError(this.#db.path))
     return new Promise<T>((resolve, reject) => {
-      this.#operations.push({ work, resolve: resolve as (value: never) => void, reject })
+      const deadline = performance.now() + seconds * 1000
+      this.#operations.push({ deadline, work, resolve: resolve as (value: never) => void, reject })
       this.#schedule()
     })
   }
@@ -86,6 +90,7 @@ export class Writer {
       if (this.#db.isBusy(thrown)) {
         this.#showSign()
         this.#pauseUntil = performance.now() + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
+        this.#giveUpLate()
       } else {
         const told = this.#db.explain(thrown)
         for (const operation of this.#operations.splice(0)) operation.reject(told)
@@ -95,6 +100,18 @@ export class Writer {
     this.#refusals = 0
     this.#takeSignDown()
     return true
+  }
+
+  #giveUpLate(): void {
+    const now = performance.now()
+    const late = this.#operations.filter(({ deadline }) => deadline <= now)
+    if (late.length === 0) return
+    this.#operations = this.#operations.filter(({ deadline }) => deadline > now)
+    const told = new HighkiqError(
+      'STORE_TIMEOUT',
+      `${this.#db.path}: another process keeps the file locked, nothing was stored: find it (for instance with "fuser ${this.#db.path}") and let it go on or end it`,
+    )
+    for (const { reject } of late) reject(told)
   }
 
   #work(): void {

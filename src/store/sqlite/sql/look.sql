@@ -15,6 +15,12 @@ ON CONFLICT (identity) DO UPDATE SET
   info = excluded.info, concurrency = excluded.concurrency, busy = excluded.busy, beat = excluded.beat,
   quiet = excluded.quiet, rss = excluded.rss, boot = excluded.boot, ends = excluded.ends;
 
+-- forgetDead: shows those no more who have not shown themselves in time, and drops what was sent to them.
+DELETE FROM process WHERE boot <> ? OR ends < ?;
+
+-- dropSignals: signals for nobody.
+DELETE FROM signal WHERE identity NOT IN (SELECT identity FROM process);
+
 -- processes: all that were shown.
 SELECT identity, info, concurrency, busy, beat, quiet, rss, boot, ends FROM process ORDER BY identity;
 
