@@ -17,6 +17,7 @@ import { JobContext } from './job/context.ts'
 import { checkJobOptions, type Handler, type JobDefinition, type JobOptions } from './job/definition.ts'
 import { HighkiqError, messageOf } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
+import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
 import type { Store } from './store/contract.ts'
@@ -105,10 +106,7 @@ export class Highkiq {
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
-    for (const name of Object.keys(options)) {
-      if (OPTIONS.includes(name as keyof HighkiqOptions)) continue
-      throw new HighkiqError('INVALID_OPTION', `there is no option ${name}; there are ${OPTIONS.join(', ')}`)
-    }
+    refuseUnknown('new Highkiq', options, OPTIONS)
     this.#options = options
     if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
     this.#client = new Client({
@@ -138,7 +136,8 @@ export class Highkiq {
   }
 
   now(): number {
-    return this.#options.clock?.now() ?? Date.now()
+    // Whole milliseconds, whatever a clock of one's own gives.
+    return Math.floor(this.#options.clock?.now() ?? Date.now())
   }
 
   /** Another store than the one that the app was made for, before it is first used. @throws INVALID_OPTION */

@@ -19,7 +19,7 @@ export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus)
 }
 
 /** `9,929 finished, 71 failed`: what there is of each. */
-export function countsInWords({ counts, held }: TaskStatus): string {
+export function countsInWords({ counts, held, retrying }: TaskStatus): string {
   const { finished, failed, error, cancelled, working, enqueued } = counts
   const parts = [
     `${count(finished)} finished`,
@@ -28,6 +28,7 @@ export function countsInWords({ counts, held }: TaskStatus): string {
     ...(cancelled > 0 ? [`${count(cancelled)} cancelled`] : []),
     ...(working > 0 ? [`${count(working)} working`] : []),
     ...(enqueued > 0 ? [`${count(enqueued)} waiting`] : []),
+    ...(retrying > 0 ? [`of which ${count(retrying)} for a retry`] : []),
     ...(held > 0 ? [`of which ${count(held)} held by the task`] : []),
   ]
   return parts.join(', ')
@@ -81,9 +82,10 @@ export function rowOf({ number, index }: TaskEvent): number {
   return number ?? index + 1
 }
 
-/** The last thing that was said about a row. */
+/** The last thing that was said about a row; of a retry that it waits for, also why. */
 export function reasonOf({ messages, code, status }: TaskEvent): string {
-  const said = messages.filter(({ text }) => text !== 'working').at(-1)?.text
+  const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
+  const said = texts.at(-1)?.startsWith('waiting for retry') ? texts.slice(-2).join('; ') : texts.at(-1)
   if (said === undefined) return code ?? status
   return plain(code ? `${said} [${code}]` : said)
 }

@@ -34,6 +34,7 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
     id: 'ab',
     name: 'a task',
     queue: 'default',
+    retrying: 0,
     job: 'Job',
     state: 'running',
     run: 1,

@@ -181,27 +181,37 @@ export class Client {
     return { text: editPayload(text, changes), queue: after.queue ?? queue }
   }
 
-  /** Through the client middleware; null when it was stopped there. */
+  /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
   async pass(payload: Payload): Promise<Payload | null> {
     if (this.chain.size === 0) return payload
     const after = await this.chain.run(payload, async () => payload)
-    return after || null
+    if (!after) return null
+    const { class: name, args, queue = 'default' } = after
+    if (typeof name !== 'string' || !Array.isArray(args)) {
+      throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
+    }
+    checkQueueName(queue)
+    return after
   }
 
   #write(payload: Payload): string {
-    const { maxArgsBytes, log } = this.#options
     const text = writePayload(payload)
-    if (text.length > maxArgsBytes.warn) {
-      const bytes = Buffer.byteLength(text)
-      if (bytes > maxArgsBytes.refuse) {
-        throw new HighkiqError(
-          'ARGS_TOO_LARGE',
-          `${payload.class}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
-        )
-      }
-      log.warn({ class: payload.class, bytes }, 'large job: store the data elsewhere and pass its id')
-    }
+    this.weigh(payload.class, text)
     return text
+  }
+
+  /** Warns of what is large. @throws ARGS_TOO_LARGE */
+  weigh(job: string, text: string): void {
+    const { maxArgsBytes, log } = this.#options
+    if (text.length <= maxArgsBytes.warn) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes > maxArgsBytes.refuse) {
+      throw new HighkiqError(
+        'ARGS_TOO_LARGE',
+        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
+      )
+    }
+    log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
   }
 
   /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */

@@ -51,15 +51,11 @@ export interface ProcessInfo {
 }
 
 export async function statsOf(store: Store, now: number): Promise<Stats> {
-  const [{ taken: _, ...stats }, queues, processes] = await Promise.all([
-    store.stats(),
-    store.queues(),
-    store.processes(),
-  ])
+  const [{ taken, ...stats }, queues, processes] = await Promise.all([store.stats(), store.queues(), store.processes()])
   const first = queues.find(({ name }) => name === 'default')
   return {
     ...stats,
-    busy: processes.reduce((sum, { busy }) => sum + busy, 0),
+    busy: taken,
     processes: processes.length,
     defaultLatency: first ? latencyOf(first, now) : 0,
   }

@@ -4,6 +4,10 @@ import type { Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
+/** Of one attempt; an event keeps 50 of its whole life. */
+const MOST_MESSAGES = 40
+const FIRST_MESSAGES = 10
+
 /** What a handler knows of the attempt that it is. Everything that costs something is made when it is first asked for. */
 export class JobContext {
   readonly payload: Payload
@@ -20,6 +24,7 @@ export class JobContext {
   #aborted: HighkiqError | undefined
   /** Texts given to `message`, until the attempt ends. */
   #messages: { at: number; text: string }[] | undefined
+  #dropped = 0
 
   constructor(
     payload: Payload,
@@ -62,14 +67,26 @@ export class JobContext {
     return this.#aborted
   }
 
-  /** Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. */
+  /**
+   * Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. Of more
+   * than 40 the first ten and the last thirty are kept.
+   */
   message(text: string): void {
     this.#messages ??= []
+    if (this.#messages.length >= MOST_MESSAGES) {
+      this.#messages.splice(FIRST_MESSAGES, 1)
+      this.#dropped++
+    }
     this.#messages.push({ at: this.#now(), text: String(text) })
   }
 
   get messages(): readonly { at: number; text: string }[] {
     return this.#messages ?? []
+  }
+
+  /** How many messages between the first ten and the others are not kept. */
+  get droppedMessages(): number {
+    return this.#dropped
   }
 
   /** The first reason stays. */

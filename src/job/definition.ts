@@ -1,5 +1,6 @@
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
+import { refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
 export type RetryIn = (
@@ -42,7 +43,7 @@ export interface JobDefinition {
   readonly handler: Handler<never[]>
 }
 
-const OPTIONS = new Set<string>([
+const OPTIONS: (keyof JobOptions)[] = [
   'queue',
   'retry',
   'backtrace',
@@ -53,14 +54,12 @@ const OPTIONS = new Set<string>([
   'onExhausted',
   'timeout',
   'maxStalls',
-] satisfies (keyof JobOptions)[])
+]
 
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.has(name)) throw wrong(`there is no option ${name}; there are ${[...OPTIONS].join(', ')}`)
-  }
+  refuseUnknown(job, options, OPTIONS)
   const { queue, retry, tags, retryFor, timeout, maxStalls } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {

@@ -7,7 +7,7 @@
  * Each operation's comment says what holds after a crash at any point. "Atomic per job" means: all that one item of the
  * call asks for is done, or nothing of it; other items of the same call stand for themselves.
  *
- * Words. *Text*: a job's payload as JSON text; the store moves texts and never edits them. *Owner*: one epoch of one
+ * Words. *Text*: a job's payload as JSON text (well-formed Unicode); the store moves texts and never edits them. *Owner*: one epoch of one
  * worker. *Ticket*: the store's own, opaque name of one attempt, never used twice. *Score*: seconds since the epoch.
  * *Now*: milliseconds of the caller's clock; leases alone use the store's own clock.
  */
@@ -243,6 +243,8 @@ export interface NewRow {
   args: string
   /** Number of the row in its source, kept with the event. */
   number?: number
+  /** JSON text of the row as it came, kept as long as `args` is; opaque to the store. */
+  source?: string
   rejected?: { status: 'failed' | 'cancelled'; code?: string; messages: Message[] }
 }
 
@@ -262,6 +264,8 @@ export interface TaskRecord {
   total: number
   /** Rows that wait for a place in the window. */
   held: number
+  /** Rows in the queue or with an owner. The rest of those that have not ended waits in a set. */
+  placed: number
   window: number
   counts: Record<EventStatus, number>
   meta: string
@@ -281,6 +285,8 @@ export interface EventRecord {
   attempts: number
   /** JSON text; null once dropped. */
   args: string | null
+  /** As it was added; null when there was none, or once dropped. */
+  source: string | null
   code: string | null
   startedAt: number | null
   finishedAt: number | null

@@ -1,6 +1,7 @@
 /** What happens to a task's event when something happens to its job. */
 
 import type { JobContext } from '../job/context.ts'
+import { stringifyJson } from '../job/json.ts'
 import { splitTaskJid } from '../job/payload.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
@@ -8,6 +9,8 @@ import { broke, refused, said } from './words.ts'
 
 /** A larger result is left out, and the event says so. */
 const RESULT_BYTES = 16_384
+/** The first ones are kept whole; see JobContext.message. */
+const FIRST_MESSAGES = 10
 
 type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'result'>
 
@@ -90,7 +93,13 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
 }
 
 function messagesOf(ctx: JobContext | undefined): Message[] {
-  return ctx ? ctx.messages.map(({ at, text }) => said(at, text)) : []
+  if (!ctx) return []
+  const messages = ctx.messages.map(({ at, text }) => said(at, text))
+  const first = messages[FIRST_MESSAGES]
+  if (ctx.droppedMessages > 0 && first) {
+    messages.splice(FIRST_MESSAGES, 0, { at: first.at, code: 'dropped', params: { messages: ctx.droppedMessages } })
+  }
+  return messages
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -103,7 +112,7 @@ function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'message
   if (result === undefined) return {}
   let text: string | undefined
   try {
-    text = JSON.stringify(result)
+    text = stringifyJson(result)
   } catch {
     return { messages: [said(at, 'its result was not kept: it is not JSON')] }
   }

@@ -26,6 +26,8 @@ export interface CreateOptions {
 export interface Row {
   args: unknown[]
   number?: number
+  /** The row as it came, for the report, when that is not what the handler gets. */
+  source?: object
   rejected?: NewRow['rejected']
 }
 
@@ -150,13 +152,17 @@ class Submission {
 
   async #take(row: Row): Promise<void> {
     const stored = await this.#stored(row)
+    this.#host.client.weigh(this.#payload.class, stored.args)
     this.#chunk.push(stored)
     this.#characters += stored.args.length
   }
 
-  async #stored({ args, number, rejected }: Row): Promise<NewRow> {
+  async #stored({ args, number, source, rejected }: Row): Promise<NewRow> {
     const { client, now } = this.#host
-    const about = number === undefined ? {} : { number }
+    const about = {
+      ...(number === undefined ? {} : { number }),
+      ...(source === undefined ? {} : { source: stringifyJson(source) }),
+    }
     if (rejected) return { args: stringifyJson(args), ...about, rejected }
     const jid = taskJid(this.#id, this.#added + this.#chunk.length)
     const before: Payload = { ...this.#payload, args, jid }
@@ -209,6 +215,6 @@ function refuse(answer: AddAnswer, id: string): void {
 /** Tells which task holds the rows that were stored before the error. */
 function withTask(thrown: unknown, id: string): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
-  const message = `${thrown.message} (the rows before it are in task ${id})`
+  const message = `${thrown.message} (the rows before it are in task ${id}, and will run)`
   return new HighkiqError(thrown.code, message, { ...thrown.details, task: id }, { cause: thrown })
 }

@@ -35,7 +35,7 @@ export function eventOf(job: string, event: EventRecord): TaskEvent {
     messages: lifeOf(event).map(({ at, text }) => ({ at: new Date(at), text })),
     startedAt: date(event.startedAt),
     finishedAt: date(event.finishedAt),
-    ...(event.result === null ? {} : { result: JSON.parse(event.result) as unknown }),
+    ...(event.result === null ? {} : { result: parseJson(event.result) }),
   }
 }
 

@@ -1,6 +1,8 @@
 /** A file as a tracked task: one row, one job; the handler gets the row as an object by header. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { checkArgs } from '../job/args.ts'
+import { HighkiqError, messageOf } from '../job/errors.ts'
 import type { Message } from '../store/contract.ts'
 import type { Row } from './create.ts'
 import type { ReadSheetOptions, Sheet, Source } from './sheet/sheet.ts'
@@ -18,6 +20,9 @@ export async function openImport(
   { validate, ...options }: ImportRows,
   now: () => number,
 ): Promise<{ columns: string[]; rows: AsyncGenerator<Row> }> {
+  if (validate && !('~standard' in validate)) {
+    throw new HighkiqError('INVALID_OPTION', 'validate must be a Standard Schema, for instance of zod or valibot')
+  }
   // Loaded when there is something to read: who only pushes jobs need not wait for it.
   const { readSheet } = await import('./sheet/sheet.ts')
   const sheet = await readSheet(source, options)
@@ -26,19 +31,26 @@ export async function openImport(
 
 async function* rowsOf(sheet: Sheet, schema: StandardSchemaV1 | undefined, now: () => number): AsyncGenerator<Row> {
   for await (const { number, values } of sheet.rows) {
-    const row: Record<string, unknown> = {}
-    for (const [i, column] of sheet.header.entries()) row[column] = values[i] ?? ''
+    const raw: Record<string, unknown> = {}
+    for (const [i, column] of sheet.header.entries()) raw[column] = values[i] ?? ''
     if (!schema) {
-      yield { args: [row], number }
+      yield { args: [raw], number }
       continue
     }
-    const checked = await schema['~standard'].validate(row)
-    if (checked.issues) {
-      const messages = checked.issues.map((issue) => problem(issue, now()))
-      yield { args: [row], number, rejected: { status: 'failed', code: 'invalid', messages } }
-    } else {
-      yield { args: [checked.value], number }
-    }
+    const checked = await schema['~standard'].validate(raw)
+    const messages = checked.issues ? checked.issues.map((issue) => problem(issue, now())) : unfit(checked.value, now())
+    if (messages.length > 0) yield { args: [raw], number, rejected: { status: 'failed', code: 'invalid', messages } }
+    else if (!checked.issues) yield { args: [checked.value], number, source: raw }
+  }
+}
+
+/** What validation made of a row must fit into a job: a NaN or a Date is a fault of that row, not of the whole file. */
+function unfit(value: unknown, at: number): Message[] {
+  try {
+    checkArgs([value], 'validate')
+    return []
+  } catch (thrown) {
+    return [{ at, code: 'failed', params: { text: messageOf(thrown) } }]
   }
 }
 

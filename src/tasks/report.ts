@@ -1,5 +1,6 @@
 /** The rows that a task rejected, as a file that can be corrected. */
 
+import { parseJson, stringifyJson } from '../job/json.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
 import { wordsOf } from './words.ts'
@@ -27,10 +28,9 @@ export async function writeReport(
 
 async function* reportRows(events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
   for await (const event of events) {
-    const params = paramsOf(event)
     const reasons = cut(event.messages.map(wordsOf).join('\n'))
     yield [
-      ...cells(params, columns),
+      ...cells(event, columns),
       event.number ?? '',
       event.index,
       event.status,
@@ -41,14 +41,11 @@ async function* reportRows(events: AsyncIterable<EventRecord>, columns: string[]
   }
 }
 
-function cells(params: unknown[] | null, columns: string[] | undefined): unknown[] {
-  if (!columns) return [params === null ? '' : JSON.stringify(params, printBigInt)]
-  const row = (params?.[0] ?? {}) as Record<string, unknown>
-  return columns.map((column) => row[column] ?? '')
-}
-
-function printBigInt(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value
+function cells(event: EventRecord, columns: string[] | undefined): unknown[] {
+  const params = paramsOf(event)
+  if (!columns) return [params === null ? '' : stringifyJson(params)]
+  const row = (event.source === null ? params?.[0] : parseJson(event.source)) as Record<string, unknown> | undefined
+  return columns.map((column) => row?.[column] ?? '')
 }
 
 /** A cell of a workbook holds 32,767 characters. */

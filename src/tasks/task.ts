@@ -15,6 +15,8 @@ export interface TaskStatus {
   total: number
   /** Rows that wait for their turn inside the task; part of `counts.enqueued`. */
   held: number
+  /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. */
+  retrying: number
   counts: Record<EventStatus, number>
   /** Of all rows added so far, those that have ended; 100 for a task without rows. */
   percent: number
@@ -22,7 +24,7 @@ export interface TaskStatus {
   finishedAt: Date | null
   /** Rows ended per second, over the task's life. */
   ratePerSecond: number
-  /** null while rows are still being added, or none has ended yet. */
+  /** null while rows are still being added, when none has ended yet, or when only retries are left. */
   etaSeconds: number | null
 }
 
@@ -110,7 +112,9 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.createdAt, 1) / 1000
   const ratePerSecond = ended / seconds
-  const exact = state !== 'adding' && ended > 0
+  const open = counts.enqueued + counts.working
+  const retrying = Math.max(open - held - record.placed, 0)
+  const exact = state !== 'adding' && ended > 0 && (open === 0 || retrying < open)
   return {
     id,
     name,
@@ -120,6 +124,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     run,
     total,
     held,
+    retrying,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,
     createdAt: new Date(record.createdAt),

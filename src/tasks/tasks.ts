@@ -1,5 +1,7 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
 import type { TaskState } from '../store/contract.ts'
 import { type CreateOptions, createTask, type Row, type TaskHost } from './create.ts'
 import { eventOf, type TaskEvent } from './event.ts'
@@ -8,6 +10,9 @@ import type { TaskMeta } from './report.ts'
 import type { Source } from './sheet/sheet.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 import { said } from './words.ts'
+
+const CREATE_OPTIONS: (keyof CreateOptions)[] = ['name', 'queue', 'window', 'keepParams', 'onStart']
+const IMPORT_OPTIONS: (keyof ImportRows)[] = ['validate', 'format', 'maxRows', 'sheet', 'delimiter']
 
 export type ImportOptions = CreateOptions & ImportRows
 
@@ -24,11 +29,12 @@ export class Tasks {
    *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
-  create<Args extends unknown[]>(
+  async create<Args extends unknown[]>(
     job: Job<Args>,
     rows: Iterable<Args> | AsyncIterable<Args>,
     options: CreateOptions = {},
   ): Promise<Task> {
+    refuseUnknown('tasks.create', options, CREATE_OPTIONS)
     return createTask(this.#host, job as unknown as Job<never[]>, asRows(rows), options)
   }
 
@@ -37,6 +43,7 @@ export class Tasks {
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`
    */
   async import<Row_ extends object>(job: Job<[row: Row_]>, source: Source, options: ImportOptions = {}): Promise<Task> {
+    refuseUnknown('tasks.import', options, [...CREATE_OPTIONS, ...IMPORT_OPTIONS])
     const { validate, format, maxRows, sheet, delimiter, ...create } = options
     const reading = { validate, format, maxRows, sheet, delimiter }
     const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
@@ -91,7 +98,24 @@ export interface ListOptions {
 }
 
 async function* asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>): AsyncGenerator<Row> {
-  for await (const args of all) yield { args }
+  if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
+  let n = 0
+  for await (const args of all) {
+    if (!Array.isArray(args)) {
+      const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
+      throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
+    }
+    n++
+    yield { args }
+  }
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_JOB', message)
 }
 
 function withoutUndefined<T extends object>(options: T): T {

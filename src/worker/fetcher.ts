@@ -22,6 +22,7 @@ export interface FetcherOptions {
 /** A wait is asked anew at least so often. */
 const WAIT_MS = 2000
 const RELEASE_MS = 1000
+const MOST_REFUSALS = 5
 
 export class Fetcher {
   readonly #engine: Engine
@@ -36,9 +37,13 @@ export class Fetcher {
   #started = new Map<string, Started>()
   /** Attempts that begin only when the store has said that they should. */
   #onStart = new Map<string, (superseded: boolean) => void>()
+  /** Settlements that the store could not apply, by ticket. */
+  readonly #refusals = new Map<string, number>()
   #quiet = false
   #stopping = false
   #loop: Promise<void> | undefined
+  /** The call that is under way: it may bring jobs. */
+  #outstanding: Promise<void> | undefined
   /** While the loop waits. */
   #wakeUp: (() => void) | undefined
   /** The last take brought less than was asked for. */
@@ -68,8 +73,9 @@ export class Fetcher {
     this.#wake()
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when nothing runs, and nothing is about to. */
   async idle(): Promise<void> {
+    await this.#outstanding?.catch(() => {})
     if (this.#running.size === 0) return
     await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
@@ -130,7 +136,8 @@ export class Fetcher {
         if (telling || (free > 0 && !this.#drained)) {
           // Handlers that take no time have ended after this, and are told in the same call.
           await nextTurn()
-          await this.#turn()
+          this.#outstanding = this.#turn()
+          await this.#outstanding
         } else {
           await (free > 0 ? this.#waitForJobs(free) : this.#waitForWake())
         }
@@ -184,10 +191,13 @@ export class Fetcher {
       if (answer.settled[i] === 'fenced') this.#refused(settlement.ticket)
       if (answer.settled[i] !== 'error') continue
       failed = true
-      this.#settlements.push(settlement)
+      this.#settlements.push(this.#again(settlement))
     }
     this.#drained = answer.taken.length < n
-    for (const taken of answer.taken) this.#tryToBegin(taken)
+    for (const taken of answer.taken) {
+      if (this.#stopping) this.#giveBack(taken)
+      else this.#tryToBegin(taken)
+    }
     if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
   }
 
@@ -293,6 +303,19 @@ export class Fetcher {
     this.#released.delete(settlement.ticket)
     this.#settlements.push(settlement)
     this.#wake()
+  }
+
+  /** The settlement that is to be asked for again. One that is never accepted is reduced to what matters. */
+  #again(settlement: Settlement): Settlement {
+    const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
+    this.#refusals.set(settlement.ticket, refusals)
+    if (refusals < MOST_REFUSALS) return settlement
+    this.#refusals.delete(settlement.ticket)
+    const { move, effects: _, ...rest } = settlement
+    this.#engine.report(new HighkiqError('STORE_UNUSABLE', "the store refuses a job's end: it goes to the dead set"), {
+      ticket: settlement.ticket,
+    })
+    return { ...rest, move: move && { to: 'dead', text: move.text, score: this.#engine.now() / 1000 } }
   }
 
   #refused(ticket: string): void {

@@ -18,6 +18,7 @@ export class Lease {
   readonly #seconds: number
   readonly #onLost: (owner: string) => void
   #owner = ''
+  #stopped = false
   #thread: Thread | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -30,11 +31,13 @@ export class Lease {
   /** Keeps renewing this owner, which has joined, instead of the one before. */
   keep(owner: string): void {
     this.#owner = owner
+    if (this.#stopped) return
     if (this.#thread) this.#thread.postMessage({ renew: owner } satisfies ToThread)
     else if (!this.#timer) this.#begin()
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true
     clearTimeout(this.#timer)
     const thread = this.#thread
     this.#thread = undefined
@@ -62,7 +65,7 @@ export class Lease {
     })
     thread.on('error', (thrown) => {
       this.#engine.report(thrown, { during: 'the lease thread; it is started again' })
-      if (this.#thread !== thread) return
+      if (this.#thread !== thread || this.#stopped) return
       this.#timer = setTimeout(() => {
         this.#thread = this.#startThread(renewer)
       }, RESTART_MS)

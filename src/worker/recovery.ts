@@ -3,6 +3,7 @@
  * lease; whoever is first does the work.
  */
 
+import { HighkiqError } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload } from '../job/payload.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
@@ -11,10 +12,11 @@ import { isGone, thisHost } from './host.ts'
 
 const PAGE = 100
 const MAX_STALLS = 3
+const STALLED = 'Stalled'
 
 export class Recovery implements Service {
   readonly #engine: Engine
-  readonly #seconds: number
+  readonly #leaseSeconds: number
   readonly #self: () => string
   readonly #host = thisHost()
   /** Ends of leases that were past at the last look: one look is not enough to take a lease away. */
@@ -25,7 +27,7 @@ export class Recovery implements Service {
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
     this.#engine = engine
-    this.#seconds = leaseSeconds / 3
+    this.#leaseSeconds = leaseSeconds
     this.#self = self
   }
 
@@ -45,6 +47,8 @@ export class Recovery implements Service {
   /** Claims what is lost and restores what is claimed. */
   async sweep(): Promise<void> {
     const { store } = this.#engine
+    // Who can't write himself judges nobody: in an outage everybody's lease ends, and nobody must lose by it.
+    await store.renew(this.#self(), this.#leaseSeconds)
     const suspects = new Map<string, number>()
     let claimed = false
     for (const lease of await store.leases()) {
@@ -66,15 +70,22 @@ export class Recovery implements Service {
     for (;;) {
       const stranded = await store.stranded(PAGE)
       if (stranded.length === 0) return
-      const restores: Restore[] = []
-      for (const one of stranded) restores.push(await this.#restored(one))
+      const restores = stranded.map((one) => this.#restored(one))
       const answers = await store.restore(restores, now())
+      // Two may have swept at once: only who moved the job tells of its end.
+      for (const [i, answer] of answers.entries()) if (answer === 'ok') await this.#tellDeath(restores[i] as Restore)
       const restored = answers.filter((answer) => answer === 'ok').length
+      if (answers.every((answer) => answer === 'error')) {
+        throw new HighkiqError(
+          'STORE_UNUSABLE',
+          `the store can't take back ${answers.length} jobs of a process that died`,
+        )
+      }
       if (restored > 0) log.warn({ jobs: restored, owner: stranded[0]?.owner }, 'took back jobs of a process that died')
     }
   }
 
-  async #restored({ owner, queue, ticket, text }: Stranded): Promise<Restore> {
+  #restored({ owner, queue, ticket, text }: Stranded): Restore {
     const { now, definition } = this.#engine
     const payload = readPayload(text)
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
@@ -93,19 +104,23 @@ export class Recovery implements Service {
     return this.#stalledOut({ owner, queue, ticket, text }, payload, changes, stalls)
   }
 
-  async #stalledOut(one: Stranded, payload: Payload, changes: Partial<Payload>, stalls: number): Promise<Restore> {
-    const message = `its process died ${stalls} times in a row while it ran`
-    const last = { ...changes, error_class: 'Stalled', error_message: message, failed_at: this.#engine.now() }
+  #stalledOut(one: Stranded, payload: Payload, changes: Partial<Payload>, stalls: number): Restore {
+    const error_message = `its process died ${stalls} times in a row while it ran`
+    const last = { ...changes, error_class: STALLED, error_message, failed_at: this.#engine.now() }
     const effects = effectsOf(this.#engine, payload, { kind: 'stalled-out', stalls })
-    await this.#engine.died({ ...payload, ...last }, new Error(message))
     const { owner, queue, ticket } = one
     const text = editPayload(one.text, last)
     return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 }, effects }
   }
 
+  async #tellDeath({ to }: Restore): Promise<void> {
+    const payload = to.to === 'dead' ? readPayload(to.text) : undefined
+    if (payload?.error_class === STALLED) await this.#engine.died(payload, new Error(payload.error_message))
+  }
+
   #schedule(): void {
     if (this.#stopped) return
-    const ms = this.#seconds * 1000 * (0.75 + this.#engine.random() / 2)
+    const ms = (this.#leaseSeconds / 3) * 1000 * (0.75 + this.#engine.random() / 2)
     this.#timer = setTimeout(() => {
       this.#sweeping = this.#sweepAndReport().then(() => this.#schedule())
     }, ms)

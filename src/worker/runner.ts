@@ -58,6 +58,7 @@ export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Sett
   let error: unknown
   try {
     const result = await runHandler(engine, attempt.ctx, attempt.definition)
+    engine.log.debug({ jid: attempt.payload.jid, class: attempt.payload.class }, 'done')
     return done(engine, attempt, { kind: 'done', result })
   } catch (thrown) {
     error = thrown
@@ -157,7 +158,6 @@ function snoozed(engine: Engine, { taken, payload, ctx }: Attempt, seconds: numb
 async function failure(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement> {
   const { taken, payload, definition } = attempt
   const now = engine.now()
-  engine.report(error, { jid: payload.jid, class: payload.class, queue: taken.queue })
   const verdict = judge({
     text: taken.text,
     payload,
@@ -169,6 +169,14 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
     random: engine.random,
     report: (thrown) => engine.report(thrown, { jid: payload.jid, during: 'retryIn' }),
     changes: attemptEnded(payload),
+  })
+  const next = verdict.kind === 'retry' ? `retry at ${new Date(verdict.at * 1000).toISOString()}` : verdict.kind
+  engine.report(error, {
+    jid: payload.jid,
+    class: payload.class,
+    queue: taken.queue,
+    attempt: attempt.ctx.attempt,
+    next,
   })
   if (verdict.kind === 'retry') {
     return failed(

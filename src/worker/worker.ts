@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
 import type { Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { DueJobs } from './due.ts'
@@ -30,6 +31,7 @@ export interface WorkerOptions {
   tag?: string
 }
 
+const OPTIONS: (keyof WorkerOptions)[] = ['concurrency', 'queues', 'timeout', 'leaseSeconds', 'pollInterval', 'tag']
 const GRACE_MS = 3000
 
 export class Worker {
@@ -45,8 +47,11 @@ export class Worker {
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
+  #quieted: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #fencing: Promise<void> | undefined
+  /** On its way out: no new epoch begins. */
+  #left = false
   #whenStopped: (() => void)[] = []
 
   /** @throws INVALID_OPTION */
@@ -106,12 +111,9 @@ export class Worker {
   }
 
   /** Takes no more jobs; those that run go on. There is no way back. */
-  async quiet(): Promise<void> {
-    if (this.#state !== 'running') return
-    this.#state = 'quiet'
-    this.#fetcher.quiet()
-    for (const service of this.#started) await service.quiet()
-    await this.#engine.emit('quiet')
+  quiet(): Promise<void> {
+    if (this.#state === 'running') this.#quieted ??= this.#quiet()
+    return this.#quieted ?? Promise.resolve()
   }
 
   /**
@@ -153,6 +155,13 @@ export class Worker {
     }
   }
 
+  async #quiet(): Promise<void> {
+    this.#state = 'quiet'
+    this.#fetcher.quiet()
+    for (const service of this.#started) await service.quiet()
+    await this.#engine.emit('quiet')
+  }
+
   async #start(): Promise<void> {
     const { store, emit } = this.#engine
     try {
@@ -168,6 +177,8 @@ export class Worker {
         this.#started.push(service)
         await service.start()
       }
+      // Told to be quiet while it started.
+      if (this.#state !== 'running') for (const service of this.#started) await service.quiet()
       this.#fetcher.start()
     } catch (thrown) {
       await this.#leave()
@@ -200,11 +211,13 @@ export class Worker {
     await this.#leave()
     await emit('exit')
     this.#state = 'stopped'
+    log.info({ putBack: left.length }, 'stopped')
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
   /** Takes down what was begun beside the jobs. */
   async #leave(): Promise<void> {
+    this.#left = true
     for (const service of this.#started) {
       try {
         await service.stop()
@@ -250,6 +263,7 @@ export class Worker {
 
   /** The lease was lost: what this owner held belongs to others. Go on as a new owner, holding nothing. */
   #newEpoch(): Promise<void> {
+    if (this.#left) return Promise.resolve()
     this.#fencing ??= (async () => {
       this.#engine.report(
         new HighkiqError('LEASE_LOST', 'this process lost its lease; its jobs go to others and it begins anew'),
@@ -286,6 +300,7 @@ export class Worker {
 }
 
 function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
+  refuseUnknown('worker', options, OPTIONS)
   const {
     concurrency = 10,
     queues = ['default'],

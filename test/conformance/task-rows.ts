@@ -117,6 +117,33 @@ export const taskRows: Case[] = [
     },
   },
   {
+    name: 'a row as it came is kept beside its arguments, and goes when they go',
+    async run(t) {
+      for (const [n, keepParams, expected] of [
+        [1, 'rejected', [null, '{"a":" 1 "}', null]],
+        [2, 'none', [null, null, null]],
+        [3, 'all', ['{"a":" 0 "}', '{"a":" 1 "}', null]],
+      ] as const) {
+        const task = spec(n, { keepParams, queue: `q${n}` })
+        await t.store.createTask(task)
+        const all = [{ args: '[0]', source: '{"a":" 0 "}' }, { args: '[1]', source: '{"a":" 1 "}' }, { args: '[2]' }]
+        await t.store.addRows(task.id, ADDER, 0, all, NOW)
+        expect((await t.store.events(task.id, { limit: 9 })).map(({ source }) => source)).toEqual([
+          '{"a":" 0 "}',
+          '{"a":" 1 "}',
+          null,
+        ])
+        const owner = await t.owner()
+        const [first, second] = await t.take(owner, `q${n}`, 2)
+        await t.turn(owner, {
+          settlements: [finish(sure(first)), finish(sure(second), { status: 'failed' })],
+        })
+        const kept = (await t.store.events(task.id, { limit: 9 })).map(({ source }) => source)
+        expect(kept).toEqual(expected)
+      }
+    },
+  },
+  {
     name: "an event is named by its task and index, and knows its row's number and arguments",
     async run(t) {
       const task = spec(0xabc)
@@ -127,6 +154,7 @@ export const taskRows: Case[] = [
         status: 'enqueued',
         run,
         attempts: 0,
+        source: null,
         code: null,
         startedAt: null,
         finishedAt: null,

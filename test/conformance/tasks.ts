@@ -37,6 +37,7 @@ export const tasks: Case[] = [
         run: expect.any(Number),
         total: 0,
         held: 0,
+        placed: 0,
         window: 7,
         counts: counts({}),
         meta: task.meta,

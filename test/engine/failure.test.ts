@@ -218,8 +218,8 @@ test('retryIn that throws is reported and leaves it at the default', async () =>
   })
   expect(retry?.score).toBe(1_700_000_015)
   expect(t.errors.map(({ error, about }) => [error.message, about.during])).toEqual([
-    ['x', undefined],
     ['in retryIn', 'retryIn'],
+    ['x', undefined],
   ])
 })
 

@@ -132,7 +132,6 @@ test('an end that can not be stored is told again until it can, and the handler 
   expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 1, taken: 0 })
 })
 
-// Found broken: the store calls a violated constraint unusable, and then does not try the ends one by one.
 test('an end that can not be stored does not hold up those beside it', async () => {
   const t = bench()
   const { store } = t.hq
@@ -151,4 +150,95 @@ test('an end that can not be stored does not hold up those beside it', async () 
     failed: 0 as const,
   }))
   expect((await store.turn('me', { ...nothing, settlements })).settled).toEqual(['error', 'ok'])
+})
+
+test('told to be quiet and at once to stop, while a take is under way, a worker gives back what comes and runs nothing twice', async () => {
+  const t = bench()
+  const runs: number[] = []
+  const J = t.hq.job('J', async (_ctx, n: number) => {
+    runs.push(n)
+    await new Promise((resume) => setTimeout(resume, 5))
+  })
+  for (let round = 0; round < 8; round++) {
+    const worker = t.hq.worker({ concurrency: 5, leaseSeconds: 1 })
+    await worker.start()
+    await beside(t, async (db) => {
+      await exec(db, 'BEGIN IMMEDIATE')
+      // The worker's next take waits for the lock when it is told to end.
+      void J.performBulk([[round]])
+      await new Promise((resume) => setTimeout(resume, 20))
+      void worker.quiet()
+      const stopped = worker.stop()
+      await new Promise((resume) => setTimeout(resume, 20))
+      db.exec('COMMIT')
+      await stopped
+    })
+    expect(await t.hq.store.stats()).toMatchObject({ taken: 0 })
+  }
+  await t.work({ leaseSeconds: 1 })
+  await until(() => new Set(runs).size === 8)
+  await until(async () => (await t.hq.store.stats()).processed === 8)
+  expect(runs).toHaveLength(8)
+})
+
+test('an idle worker asks for the duty of due jobs seldom, however much others write', async () => {
+  const t = bench()
+  let asked = 0
+  const { store } = t.hq
+  const hold = store.hold.bind(store)
+  store.hold = (...about) => {
+    asked++
+    return hold(...about)
+  }
+  await t.work({ queues: ['nothing'] })
+  const other = t.another()
+  const began = performance.now()
+  for (let n = 0; n < 300; n++) await other.hq.push({ class: 'A', args: [n], queue: 'heap' })
+  const seconds = (performance.now() - began) / 1000
+  expect(asked).toBeLessThanOrEqual(2 + Math.ceil(seconds) * 2)
+})
+
+test('half a character in a text becomes a whole one, and nobody dies of it', async () => {
+  const t = bench()
+  const heard = new Heard<unknown>()
+  t.hq.job('J', async (_ctx, text: string) => heard.say(text))
+  await t.raw('{"class":"J","jid":"a","args":["\ud800!"]}')
+  await t.hq.push({ class: 'J', args: ['\udc00?'] })
+  await t.work()
+  expect(await heard.atLeast(2)).toEqual(['\ufffd!', '\udc00?'])
+})
+
+test('jobs that are each as large as allowed are taken a few at a time', async () => {
+  const t = bench()
+  const sizes = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, text: string) => sizes.say(text.length))
+  for (let n = 0; n < 8; n++) await J.performAsync('x'.repeat(9_000_000))
+  await t.work({ concurrency: 100 })
+  expect(await sizes.atLeast(8)).toEqual(Array(8).fill(9_000_000))
+})
+
+test('a job that says it belongs to a task but has no jid of one goes to the dead set, and the others beside it run', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  await t.raw('{"class":"J","args":[],"hk_task":"0000000000000000"}')
+  await J.performBulk([[1], [2], [3]])
+  await t.work()
+  expect(await ran.atLeast(3)).toEqual([1, 2, 3])
+  await until(async () => (await t.hq.store.stats()).dead === 1)
+})
+
+test('a store that refuses an end again and again does not stand in the way for ever', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', { retryIn: () => 1e-9 }, async (_ctx, n: number) => {
+    ran.say(n)
+    if (n === 0) throw new Error('x')
+  })
+  await J.performBulk([[0], [1], [2]])
+  await beside(t, (db) => exec(db, REFUSE))
+  await t.work({ concurrency: 1 })
+  await ran.atLeast(3)
+  await until(async () => (await t.hq.store.stats()).dead === 1)
+  expect(ran.all).toEqual([0, 1, 2])
 })

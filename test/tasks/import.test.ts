@@ -129,3 +129,35 @@ test('a file that breaks off in the middle says where, and what was added before
   await expect(hq.tasks.import(Row, join(folder, 'nothing.csv'))).rejects.toMatchObject({ code: 'INVALID_FILE' })
   expect((await hq.tasks.list()).items).toHaveLength(1)
 })
+
+test('the report gives rows as they came, also when validation had made something else of them', async () => {
+  const { hq, folder } = newApp()
+  const path = join(folder, 'products.csv')
+  writeFileSync(path, 'SKU,Price,Note\n bad ,1.50,keep me\nodd,oops,and me\n')
+  const Row = hq.job('Row', async (_ctx, row: { sku: string; price: number }) => {
+    throw new BusinessFailure(`no ${row.sku}`)
+  })
+  const validate = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) => {
+        const { SKU = '', Price } = value as Record<string, string>
+        return { value: { sku: SKU.trim(), price: Number(Price) } }
+      },
+    },
+  } as const
+  await hq.worker().start()
+  const task = await hq.tasks.import(Row, path, { validate })
+  await task.wait({ every: 10 })
+  await task.report(join(folder, 'rejected.csv'))
+  const rows = await collect((await readSheet(join(folder, 'rejected.csv'))).rows)
+  expect(rows.map(({ values }) => values.slice(0, 3))).toEqual([
+    [' bad ', '1.50', 'keep me'],
+    ['odd', 'oops', 'and me'],
+  ])
+  // What JSON can't carry is a fault of its row, not of the file.
+  expect(rows[1]?.values[7]).toMatch(/args\[0\]\.price is NaN/)
+  const wrong = hq.tasks.import(Row, path, { validate: (() => true) as never })
+  await expect(wrong).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})

@@ -273,3 +273,50 @@ test('a submitter that is killed while it adds leaves a task that says so, and i
   expect(await task.wait({ every: 20 })).toMatchObject({ state: 'interrupted', counts: { finished: 1000 } })
   expect(Row.name).toBe('Row')
 })
+
+test('a row that is no list of arguments is refused with its number, and no task remains', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, _n: unknown) => {})
+  const wrong = (rows: unknown) => hq.tasks.create(Row, rows as [unknown][])
+  await expect(wrong([[1], { sku: 'a' }])).rejects.toThrow('row 1 is an object: each row is the list')
+  await expect(wrong(['ab'])).rejects.toMatchObject({ code: 'INVALID_JOB' })
+  await expect(wrong(5)).rejects.toMatchObject({ code: 'INVALID_JOB' })
+  await expect(hq.tasks.create(Row, [], { windw: 3 } as object)).rejects.toThrow(/no option windw; there are name/)
+  expect((await hq.tasks.list()).items).toEqual([])
+})
+
+test('rows that wait for a retry are told apart, and there is no guess at the time they need', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, n: number) => {
+    if (n === 1) throw new Error('db down')
+  })
+  const task = await hq.tasks.create(Row, [[0], [1], [2]])
+  await hq.worker().start()
+  let status = await task.status()
+  while (status?.retrying !== 1) status = await task.status()
+  expect(status).toMatchObject({ counts: { enqueued: 1, finished: 2 }, held: 0, etaSeconds: null })
+})
+
+test('a store that is full while rows are added leaves the task interrupted, not adding', async () => {
+  const { hq, url } = newApp()
+  const small = newApp({ url: `${url}?maxMegabytes=1` }).hq
+  const Row = small.job('Row', async (_ctx, _ballast: string) => {})
+  const rows = Array.from({ length: 5000 }, () => ['x'.repeat(500)] as [string])
+  await expect(small.tasks.create(Row, rows)).rejects.toMatchObject({ code: 'STORE_FULL' })
+  expect((await hq.tasks.list()).items).toMatchObject([{ state: 'interrupted' }])
+})
+
+test('of many messages of one attempt the first and the last are kept', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (ctx) => {
+    for (let n = 1; n <= 1000; n++) ctx.message(`m${n}`)
+  })
+  const task = await hq.tasks.create(Row, [[]])
+  await hq.worker().start()
+  await task.wait({ every: 10 })
+  const [event] = await collect(task.events())
+  const texts = event?.messages.map(({ text }) => text).filter((text) => !/working|finished/.test(text)) ?? []
+  expect(texts.slice(0, 3)).toEqual(['m1', 'm2', 'm3'])
+  expect(texts.slice(9, 12)).toEqual(['m10', '(960 messages are not kept)', 'm971'])
+  expect(texts.at(-1)).toBe('m1000')
+})

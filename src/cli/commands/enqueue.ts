@@ -60,6 +60,8 @@ function argument(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
+    // What begins like JSON was meant to be JSON.
+    if (/^[{["]/.test(text)) throw new CliError(`${text} is not JSON: look at its quotes and brackets`, 2)
     return text
   }
 }

@@ -56,10 +56,14 @@ export class Leases {
     }))
   }
 
-  claim(owner: string, ends: number | null): boolean {
+  /** `asked`: when the claim was wanted; one that had to wait for the file comes too late to judge anybody. */
+  claim(owner: string, ends: number | null, asked: number): boolean {
     const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
     if (!row || row.claimed) return false
-    if (ends !== null && (row.ends !== ends || !isPast(row.ends, row.boot, row.seconds))) return false
+    if (ends !== null) {
+      if (row.ends !== ends || !isPast(row.ends, row.boot, row.seconds)) return false
+      if (monotonicNow() - asked > (row.seconds * 1000) / 6) return false
+    }
     this.#db.run(sql.owner.claim, monotonicNow(), row.id)
     return true
   }

@@ -193,7 +193,7 @@ export class Ledger {
     } else {
       event.started_at = effect.startedAt ?? event.started_at
       event.finished_at = effect.status === 'enqueued' ? null : effect.at
-      event.code = effect.code ?? null
+      event.code = effect.code?.toWellFormed() ?? null
       event.result = effect.result ?? null
       event.drop = isDropped(task, effect.status)
     }
@@ -212,7 +212,7 @@ export class Ledger {
     if (room) {
       task.placed++
     } else {
-      this.#db.run(sql.task.holdFront, task.key, event.idx, text)
+      this.#db.run(sql.task.holdFront, task.key, event.idx, text.toWellFormed())
       task.held++
     }
     event.place = room ? PLACED : HELD

@@ -18,14 +18,18 @@ export class Queues {
   pushBack(queue: string, texts: readonly string[]): void {
     if (texts.length === 0) return
     const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, texts.length)
-    this.#db.run(sql.queue.putAll, id, tail - texts.length + 1, JSON.stringify(texts))
+    let place = tail - texts.length + 1
+    for (const slice of slicesOf(texts)) {
+      this.#db.run(sql.queue.putAll, id, place, JSON.stringify(slice))
+      place += slice.length
+    }
     this.#rung.add(queue)
   }
 
   /** Before all others. */
   pushFront(queue: string, text: string): void {
     const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1)
-    this.#db.run(sql.queue.put, id, head + 1, text)
+    this.#db.run(sql.queue.put, id, head + 1, text.toWellFormed())
     this.#rung.add(queue)
   }
 
@@ -36,7 +40,8 @@ export class Queues {
       if (taken.length >= n) break
       const found = this.#db.first<{ id: number }>(sql.queue.find, queue)
       if (!found) continue
-      const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, n - taken.length)
+      const sizes = this.#db.all<Sized>(sql.queue.sizes, found.id, n - taken.length)
+      const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, atOnce(sizes))
       const last = rows.at(-1)
       if (!last) continue
       // Room first, then rows: a file that is full is worked empty.
@@ -67,6 +72,38 @@ export class Queues {
     this.#db.run(sql.queue.create, queue)
     return this.#db.first<Row>(statement, n, queue) as Row
   }
+}
+
+interface Sized {
+  bytes: number
+}
+
+/** No single statement carries more than this, but for a job that is larger by itself. */
+const MOST_BYTES = 8_000_000
+
+function atOnce(sizes: readonly Sized[]): number {
+  let sum = 0
+  const beyond = sizes.findIndex(({ bytes }, i) => {
+    sum += bytes
+    return i > 0 && sum > MOST_BYTES
+  })
+  return beyond === -1 ? sizes.length : beyond
+}
+
+/** SQLite keeps text as UTF-8, which has no place for half a character: such a half becomes U+FFFD. */
+function* slicesOf(texts: readonly string[]): Generator<string[]> {
+  let slice: string[] = []
+  let sum = 0
+  for (const text of texts) {
+    sum += text.length
+    if (slice.length > 0 && sum > MOST_BYTES) {
+      yield slice
+      slice = []
+      sum = text.length
+    }
+    slice.push(text.toWellFormed())
+  }
+  yield slice
 }
 
 /** A ticket is the queue and the place the job was taken from: places are never used twice. */

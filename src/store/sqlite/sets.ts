@@ -19,7 +19,7 @@ export class Sets {
   }
 
   add(set: SetName, entry: Entry): void {
-    if (!this.#db.first(sql.set.add, ID[set], entry.score, entry.text)) return
+    if (!this.#db.first(sql.set.add, ID[set], entry.score, entry.text.toWellFormed())) return
     this.#db.run(sql.set.grow, 1, ID[set])
     if (set !== 'dead') this.#rung.add(DUE)
   }

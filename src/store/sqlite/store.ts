@@ -1,5 +1,6 @@
 /** The embedded store: one SQLite file, any number of processes on one machine. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
   AddAnswer,
@@ -28,6 +29,7 @@ import type {
   TurnAnswer,
 } from '../contract.ts'
 import { Bell } from './bell.ts'
+import { monotonicNow } from './clock.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { Leases } from './leases.ts'
 import type { Ledger } from './ledger.ts'
@@ -41,8 +43,8 @@ import { closedError, Writer } from './writer.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000
-/** Who pushes wants an answer, also when another program keeps the file locked. */
-const PUSH_SECONDS = 5
+/** Who pushes or leaves wants an answer, also when another program keeps the file locked. */
+const ANSWER_SECONDS = 5
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
@@ -75,7 +77,7 @@ export class SqliteStore implements Store {
     try {
       for (; from < items.length; from += CHUNK) {
         const chunk = items.slice(from, from + CHUNK)
-        await this.#write((s) => pushAll(s, chunk, now), PUSH_SECONDS)
+        await this.#write((s) => pushAll(s, chunk, now), ANSWER_SECONDS)
       }
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
@@ -113,7 +115,7 @@ export class SqliteStore implements Store {
   }
 
   leave(owner: string): Promise<boolean> {
-    return this.#write(({ leases }) => leases.leave(owner))
+    return this.#write(({ leases }) => leases.leave(owner), ANSWER_SECONDS)
   }
 
   leases(): Promise<Lease[]> {
@@ -121,8 +123,9 @@ export class SqliteStore implements Store {
   }
 
   claim(owner: string, ends: number | null): Promise<boolean> {
+    const asked = monotonicNow()
     return this.#write(({ leases, tasks }) => {
-      const claimed = leases.claim(owner, ends)
+      const claimed = leases.claim(owner, ends, asked)
       if (claimed) tasks.interrupt(owner)
       return claimed
     })
@@ -150,7 +153,7 @@ export class SqliteStore implements Store {
   }
 
   letGo(duty: string, holder: string): Promise<void> {
-    return this.#write(({ leases }) => leases.letGo(duty, holder))
+    return this.#write(({ leases }) => leases.letGo(duty, holder), ANSWER_SECONDS)
   }
 
   due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
@@ -218,7 +221,7 @@ export class SqliteStore implements Store {
   }
 
   beat(process: ProcessRecord, seconds: number): Promise<Signal | null> {
-    return this.#write(({ processes }) => processes.beat(process, seconds))
+    return this.#write(({ processes }) => processes.beat(process, seconds), ANSWER_SECONDS)
   }
 
   processes(): Promise<ProcessRecord[]> {
@@ -226,7 +229,7 @@ export class SqliteStore implements Store {
   }
 
   forget(identity: string): Promise<void> {
-    return this.#write(({ processes }) => processes.forget(identity))
+    return this.#write(({ processes }) => processes.forget(identity), ANSWER_SECONDS)
   }
 
   signal(identity: string, signal: Signal): Promise<boolean> {
@@ -316,10 +319,14 @@ export class SqliteStore implements Store {
     return s.writer.write(() => work(s), seconds)
   }
 
-  /** Reads see one state of the file; they wait for nobody, but the file may be closed to all for a moment. */
+  /**
+   * Reads see one state of the file; they wait for nobody, but the file may be closed to all for a moment. Each takes a
+   * turn of the event loop: who asks again and again would else keep everybody else in the process from working.
+   */
   async #read<T>(work: (s: Opened) => T): Promise<T> {
     for (;;) {
       const s = await this.#opened()
+      await nextTurn()
       try {
         return work(s)
       } catch (thrown) {

@@ -27,6 +27,7 @@ interface EventRow {
   started_at: number | null
   finished_at: number | null
   args: string | null
+  source: string | null
   result: string | null
 }
 
@@ -134,12 +135,13 @@ export class Tasks {
   }
 
   /** Counts a row and gives its event, in the order of `addEvents`' columns. */
-  #newEvent(ledger: Ledger, task: TaskRow, { args, number, rejected }: NewRow, now: number): unknown[] {
+  #newEvent(ledger: Ledger, task: TaskRow, { args, number, source, rejected }: NewRow, now: number): unknown[] {
     const index = task.total++
     const status: EventStatus = rejected?.status ?? 'enqueued'
     task[status]++
     if (!rejected) task.held++
     ledger.addMessages(task.key, index, rejected?.messages)
+    const dropped = rejected && task.keep_params === 'none'
     return [
       index,
       STATUS_CODE[status],
@@ -147,9 +149,10 @@ export class Tasks {
       task.run,
       1,
       number ?? null,
-      rejected?.code ?? null,
+      rejected?.code?.toWellFormed() ?? null,
       rejected ? now : null,
-      rejected && task.keep_params === 'none' ? null : args,
+      dropped ? null : args,
+      dropped ? null : (source ?? null),
     ]
   }
 
@@ -173,6 +176,7 @@ export class Tasks {
       run: row.run,
       attempts: row.step >> 1,
       args: row.args,
+      source: row.source,
       code: row.code,
       startedAt: row.started_at,
       finishedAt: row.finished_at,
@@ -204,6 +208,7 @@ function recordOf(row: TaskRow): TaskRecord {
     run: row.run,
     total: row.total,
     held: row.held,
+    placed: row.placed,
     window: row.window,
     counts,
     meta: row.meta,

@@ -140,6 +140,7 @@ CREATE TABLE event (
   started_at  INTEGER,
   finished_at INTEGER,
   args        TEXT,
+  source      TEXT,
   result      TEXT,
   PRIMARY KEY (task, idx)
 ) STRICT, WITHOUT ROWID;

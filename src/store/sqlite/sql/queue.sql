@@ -16,6 +16,9 @@ INSERT INTO ready (queue, place, text) SELECT ?1, ?2 + key, value FROM json_each
 -- find: the queue's id, if it has jobs.
 SELECT id FROM queue WHERE name = ? AND size > 0;
 
+-- sizes: how large the next jobs of a queue are, in order.
+SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY place LIMIT ?;
+
 -- first: the next jobs of a queue, in order.
 SELECT place, text FROM ready WHERE queue = ? ORDER BY place LIMIT ?;
 

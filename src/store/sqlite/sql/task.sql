@@ -30,8 +30,8 @@ UPDATE task SET state = 'interrupted' WHERE adder = ? AND state = 'adding';
 UPDATE adder SET cursor = ? WHERE task = ? AND token = ?;
 
 -- addEvents: rows, as a JSON array of arrays in the order of the columns.
-INSERT INTO event (task, idx, status, place, run, step, number, code, finished_at, args)
-SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8
+INSERT INTO event (task, idx, status, place, run, step, number, code, finished_at, args, source)
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9
 FROM json_each(?2);
 
 -- loadEvents: what decides whether transitions apply, of the rows in a JSON array of indexes.
@@ -46,7 +46,8 @@ FROM json_each(?2) WHERE true
 ON CONFLICT (task, idx) DO UPDATE SET
   status = excluded.status, place = excluded.place, run = excluded.run, step = excluded.step, code = excluded.code,
   started_at = excluded.started_at, finished_at = excluded.finished_at, result = excluded.result,
-  args = CASE WHEN excluded.args THEN NULL ELSE args END;
+  args = CASE WHEN excluded.args THEN NULL ELSE args END,
+  source = CASE WHEN excluded.args THEN NULL ELSE source END;
 
 -- waiting: rows never issued, in order.
 SELECT idx, run, args FROM event WHERE task = ? AND idx >= ? AND status = 0 ORDER BY idx LIMIT ?;
