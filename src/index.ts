@@ -33,7 +33,7 @@ export {
 } from './job/errors.ts'
 export type { Logger } from './job/logger.ts'
 export type { Payload } from './job/payload.ts'
-export type { EventStatus, TaskState } from './store/contract.ts'
+export { EVENT_STATUSES, type EventStatus, type TaskState } from './store/contract.ts'
 // Tracked tasks
 export type { CreateOptions } from './tasks/create.ts'
 export type { TaskEvent } from './tasks/event.ts'

@@ -90,6 +90,18 @@ describe('piped: one line a second', () => {
     expect(text.match(/no row for .*/g)).toEqual(['no row for 10 s', 'no row for 20 s'])
   })
 
+  test('rows that wait for a retry are told, and no time is guessed for them', async () => {
+    const text = await watched([
+      { at: 0 },
+      { at: 1, counts: { finished: 990 }, retrying: 5 },
+      { at: 2, counts: { finished: 995 }, retrying: 5 },
+    ])
+    expect(text.split('\n').slice(0, 2)).toEqual([
+      '990 of 1,000 (99%) · 990/s · 1 s left · 5 rows wait for a retry',
+      '995 of 1,000 (99%) · 498/s · 5 rows wait for a retry',
+    ])
+  })
+
   test('each line begins with the title', async () => {
     expect(await watched([{ at: 0, state: 'done', total: 0 }], { title: 'spring' })).toMatch(/^spring: 0 of 0/)
   })

@@ -3,7 +3,7 @@
 import { styleText } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import type { Task, TaskStatus } from '../index.ts'
-import { count, duration, rate } from './figures.ts'
+import { count, duration, plural, rate } from './figures.ts'
 import { Pace } from './pace.ts'
 
 const STALL_SECONDS = 10
@@ -139,7 +139,8 @@ class BarView implements View {
     const size = Math.min(free, WIDEST_BAR)
     const text = rest.map((part) => this.#coloured(part)).join(' · ')
     if (size < NARROWEST_BAR) return `${this.#title}${percent} ${text}`.trim()
-    const full = Math.min(Math.floor(progress * size), size)
+    // A share of rows that are still being counted would go back and forth.
+    const full = reading ? 0 : Math.min(Math.floor(progress * size), size)
     const colour = status.counts.failed + status.counts.error > 0 ? 'yellow' : 'green'
     const bar = this.#paint(colour, '█'.repeat(full)) + this.#paint('dim', '░'.repeat(size - full))
     return `${this.#title}${bar}${percent}  ${text}`
@@ -183,7 +184,8 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   const texts: string[] = []
   const idle = pace.idleSeconds(now)
   const { perSecond } = pace
-  const left = status.total - endedOf(status)
+  // When those come that wait for a retry, no rate can tell.
+  const left = status.total - endedOf(status) - status.retrying
   if (status.state === 'paused' || status.state === 'cancelling') texts.push(status.state)
   if (status.state === 'interrupted') texts.push('reading was interrupted')
   if (left > 0 && idle >= STALL_SECONDS) texts.push(`no row for ${duration(Math.floor(idle))}`)
@@ -193,6 +195,7 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
       texts.push(`${duration(Math.ceil(left / perSecond))} left`)
     }
   }
+  if (status.retrying > 0) texts.push(`${plural(status.retrying, 'row waits', 'rows wait')} for a retry`)
   return [...texts, ...rejected(status)]
 }
 

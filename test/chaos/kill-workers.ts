@@ -37,6 +37,8 @@ export async function killWorkers(options: ChaosOptions): Promise<ChaosResult> {
     const program = fileURLToPath(new URL('worker.js', import.meta.url))
     const worker = spawn(process.execPath, [program, url, folder, String(concurrency)], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      // What it takes back is no news here.
+      env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },
     })
     workers.push(worker)
     await once(worker.stdout as NodeJS.ReadableStream, 'data')

@@ -1,7 +1,8 @@
 /** `highkiq task`: looking at tracked tasks. */
 
 import { type Command, Option } from 'commander'
-import type { EventStatus, Highkiq, Task, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
+import type { Highkiq, Task, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
+import { EVENT_STATUSES, type EventStatus } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { count, plural } from '../figures.ts'
 import { onInterrupt } from '../interrupt.ts'
@@ -11,7 +12,6 @@ import { type Column, print, printJson, table, time } from '../output.ts'
 import { endedOf, watchTask } from '../progress.ts'
 import { CliError, sheetPath, someOf, wholeNumber } from '../usage.ts'
 
-const STATUSES: readonly EventStatus[] = ['enqueued', 'working', 'finished', 'failed', 'error', 'cancelled']
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 const PAGE = 100
 
@@ -131,7 +131,7 @@ interface EventsOptions extends TaskOptions {
 
 function registerEvents(task: Command): void {
   withAppOptions(task.command('events').description('what became of each row').argument('<id>', 'of the task'))
-    .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(STATUSES)))
+    .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)))
     .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')

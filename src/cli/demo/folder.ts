@@ -5,6 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { HighkiqError } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
+import { quoted } from '../open-app.ts'
 
 export interface Folder {
   queue: string
@@ -60,11 +61,6 @@ function databaseFiles(path: string): string[] {
 export function shown(path: string): string {
   const near = relative('', path)
   return quoted(near === '' || near.startsWith(`..${sep}..`) ? resolve(path) : near)
-}
-
-/** As one word of a command line. */
-export function quoted(word: string): string {
-  return /^[\w./:\\@=+,-]+$/.test(word) ? word : JSON.stringify(word)
 }
 
 /** With its parents. (Node's own `recursive` never comes back where the system refuses with ENOENT, as under /proc.) */
