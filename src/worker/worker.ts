@@ -150,6 +150,7 @@ export class Worker {
         if (this.#state === 'stopped') resolve()
         else this.#whenStopped.push(resolve)
       })
+      this.#engine.log.info({}, 'stopped')
     } finally {
       for (const [signal, handler] of Object.entries(handlers)) process.off(signal, handler)
     }
@@ -211,7 +212,6 @@ export class Worker {
     await this.#leave()
     await emit('exit')
     this.#state = 'stopped'
-    log.info({ putBack: left.length }, 'stopped')
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 

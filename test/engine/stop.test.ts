@@ -113,7 +113,7 @@ test('what does not obey either is put back 3 s later, newest last, and its late
   await worker.stop()
   expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c'])
   const jids = (await t.queue()).slice(0, 2).map(({ jid }) => jid)
-  expect(t.log.lines.at(-2)).toEqual({
+  expect(t.log.lines.at(-1)).toEqual({
     level: 'warn',
     about: { jids },
     message: 'put back 2 jobs that did not end in time',
