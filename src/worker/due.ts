@@ -20,7 +20,7 @@ const FIRST_DELAY = 60
 const LONGEST_DELAY = 3600
 const STOP_MS = 3000
 /** Between questions of a process that is not on duty. */
-const ASK_MS = 1000
+const ASK_MS = 500
 /** Texts whose delay is remembered. */
 const REMEMBERED_DELAYS = 10_000
 /** Between looks at the limits of the dead set. */
@@ -102,7 +102,7 @@ export class DueJobs implements Service {
     if (signal.aborted) return
     try {
       if (performance.now() < this.#heldUntil) await this.#engine.store.waitDue(ms, signal)
-      else await sleep(ms, undefined, { signal })
+      else await sleep(Math.min(ms, ASK_MS), undefined, { signal })
     } catch {
       // Aborted; or the next round meets the same error and tells it.
     }

@@ -15,6 +15,9 @@ interface Waiter {
 const POLL_MS = 250
 /** Without a watch. */
 const POLL_WITHOUT_WATCH_MS = 15
+/** After a sign: the first look, and about where to stop; each is twice as late as the one before. */
+const FIRST_LOOK_MS = 2
+const LAST_LOOK_MS = 64
 
 export class Bell {
   readonly #waiters = new Set<Waiter>()
@@ -25,6 +28,7 @@ export class Bell {
   #watcher: FSWatcher | undefined
   #poll: NodeJS.Timeout | undefined
   #checking = false
+  #delay = 0
   #closed = false
 
   constructor(path: string, version: () => number) {
@@ -82,18 +86,29 @@ export class Bell {
     this.#poll = setInterval(() => this.#checkSoon(), interval).unref()
   }
 
-  /** A busy writer causes many events; they are looked at together. */
+  /**
+   * Something was written. It can be seen only when it is committed, and an fsync may lie between: so we look again and
+   * again, ever later, until some time after the last sign.
+   */
   #checkSoon(): void {
+    this.#delay = FIRST_LOOK_MS
     if (this.#checking || this.#waiters.size === 0) return
     this.#checking = true
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
     setTimeout(() => {
-      this.#checking = false
       if (this.#closed) return
       const version = this.#read()
-      if (version === this.#seen) return
-      this.#seen = version
-      for (const waiter of [...this.#waiters]) waiter.wake()
-    }, 2)
+      if (version !== this.#seen) {
+        this.#seen = version
+        for (const waiter of [...this.#waiters]) waiter.wake()
+      }
+      this.#delay *= 2
+      if (this.#delay <= LAST_LOOK_MS) this.#lookLater()
+      else this.#checking = false
+    }, this.#delay)
   }
 
   /** Differs from what was seen when the file can't be read: then whoever waits looks for himself, and tells why. */

@@ -131,9 +131,8 @@ export class Database {
   #prepareFile(options: DatabaseOptions): void {
     // Waiting inside SQLite would block the event loop; whoever finds the file busy comes back on a timer.
     this.exec('PRAGMA busy_timeout = 0')
-    const version = this.#pragma('user_version')
-    const ours = this.#pragma('application_id') === APPLICATION_ID
-    if (!ours && this.first('SELECT 1 FROM sqlite_schema LIMIT 1')) {
+    const { version, ours, used } = this.#whatItIs()
+    if (!ours && used) {
       throw new HighkiqError(
         'STORE_UNUSABLE',
         `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
@@ -151,6 +150,20 @@ export class Database {
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')
     if (version < migrations.length || !ours) this.#migrate()
+  }
+
+  /** In one transaction: another process may be making the file right now. */
+  #whatItIs(): { version: number; ours: boolean; used: boolean } {
+    this.exec('BEGIN')
+    try {
+      return {
+        version: this.#pragma('user_version'),
+        ours: this.#pragma('application_id') === APPLICATION_ID,
+        used: this.first('SELECT 1 FROM sqlite_schema LIMIT 1') !== undefined,
+      }
+    } finally {
+      this.exec('COMMIT')
+    }
   }
 
   #migrate(): void {
