@@ -16,7 +16,7 @@ const POLL_MS = 250
 /** Without a watch. */
 const POLL_WITHOUT_WATCH_MS = 15
 /** After a sign: the first look, and about where to stop; each is twice as late as the one before. */
-const FIRST_LOOK_MS = 2
+const FIRST_LOOK_MS = 1
 const LAST_LOOK_MS = 64
 
 export class Bell {
