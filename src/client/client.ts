@@ -2,6 +2,7 @@ import { checkArgs } from '../job/args.ts'
 import { Chain } from '../job/chain.ts'
 import { checkQueueName, type JobDefinition, type JobOptions } from '../job/definition.ts'
 import { HighkiqError, PushError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { PushItem, Store } from '../store/contract.ts'
@@ -146,8 +147,8 @@ export class Client {
     return payload
   }
 
-  /** @throws INVALID_ARGS, ARGS_TOO_LARGE */
-  check(payload: Payload): void {
+  /** @throws INVALID_ARGS */
+  check(payload: Pick<Payload, 'class' | 'args' | 'jid' | 'wrapped'>): void {
     const { strictArgs, log } = this.#options
     if (!strictArgs) return
     try {
@@ -168,16 +169,18 @@ export class Client {
     const now = this.#options.now()
     const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
     if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at: now, at: undefined }), queue }
-    const given = new Map(Object.entries(before).map(([field, value]) => [field, JSON.stringify(value, printBigInt)]))
+    const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
     const after = await this.pass(before)
     if (!after) return null
     this.check(after)
-    const changes: Partial<Payload> = { enqueued_at: now, at: undefined }
+    const ours: Partial<Payload> = { enqueued_at: now, at: undefined }
+    const changes: Partial<Payload> = { ...ours }
     for (const [field, value] of Object.entries(after)) {
-      if (field !== 'at' && given.get(field) !== JSON.stringify(value, printBigInt)) changes[field] = value
+      if (given.get(field) !== stringifyJson(value)) changes[field] = value
     }
     for (const field of given.keys()) if (!(field in after)) changes[field] = undefined
-    changes.enqueued_at = now
+    // Not for middleware to say.
+    Object.assign(changes, ours)
     return { text: editPayload(text, changes), queue: after.queue ?? queue }
   }
 
@@ -230,10 +233,6 @@ export class Client {
     batch.items.push(item)
     return batch.stored
   }
-}
-
-function printBigInt(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? `${value}n` : value
 }
 
 function invalid(message: string): HighkiqError {

@@ -99,8 +99,9 @@ class Submission {
       return task
     } catch (thrown) {
       // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
+      if (created) await this.#interrupt()
+      else await this.#submitter.leave()
       if (!created) throw thrown
-      await this.#interrupt()
       throw withTask(thrown, this.#id)
     }
   }
@@ -165,12 +166,11 @@ class Submission {
     }
     if (rejected) return { args: stringifyJson(args), ...about, rejected }
     const jid = taskJid(this.#id, this.#added + this.#chunk.length)
-    const before: Payload = { ...this.#payload, args, jid }
     if (client.chain.size === 0) {
-      client.check(before)
+      client.check({ class: this.#payload.class, args, jid })
       return { args: stringifyJson(args), ...about }
     }
-    const after = await client.pass({ ...before })
+    const after = await client.pass({ ...this.#payload, args, jid })
     if (!after) {
       const messages = [{ at: now(), code: 'stopped', params: {} }]
       return { args: stringifyJson(args), ...about, rejected: { status: 'cancelled', code: 'stopped', messages } }

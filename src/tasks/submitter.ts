@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../store/contract.ts'
-import { thisHost } from '../worker/host.ts'
+import { hereAsText } from '../worker/host.ts'
 
 const LEASE_SECONDS = 30
 
@@ -15,13 +15,12 @@ export class Submitter {
   }
 
   async join(queue: string): Promise<void> {
-    const host = thisHost()
-    const about = { queues: [queue], seconds: LEASE_SECONDS, host: host ? JSON.stringify(host) : '' }
-    await this.#store().join(this.token, about)
+    await this.#store().join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: hereAsText() })
     this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
   }
 
   async leave(): Promise<void> {
+    if (!this.#timer) return
     this.abandon()
     await this.#store()
       .leave(this.token)

@@ -189,7 +189,10 @@ export class Fetcher {
     let failed = false
     for (const [i, settlement] of settlements.entries()) {
       if (answer.settled[i] === 'fenced') this.#refused(settlement.ticket)
-      if (answer.settled[i] !== 'error') continue
+      if (answer.settled[i] !== 'error') {
+        this.#refusals.delete(settlement.ticket)
+        continue
+      }
       failed = true
       this.#settlements.push(this.#again(settlement))
     }

@@ -22,6 +22,12 @@ export function thisHost(): Host | undefined {
   }
 }
 
+/** The same as text, as an owner tells it when it joins; empty where the system does not tell. */
+export function hereAsText(): string {
+  const here = thisHost()
+  return here ? JSON.stringify(here) : ''
+}
+
 /** True only when it is certain: the pid is not there, is a zombie, or was given to another process. */
 export function isGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false

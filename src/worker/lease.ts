@@ -66,6 +66,7 @@ export class Lease {
     thread.on('error', (thrown) => {
       this.#engine.report(thrown, { during: 'the lease thread; it is started again' })
       if (this.#thread !== thread || this.#stopped) return
+      this.#thread = undefined
       this.#timer = setTimeout(() => {
         this.#thread = this.#startThread(renewer)
       }, RESTART_MS)

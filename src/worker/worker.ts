@@ -11,7 +11,7 @@ import { DueJobs } from './due.ts'
 import type { Engine } from './engine.ts'
 import { Fetcher } from './fetcher.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { thisHost } from './host.ts'
+import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
 import { QueueOrder } from './queues.ts'
 import { Recovery } from './recovery.ts'
@@ -252,11 +252,10 @@ export class Worker {
   }
 
   async #join(): Promise<void> {
-    const host = thisHost()
     await this.#engine.store.join(this.#owner, {
       queues: this.options.queues,
       seconds: this.options.leaseSeconds,
-      host: host ? JSON.stringify(host) : '',
+      host: hereAsText(),
     })
     this.#lease.keep(this.#owner)
   }

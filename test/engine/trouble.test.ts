@@ -242,3 +242,13 @@ test('a store that refuses an end again and again does not stand in the way for 
   await until(async () => (await t.hq.store.stats()).dead === 1)
   expect(ran.all).toEqual([0, 1, 2])
 })
+
+test('a lease thread that breaks is started again, and a stop meanwhile does not wait for it', async () => {
+  const t = bench()
+  t.hq.store.renewer = () => ({ module: 'file:///nowhere/renewer.js', options: {} })
+  const worker = await t.work({ leaseSeconds: 5 })
+  await until(() => t.errors.length >= 2)
+  expect(t.errors[0]?.about.during).toMatch(/lease thread; it is started again/)
+  await worker.stop()
+  expect(await t.hq.store.leases()).toEqual([])
+})
