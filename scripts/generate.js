@@ -1,6 +1,7 @@
 // Makes the modules that are not written by hand.
 // Turns src/store/sqlite/sql/*.sql into one typed module, so that no file is read at run time.
 // A statement begins with a comment line `-- name: what it guarantees`; migrations are taken whole, in the order of their names.
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const root = new URL('../src/store/sqlite/', import.meta.url)
@@ -37,6 +38,25 @@ out.push(']', '')
 
 mkdirSync(root, { recursive: true })
 writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
+
+// Turns src/store/redis/lua/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
+// A script has a header that says what it does and names KEYS, ARGV and the answer; a file without one is for including.
+const luaRoot = new URL('../src/store/redis/lua/', import.meta.url)
+const luaText = (name) => readFileSync(new URL(`${name}.lua`, luaRoot), 'utf8')
+const bare = (text) => text.replace(/^\s*--.*$/gm, '').replace(/^\s+/gm, '')
+const lua = ['// Generated from lua/ by scripts/generate.js. Do not edit.', 'export const lua = {']
+for (const file of readdirSync(luaRoot).sort()) {
+  const name = file.replace('.lua', '')
+  const included = /^-- include: (.*)$/m.exec(luaText(name))?.[1]
+  if (!included) continue
+  const source = [...included.split(' '), name].map((part) => bare(luaText(part))).join('')
+  const sha = createHash('sha1').update(source).digest('hex')
+  const title = /^-- (.*)$/m.exec(luaText(name))[1]
+  const property = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
+  lua.push(`  /** ${title} */`, `  ${property}: { name: '${name}', sha: '${sha}', source: ${JSON.stringify(source)} },`)
+}
+lua.push('} as const', '')
+writeFileSync(new URL('../lua.generated.ts', luaRoot), lua.join('\n'))
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 writeFileSync(

@@ -21,7 +21,7 @@ import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
 import type { Store } from './store/contract.ts'
-import { openStore } from './store/open.ts'
+import { openStore, type RedisOptions } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
@@ -30,10 +30,19 @@ import { runHandler } from './worker/runner.ts'
 import { Worker, type WorkerOptions } from './worker/worker.ts'
 
 export interface HighkiqOptions {
-  /** `sqlite:PATH` or `sqlite::memory:`; default HIGHKIQ_URL, else REDIS_URL, else `sqlite:highkiq.db`. */
+  /**
+   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else
+   * REDIS_URL, else `sqlite:highkiq.db`.
+   */
   url?: string
   /** A store that is ready, instead of `url`. */
   store?: Store
+  /** On Redis: put before every key, with a colon. */
+  namespace?: string
+  /** On Redis: milliseconds after which a command is given up; default 5000. */
+  commandTimeout?: number
+  /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
+  redis?: RedisOptions['redis']
   logger?: Logger
   /** For tests: the time in milliseconds since the epoch. */
   clock?: { now(): number }
@@ -56,6 +65,9 @@ export type DeathHandler = (payload: Payload, error: unknown) => unknown
 const OPTIONS: (keyof HighkiqOptions)[] = [
   'url',
   'store',
+  'namespace',
+  'commandTimeout',
+  'redis',
   'logger',
   'clock',
   'random',
@@ -126,7 +138,7 @@ export class Highkiq {
   get store(): Store {
     this.#store ??=
       this.#options.store ??
-      openStore(this.#options.url ?? (process.env.HIGHKIQ_URL || process.env.REDIS_URL || 'sqlite:highkiq.db'))
+      this.#open(this.#options.url ?? (process.env.HIGHKIQ_URL || process.env.REDIS_URL || 'sqlite:highkiq.db'))
     return this.#store
   }
 
@@ -143,7 +155,7 @@ export class Highkiq {
   /** Another store than the one that the app was made for, before it is first used. @throws INVALID_OPTION */
   useUrl(url: string): void {
     if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
-    this.#store = openStore(url)
+    this.#store = this.#open(url)
   }
 
   /**
@@ -236,6 +248,15 @@ export class Highkiq {
     this.#workers.clear()
     await this.#store?.close()
     for (const stop of stops) if (stop.status === 'rejected') throw stop.reason
+  }
+
+  #open(url: string): Store {
+    const { namespace, commandTimeout, redis } = this.#options
+    return openStore(url, {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(commandTimeout === undefined ? {} : { commandTimeout }),
+      ...(redis ? { redis } : {}),
+    })
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {

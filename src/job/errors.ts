@@ -35,6 +35,8 @@ const STATUS = {
   STORE_TIMEOUT: 503,
   /** Client middleware did not answer in time: its due job is put off. */
   MIDDLEWARE_TIMEOUT: 503,
+  /** The store can't be reached, or does not serve just now. */
+  STORE_UNREACHABLE: 503,
   /** The store was closed. */
   STORE_CLOSED: 503,
   /** A push could not be stored. Carries `jids` and `maybePushed`. */

@@ -73,6 +73,8 @@ export interface TurnAnswer {
   started: StartAnswer[]
   settled: SettleAnswer[]
   taken: Taken[]
+  /** What kept a part of the turn from being done, in words for people. */
+  problem?: string
 }
 
 export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'

@@ -1,27 +1,31 @@
 import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
 import type { Store } from './contract.ts'
+import { RedisStore } from './redis/store.ts'
+import { readRedisUrl, withoutPassword } from './redis/url.ts'
 import { SqliteStore } from './sqlite/store.ts'
+
+/** What concerns Redis alone. */
+export type RedisOptions = NonNullable<Parameters<typeof readRedisUrl>[1]>
 
 /**
  * A store from its URL. Nothing is opened yet.
  *
+ * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
-export function openStore(url: string): Store {
+export function openStore(url: string, options: RedisOptions = {}): Store {
   const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
-  if (scheme === 'sqlite') return openSqlite(url)
-  if (scheme && /^rediss?$|^redis\+/.test(scheme)) {
-    throw new HighkiqError(
-      'UNKNOWN_STORE',
-      `${withoutPassword(url)}: this version has no Redis store yet; use sqlite:PATH (HIGHKIQ_URL comes before REDIS_URL)`,
-    )
+  if (scheme === 'sqlite') {
+    if (options.namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
+    return openSqlite(url)
   }
+  if (scheme && /^rediss?(\+sentinel)?$/.test(scheme)) return new RedisStore(readRedisUrl(url, options))
   throw new HighkiqError(
     'UNKNOWN_STORE',
-    `${JSON.stringify(withoutPassword(url))} is no store URL: use sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory:`,
+    `${JSON.stringify(withoutPassword(url))} is no store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory:`,
   )
 }
 
@@ -51,8 +55,4 @@ function openSqlite(url: string): Store {
 
 function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', message)
-}
-
-function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^:@/]*):.*@/, '$1:***@')
 }

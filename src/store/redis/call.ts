@@ -1,0 +1,91 @@
+/** What a script is given: keys, each once, and arguments that name them by their place. See lua/moves.lua. */
+
+import { splitTaskJid } from '../../job/payload.ts'
+import { type Destination, type Effect, EVENT_STATUSES, type EventStatus } from '../contract.ts'
+import type { Argument } from './connection.ts'
+import type { Keys } from './keys.ts'
+
+/** The number by which scripts know a status. */
+export const STATUS_NUMBER = Object.fromEntries(EVENT_STATUSES.map((name, n) => [name, n])) as Record<
+  EventStatus,
+  number
+>
+
+/** The queue of a task; undefined: there is no such task (any more). */
+export type QueueOf = (task: string) => string | undefined
+
+export class Call {
+  readonly keys: string[] = []
+  readonly args: Argument[] = []
+  readonly #names: Keys
+  readonly #queueOf: QueueOf
+  readonly #places = new Map<string, number>()
+  readonly #tasks = new Map<string, number>()
+
+  constructor(names: Keys, queueOf: QueueOf) {
+    this.#names = names
+    this.#queueOf = queueOf
+  }
+
+  /** The place of a key among KEYS. */
+  key(key: string): number {
+    const known = this.#places.get(key)
+    if (known !== undefined) return known
+    const place = this.keys.push(key)
+    this.#places.set(key, place)
+    return place
+  }
+
+  /** The place of a task's first key; undefined: there is no such task. */
+  task(id: string): number | undefined {
+    const known = this.#tasks.get(id)
+    if (known !== undefined) return known
+    const queue = this.#queueOf(id)
+    if (queue === undefined) return undefined
+    const place = this.keys.length + 1
+    this.keys.push(...taskKeys(this.#names, queue, id))
+    this.#tasks.set(id, place)
+    return place
+  }
+
+  add(...args: Argument[]): void {
+    this.args.push(...args)
+  }
+
+  /** `queue`: of the job, whose slot its sets are in. */
+  item(to: Destination | null, queue: string, effects: readonly Effect[] = []): void {
+    if (!to) this.args.push('-')
+    else if (to.to === 'queue') {
+      this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, to.text)
+    } else {
+      this.args.push('z', this.key(this.#names.set(to.to, queue)), to.score, to.text)
+    }
+    this.effects(effects)
+  }
+
+  effects(effects: readonly Effect[]): void {
+    const at = this.args.push(0) - 1
+    let count = 0
+    for (const effect of effects) {
+      const { id, index } = splitTaskJid(effect.jid)
+      const base = this.task(id)
+      if (base === undefined) continue
+      count++
+      const { run, attempt, status, startedAt = '', place, code = '', result = '', messages = [] } = effect
+      this.args.push(base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
+      this.args.push(messages.length)
+      for (const message of messages) this.args.push(JSON.stringify(message))
+    }
+    this.args[at] = count
+  }
+}
+
+/** A task's keys as the ledger wants them. */
+export function taskKeys(names: Keys, queue: string, id: string): string[] {
+  return [...names.task(queue, id), names.queue(queue), names.held(queue)]
+}
+
+/** Tasks that effects are about. */
+export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
+  for (const { jid } of effects) yield splitTaskJid(jid).id
+}

@@ -1,0 +1,194 @@
+/**
+ * One connection to the server. Nothing is resent and nothing is queued while there is no connection: a command is
+ * written now or not at all, so that it is always known what may have happened.
+ */
+
+import { type ChainableCommander, Redis } from 'ioredis'
+import { HighkiqError } from '../../job/errors.ts'
+import type { lua } from './lua.generated.ts'
+import type { RedisStoreOptions } from './url.ts'
+
+export type Script = (typeof lua)[keyof typeof lua]
+export type Argument = string | number | Buffer
+export type Reply = string | number | null | Reply[]
+
+/** A connection is made anew after at most so long. */
+const LONGEST_RETRY_MS = 500
+/** Answers with which the server says that it does nothing just now, and that asking again later helps. */
+const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED)\b/
+
+export class Connection {
+  readonly client: Redis
+  readonly #about: Pick<RedisStoreOptions, 'url' | 'commandTimeout'>
+  readonly #onLost: () => void
+  #closed = false
+  #failure = ''
+  /** On the monotonic clock: when this connection was last made anew; 0: never. */
+  #renewedAt = 0
+  #wasReady = false
+
+  /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
+  constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
+    this.#about = options
+    this.#onLost = how.onLost ?? (() => {})
+    this.client = new Redis({
+      ...options.redis,
+      lazyConnect: true,
+      connectTimeout: options.commandTimeout,
+      ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
+      maxRetriesPerRequest: null,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: (times) => Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
+      // After a failover the old server answers so: look for the new one.
+      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    })
+    this.client.on('error', (error: Error) => {
+      this.#failure = error.message
+    })
+    this.client.on('ready', () => {
+      if (this.#wasReady) this.#renewedAt = performance.now()
+      this.#wasReady = true
+      this.#failure = ''
+    })
+    this.client.on('close', () => {
+      if (this.#wasReady && !this.#closed) this.#onLost()
+    })
+  }
+
+  get isReady(): boolean {
+    return this.client.status === 'ready'
+  }
+
+  /** Milliseconds since the connection was made anew; infinite when it never broke. */
+  get unbrokenFor(): number {
+    return this.#renewedAt === 0 ? Number.POSITIVE_INFINITY : performance.now() - this.#renewedAt
+  }
+
+  /** Resolves when commands can be written. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
+  async ready(ms = this.#about.commandTimeout): Promise<void> {
+    if (this.isReady) return
+    if (this.#closed) throw closedError(this.#about.url)
+    // What goes wrong is heard by the listener for errors.
+    if (this.client.status === 'wait' || this.client.status === 'end') this.client.connect().catch(() => {})
+    const end = performance.now() + ms
+    while (!this.isReady) {
+      if (this.#closed) throw closedError(this.#about.url)
+      const refused = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index)/.test(this.#failure)
+      if (refused) throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${this.#failure}`)
+      const left = end - performance.now()
+      if (left <= 0) {
+        const why = this.#failure === '' ? 'no answer' : this.#failure
+        throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
+      }
+      await this.#change(Math.min(left, 250))
+    }
+  }
+
+  /** Runs a script; the answer is as Redis gives it. */
+  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
+    try {
+      return (await this.client.evalsha(script.sha, keys.length, ...keys, ...args)) as Reply
+    } catch (thrown) {
+      if (!(thrown as Error).message?.startsWith('NOSCRIPT')) throw this.explain(thrown)
+    }
+    try {
+      return (await this.client.eval(script.source, keys.length, ...keys, ...args)) as Reply
+    } catch (thrown) {
+      throw this.explain(thrown)
+    }
+  }
+
+  /** Runs one command. */
+  async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.client)
+    } catch (thrown) {
+      throw this.explain(thrown)
+    }
+  }
+
+  /** Sends commands together; their answers, or the first error. */
+  async all(fill: (pipeline: ChainableCommander) => unknown): Promise<Reply[]> {
+    const results = await this.each(fill)
+    return results.map(([error, reply]) => {
+      if (error) throw this.explain(error)
+      return reply
+    })
+  }
+
+  /** Sends commands together; no other command comes between. */
+  async transaction(fill: (transaction: ChainableCommander) => unknown): Promise<Reply[]> {
+    const transaction = this.client.multi()
+    fill(transaction)
+    try {
+      const results = (await transaction.exec()) ?? []
+      return results.map(([error, reply]) => {
+        if (error) throw error
+        return reply as Reply
+      })
+    } catch (thrown) {
+      throw this.explain(thrown)
+    }
+  }
+
+  /** Sends commands together; an error beside each answer. */
+  async each(fill: (pipeline: ChainableCommander) => unknown): Promise<[Error | null, Reply][]> {
+    const pipeline = this.client.pipeline()
+    fill(pipeline)
+    if (pipeline.length === 0) return []
+    return ((await pipeline.exec()) ?? []) as [Error | null, Reply][]
+  }
+
+  /** One of ours that tells what to do; and a connection that does not answer is made anew. */
+  explain(thrown: unknown): unknown {
+    if (thrown instanceof HighkiqError) return thrown
+    const { message = String(thrown) } = thrown as Error
+    const say = (code: ConstructorParameters<typeof HighkiqError>[0], text: string) =>
+      new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
+    if (this.#closed) return closedError(this.#about.url)
+    if (message.startsWith('OOM')) {
+      return say('STORE_FULL', 'its memory is used up (maxmemory): give it more, or let jobs be worked off')
+    }
+    if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
+    if (isReply(thrown)) return say('STORE_UNUSABLE', message.replace(/ script: [0-9a-f]{40}.*$/s, ''))
+    if (message === 'Command timed out') {
+      this.client.disconnect(true)
+      return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
+    }
+    return say('STORE_UNREACHABLE', this.#failure || message)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.client.disconnect()
+    this.client.emit('changed')
+  }
+
+  #change(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        for (const event of ['ready', 'error', 'end', 'changed']) this.client.off(event, done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      for (const event of ['ready', 'error', 'end', 'changed']) this.client.once(event, done)
+    })
+  }
+}
+
+/** Whether a command that failed so may have been carried out all the same. */
+export function maybeDone(thrown: unknown): boolean {
+  if (thrown instanceof HighkiqError) return thrown.details?.sent === true
+  const { message = '' } = thrown as Error
+  return !isReply(thrown) && !message.startsWith("Stream isn't writeable")
+}
+
+function isReply(thrown: unknown): boolean {
+  return (thrown as Error)?.name === 'ReplyError'
+}
+
+export function closedError(url: string): HighkiqError {
+  return new HighkiqError('STORE_CLOSED', `the store ${url} is closed`)
+}

@@ -1,0 +1,99 @@
+/**
+ * Every key, named once. Sidekiq's own keys have Sidekiq's names; ours begin with `hk:`, and those that belong to a queue
+ * carry the tag `{queue:NAME}`, which puts them into the cluster slot of Sidekiq's key `queue:NAME`.
+ */
+
+import type { SetName } from '../contract.ts'
+
+/**
+ * `sidekiq`: one server, the sets and totals are Sidekiq's. `cluster`: everything that changes with a job lies in the
+ * slot of its queue, so each queue has sets and totals of its own, and readers add them up.
+ */
+export type Layout = 'sidekiq' | 'cluster'
+
+export interface Keys {
+  /** Sidekiq's: a job list, next at the tail. */
+  queue(name: string): string
+  /** Sidekiq's: names of queues. */
+  queues: string
+  /** Sidekiq's sets; of one queue in a cluster. */
+  set(set: SetName, queue: string): string
+  processed(queue: string, day?: string): string
+  failed(queue: string, day?: string): string
+  /** Sidekiq's: identities of processes. */
+  processes: string
+  process(identity: string): string
+  running(identity: string): string
+  signals(identity: string): string
+  /** Hash of an owner: ticket → text. An empty text marks an arrival that was settled. */
+  working(queue: string, owner: string): string
+  /** List of an owner: texts that came while it waited, the newest at the head. */
+  arriving(queue: string, owner: string): string
+  /** Sorted set: owner → end of its lease (ms of the server's clock), or minus the time of its claim. */
+  leases(queue: string): string
+  /** Hash: owner → where it runs. */
+  hosts(queue: string): string
+  /** Hash: task → the submitter who adds rows to it. */
+  adding(queue: string): string
+  /** Number of rows that wait inside the tasks of a queue. */
+  held(queue: string): string
+  /** What a task consists of: header, events, rows, rejected, backlog. */
+  task(queue: string, id: string): readonly [string, string, string, string, string]
+  /** Set: names of the queues that have leases or tasks. */
+  ourQueues: string
+  /** Hash: task → its queue. */
+  tasks: string
+  /** Sorted set: task by its creation. */
+  taskAges: string
+  duty(name: string): string
+  /** Channel: something is due earlier than known. */
+  wake: string
+  /** Finds the owners' keys of all queues. */
+  ownersPattern: string
+  /** The queue and owner of a key that was found by it. */
+  parseOwners(key: string): { queue: string; owner: string } | undefined
+}
+
+export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
+  const prefix = namespace === '' ? '' : `${namespace}:`
+  const tagged = (queue: string, rest: string) => `${prefix}hk:{queue:${queue}}:${rest}`
+  const shared = (queue: string, name: string) => (layout === 'cluster' ? tagged(queue, name) : prefix + name)
+  return {
+    queue: (name) => `${prefix}queue:${name}`,
+    queues: `${prefix}queues`,
+    set: (set, queue) => shared(queue, set),
+    processed: (queue, day) => shared(queue, day ? `stat:processed:${day}` : 'stat:processed'),
+    failed: (queue, day) => shared(queue, day ? `stat:failed:${day}` : 'stat:failed'),
+    processes: `${prefix}processes`,
+    process: (identity) => prefix + identity,
+    running: (identity) => `${prefix}${identity}:work`,
+    signals: (identity) => `${prefix}${identity}-signals`,
+    working: (queue, owner) => tagged(queue, `working:${owner}`),
+    arriving: (queue, owner) => tagged(queue, `arriving:${owner}`),
+    leases: (queue) => tagged(queue, 'leases'),
+    hosts: (queue) => tagged(queue, 'hosts'),
+    adding: (queue) => tagged(queue, 'adding'),
+    held: (queue) => tagged(queue, 'held'),
+    task(queue, id) {
+      const header = tagged(queue, `task:${id}`)
+      return [header, `${header}:events`, `${header}:rows`, `${header}:rejected`, `${header}:backlog`]
+    },
+    ourQueues: `${prefix}hk:queues`,
+    tasks: `${prefix}hk:tasks`,
+    taskAges: `${prefix}hk:tasks:by-age`,
+    duty: (name) => `${prefix}hk:duty:${name}`,
+    wake: `${prefix}hk:wake`,
+    ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:[wa][or]r[ki]*:*`,
+    parseOwners(key) {
+      const inside = key.slice(`${prefix}hk:{queue:`.length)
+      const end = inside.indexOf('}:')
+      const kind = inside.slice(end + 2)
+      const owner = /^(?:working|arriving):(.+)$/s.exec(kind)?.[1]
+      return end > 0 && owner ? { queue: inside.slice(0, end), owner } : undefined
+    },
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[*?[\]\\]/g, '\\$&')
+}

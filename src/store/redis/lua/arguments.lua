@@ -1,0 +1,29 @@
+-- Reading ARGV in order, and looking at what keys hold before anything is written.
+
+local cursor = 0
+
+local function text()
+  cursor = cursor + 1
+  return ARGV[cursor]
+end
+
+local function number()
+  cursor = cursor + 1
+  return tonumber(ARGV[cursor])
+end
+
+local types = {}
+
+-- True when a key holds something else than `kind`: writing there would fail half-way.
+local function wrong(key, kind)
+  local found = types[key]
+  if not found then
+    found = redis.call('TYPE', key).ok
+    types[key] = found
+  end
+  return found ~= 'none' and found ~= kind
+end
+
+local function unusable(key)
+  return 'WRONGTYPE the key ' .. key .. ' holds something else than what belongs there'
+end

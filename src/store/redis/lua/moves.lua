@@ -1,0 +1,82 @@
+-- Where jobs go, and what changes with them.
+--
+-- An item in ARGV is: "-" (nowhere: it is done); or "z", place of the set's key, score, text; or "f" | "b" (front | back
+-- of a queue), place of the queue's key, its name, text; then the number of its effects, and each effect: base of its
+-- task, index, run, attempt, status (number), at, startedAt or "", place (keep | leave | enter), code or "", result or
+-- "", number of messages, messages.
+
+-- A set's entry that is due sooner than others look.
+local SOON = 2
+
+local woken = false
+
+local function readEffect()
+  local effect = {
+    base = number(), index = number(), run = number(), attempt = number(), status = number(), at = number(),
+    startedAt = number(), place = text(), code = text(), result = text(), messages = {},
+  }
+  for i = 1, number() do effect.messages[i] = text() end
+  return effect
+end
+
+local function readEffects()
+  local effects = {}
+  for i = 1, number() do effects[i] = readEffect() end
+  return effects
+end
+
+local function readItem()
+  local item = { kind = text() }
+  if item.kind ~= '-' then
+    item.key = KEYS[number()]
+    item.about = text()
+    item.text = text()
+  end
+  item.effects = readEffects()
+  return item
+end
+
+-- The first key of an item that holds something else than it should.
+local function wrongKey(item)
+  if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return item.key end
+  if item.kind == 'f' or item.kind == 'b' then
+    if wrong(QUEUES, 'set') then return QUEUES end
+  end
+  for _, effect in ipairs(item.effects) do
+    local key = wrongTask(effect.base)
+    if key then return key end
+  end
+end
+
+local function addToSet(key, score, entry)
+  -- The same text with another score is another job (its twin): a space behind it keeps both.
+  local other = redis.call('ZSCORE', key, entry)
+  while other and tonumber(other) ~= tonumber(score) do
+    entry = entry .. ' '
+    other = redis.call('ZSCORE', key, entry)
+  end
+  redis.call('ZADD', key, score, entry)
+  if tonumber(score) < now / 1000 + SOON then woken = true end
+end
+
+local function apply(item)
+  local admitted = true
+  for _, effect in ipairs(item.effects) do
+    -- A text that has been overtaken goes on its way and is settled unrun: it has no place.
+    local current = change(effect)
+    if current and effect.place == 'enter' and (item.kind == 'f' or item.kind == 'b') then
+      admitted = enter(effect, item.text) and admitted
+    end
+  end
+  if item.kind == 'z' then
+    addToSet(item.key, item.about, item.text)
+  elseif item.kind ~= '-' and admitted then
+    redis.call('SADD', QUEUES, item.about)
+    redis.call(item.kind == 'f' and 'RPUSH' or 'LPUSH', item.key, item.text)
+  end
+end
+
+local function finish(channel)
+  closeBooks()
+  if woken then redis.call('PUBLISH', channel, '') end
+end

@@ -1,0 +1,17 @@
+-- Stores jobs whose tasks change with them, in the order given: all of them or none.
+--
+-- KEYS  1 queues; then the keys that items name.
+-- ARGV  now (ms), wake channel, number of jobs, and the item (moves.lua) of each.
+-- include: arguments ledger moves
+
+QUEUES = KEYS[1]
+now = number()
+local channel = text()
+local items = {}
+for i = 1, number() do
+  items[i] = readItem()
+  local key = wrongKey(items[i])
+  if key then return redis.error_reply(unusable(key)) end
+end
+for _, item in ipairs(items) do apply(item) end
+finish(channel)

@@ -1,0 +1,162 @@
+-- One step of a worker: tells what began, settles what ended, takes what comes next. Atomic per job.
+--
+-- KEYS  1 stat:processed, 2 stat:failed, 3 and 4 the same of the day, 5 queues; then of each queue of the call its list,
+--       working, arriving and leases; then the keys that items name.
+-- ARGV  now (ms), owner, wake channel, first ticket of those reserved, jobs wanted, most bytes, number of queues;
+--       of each queue: number of tickets that are simply done, tickets, number of marks to forget, tickets;
+--       number of beginnings, and the effects of each;
+--       number of other ends, and of each: which queue, "ticket" | "arrival", ticket, text of the arrival or "",
+--       processed, failed, item (moves.lua).
+-- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to other ends (o ok, g gone,
+--       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
+--       wrong, as lines; then the texts taken, in order, under the tickets reserved.
+-- include: arguments ledger moves
+
+QUEUES = KEYS[5]
+now = number()
+local owner, channel = text(), text()
+local ticket, wanted, mostBytes = number(), number(), number()
+local count = number()
+
+local wrongs = {}
+local function tell(line)
+  if not wrongs[line] then
+    wrongs[line] = true
+    wrongs[#wrongs + 1] = line
+  end
+end
+
+local queues = {}
+for i = 1, count do
+  local base = 5 + (i - 1) * 4
+  local queue = { list = KEYS[base + 1], working = KEYS[base + 2], arriving = KEYS[base + 3], leases = KEYS[base + 4] }
+  for field, kind in pairs({ working = 'hash', arriving = 'list', leases = 'zset' }) do
+    if wrong(queue[field], kind) then return redis.error_reply(unusable(queue[field])) end
+  end
+  local ends = redis.call('ZSCORE', queue.leases, owner)
+  if not ends or tonumber(ends) < 0 then return 'fenced' end
+  queues[i] = queue
+end
+
+local processed, failed = 0, 0
+local missing = {}
+
+for i, queue in ipairs(queues) do
+  local tickets = number()
+  local removed = 0
+  if tickets > 0 then removed = redis.call('HDEL', queue.working, unpack(ARGV, cursor + 1, cursor + tickets)) end
+  cursor = cursor + tickets
+  processed = processed + removed
+  missing[i] = tickets - removed
+  local marks = number()
+  if marks > 0 then redis.call('HDEL', queue.working, unpack(ARGV, cursor + 1, cursor + marks)) end
+  cursor = cursor + marks
+end
+
+local started = {}
+local beginnings = number()
+-- At its memory limit the server refuses a script whose first write may grow: this one removes nothing.
+if beginnings > 0 then redis.call('LREM', queues[1].arriving, 1, '') end
+for i = 1, beginnings do
+  started[i] = 'o'
+  for _, effect in ipairs(readEffects()) do
+    local key = wrongTask(effect.base)
+    if key then
+      tell(unusable(key))
+    elseif not change(effect) then
+      started[i] = 's'
+    end
+  end
+end
+
+-- Takes a job from its owner; answers what puts it back, or why it can't be settled.
+local function release(queue, source, name, arrival)
+  if source == 'ticket' then
+    local held = redis.call('HGET', queue.working, name)
+    if not held or redis.call('HDEL', queue.working, name) == 0 then return nil, 'g' end
+    return function() redis.call('HSET', queue.working, name, held) end
+  end
+  -- An arrival has no ticket of its own in the store: the mark says that it was settled, should we be asked again.
+  if redis.call('HGET', queue.working, name) == '' then return nil, 'o' end
+  if redis.call('LREM', queue.arriving, 1, arrival) == 0 then return nil, 'g' end
+  redis.call('HSET', queue.working, name, '')
+  return function()
+    redis.call('HDEL', queue.working, name)
+    redis.call('LPUSH', queue.arriving, arrival)
+  end
+end
+
+local settled = {}
+for i = 1, number() do
+  local queue, source, name, arrival = queues[number()], text(), text(), text()
+  local counts, fails = number(), number()
+  local item = readItem()
+  local key = wrongKey(item)
+  if key then
+    tell(unusable(key))
+    settled[i] = 'e'
+  else
+    local putBack, answer = release(queue, source, name, arrival)
+    if putBack then
+      local ok, err = pcall(apply, item)
+      if ok then
+        answer = 'o'
+        processed = processed + counts
+        failed = failed + fails
+      else
+        putBack()
+        tell(tostring(type(err) == 'table' and err.err or err))
+        answer = 'e'
+      end
+    end
+    settled[i] = answer
+  end
+end
+
+-- What this call freed comes in before it takes.
+finish(channel)
+
+local taken, texts, bytes = {}, {}, 0
+for i, queue in ipairs(queues) do
+  taken[i] = 0
+  if wanted > 0 and bytes < mostBytes and wrong(queue.list, 'list') then
+    tell(unusable(queue.list))
+  else
+    while wanted > 0 and bytes < mostBytes do
+      local step = math.min(wanted, 25)
+      local some = redis.call('RPOP', queue.list, step)
+      if not some then break end
+      local handed = {}
+      for j, job in ipairs(some) do
+        handed[j * 2 - 1] = string.format('%.0f', ticket)
+        handed[j * 2] = job
+        texts[#texts + 1] = job
+        bytes = bytes + #job
+        ticket = ticket + 1
+      end
+      redis.call('HSET', queue.working, unpack(handed))
+      taken[i] = taken[i] + #some
+      wanted = wanted - #some
+      if #some < step then break end
+    end
+  end
+end
+
+local function add(total, day, n)
+  if n == 0 then return end
+  for _, key in ipairs({ total, day }) do
+    local sum = redis.pcall('INCRBY', key, n)
+    if type(sum) == 'table' then
+      tell(key .. ' does not count: ' .. sum.err)
+    elseif key == day and sum == n then
+      redis.call('EXPIRE', key, 157680000)
+    end
+  end
+end
+add(KEYS[1], KEYS[3], processed)
+add(KEYS[2], KEYS[4], failed)
+
+return {
+  table.concat(started), table.concat(settled), table.concat(missing, ','), table.concat(taken, ','),
+  table.concat(wrongs, '\n'), unpack(texts),
+}

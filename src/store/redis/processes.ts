@@ -1,0 +1,96 @@
+/** Which processes there are, shown as Sidekiq shows them, and the signals that wait for them. */
+
+import type { ProcessRecord, Signal } from '../contract.ts'
+import type { Server } from './server.ts'
+
+/** A signal that nobody hears is forgotten. */
+const SIGNAL_SECONDS = 60
+
+export class Processes {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async beat(record: ProcessRecord, seconds: number): Promise<Signal | null> {
+    const { keys } = this.#server
+    const { identity, info, concurrency, busy, beat, quiet, rss } = record
+    const main = await this.#server.ready()
+    const key = keys.process(identity)
+    const asked = performance.now()
+    await main.call((client) => client.ping())
+    const rtt_us = Math.round((performance.now() - asked) * 1000)
+    const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
+    const answers = await main.transaction((transaction) =>
+      transaction
+        .sadd(keys.processes, identity)
+        .hset(key, fields)
+        .pexpire(key, Math.round(seconds * 1000))
+        .rpop(keys.signals(identity)),
+    )
+    return (answers[3] ?? null) as Signal | null
+  }
+
+  async list(): Promise<ProcessRecord[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await main.all((pipeline) => {
+      for (const identity of identities) pipeline.hgetall(keys.process(identity))
+    })
+    const gone: string[] = []
+    const records = identities.flatMap((identity, i) => {
+      const fields = answers[i] as unknown as Record<string, string>
+      if (!fields.info) {
+        gone.push(identity)
+        return []
+      }
+      return [recordOf(identity, fields)]
+    })
+    // Names of processes that no longer beat: Sidekiq slows its polling by their number.
+    if (gone.length > 0) await main.call((client) => client.srem(keys.processes, ...gone))
+    return records
+  }
+
+  async forget(identity: string): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    await main.all((pipeline) =>
+      pipeline
+        .srem(keys.processes, identity)
+        .del(keys.process(identity), keys.running(identity), keys.signals(identity)),
+    )
+  }
+
+  async signal(identity: string, signal: Signal): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    if ((await main.call((client) => client.exists(keys.process(identity)))) === 0) return false
+    const key = keys.signals(identity)
+    await main.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
+    return true
+  }
+}
+
+/** Sidekiq before 8.1.2 has the concurrency inside `info`. */
+function recordOf(identity: string, fields: Record<string, string>): ProcessRecord {
+  const { info = '{}', concurrency, busy, beat, quiet, rss } = fields
+  return {
+    identity,
+    info,
+    concurrency: Number(concurrency ?? concurrencyOf(info)),
+    busy: Number(busy ?? 0),
+    beat: Math.round(Number(beat ?? 0) * 1000),
+    quiet: quiet === 'true',
+    rss: Number(rss ?? 0),
+  }
+}
+
+function concurrencyOf(info: string): number {
+  try {
+    return Number((JSON.parse(info) as { concurrency?: number }).concurrency ?? 0)
+  } catch {
+    return 0
+  }
+}

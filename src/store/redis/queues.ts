@@ -1,0 +1,142 @@
+/** Jobs that are ready: pushing them, and looking at them. */
+
+import { HighkiqError, PushError } from '../../job/errors.ts'
+import type { PushItem, QueueInfo } from '../contract.ts'
+import { tasksOf } from './call.ts'
+import { maybeDone } from './connection.ts'
+import { lua } from './lua.generated.ts'
+import type { Server } from './server.ts'
+
+/** One command carries no more. */
+const MOST_ITEMS = 1000
+const MOST_BYTES = 1_000_000
+/** One script does no more. */
+const MOST_MOVES = 100
+
+export class Queues {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  /** @throws PushError */
+  async push(items: readonly PushItem[], now: number): Promise<void> {
+    if (items.length === 0) return
+    let stored = false
+    try {
+      const plain = items.filter(({ effects }) => !effects?.length)
+      if (plain.length > 0) {
+        await this.#pushPlain(plain)
+        stored = true
+      }
+      const tracked = items.filter(({ effects }) => effects?.length)
+      for (let from = 0; from < tracked.length; from += MOST_MOVES) {
+        await this.#pushTracked(tracked.slice(from, from + MOST_MOVES), now)
+        stored = true
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], stored || maybeDone(thrown), { cause: thrown })
+    }
+  }
+
+  async list(): Promise<QueueInfo[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const names = (await main.call((client) => client.smembers(keys.queues))).sort()
+    const answers = await main.all((pipeline) => {
+      for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
+    })
+    return names.map((name, i) => ({
+      name,
+      size: answers[i * 2] as number,
+      next: answers[i * 2 + 1] as string | null,
+    }))
+  }
+
+  /** Next to run first: from the tail of the list. */
+  async peek(queue: string, offset: number, limit: number): Promise<string[]> {
+    if (limit <= 0) return []
+    const main = await this.#server.ready()
+    const key = this.#server.keys.queue(queue)
+    const texts = await main.call((client) => client.lrange(key, -offset - limit, -offset - 1))
+    return texts.reverse()
+  }
+
+  /** Each command is all or nothing, and they go out together. */
+  async #pushPlain(items: readonly PushItem[]): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const queues = new Set<string>()
+    const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; texts: string[] }>()
+    const sets = new Map<string, { score: number; text: string }[]>()
+    let wakes = false
+    for (const item of items) {
+      if (item.to === 'queue') {
+        const command = item.end === 'front' ? 'rpush' : 'lpush'
+        const id = command + item.queue
+        const list = lists.get(id)
+        if (list) list.texts.push(item.text)
+        else {
+          lists.set(id, { command, key: keys.queue(item.queue), texts: [item.text] })
+          queues.add(item.queue)
+        }
+      } else {
+        const key = keys.set(item.to, '')
+        const entries = sets.get(key)
+        if (entries) entries.push(item)
+        else sets.set(key, [item])
+        wakes ||= item.to !== 'dead'
+      }
+    }
+    const results = await main.each((pipeline) => {
+      if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
+      for (const { command, key, texts } of lists.values()) {
+        for (const some of pieces(texts, (text) => text.length)) pipeline[command](key, ...some)
+      }
+      for (const [key, entries] of sets) {
+        for (const some of pieces(entries, ({ text }) => text.length)) {
+          pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
+        }
+      }
+      if (wakes) pipeline.publish(keys.wake, '')
+    })
+    const failed = results.filter(([error]) => error)
+    if (failed.length === 0) return
+    const error = main.explain(failed[0]?.[0]) as HighkiqError
+    const nothing = failed.length === results.length && failed.every(([one]) => !maybeDone(one))
+    // The names of the queues are written first, and are no job.
+    const onlyNames = queues.size > 0 && failed.length === results.length - 1 && !results[0]?.[0]
+    const none = nothing || (onlyNames && failed.every(([one]) => !maybeDone(one)))
+    throw new HighkiqError(error.code, error.message, { sent: !none }, { cause: error.cause })
+  }
+
+  async #pushTracked(items: readonly PushItem[], now: number): Promise<void> {
+    const server = this.#server
+    await server.learn(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
+    const main = await server.ready()
+    const call = server.call()
+    call.key(server.keys.queues)
+    call.add(now, server.keys.wake, items.length)
+    for (const item of items) call.item(item, item.to === 'queue' ? item.queue : '', item.effects)
+    await main.run(lua.push, call.keys, call.args)
+  }
+}
+
+/** At most so many and so long at once, but for one that is longer by itself. */
+export function* pieces<T>(items: readonly T[], lengthOf: (item: T) => number): Generator<T[]> {
+  let piece: T[] = []
+  let sum = 0
+  for (const item of items) {
+    const length = lengthOf(item)
+    if (piece.length > 0 && (piece.length >= MOST_ITEMS || sum + length > MOST_BYTES)) {
+      yield piece
+      piece = []
+      sum = 0
+    }
+    piece.push(item)
+    sum += length
+  }
+  if (piece.length > 0) yield piece
+}

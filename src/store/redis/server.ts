@@ -1,0 +1,83 @@
+/** What all parts of the store share: its connections, its keys, and which queue a task has. */
+
+import { Call } from './call.ts'
+import { Connection, closedError } from './connection.ts'
+import { type Keys, keysOf } from './keys.ts'
+import { Texts } from './texts.ts'
+import type { RedisStoreOptions } from './url.ts'
+
+/** Tasks whose queue is remembered. */
+const REMEMBERED_TASKS = 10_000
+
+export class Server {
+  readonly options: RedisStoreOptions
+  readonly keys: Keys
+  readonly texts = new Texts()
+  /** For everything that is not a worker's turn. */
+  readonly main: Connection
+  readonly #queues = new Map<string, string>()
+  readonly #connections = new Set<Connection>()
+  #closed = false
+
+  constructor(options: RedisStoreOptions) {
+    this.options = options
+    this.keys = keysOf(options.namespace)
+    this.main = this.connect()
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** One more connection; it connects when it is first needed. */
+  connect(how: { blocking?: boolean; onLost?: () => void } = {}): Connection {
+    if (this.#closed) throw closedError(this.options.url)
+    const connection = new Connection(this.options, how)
+    this.#connections.add(connection)
+    return connection
+  }
+
+  disconnect(connection: Connection): void {
+    this.#connections.delete(connection)
+    connection.close()
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const connection of this.#connections) connection.close()
+  }
+
+  /** The main connection, ready. */
+  async ready(): Promise<Connection> {
+    if (this.#closed) throw closedError(this.options.url)
+    if (!this.main.isReady) await this.main.ready()
+    return this.main
+  }
+
+  call(): Call {
+    return new Call(this.keys, (task) => this.#queues.get(task))
+  }
+
+  /** Learns the queues of tasks, so that a call can name their keys. */
+  async learn(tasks: Iterable<string>): Promise<void> {
+    let unknown: Set<string> | undefined
+    for (const id of tasks) {
+      if (this.#queues.has(id)) continue
+      unknown ??= new Set()
+      unknown.add(id)
+    }
+    if (!unknown) return
+    const ids = [...unknown]
+    const main = await this.ready()
+    const queues = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
+    if (this.#queues.size > REMEMBERED_TASKS) this.#queues.clear()
+    for (const [i, id] of ids.entries()) {
+      const queue = queues[i]
+      if (queue !== null && queue !== undefined) this.#queues.set(id, queue)
+    }
+  }
+
+  queueOf(task: string): string | undefined {
+    return this.#queues.get(task)
+  }
+}

@@ -1,0 +1,137 @@
+/** Jobs that are not in a queue: retry, schedule, dead. */
+
+import type { Entry, SetName, Swap, SwapAnswer } from '../contract.ts'
+import { tasksOf } from './call.ts'
+import type { Reply } from './connection.ts'
+import { lua } from './lua.generated.ts'
+import type { Server } from './server.ts'
+
+/** One script moves, and one command removes, no more. */
+const MOST_SWAPS = 100
+const MOST_TRIMMED = 1000
+
+export const ANSWERS: Record<string, SwapAnswer> = { o: 'ok', g: 'gone', e: 'error' }
+
+export class Sets {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
+    const key = this.#key(set)
+    const main = await this.#server.ready()
+    const entries = this.#entries(
+      await main.call((client) => client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit)),
+    )
+    const [next] = this.#entries(
+      await main.call((client) =>
+        client.zrangeBuffer(key, String(entries.length), String(entries.length), 'WITHSCORES'),
+      ),
+    )
+    return { entries, next: next?.score ?? null }
+  }
+
+  async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
+    const server = this.#server
+    const answers: SwapAnswer[] = []
+    await server.learn(tasksOf(swaps.flatMap(({ effects }) => effects ?? [])))
+    const main = await server.ready()
+    for (let from = 0; from < swaps.length; from += MOST_SWAPS) {
+      const some = swaps.slice(from, from + MOST_SWAPS)
+      const call = server.call()
+      call.key(this.#key(set))
+      call.key(server.keys.queues)
+      call.add(now, server.keys.wake, some.length)
+      for (const { text, score, to, effects } of some) {
+        call.add(server.texts.write(text), score)
+        call.item(to, '', effects)
+      }
+      const [letters] = (await main.run(lua.swap, call.keys, call.args)) as [string, string]
+      for (const letter of letters) answers.push(ANSWERS[letter] as SwapAnswer)
+    }
+    return answers
+  }
+
+  async size(set: SetName): Promise<number> {
+    const main = await this.#server.ready()
+    return main.call((client) => client.zcard(this.#key(set)))
+  }
+
+  async page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
+    return this.pageOf(this.#key(set), page)
+  }
+
+  /** A page of any sorted set, in the order of (score, text). */
+  async pageOf(key: string, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
+    const { after, desc = false, limit } = page
+    if (limit <= 0) return []
+    const main = await this.#server.ready()
+    const range = async (start: number) => {
+      const stop = start + limit - 1
+      return this.#entries(
+        await main.call((client) =>
+          desc
+            ? client.zrevrangeBuffer(key, start, stop, 'WITHSCORES')
+            : client.zrangeBuffer(key, String(start), String(stop), 'WITHSCORES'),
+        ),
+      )
+    }
+    if (!after) return range(0)
+    const member = this.#server.texts.write(after.text)
+    const [rank, score] = await main.all((pipeline) =>
+      desc ? pipeline.zrevrank(key, member).zscore(key, member) : pipeline.zrank(key, member).zscore(key, member),
+    )
+    if (rank !== null && Number(score) === after.score) return range((rank as number) + 1)
+    return this.#pageBehind(key, after, desc, limit)
+  }
+
+  async trim(set: SetName, max: number, since: number): Promise<void> {
+    const key = this.#key(set)
+    const main = await this.#server.ready()
+    for (;;) {
+      const [size, old] = (await main.all((pipeline) => pipeline.zcard(key).zcount(key, '-inf', `(${since}`))) as [
+        number,
+        number,
+      ]
+      const doomed = Math.min(Math.max(size - max, old), MOST_TRIMMED)
+      if (doomed <= 0) return
+      await main.call((client) => client.zremrangebyrank(key, 0, doomed - 1))
+    }
+  }
+
+  #key(set: SetName): string {
+    return this.#server.keys.set(set, '')
+  }
+
+  /** The entry before the page has gone: look for its place among those of its score. */
+  async #pageBehind(key: string, after: Entry, desc: boolean, limit: number): Promise<Entry[]> {
+    const main = await this.#server.ready()
+    const place = Buffer.from(after.text)
+    const page: Entry[] = []
+    for (let offset = 0; page.length < limit; offset += limit) {
+      const flat = await main.call((client) =>
+        desc
+          ? client.zrevrangebyscoreBuffer(key, after.score, '-inf', 'WITHSCORES', 'LIMIT', offset, limit)
+          : client.zrangebyscoreBuffer(key, after.score, '+inf', 'WITHSCORES', 'LIMIT', offset, limit),
+      )
+      const entries = this.#entries(flat)
+      for (const entry of entries) {
+        const order = Buffer.from(entry.text).compare(place) * (desc ? -1 : 1)
+        if (entry.score === after.score && order <= 0) continue
+        if (page.length < limit) page.push(entry)
+      }
+      if (entries.length < limit) break
+    }
+    return page
+  }
+
+  #entries(flat: readonly (Buffer | Reply)[]): Entry[] {
+    const entries: Entry[] = []
+    for (let i = 0; i < flat.length; i += 2) {
+      entries.push({ text: this.#server.texts.read(flat[i] as Buffer), score: Number(String(flat[i + 1])) })
+    }
+    return entries
+  }
+}

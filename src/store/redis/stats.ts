@@ -1,0 +1,58 @@
+/** Numbers for people. */
+
+import type { StoreStats } from '../contract.ts'
+import type { Leases } from './leases.ts'
+import type { Server } from './server.ts'
+
+export class Stats {
+  readonly #server: Server
+  readonly #leases: Leases
+
+  constructor(server: Server, leases: Leases) {
+    this.#server = server
+    this.#leases = leases
+  }
+
+  /** Counted in one step, so that a job on its way is counted once. */
+  async now(): Promise<StoreStats> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const [queues = [], ours = []] = (await main.all((pipeline) =>
+      pipeline.smembers(keys.queues).smembers(keys.ourQueues),
+    )) as string[][]
+    const owners = await this.#leases.all()
+    const counts = (
+      await main.transaction((transaction) => {
+        transaction.get(keys.processed('')).get(keys.failed(''))
+        for (const set of ['schedule', 'retry', 'dead'] as const) transaction.zcard(keys.set(set, ''))
+        for (const queue of queues) transaction.llen(keys.queue(queue))
+        for (const queue of ours) transaction.get(keys.held(queue))
+        for (const { owner, queue } of owners) {
+          transaction.hlen(keys.working(queue, owner)).llen(keys.arriving(queue, owner))
+        }
+      })
+    ).map(Number)
+    const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
+    const sum = (from: number, to?: number) => counts.slice(from, to).reduce((total, count) => total + count, 0)
+    const [afterQueues, afterHeld] = [5 + queues.length, 5 + queues.length + ours.length]
+    return {
+      processed,
+      failed,
+      enqueued: sum(5, afterQueues),
+      held: sum(afterQueues, afterHeld),
+      taken: sum(afterHeld),
+      scheduled,
+      retries,
+      dead,
+    }
+  }
+
+  async history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
+    if (days.length === 0) return []
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const wanted = days.flatMap((day) => [keys.processed('', day), keys.failed('', day)])
+    const counts = await main.call((client) => client.mget(...wanted))
+    return days.map((_, i) => ({ processed: Number(counts[i * 2] ?? 0), failed: Number(counts[i * 2 + 1] ?? 0) }))
+  }
+}

@@ -1,0 +1,378 @@
+/** The store for fleets: Sidekiq's keys on one Redis (or Valkey) server, and ours beside them. */
+
+import { HighkiqError } from '../../job/errors.ts'
+import type {
+  AddAnswer,
+  Entry,
+  EventQuery,
+  EventRecord,
+  Lease,
+  Message,
+  NewRow,
+  ProcessRecord,
+  PushItem,
+  QueueInfo,
+  Renewer,
+  Restore,
+  SetName,
+  Signal,
+  Store,
+  StoreStats,
+  Stranded,
+  Swap,
+  SwapAnswer,
+  Taken,
+  TaskRecord,
+  TaskSpec,
+  Turn,
+  TurnAnswer,
+} from '../contract.ts'
+import { type Connection, closedError } from './connection.ts'
+import { DueBell } from './due.ts'
+import { Leases } from './leases.ts'
+import { Owner } from './owner.ts'
+import { Processes } from './processes.ts'
+import { Queues } from './queues.ts'
+import { Reconciler } from './reconcile.ts'
+import { Server } from './server.ts'
+import { Sets } from './sets.ts'
+import { Stats } from './stats.ts'
+import { Tasks } from './tasks.ts'
+import { Turns } from './turns.ts'
+import type { RedisStoreOptions } from './url.ts'
+import { Waits } from './waits.ts'
+
+/** Between looks for jobs that nobody was told of; sooner after an error. */
+const RECONCILE_MS = 30_000
+/** The server may go on serving a wait for so long after its client has gone. */
+const AGAIN_MS = 3000
+/** What was found and is not wanted goes back to its queue. */
+const UNWANTED_MS = 2000
+
+export class RedisStore implements Store {
+  readonly kind = 'redis'
+  readonly url: string
+  readonly #server: Server
+  readonly #queues: Queues
+  readonly #sets: Sets
+  readonly #leases: Leases
+  readonly #processes: Processes
+  readonly #tasks: Tasks
+  readonly #stats: Stats
+  readonly #due: DueBell
+  readonly #turns: Turns
+  readonly #waits: Waits
+  readonly #reconciler: Reconciler
+  readonly #owners = new Map<string, Owner>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #turnsConnection: Connection | undefined
+  #checked: Promise<void> | undefined
+
+  constructor(options: RedisStoreOptions) {
+    this.url = options.url
+    const server = new Server(options)
+    this.#server = server
+    this.#queues = new Queues(server)
+    this.#sets = new Sets(server)
+    this.#leases = new Leases(server)
+    this.#processes = new Processes(server)
+    this.#tasks = new Tasks(server, this.#sets)
+    this.#stats = new Stats(server, this.#leases)
+    this.#due = new DueBell(server)
+    const connection = () => this.#turnsLine()
+    this.#turns = new Turns(server, connection)
+    this.#waits = new Waits(server, () => this.#lost())
+    this.#reconciler = new Reconciler(server, connection)
+  }
+
+  async open(): Promise<void> {
+    this.#checked ??= this.#check().catch((thrown) => {
+      // What was wrong may be mended: the next one tries again.
+      this.#checked = undefined
+      throw thrown
+    })
+    await this.#checked
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer)
+    for (const owner of this.#owners.values()) {
+      owner.left = true
+      for (const end of owner.waits) end()
+    }
+    this.#server.close()
+    this.#due.ring()
+  }
+
+  async push(items: PushItem[], now: number): Promise<void> {
+    await this.#queues.push(items, now)
+    if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.#due.ring()
+  }
+
+  async turn(name: string, turn: Turn): Promise<TurnAnswer> {
+    const owner = await this.#ownerIn(name, turn.take.queues)
+    if (!owner) return fencedTurn(turn)
+    try {
+      return await this.#turns.run(owner, turn)
+    } catch (thrown) {
+      this.#lost()
+      throw thrown
+    }
+  }
+
+  async wait(name: string, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
+    const owner = await this.#ownerIn(name, queues)
+    return owner ? this.#waits.run(owner, queues, n, ms, signal) : []
+  }
+
+  async join(name: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
+    if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
+    this.#owners.set(name, new Owner(name, about.queues))
+    this.#after(RECONCILE_MS, () => this.#reconcileLater(name))
+    return true
+  }
+
+  renew(name: string, seconds: number): Promise<boolean> {
+    return this.#leases.renew(name, seconds)
+  }
+
+  async leave(name: string): Promise<boolean> {
+    const owner = await this.#owner(name)
+    if (!owner) return false
+    owner.left = true
+    // What it holds without knowing goes back before it is gone; else it must be claimed.
+    await this.#reconciler.run(owner).catch(() => {})
+    await this.#giveBack(owner)
+    const gone = await this.#leases.leave(owner)
+    if (gone) this.#owners.delete(name)
+    else owner.left = false
+    return gone
+  }
+
+  leases(): Promise<Lease[]> {
+    return this.#leases.list()
+  }
+
+  async claim(name: string, ends: number | null): Promise<boolean> {
+    const claimed = await this.#leases.claim(name, ends)
+    if (claimed) await this.#tasks.interrupt(new Set([name]), Date.now())
+    return claimed
+  }
+
+  async stranded(limit: number): Promise<Stranded[]> {
+    // Again, for a sweeper that died between the claim and this.
+    const owners = (await this.#leases.claimed()).map(({ owner }) => owner)
+    if (owners.length > 0) await this.#tasks.interrupt(new Set(owners), Date.now())
+    return this.#leases.stranded(limit)
+  }
+
+  restore(items: Restore[], now: number): Promise<SwapAnswer[]> {
+    return this.#leases.restore(items, now)
+  }
+
+  renewer(): Renewer | null {
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#server.options } }
+  }
+
+  hold(duty: string, holder: string, seconds: number): Promise<boolean> {
+    return this.#leases.hold(duty, holder, seconds)
+  }
+
+  letGo(duty: string, holder: string): Promise<void> {
+    return this.#leases.letGo(duty, holder)
+  }
+
+  due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
+    return this.#sets.due(set, now, limit)
+  }
+
+  swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
+    return this.#sets.swap(set, swaps, now)
+  }
+
+  waitDue(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#due.wait(ms, signal)
+  }
+
+  size(set: SetName): Promise<number> {
+    return this.#sets.size(set)
+  }
+
+  entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
+    return this.#sets.page(set, page)
+  }
+
+  trim(set: SetName, max: number, since: number): Promise<void> {
+    return this.#sets.trim(set, max, since)
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.#stats.now()
+  }
+
+  history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
+    return this.#stats.history(days)
+  }
+
+  queues(): Promise<QueueInfo[]> {
+    return this.#queues.list()
+  }
+
+  peek(queue: string, offset: number, limit: number): Promise<string[]> {
+    return this.#queues.peek(queue, offset, limit)
+  }
+
+  beat(process: ProcessRecord, seconds: number): Promise<Signal | null> {
+    return this.#processes.beat(process, seconds)
+  }
+
+  processes(): Promise<ProcessRecord[]> {
+    return this.#processes.list()
+  }
+
+  forget(identity: string): Promise<void> {
+    return this.#processes.forget(identity)
+  }
+
+  signal(identity: string, signal: Signal): Promise<boolean> {
+    return this.#processes.signal(identity, signal)
+  }
+
+  createTask(task: TaskSpec): Promise<boolean> {
+    return this.#tasks.create(task)
+  }
+
+  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
+    return this.#tasks.add(task, adder, from, rows, now)
+  }
+
+  endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
+    return this.#tasks.endAdding(task, adder, now, interrupted)
+  }
+
+  task(id: string): Promise<TaskRecord | null> {
+    return this.#tasks.find(id)
+  }
+
+  tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
+    return this.#tasks.list(page)
+  }
+
+  events(task: string, query: EventQuery): Promise<EventRecord[]> {
+    return this.#tasks.events(task, query)
+  }
+
+  event(jid: string): Promise<EventRecord | null> {
+    return this.#tasks.event(jid)
+  }
+
+  message(jid: string, message: Message): Promise<void> {
+    return this.#tasks.message(jid, message)
+  }
+
+  // -------------------------------------------------------------------------------------------------- owners
+
+  /** What this process knows of an owner; one that joined elsewhere is looked up. */
+  async #owner(name: string): Promise<Owner | undefined> {
+    const known = this.#owners.get(name)
+    if (known) return known
+    await this.#server.ready()
+    const queues = await this.#leases.queuesOf(name)
+    if (queues.length === 0) return undefined
+    const owner = this.#owners.get(name) ?? new Owner(name, queues)
+    this.#owners.set(name, owner)
+    return owner
+  }
+
+  /** The owner, entered in these queues; undefined: it has no lease. */
+  async #ownerIn(name: string, queues: readonly string[]): Promise<Owner | undefined> {
+    const owner = this.#owners.get(name) ?? (await this.#owner(name))
+    if (!owner) return undefined
+    for (const queue of queues) {
+      if (!owner.queues.has(queue) && !(await this.#leases.enter(owner, queue))) return undefined
+    }
+    return owner
+  }
+
+  #turnsLine(): Connection {
+    this.#turnsConnection ??= this.#server.connect({ onLost: () => this.#lost() })
+    return this.#turnsConnection
+  }
+
+  // --------------------------------------------------------------------------------------------- lost answers
+
+  /** An answer may have been lost: what it told is looked for now, and once more when the server is sure to know. */
+  #lost(): void {
+    if (this.#server.isClosed) return
+    for (const name of this.#owners.keys()) {
+      void this.#reconcile(name)
+      this.#after(AGAIN_MS, () => this.#reconcile(name))
+    }
+  }
+
+  async #reconcileLater(name: string): Promise<void> {
+    await this.#reconcile(name)
+    if (this.#owners.has(name)) this.#after(RECONCILE_MS, () => this.#reconcileLater(name))
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const owner = this.#owners.get(name)
+    if (!owner || owner.left) return
+    try {
+      await this.#reconciler.run(owner)
+      if (owner.found.length > 0) this.#after(UNWANTED_MS, () => this.#giveBack(owner))
+    } catch {
+      // The connection's next loss, or the next round, looks again.
+      this.#after(AGAIN_MS, () => this.#reconcile(name))
+    }
+  }
+
+  /** What was found goes back to the front of its queues, as it was, newest first. */
+  async #giveBack(owner: Owner): Promise<void> {
+    const found = owner.found.splice(0).reverse()
+    if (found.length === 0) return
+    const settlements = found.map(({ queue, ticket, text }) => ({
+      queue,
+      ticket,
+      move: { to: 'queue', queue, text, end: 'front' } as const,
+      processed: 0 as const,
+      failed: 0 as const,
+    }))
+    try {
+      await this.#turns.run(owner, { now: Date.now(), started: [], settlements, take: { queues: [], n: 0 } })
+    } catch {
+      owner.found.push(...found.reverse())
+    }
+  }
+
+  #after(ms: number, work: () => unknown): void {
+    if (this.#server.isClosed) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      void work()
+    }, ms).unref()
+    this.#timers.add(timer)
+  }
+
+  /** @throws STORE_UNREACHABLE, STORE_UNUSABLE */
+  async #check(): Promise<void> {
+    if (this.#server.isClosed) throw closedError(this.url)
+    const main = await this.#server.ready()
+    // A server that hides this command is believed to be new enough.
+    const info = await main.call((client) => client.info('server')).catch(() => '')
+    const [, version = ''] = /redis_version:([\d.]+)/.exec(info) ?? []
+    const [major = 99, minor = 0] = version === '' ? [] : version.split('.').map(Number)
+    if (major < 6 || (major === 6 && minor < 2)) {
+      throw new HighkiqError('STORE_UNUSABLE', `${this.url} is Redis ${version}: 6.2 or newer is needed (or Valkey)`)
+    }
+  }
+}
+
+function fencedTurn({ started, settlements }: Turn): TurnAnswer {
+  return {
+    fenced: true,
+    started: started.map(() => 'superseded'),
+    settled: settlements.map(() => 'fenced'),
+    taken: [],
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Texts that another program wrote may not be valid UTF-8. To remove such a text its very bytes are needed: they are
+ * remembered while it is read here.
+ */
+
+const REPLACEMENT = '\ufffd'
+const REMEMBERED = 1000
+
+export class Texts {
+  readonly #bytes = new Map<string, Buffer>()
+
+  read(bytes: Buffer): string {
+    const text = bytes.toString()
+    if (text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes)) {
+      const oldest = this.#bytes.keys().next()
+      if (this.#bytes.size >= REMEMBERED && !oldest.done) this.#bytes.delete(oldest.value)
+      this.#bytes.set(text, bytes)
+    }
+    return text
+  }
+
+  write(text: string): string | Buffer {
+    return this.#bytes.size === 0 ? text : (this.#bytes.get(text) ?? text)
+  }
+}

@@ -1,0 +1,238 @@
+/** Take and settle by ticket: one script for a whole turn, over one connection, in order. */
+
+import type { SettleAnswer, Settlement, StartAnswer, Turn, TurnAnswer } from '../contract.ts'
+import { tasksOf } from './call.ts'
+import type { Connection } from './connection.ts'
+import { lua } from './lua.generated.ts'
+import { drawTickets, type Held, type Owner } from './owner.ts'
+import type { Server } from './server.ts'
+
+/** One script does no more. */
+const MOST_ITEMS = 200
+const MOST_BYTES = 1_000_000
+const MOST_QUEUES = 50
+
+/** A part of a turn that goes out in one call. */
+interface Part {
+  queues: readonly string[]
+  started: number[]
+  /** Places in the turn's settlements. */
+  settlements: number[]
+  n: number
+}
+
+export class Turns {
+  readonly #server: Server
+  readonly #connection: () => Connection
+
+  constructor(server: Server, connection: () => Connection) {
+    this.#server = server
+    this.#connection = connection
+  }
+
+  /** `owner` is entered in all queues of the turn. */
+  async run(owner: Owner, turn: Turn): Promise<TurnAnswer> {
+    const { take, settlements, started } = turn
+    const connection = this.#connection()
+    if (!connection.isReady) await connection.ready()
+    const effects = [...started, ...settlements].flatMap((one) => one.effects ?? [])
+    if (effects.length > 0) await this.#server.learn(tasksOf(effects))
+    const answer: TurnAnswer = {
+      fenced: false,
+      started: started.map(() => 'ok'),
+      settled: settlements.map(() => 'fenced'),
+      taken: owner.handOver(take.queues, take.n),
+    }
+    try {
+      for (const part of this.#parts(owner, turn, take.n - answer.taken.length)) {
+        if (await this.#call(connection, owner, turn, part, answer)) continue
+        owner.forget()
+        return {
+          fenced: true,
+          started: started.map((): StartAnswer => 'superseded'),
+          settled: settlements.map((): SettleAnswer => 'fenced'),
+          taken: [],
+        }
+      }
+    } catch (thrown) {
+      this.#untold(owner, turn, answer)
+      throw thrown
+    }
+    return answer
+  }
+
+  /** A later part failed: nobody hears what the earlier ones answered, and all of it will be asked again. */
+  #untold(owner: Owner, { settlements }: Turn, { settled, taken }: TurnAnswer): void {
+    owner.found.unshift(...taken)
+    for (const [at, { queue, ticket }] of settlements.entries()) {
+      if (settled[at] === 'ok') owner.held.set(ticket, { queue, unsure: true })
+    }
+  }
+
+  /** Cuts a turn into calls of bounded work; the last ones take. */
+  *#parts(owner: Owner, { started, settlements, take }: Turn, n: number): Generator<Part> {
+    const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
+    const ended = [...settlements.keys()]
+    let first = true
+    while (begun.length > MOST_ITEMS || ended.length > MOST_ITEMS) {
+      first = false
+      const [some, others] = [begun.splice(0, MOST_ITEMS), ended.splice(0, MOST_ITEMS)]
+      yield { queues: [], started: some, settlements: others, n: 0 }
+    }
+    // An owner that asks for nothing still hears whether it may.
+    const [any = ''] = owner.queues
+    const queues = n > 0 ? [...new Set(take.queues)] : []
+    if (n <= 0) {
+      if (begun.length + ended.length > 0 || first) yield { queues: [any], started: begun, settlements: ended, n: 0 }
+      return
+    }
+    let left = n
+    for (let from = 0; from < queues.length || first; from += MOST_QUEUES) {
+      const some = queues.slice(from, from + MOST_QUEUES)
+      for (;;) {
+        const part = {
+          queues: some.length > 0 ? some : [any],
+          started: begun.splice(0),
+          settlements: ended.splice(0),
+          n: Math.min(left, MOST_ITEMS),
+        }
+        const wanted = part.n
+        yield part
+        first = false
+        const got = wanted - part.n
+        left -= got
+        if (left <= 0) return
+        if (got < wanted) break
+      }
+    }
+  }
+
+  /** False: fenced. `part.n` is reduced by what was taken. */
+  async #call(connection: Connection, owner: Owner, turn: Turn, part: Part, answer: TurnAnswer): Promise<boolean> {
+    const { keys, texts } = this.#server
+    const day = new Date(turn.now).toISOString().slice(0, 10)
+    const queues = [...part.queues]
+    const indexes = new Map(queues.map((queue, i) => [queue, i]))
+    const indexOf = (queue: string) => {
+      let index = indexes.get(queue)
+      if (index === undefined) {
+        index = queues.push(queue) - 1
+        indexes.set(queue, index)
+      }
+      return index
+    }
+
+    // What the owner never had, or was settled before in this very call, needs no asking.
+    const seen = new Set<string>()
+    const done = new Map<number, string[]>()
+    const doneAt = new Map<number, number[]>()
+    const others: { at: number; held: Held; settlement: Settlement; index: number }[] = []
+    for (const at of part.settlements) {
+      const settlement = turn.settlements[at] as Settlement
+      const { ticket } = settlement
+      const held = owner.held.get(ticket)
+      if (!held || seen.has(ticket)) continue
+      seen.add(ticket)
+      const index = indexOf(held.queue)
+      if (isPlain(settlement) && held.arrival === undefined && !held.unsure) {
+        const tickets = done.get(index)
+        if (tickets) {
+          tickets.push(ticket)
+          doneAt.get(index)?.push(at)
+        } else {
+          done.set(index, [ticket])
+          doneAt.set(index, [at])
+        }
+      } else {
+        others.push({ at, held, settlement, index })
+      }
+    }
+
+    const first = drawTickets(part.n)
+    const range = [first, first + part.n - 1] as const
+    const call = this.#server.call()
+    // The queues' keys come first, each with its four, at known places.
+    call.keys.push(
+      keys.processed(queues[0] ?? ''),
+      keys.failed(queues[0] ?? ''),
+      keys.processed(queues[0] ?? '', day),
+      keys.failed(queues[0] ?? '', day),
+      keys.queues,
+    )
+    for (const queue of queues) {
+      call.keys.push(
+        keys.queue(queue),
+        keys.working(queue, owner.name),
+        keys.arriving(queue, owner.name),
+        keys.leases(queue),
+      )
+    }
+    call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length)
+    const marks = queues.map((queue) => owner.marks.get(queue) ?? [])
+    for (const i of queues.keys()) {
+      const tickets = done.get(i) ?? []
+      call.add(tickets.length, ...tickets, marks[i]?.length ?? 0, ...(marks[i] ?? []))
+    }
+    call.add(part.started.length)
+    for (const at of part.started) call.effects(turn.started[at]?.effects ?? [])
+    call.add(others.length)
+    for (const { held, settlement, index } of others) {
+      const source = held.arrival === undefined ? 'ticket' : 'arrival'
+      call.add(index + 1, source, settlement.ticket, texts.write(held.arrival ?? ''))
+      call.add(settlement.processed, settlement.failed)
+      call.item(settlement.move, held.queue, settlement.effects)
+    }
+
+    owner.underWay.add(range)
+    const wasUnsure = others.map(({ held }) => held.unsure)
+    for (const ticket of seen) (owner.held.get(ticket) as Held).unsure = true
+    const reply = await connection.run(lua.turn, call.keys, call.args).finally(() => owner.underWay.delete(range))
+    if (reply === 'fenced') return false
+
+    const [began, ended, missing, counts, wrongs, ...taken] = reply as string[]
+    for (const [i, at] of part.started.entries()) if (began?.[i] === 's') answer.started[at] = 'superseded'
+    for (const [index, places] of doneAt) {
+      for (const at of places) answer.settled[at] = 'ok'
+      for (const ticket of done.get(index) ?? []) owner.held.delete(ticket)
+    }
+    for (const [i, { at, held, settlement }] of others.entries()) {
+      const { ticket } = settlement
+      const letter = ended?.[i]
+      if (letter === 'e') {
+        held.unsure = wasUnsure[i] ?? false
+        answer.settled[at] = 'error'
+        continue
+      }
+      owner.held.delete(ticket)
+      // Told before, not answered, and gone: it was applied then.
+      answer.settled[at] = letter === 'o' || wasUnsure[i] ? 'ok' : 'fenced'
+      if (letter === 'o' && held.arrival !== undefined) owner.mark(held.queue, ticket)
+    }
+    for (const [i, queue] of queues.entries()) {
+      if (marks[i]?.length) owner.marks.set(queue, (owner.marks.get(queue) ?? []).slice(marks[i]?.length))
+    }
+    let next = first
+    let place = 0
+    for (const [i, count] of (counts ?? '').split(',').entries()) {
+      for (let k = 0; k < Number(count); k++) {
+        const ticket = String(next++)
+        const queue = queues[i] as string
+        owner.held.set(ticket, { queue, unsure: false })
+        answer.taken.push({ queue, ticket, text: taken[place++] as string })
+      }
+    }
+    part.n -= taken.length
+    const lost = (missing ?? '').split(',').reduce((sum, n) => sum + Number(n), 0)
+    const problems = [
+      ...(wrongs ? [wrongs] : []),
+      ...(lost > 0 ? [`${lost} jobs that ended were not there any more: has the server lost data?`] : []),
+    ]
+    if (problems.length > 0) answer.problem = problems.join('\n')
+    return true
+  }
+}
+
+/** Nothing but done. */
+function isPlain({ move, effects, processed, failed }: Settlement): boolean {
+  return move === null && !effects?.length && processed === 1 && failed === 0
+}

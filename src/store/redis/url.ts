@@ -1,0 +1,98 @@
+import type { RedisOptions } from 'ioredis'
+import { HighkiqError } from '../../job/errors.ts'
+
+/** Everything a Redis store is made from; it can be posted to a thread. */
+export interface RedisStoreOptions {
+  /** For ioredis; without functions. */
+  redis: RedisOptions
+  /** Put before every key, with a colon. */
+  namespace: string
+  /** Milliseconds after which a command is given up. */
+  commandTimeout: number
+  /** Without the password, for people. */
+  url: string
+}
+
+const OPTIONS = ['namespace', 'protocol']
+const COMMAND_TIMEOUT_MS = 5000
+
+/**
+ * Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or
+ * `redis+sentinel://[user:password@]host:port,host:port/name[/database]` (`rediss+sentinel`: TLS to the servers).
+ * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3).
+ * @throws INVALID_OPTION
+ */
+export function readRedisUrl(
+  url: string,
+  more: { namespace?: string; commandTimeout?: number; redis?: RedisOptions } = {},
+): RedisStoreOptions {
+  const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
+  if (!match) throw invalid(`${withoutPassword(url)} is no Redis URL: use redis://host:6379/0`)
+  const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
+  const options = new URLSearchParams(query)
+  for (const name of options.keys()) {
+    if (!OPTIONS.includes(name)) {
+      throw invalid(
+        `${withoutPassword(url)}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(' and ')}`,
+      )
+    }
+  }
+  const protocol = Number(options.get('protocol') ?? 3)
+  if (protocol !== 2 && protocol !== 3) throw invalid(`${withoutPassword(url)}: protocol is 2 or 3`)
+  const namespace = more.namespace ?? options.get('namespace') ?? ''
+  if (/[{}\s]/.test(namespace)) throw invalid('namespace is a text without spaces and braces')
+
+  const redis: RedisOptions = { protocol, ...credentials(login) }
+  const names = path.split('/').slice(1).map(decodeURIComponent)
+  const database = sentinel ? names[1] : names[0]
+  if (database) {
+    const number = Number(database)
+    if (!(Number.isInteger(number) && number >= 0)) {
+      throw invalid(`${withoutPassword(url)}: ${JSON.stringify(database)} is no database number`)
+    }
+    redis.db = number
+  }
+  const places = hosts.split(',').map((host) => placeOf(host, sentinel ? 26379 : 6379, url))
+  if (sentinel) {
+    if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
+    redis.sentinels = places
+    redis.name = names[0]
+    if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
+  } else {
+    const [place] = places
+    if (places.length !== 1 || !place) throw invalid(`${withoutPassword(url)}: one host, or redis+sentinel://`)
+    Object.assign(redis, place)
+  }
+  if (scheme.toLowerCase() === 'rediss') redis.tls = {}
+  return {
+    redis: { ...redis, ...more.redis },
+    namespace,
+    commandTimeout: more.commandTimeout ?? COMMAND_TIMEOUT_MS,
+    url: withoutPassword(url),
+  }
+}
+
+/** A URL that may be shown. */
+export function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^:@/]*):.*@/, '$1:***@')
+}
+
+function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {
+  if (login === '') return {}
+  const colon = login.indexOf(':')
+  // A login without a colon is the password alone, as Redis had it before it knew users.
+  if (colon === -1) return { password: decodeURIComponent(login) }
+  const [username, password] = [login.slice(0, colon), login.slice(colon + 1)].map(decodeURIComponent)
+  return { ...(username ? { username } : {}), ...(password ? { password } : {}) }
+}
+
+function placeOf(text: string, standard: number, url: string): { host: string; port: number } {
+  const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
+  if (!match) throw invalid(`${withoutPassword(url)}: ${JSON.stringify(text)} is no host:port`)
+  const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
+  return { host, port: Number(match[2] ?? standard) }
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}

@@ -1,0 +1,148 @@
+/**
+ * Waiting for jobs: each queue is waited on over a connection of its own with BLMOVE, which moves a job into the owner's
+ * list of arrivals in the step that hands it over. Never with a command that pops: what was popped and not received is
+ * lost.
+ */
+
+import type { Taken } from '../contract.ts'
+import type { Connection } from './connection.ts'
+import type { Owner } from './owner.ts'
+import type { Server } from './server.ts'
+
+/** The server must stop serving a client that is gone. */
+const MOST_SECONDS = 2
+/** An answer that is later than this comes to a process that was stopped, or over a line that was cut. */
+const LATE_MS = 1500
+/** Connections that wait at the same time. */
+const MOST_WAITS = 16
+/** With more queues than waits the others are looked at so often. */
+const LOOK_MS = 1000
+/** Between attempts to end a wait. */
+const UNBLOCK_MS = 10
+
+/** A connection that waits, and its name on the server. */
+interface Lane {
+  connection: Connection
+  id: number
+}
+
+export class Waits {
+  readonly #server: Server
+  readonly #onLost: () => void
+  readonly #idle: Lane[] = []
+
+  /** `onLost`: a wait's connection broke; what it brought may lie in the list of arrivals, unknown. */
+  constructor(server: Server, onLost: () => void) {
+    this.#server = server
+    this.#onLost = onLost
+  }
+
+  /** At most `n` jobs: the first to come, and what came while the other waits were ended. */
+  async run(owner: Owner, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
+    while (owner.reconciling) await owner.reconciling.catch(() => {})
+    const found = owner.handOver(queues, n)
+    if (found.length > 0 || n <= 0 || signal.aborted || ms <= 0) return found
+    const waited = [...new Set(queues)].slice(0, Math.min(n, MOST_WAITS))
+    const limit = waited.length < queues.length ? Math.min(ms, LOOK_MS) : ms
+    const seconds = Math.max(Math.min(limit / 1000, MOST_SECONDS), 0.01)
+
+    const over = new AbortController()
+    const end = () => over.abort()
+    owner.waits.add(end)
+    signal.addEventListener('abort', end, { once: true })
+    const taken: Taken[] = []
+    const failures: unknown[] = []
+    try {
+      await Promise.all(
+        waited.map((queue) =>
+          this.#wait(owner, queue, seconds, over.signal).then(
+            (one) => {
+              if (!one) return
+              taken.push(one)
+              end()
+            },
+            (thrown) => {
+              failures.push(thrown)
+              // One queue that can't be waited on must not make the others spin.
+              if (failures.length === waited.length) end()
+            },
+          ),
+        ),
+      )
+    } finally {
+      owner.waits.delete(end)
+      signal.removeEventListener('abort', end)
+    }
+    if (taken.length === 0 && failures.length > 0 && !this.#server.isClosed) throw failures[0]
+    return taken
+  }
+
+  async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<Taken | undefined> {
+    const { keys, texts } = this.#server
+    const lane = await this.#lane(over)
+    if (!lane) return undefined
+    const { connection } = lane
+    const asked = performance.now()
+    let waiting = true
+    const stop = () => void this.#unblock(lane, () => waiting)
+    over.addEventListener('abort', stop, { once: true })
+    // A server that is gone without a word answers nothing: the line is cut then.
+    const deadline = setTimeout(() => connection.client.disconnect(), seconds * 1000 + LATE_MS + 1000)
+    try {
+      const bytes = await connection.call((client) =>
+        client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
+      )
+      this.#idle.push(lane)
+      if (!bytes) return undefined
+      // Too late to be sure that the job is still ours: it lies in our list, and is found there if it is.
+      if (performance.now() - asked > seconds * 1000 + LATE_MS || owner.left) {
+        this.#onLost()
+        return undefined
+      }
+      return owner.arrived(queue, texts.read(bytes))
+    } catch (thrown) {
+      this.#server.disconnect(connection)
+      if (!this.#server.isClosed) this.#onLost()
+      throw thrown
+    } finally {
+      waiting = false
+      clearTimeout(deadline)
+      over.removeEventListener('abort', stop)
+    }
+  }
+
+  /** A connection that may block, which was not aborted meanwhile. */
+  async #lane(over: AbortSignal): Promise<Lane | undefined> {
+    for (;;) {
+      if (over.aborted) return undefined
+      const idle = this.#idle.pop()
+      if (!idle) break
+      if (idle.connection.isReady) return idle
+      this.#server.disconnect(idle.connection)
+    }
+    const connection = this.#server.connect({ blocking: true })
+    try {
+      await connection.ready()
+      const id = (await connection.call((client) => client.client('ID'))) as number
+      if (!over.aborted) return { connection, id }
+      this.#idle.push({ connection, id })
+      return undefined
+    } catch (thrown) {
+      this.#server.disconnect(connection)
+      throw thrown
+    }
+  }
+
+  /** Asks until the wait has ended: one that had not begun yet on the server is not unblocked by the first try. */
+  async #unblock({ connection, id }: Lane, waiting: () => boolean): Promise<void> {
+    const { main } = this.#server
+    while (waiting() && connection.isReady) {
+      try {
+        await main.call((client) => client.client('UNBLOCK', id))
+      } catch {
+        // It ends by itself, within two seconds.
+      }
+      if (waiting()) await new Promise((resolve) => setTimeout(resolve, UNBLOCK_MS))
+    }
+  }
+}
