@@ -319,6 +319,8 @@ export interface Store {
   readonly kind: string
   /** The URL without secrets; for people. */
   readonly url: string
+  /** How many turns of one owner it is worth while to have under way at a time. */
+  readonly turnsAtOnce: number
 
   /** Opens, and brings the schema up to date. Called by every other operation when needed; idempotent. */
   open(): Promise<void>

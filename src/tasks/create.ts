@@ -6,6 +6,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { newTaskId, type Payload, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store, TaskSpec } from '../store/contract.ts'
+import { insist } from './insist.ts'
 import { Submitter } from './submitter.ts'
 import { Task } from './task.ts'
 
@@ -94,7 +95,7 @@ class Submission {
         if (this.#chunk.length >= CHUNK_ROWS || this.#characters >= CHUNK_CHARACTERS) await flush()
       }
       await flush()
-      refuse(await store().endAdding(this.#id, this.#submitter.token, now()), this.#id)
+      refuse(await insist(() => store().endAdding(this.#id, this.#submitter.token, now())), this.#id)
       await this.#submitter.leave()
       return task
     } catch (thrown) {
@@ -137,8 +138,8 @@ class Submission {
     if (!(Number.isInteger(spec.window) && spec.window > 0)) {
       throw new HighkiqError('INVALID_OPTION', 'window is a whole number above 0')
     }
-    await this.#submitter.join(spec.queue)
-    await store().createTask(spec)
+    await insist(() => this.#submitter.join(spec.queue))
+    await insist(() => store().createTask(spec))
   }
 
   /** Rows that wait cost only their arguments; a queue that never runs dry needs twice its slots. */
@@ -190,7 +191,8 @@ class Submission {
     const chunk = this.#chunk
     if (chunk.length === 0) return
     const { store, now } = this.#host
-    refuse(await store().addRows(this.#id, this.#submitter.token, this.#added, chunk, now()), this.#id)
+    const answer = await insist(() => store().addRows(this.#id, this.#submitter.token, this.#added, chunk, now()))
+    refuse(answer, this.#id)
     this.#added += chunk.length
     this.#chunk = []
     this.#characters = 0

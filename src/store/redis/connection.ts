@@ -3,10 +3,13 @@
  * written now or not at all, so that it is always known what may have happened.
  */
 
-import { type ChainableCommander, Redis } from 'ioredis'
+import { createRequire } from 'node:module'
+import type { ChainableCommander, Redis } from 'ioredis'
 import { HighkiqError } from '../../job/errors.ts'
 import type { lua } from './lua.generated.ts'
 import type { RedisStoreOptions } from './url.ts'
+
+const require = createRequire(import.meta.url)
 
 export type Script = (typeof lua)[keyof typeof lua]
 export type Argument = string | number | Buffer
@@ -31,7 +34,9 @@ export class Connection {
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
     this.#about = options
     this.#onLost = how.onLost ?? (() => {})
-    this.client = new Redis({
+    // Loaded here: who keeps jobs in SQLite does without it.
+    const ioredis = require('ioredis') as typeof import('ioredis')
+    this.client = new ioredis.Redis({
       ...options.redis,
       lazyConnect: true,
       connectTimeout: options.commandTimeout,
@@ -39,7 +44,9 @@ export class Connection {
       maxRetriesPerRequest: null,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
-      retryStrategy: (times) => Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
+      // One that blocks has a name on the server, which a new one would not have: it is thrown away.
+      retryStrategy: (times) =>
+        how.blocking ? null : Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
       // After a failover the old server answers so: look for the new one.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     })

@@ -5,6 +5,7 @@ import type { Lease, Restore, Stranded, SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import { lua } from './lua.generated.ts'
 import type { Owner } from './owner.ts'
+import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
 import { ANSWERS } from './sets.ts'
 
@@ -171,8 +172,7 @@ export class Leases {
     const answers: SwapAnswer[] = []
     await server.learn(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     const main = await server.ready()
-    for (let from = 0; from < items.length; from += PAGE) {
-      const some = items.slice(from, from + PAGE)
+    for (const some of pieces(items, ({ to }) => 2 * to.text.length, PAGE)) {
       const call = server.call()
       call.key(keys.queues)
       call.add(now, keys.wake, some.length)

@@ -38,6 +38,8 @@ export class Owner {
   readonly waits = new Set<() => void>()
   /** Waits don't begin before this is over. */
   reconciling: Promise<void> | undefined
+  /** On the monotonic clock. */
+  reconcileAt = Number.POSITIVE_INFINITY
   left = false
 
   constructor(name: string, queues: Iterable<string>) {

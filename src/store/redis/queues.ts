@@ -31,8 +31,8 @@ export class Queues {
         stored = true
       }
       const tracked = items.filter(({ effects }) => effects?.length)
-      for (let from = 0; from < tracked.length; from += MOST_MOVES) {
-        await this.#pushTracked(tracked.slice(from, from + MOST_MOVES), now)
+      for (const some of pieces(tracked, ({ text }) => text.length, MOST_MOVES)) {
+        await this.#pushTracked(some, now)
         stored = true
       }
     } catch (thrown) {
@@ -125,12 +125,12 @@ export class Queues {
 }
 
 /** At most so many and so long at once, but for one that is longer by itself. */
-export function* pieces<T>(items: readonly T[], lengthOf: (item: T) => number): Generator<T[]> {
+export function* pieces<T>(items: readonly T[], lengthOf: (item: T) => number, most = MOST_ITEMS): Generator<T[]> {
   let piece: T[] = []
   let sum = 0
   for (const item of items) {
     const length = lengthOf(item)
-    if (piece.length > 0 && (piece.length >= MOST_ITEMS || sum + length > MOST_BYTES)) {
+    if (piece.length > 0 && (piece.length >= most || sum + length > MOST_BYTES)) {
       yield piece
       piece = []
       sum = 0

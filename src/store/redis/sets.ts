@@ -4,6 +4,7 @@ import type { Entry, SetName, Swap, SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import type { Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
+import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
 
 /** One script moves, and one command removes, no more. */
@@ -38,8 +39,7 @@ export class Sets {
     const answers: SwapAnswer[] = []
     await server.learn(tasksOf(swaps.flatMap(({ effects }) => effects ?? [])))
     const main = await server.ready()
-    for (let from = 0; from < swaps.length; from += MOST_SWAPS) {
-      const some = swaps.slice(from, from + MOST_SWAPS)
+    for (const some of pieces(swaps, ({ text }) => 2 * text.length, MOST_SWAPS)) {
       const call = server.call()
       call.key(this.#key(set))
       call.key(server.keys.queues)

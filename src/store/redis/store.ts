@@ -51,6 +51,7 @@ const UNWANTED_MS = 2000
 
 export class RedisStore implements Store {
   readonly kind = 'redis'
+  readonly turnsAtOnce = 2
   readonly url: string
   readonly #server: Server
   readonly #queues: Queues
@@ -113,7 +114,9 @@ export class RedisStore implements Store {
     const owner = await this.#ownerIn(name, turn.take.queues)
     if (!owner) return fencedTurn(turn)
     try {
-      return await this.#turns.run(owner, turn)
+      const answer = await this.#turns.run(owner, turn)
+      if (answer.fenced) this.#owners.delete(name)
+      return answer
     } catch (thrown) {
       this.#lost()
       throw thrown
@@ -128,7 +131,7 @@ export class RedisStore implements Store {
   async join(name: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
     if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
     this.#owners.set(name, new Owner(name, about.queues))
-    this.#after(RECONCILE_MS, () => this.#reconcileLater(name))
+    this.#reconcileIn(name, RECONCILE_MS)
     return true
   }
 
@@ -303,28 +306,33 @@ export class RedisStore implements Store {
 
   /** An answer may have been lost: what it told is looked for now, and once more when the server is sure to know. */
   #lost(): void {
-    if (this.#server.isClosed) return
-    for (const name of this.#owners.keys()) {
-      void this.#reconcile(name)
-      this.#after(AGAIN_MS, () => this.#reconcile(name))
-    }
+    for (const name of this.#owners.keys()) void this.#reconcile(name, AGAIN_MS)
   }
 
-  async #reconcileLater(name: string): Promise<void> {
-    await this.#reconcile(name)
-    if (this.#owners.has(name)) this.#after(RECONCILE_MS, () => this.#reconcileLater(name))
-  }
-
-  async #reconcile(name: string): Promise<void> {
+  /** Looks now, and again in so many milliseconds. */
+  async #reconcile(name: string, again: number): Promise<void> {
     const owner = this.#owners.get(name)
     if (!owner || owner.left) return
+    this.#reconcileIn(name, again)
     try {
       await this.#reconciler.run(owner)
       if (owner.found.length > 0) this.#after(UNWANTED_MS, () => this.#giveBack(owner))
     } catch {
-      // The connection's next loss, or the next round, looks again.
-      this.#after(AGAIN_MS, () => this.#reconcile(name))
+      this.#reconcileIn(name, AGAIN_MS)
     }
+  }
+
+  /** An earlier look that is planned already stays. */
+  #reconcileIn(name: string, ms: number): void {
+    const owner = this.#owners.get(name)
+    const at = performance.now() + ms
+    if (!owner || owner.reconcileAt <= at) return
+    owner.reconcileAt = at
+    this.#after(ms, () => {
+      if (owner.reconcileAt !== at) return
+      owner.reconcileAt = Number.POSITIVE_INFINITY
+      return this.#reconcile(name, RECONCILE_MS)
+    })
   }
 
   /** What was found goes back to the front of its queues, as it was, newest first. */

@@ -70,14 +70,14 @@ export class Tasks {
     const { id, name, job, queue, template, window, keepParams, meta, createdAt, adder } = task
     const main = await this.#server.ready()
     // Where a task is looked for is written before it, so that it can always be found.
-    await main.all((pipeline) => pipeline.sadd(keys.ourQueues, queue).hsetnx(keys.tasks, id, queue))
+    await main.all((pipeline) =>
+      pipeline.sadd(keys.ourQueues, queue).hsetnx(keys.tasks, id, queue).zadd(keys.taskAges, 'NX', createdAt, id),
+    )
     if ((await main.call((client) => client.hget(keys.tasks, id))) !== queue) return false
     const fields = { name, job, queue, template, window, keep: keepParams, meta, created: createdAt }
     const [header] = keys.task(queue, id)
     const args = [adder, id, ...Object.entries(fields).flat(), 'progress', '', 'ended', '']
-    if ((await main.run(lua.taskCreate, [header, keys.adding(queue)], args)) !== 1) return false
-    await main.call((client) => client.zadd(keys.taskAges, createdAt, id))
-    return true
+    return (await main.run(lua.taskCreate, [header, keys.adding(queue)], args)) === 1
   }
 
   async add(task: string, adder: string, from: number, rows: readonly NewRow[], now: number): Promise<AddAnswer> {

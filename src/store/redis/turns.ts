@@ -5,6 +5,7 @@ import { tasksOf } from './call.ts'
 import type { Connection } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import { drawTickets, type Held, type Owner } from './owner.ts'
+import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
 
 /** One script does no more. */
@@ -71,38 +72,27 @@ export class Turns {
 
   /** Cuts a turn into calls of bounded work; the last ones take. */
   *#parts(owner: Owner, { started, settlements, take }: Turn, n: number): Generator<Part> {
+    const lengthOf = (i: number) => settlements[i]?.move?.text.length ?? 0
+    const ends = [...pieces([...settlements.keys()], lengthOf, MOST_ITEMS)]
     const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
-    const ended = [...settlements.keys()]
-    let first = true
-    while (begun.length > MOST_ITEMS || ended.length > MOST_ITEMS) {
-      first = false
-      const [some, others] = [begun.splice(0, MOST_ITEMS), ended.splice(0, MOST_ITEMS)]
-      yield { queues: [], started: some, settlements: others, n: 0 }
-    }
+    const beginnings = [...pieces(begun, () => 0, MOST_ITEMS)]
+    const next = () => ({ started: beginnings.shift() ?? [], settlements: ends.shift() ?? [] })
     // An owner that asks for nothing still hears whether it may.
     const [any = ''] = owner.queues
-    const queues = n > 0 ? [...new Set(take.queues)] : []
-    if (n <= 0) {
-      if (begun.length + ended.length > 0 || first) yield { queues: [any], started: begun, settlements: ended, n: 0 }
+    while (Math.max(beginnings.length, ends.length) > 1) yield { queues: [any], ...next(), n: 0 }
+    if (n <= 0 || take.queues.length === 0) {
+      yield { queues: [any], ...next(), n: 0 }
       return
     }
+    const queues = [...new Set(take.queues)]
     let left = n
-    for (let from = 0; from < queues.length || first; from += MOST_QUEUES) {
-      const some = queues.slice(from, from + MOST_QUEUES)
-      for (;;) {
-        const part = {
-          queues: some.length > 0 ? some : [any],
-          started: begun.splice(0),
-          settlements: ended.splice(0),
-          n: Math.min(left, MOST_ITEMS),
-        }
+    for (let from = 0; from < queues.length && left > 0; from += MOST_QUEUES) {
+      for (let full = true; full && left > 0; ) {
+        const part = { queues: queues.slice(from, from + MOST_QUEUES), ...next(), n: Math.min(left, MOST_ITEMS) }
         const wanted = part.n
         yield part
-        first = false
-        const got = wanted - part.n
-        left -= got
-        if (left <= 0) return
-        if (got < wanted) break
+        left -= wanted - part.n
+        full = part.n === 0
       }
     }
   }

@@ -74,7 +74,7 @@ export function readRedisUrl(
 
 /** A URL that may be shown. */
 export function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^:@/]*):.*@/, '$1:***@')
+  return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
 }
 
 function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {

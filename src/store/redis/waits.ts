@@ -81,6 +81,10 @@ export class Waits {
     const { keys, texts } = this.#server
     const lane = await this.#lane(over)
     if (!lane) return undefined
+    if (over.aborted) {
+      this.#idle.push(lane)
+      return undefined
+    }
     const { connection } = lane
     const asked = performance.now()
     let waiting = true
@@ -111,7 +115,7 @@ export class Waits {
     }
   }
 
-  /** A connection that may block, which was not aborted meanwhile. */
+  /** A connection that may block; undefined when there is nothing to wait for any more. */
   async #lane(over: AbortSignal): Promise<Lane | undefined> {
     for (;;) {
       if (over.aborted) return undefined
@@ -124,9 +128,7 @@ export class Waits {
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
-      if (!over.aborted) return { connection, id }
-      this.#idle.push({ connection, id })
-      return undefined
+      return { connection, id }
     } catch (thrown) {
       this.#server.disconnect(connection)
       throw thrown

@@ -48,6 +48,7 @@ const ANSWER_SECONDS = 5
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
+  readonly turnsAtOnce = 1
   readonly url: string
   readonly #options: DatabaseOptions
   #opening: Promise<Opened> | undefined

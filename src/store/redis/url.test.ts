@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { readRedisUrl } from './url.ts'
+
+const read = (url: string) => readRedisUrl(url).redis
+
+describe('a Redis URL', () => {
+  test('host, port and database', () => {
+    expect(read('redis://')).toMatchObject({ host: 'localhost', port: 6379, protocol: 3 })
+    expect(read('redis://h:7000/5')).toMatchObject({ host: 'h', port: 7000, db: 5 })
+    expect(read('redis://[::1]:7000')).toMatchObject({ host: '::1', port: 7000 })
+  })
+
+  test('a login, also the old one that is a password alone', () => {
+    expect(read('redis://ann:p%40ss@h')).toMatchObject({ username: 'ann', password: 'p@ss' })
+    expect(read('redis://:secret@h')).toMatchObject({ password: 'secret' })
+    expect(read('redis://secret@h')).toMatchObject({ password: 'secret' })
+  })
+
+  test('TLS, RESP2, a namespace', () => {
+    expect(read('rediss://h')).toMatchObject({ tls: {} })
+    expect(read('redis://h?protocol=2')).toMatchObject({ protocol: 2 })
+    expect(readRedisUrl('redis://h/1?namespace=app').namespace).toBe('app')
+    expect(readRedisUrl('redis://h', { namespace: 'mine' }).namespace).toBe('mine')
+  })
+
+  test('sentinels', () => {
+    const options = read('redis+sentinel://:pw@s1,s2:26380/mymaster/2')
+    expect(options).toMatchObject({ name: 'mymaster', db: 2, password: 'pw' })
+    expect(options.sentinels).toEqual([
+      { host: 's1', port: 26379 },
+      { host: 's2', port: 26380 },
+    ])
+  })
+
+  test('the password is never shown', () => {
+    expect(readRedisUrl('redis://ann:secret@h:1/2').url).toBe('redis://ann:***@h:1/2')
+    expect(readRedisUrl('redis://secret@h').url).not.toContain('secret')
+  })
+
+  test.each([
+    ['redis://h/x', /database number/],
+    ['redis://a,b', /sentinel/],
+    ['redis+sentinel://a,b', /name that the sentinels watch/],
+    ['redis://h?protocol=4', /protocol is 2 or 3/],
+    ['redis://h?dbb=4', /unknown option "dbb"/],
+    ['redis:h', /use redis:\/\//],
+    ['redis://h?namespace=a{b', /namespace/],
+  ])('%s is refused in words', (url, words) => {
+    expect(() => readRedisUrl(url)).toThrow(words)
+  })
+})

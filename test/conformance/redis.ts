@@ -1,0 +1,42 @@
+import { afterAll } from 'vitest'
+import { words } from '../redis/ask.ts'
+import { type RedisServer, startServer } from '../redis/server.ts'
+import type { Factory } from './bench.ts'
+
+let server: Promise<RedisServer> | undefined
+let databases = 0
+
+/** One server for all stores of a test file. */
+function theServer(): Promise<RedisServer> {
+  server ??= startServer({ databases: 10_000 })
+  return server
+}
+
+afterAll(async () => {
+  await (await server)?.remove()
+})
+
+/** A database of its own for each store. `query`: options of the store's URL. */
+export function redis(query = '', check: (port: number, database: number) => Promise<void> = async () => {}): Factory {
+  return {
+    shared: true,
+    async make() {
+      const { port } = await theServer()
+      const database = ++databases
+      return {
+        url: `redis://127.0.0.1:${port}/${database}${query}`,
+        async destroy() {
+          await check(port, database)
+          await words(port, ['SELECT', String(database)], ['FLUSHDB'])
+        },
+      }
+    },
+  }
+}
+
+/** Every key begins with the namespace, and with each store that is seen to hold. */
+export const namespaced: Factory = redis('?namespace=app', async (port, database) => {
+  const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
+  const strange = keys.filter((key) => !key.startsWith('app:'))
+  if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)
+})

@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { words } from './ask.ts'
+import { freePort } from './port.ts'
+import { findProgram } from './program.ts'
+
+const WATCHDOG = fileURLToPath(new URL('./watchdog.js', import.meta.url))
+/** Loading a large file takes its time. */
+const START_SECONDS = 15
+
+/** Directives of redis.conf by their names; `true` is `yes`. Nothing is kept on disk unless `appendonly` is. */
+export type ServerOptions = { appendonly?: boolean; maxmemory?: string; databases?: number } & {
+  [directive: string]: string | number | boolean | undefined
+}
+
+/**
+ * A Redis server of a test's own, on 127.0.0.1. It ends when the process that started it does, in whatever way; who is
+ * done sooner says `remove`.
+ */
+export class RedisServer {
+  readonly port: number
+  /** Holds its append-only file and its log. */
+  readonly folder: string
+  readonly #program: string
+  readonly #options: ServerOptions
+  #run: Run | undefined
+
+  constructor(program: string, port: number, options: ServerOptions) {
+    this.#program = program
+    this.port = port
+    this.#options = options
+    this.folder = mkdtempSync(join(tmpdir(), 'highkiq-redis-'))
+  }
+
+  /** Of the process that runs now. */
+  get pid(): number {
+    if (!this.#run) throw new Error('the Redis server does not run')
+    return this.#run.pid
+  }
+
+  url(database = 0): string {
+    return `redis://127.0.0.1:${this.port}/${database}`
+  }
+
+  /** Sends one command; answers the words of the reply. */
+  async ask(...command: string[]): Promise<string[]> {
+    const [reply = []] = await words(this.port, command)
+    return reply
+  }
+
+  /** Starts it; resolves when it answers. It has not been started or has ended before. */
+  async start(): Promise<void> {
+    const run = await startRun(this.folder, [this.#program, ...this.#directives()])
+    // The one before has nothing to watch but the folder, which this one watches now.
+    this.#run?.watchdog.kill('SIGKILL')
+    this.#run = run
+    const answers = async () => {
+      const [, info = []] = await words(this.port, ['PING'], ['INFO', 'server'])
+      // It could be a stranger who got the port first.
+      return info.join().includes(`process_id:${run.pid}\r`)
+    }
+    for (const end = performance.now() + START_SECONDS * 1000; ; await sleep(5)) {
+      if (run.hasEnded || performance.now() > end) throw new Error(`the Redis server did not start:\n${this.log()}`)
+      if (await answers().catch(() => false)) return
+    }
+  }
+
+  /** Ends it in order; resolves when it has ended. It writes what it keeps. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM')
+  }
+
+  /** As a crash would. Resolves when it has ended. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  /** Starts it again on the same port and folder, stopping it first if it runs. */
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
+  /** It goes on listening and answers nobody. */
+  freeze(): void {
+    process.kill(this.pid, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    process.kill(this.pid, 'SIGCONT')
+  }
+
+  /** Ends it for good and removes its folder. */
+  async remove(): Promise<void> {
+    await this.kill()
+    const watchdog = this.#run?.watchdog
+    if (watchdog && watchdog.exitCode === null) {
+      const gone = new Promise((resolve) => watchdog.once('close', resolve))
+      watchdog.stdin?.end()
+      await gone
+    }
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** What it has written to its log. */
+  log(): string {
+    const path = join(this.folder, 'log')
+    return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  }
+
+  async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (!this.#run || this.#run.hasEnded) return
+    try {
+      // A frozen one hears nothing else; the kill goes through.
+      if (signal === 'SIGTERM') this.thaw()
+      process.kill(this.#run.pid, signal)
+    } catch (error) {
+      // It has ended by itself, and that is not told yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+    await this.#run.ended
+  }
+
+  #directives(): string[] {
+    const all = { port: this.port, bind: '127.0.0.1', dir: this.folder, save: '', ...this.#options }
+    return Object.entries(all).flatMap(([name, value]) => {
+      if (value === undefined) return []
+      return [`--${name}`, value === true ? 'yes' : value === false ? 'no' : String(value)]
+    })
+  }
+}
+
+/** Starts a server on a free port, in a folder of its own. */
+export async function startServer(options: ServerOptions = {}): Promise<RedisServer> {
+  const program = findProgram()
+  if (!program) throw new Error('redis-server is not installed: a suite that needs it says onRedis()')
+  for (let tries = 1; ; tries++) {
+    const server = new RedisServer(program, await freePort(), options)
+    try {
+      await server.start()
+      return server
+    } catch (error) {
+      const log = server.log()
+      await server.remove()
+      if (tries === 5 || !log.includes('Address already in use')) throw error
+    }
+  }
+}
+
+/** One process of a server. */
+interface Run {
+  pid: number
+  watchdog: ChildProcess
+  hasEnded: boolean
+  ended: Promise<void>
+}
+
+/** In a session of its own: a signal to the test's group, as Ctrl-C is, does not reach it before the test has its say. */
+async function startRun(folder: string, command: string[]): Promise<Run> {
+  const stdio = ['pipe', 'pipe', 'inherit'] as const
+  const watchdog = spawn(process.execPath, [WATCHDOG, folder, ...command], { stdio: [...stdio], detached: true })
+  const lines = createInterface({ input: watchdog.stdout as NodeJS.ReadableStream })
+  return new Promise((resolve, reject) => {
+    let told = () => {}
+    const ended = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    lines.once('line', (pid) => {
+      if (pid === 'ended') return reject(new Error(`${command[0]} could not be run`))
+      const run: Run = { pid: Number(pid), watchdog, hasEnded: false, ended }
+      // Either the server or what watched it is gone.
+      const end = () => {
+        run.hasEnded = true
+        told()
+      }
+      lines.once('line', end)
+      lines.once('close', end)
+      resolve(run)
+    })
+    lines.once('close', () => reject(new Error('the watchdog did not start')))
+    watchdog.once('error', reject)
+  })
+}
