@@ -41,7 +41,8 @@ export class Connection {
       lazyConnect: true,
       connectTimeout: options.commandTimeout,
       ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
-      maxRetriesPerRequest: null,
+      // When the connection is lost, what was not answered is refused at once.
+      maxRetriesPerRequest: 0,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       // One that blocks has a name on the server, which a new one would not have: it is thrown away.

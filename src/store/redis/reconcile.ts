@@ -40,15 +40,15 @@ export class Reconciler {
     }
   }
 
+  /** What is known is what was known when the question was sent: later answers tell of later times. */
   async #tickets(connection: Connection, owner: Owner, queue: string): Promise<void> {
     const key = this.#server.keys.working(queue, owner.name)
-    const tickets = await connection.call((client) => client.hkeys(key))
-    const marks = owner.marks.get(queue) ?? []
-    const unknown = tickets.filter((ticket) => !owner.held.has(ticket) && !marks.includes(ticket))
-    if (unknown.length === 0) return
-    // Those of calls under way are told by their answers.
+    const known = new Set([...owner.held.keys(), ...(owner.marks.get(queue) ?? [])])
     const underWay = [...owner.underWay]
-    const lost = unknown
+    const tickets = await connection.call((client) => client.hkeys(key))
+    const lost = tickets
+      .filter((ticket) => !known.has(ticket))
+      // Those of calls under way are told by their answers.
       .filter((ticket) => !underWay.some(([first, last]) => Number(ticket) >= first && Number(ticket) <= last))
       .sort((a, b) => Number(a) - Number(b))
     if (lost.length === 0) return
@@ -65,12 +65,11 @@ export class Reconciler {
 
   async #arrivals(connection: Connection, owner: Owner, queue: string): Promise<void> {
     const { keys, texts } = this.#server
-    const list = await connection.call((client) => client.lrangeBuffer(keys.arriving(queue, owner.name), 0, -1))
-    if (list.length === 0) return
     const known = new Map<string, number>()
     for (const { queue: of, arrival } of owner.held.values()) {
       if (of === queue && arrival !== undefined) known.set(arrival, (known.get(arrival) ?? 0) + 1)
     }
+    const list = await connection.call((client) => client.lrangeBuffer(keys.arriving(queue, owner.name), 0, -1))
     // The oldest is at the end.
     for (const bytes of list.reverse()) {
       const text = texts.read(bytes)

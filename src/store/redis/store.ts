@@ -346,10 +346,11 @@ export class RedisStore implements Store {
       processed: 0 as const,
       failed: 0 as const,
     }))
-    try {
-      await this.#turns.run(owner, { now: Date.now(), started: [], settlements, take: { queues: [], n: 0 } })
-    } catch {
-      owner.found.push(...found.reverse())
+    const turn = { now: Date.now(), started: [], settlements, take: { queues: [], n: 0 } }
+    const answer = await this.#turns.run(owner, turn).catch(() => undefined)
+    // Whether it went back is not known: it is forgotten, and the next look finds it if it is still there.
+    for (const [i, { ticket }] of settlements.entries()) {
+      if (!answer || answer.settled[i] === 'error') owner.held.delete(ticket)
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { SettleAnswer, Settlement, StartAnswer, Turn, TurnAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import { drawTickets, type Held, type Owner } from './owner.ts'
 import { pieces } from './queues.ts'
@@ -176,7 +176,13 @@ export class Turns {
     owner.underWay.add(range)
     const wasUnsure = others.map(({ held }) => held.unsure)
     for (const ticket of seen) (owner.held.get(ticket) as Held).unsure = true
-    const reply = await connection.run(lua.turn, call.keys, call.args).finally(() => owner.underWay.delete(range))
+    let reply: Reply
+    try {
+      reply = await connection.run(lua.turn, call.keys, call.args)
+    } finally {
+      // From here to the end nothing is awaited: what was under way is known before anybody looks.
+      owner.underWay.delete(range)
+    }
     if (reply === 'fenced') return false
 
     const [began, ended, missing, counts, wrongs, ...taken] = reply as string[]

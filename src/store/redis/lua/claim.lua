@@ -18,5 +18,5 @@ for _, key in ipairs(KEYS) do
 end
 if #open == 0 then return 0 end
 redis.call('ZREM', open[1], '')
-for _, key in ipairs(open) do redis.call('ZADD', key, string.format('%.0f', -time), owner) end
+for _, key in ipairs(open) do redis.call('ZADD', key, string.format('%d', -time), owner) end
 return 1

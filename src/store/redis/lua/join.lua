@@ -15,7 +15,7 @@ end
 redis.call('ZREM', KEYS[2], owner)
 redis.call('SADD', KEYS[1], unpack(ARGV, 4))
 for i = 2, #KEYS, 2 do
-  redis.call('ZADD', KEYS[i], string.format('%.0f', ends), owner)
+  redis.call('ZADD', KEYS[i], string.format('%d', ends), owner)
   redis.call('HSET', KEYS[i + 1], owner, host)
 end
 return 1

@@ -177,7 +177,7 @@ end
 
 -- The whole payload of a row: the same as completeRow in job/payload.ts.
 local function complete(book, index, run, args)
-  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%.0f}', book.id, index, run, now)
+  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%d}', book.id, index, run, now)
   if string.sub(args, 1, 1) == '{' then return opening(args) .. rest end
   return opening(book.template) .. '"args":' .. args .. ',' .. rest
 end

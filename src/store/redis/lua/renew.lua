@@ -11,6 +11,6 @@ for _, key in ipairs(KEYS) do
   if not ends or tonumber(ends) < 0 then return 0 end
 end
 redis.call('ZREM', KEYS[1], '')
-local ends = string.format('%.0f', clock() + math.floor(seconds * 1000))
+local ends = string.format('%d', clock() + math.floor(seconds * 1000))
 for _, key in ipairs(KEYS) do redis.call('ZADD', key, 'XX', ends, owner) end
 return 1

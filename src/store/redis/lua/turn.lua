@@ -128,7 +128,7 @@ for i, queue in ipairs(queues) do
       if not some then break end
       local handed = {}
       for j, job in ipairs(some) do
-        handed[j * 2 - 1] = string.format('%.0f', ticket)
+        handed[j * 2 - 1] = string.format('%d', ticket)
         handed[j * 2] = job
         texts[#texts + 1] = job
         bytes = bytes + #job
