@@ -209,6 +209,16 @@ export interface ProcessRecord {
   rss: number
 }
 
+/** What a process works on, as it is shown to people. */
+export interface RunningJob {
+  /** Different for each of a process's running jobs. */
+  slot: string
+  queue: string
+  text: string
+  /** Milliseconds. */
+  startedAt: number
+}
+
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 
 // ----------------------------------------------------------------------------------------------------------- tasks
@@ -407,8 +417,8 @@ export interface Store {
   /** Texts of a queue, next to run first, from place `offset` on. */
   peek(queue: string, offset: number, limit: number): Promise<string[]>
 
-  /** Shows a process for the next `seconds` and answers the oldest signal sent to it. */
-  beat(process: ProcessRecord, seconds: number): Promise<Signal | null>
+  /** Shows a process, and what it works on, for the next `seconds`; answers the oldest signal sent to it. */
+  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<Signal | null>
   processes(): Promise<ProcessRecord[]>
   forget(identity: string): Promise<void>
   /** False: no such process. */

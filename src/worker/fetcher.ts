@@ -10,11 +10,13 @@ import type { Settlement, Started, Taken } from '../store/contract.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import type { QueueOrder } from './queues.ts'
 import { type Attempt, bury, openAttempt, putBack, runAttempt } from './runner.ts'
+import type { Vitals } from './vitals.ts'
 
 export interface FetcherOptions {
   concurrency: number
   queues: QueueOrder
   owner: () => string
+  vitals: Vitals
   /** The store says that this owner is not ours any more: become another one. */
   onFenced: () => Promise<void>
 }
@@ -42,13 +44,21 @@ export class Fetcher {
   #quiet = false
   #stopping = false
   #loop: Promise<void> | undefined
-  /** The call that is under way: it may bring jobs. */
-  #outstanding: Promise<void> | undefined
+  /** The calls that are under way: they may bring jobs. */
+  readonly #outstanding = new Set<Promise<void>>()
+  /** Jobs that they ask for. */
+  #wanted = 0
+  /** In a row. */
+  #failures = 0
+  /** Milliseconds to wait before the next call. */
+  #rest = 0
   /** While the loop waits. */
   #wakeUp: (() => void) | undefined
   /** The last take brought less than was asked for. */
   #drained = false
   #whenEmpty: (() => void)[] = []
+  /** What the store complained of last: it is told once. */
+  #problem: string | undefined
 
   constructor(engine: Engine, options: FetcherOptions) {
     this.#engine = engine
@@ -75,7 +85,7 @@ export class Fetcher {
 
   /** Resolves when nothing runs, and nothing is about to. */
   async idle(): Promise<void> {
-    await this.#outstanding?.catch(() => {})
+    await Promise.all(this.#outstanding)
     if (this.#running.size === 0) return
     await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
@@ -127,38 +137,68 @@ export class Fetcher {
   }
 
   async #turns(): Promise<void> {
-    let failures = 0
+    const { turnsAtOnce } = this.#engine.store
     for (;;) {
-      const free = this.#quiet ? 0 : this.#options.concurrency - this.#running.size
+      const free = this.#free
       const telling = this.#settlements.length + this.#started.size > 0
-      if (!telling && this.#stopping) return
-      try {
-        if (telling || (free > 0 && !this.#drained)) {
-          // Handlers that take no time have ended after this, and are told in the same call.
-          await nextTurn()
-          this.#outstanding = this.#turn()
-          await this.#outstanding
-        } else {
-          await (free > 0 ? this.#waitForJobs(free) : this.#waitForWake())
-        }
-        failures = 0
-      } catch (thrown) {
-        if (failures++ === 0) this.#engine.report(thrown, { during: 'taking jobs' })
-        // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
-        if (this.#stopping && failures > 5) return
-        await sleep(Math.min(50 * 2 ** failures, 5000) * (0.5 + this.#engine.random() / 2))
+      const underWay = this.#outstanding.size
+      // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
+      if (this.#stopping && underWay === 0 && (!telling || this.#failures > 5)) return
+      if (this.#rest > 0 && underWay === 0) {
+        const ms = this.#rest
+        this.#rest = 0
+        await sleep(ms)
+      } else if (this.#rest === 0 && underWay < turnsAtOnce && (telling || (free > 0 && !this.#drained))) {
+        // Handlers that take no time have ended after this, and are told in the same call.
+        await nextTurn()
+        this.#launch()
+      } else if (underWay > 0 || free === 0) {
+        await this.#waitForWake()
+      } else {
+        await this.#waitForJobs(free).then(
+          () => this.#succeeded(),
+          (thrown) => this.#failed(thrown),
+        )
       }
     }
   }
 
-  async #turn(): Promise<void> {
+  /** Slots for which no job was asked yet. */
+  get #free(): number {
+    return this.#quiet ? 0 : Math.max(this.#options.concurrency - this.#running.size - this.#wanted, 0)
+  }
+
+  #launch(): void {
+    const n = this.#free
+    this.#wanted += n
+    const turn = this.#turn(n)
+      .then(
+        () => this.#succeeded(),
+        (thrown) => this.#failed(thrown),
+      )
+      .finally(() => {
+        this.#outstanding.delete(turn)
+        this.#wake()
+      })
+    this.#outstanding.add(turn)
+  }
+
+  #succeeded(): void {
+    this.#failures = 0
+  }
+
+  #failed(thrown: unknown): void {
+    if (this.#failures++ === 0) this.#engine.report(thrown, { during: 'taking jobs' })
+    this.#rest = Math.min(50 * 2 ** this.#failures, 5000) * (0.5 + this.#engine.random() / 2)
+  }
+
+  async #turn(n: number): Promise<void> {
     const { store } = this.#engine
     const owner = this.#options.owner()
     const settlements = this.#settlements
     const started = [...this.#started.values()]
     this.#settlements = []
     this.#started = new Map()
-    const n = this.#quiet ? 0 : this.#options.concurrency - this.#running.size
     let answer: Awaited<ReturnType<typeof store.turn>>
     try {
       const take = { queues: this.#options.queues.next(), n }
@@ -171,6 +211,8 @@ export class Fetcher {
       this.#settlements = settlements.concat(this.#settlements)
       for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
       throw thrown
+    } finally {
+      this.#wanted -= n
     }
     // We became another owner meanwhile: what this call was about belongs to others.
     if (owner !== this.#options.owner()) {
@@ -196,12 +238,23 @@ export class Fetcher {
       failed = true
       this.#settlements.push(this.#again(settlement))
     }
-    this.#drained = answer.taken.length < n
+    if (n > 0) this.#drained = answer.taken.length < n
     for (const taken of answer.taken) {
       if (this.#stopping) this.#giveBack(taken)
       else this.#tryToBegin(taken)
     }
-    if (failed) throw new HighkiqError('STORE_UNUSABLE', 'the store could not settle a job: asking again')
+    if (answer.problem !== this.#problem) {
+      this.#problem = answer.problem
+      if (answer.problem) {
+        this.#engine.report(new HighkiqError('STORE_UNUSABLE', answer.problem), { during: 'taking and settling jobs' })
+      }
+    }
+    if (failed) {
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `the store could not settle a job: asking again. ${answer.problem ?? ''}`,
+      )
+    }
   }
 
   #waitForWake(): Promise<void> {
@@ -271,7 +324,12 @@ export class Fetcher {
   }
 
   async #run(attempt: Attempt): Promise<void> {
-    const settlement = await runAttempt(this.#engine, attempt)
+    const { vitals } = this.#options
+    const place = vitals.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
+    const running = runAttempt(this.#engine, attempt)
+    vitals.yielded()
+    const settlement = await running
+    vitals.ended(place)
     if (settlement) this.#end(attempt, settlement)
   }
 

@@ -1,7 +1,7 @@
 /** Shows this process to the others, and obeys the signals that they send through the store. */
 
 import { hostname } from 'node:os'
-import type { ProcessRecord, Signal } from '../store/contract.ts'
+import type { ProcessRecord, RunningJob, Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import type { Engine } from './engine.ts'
 
@@ -17,20 +17,21 @@ export interface Shown {
   version: string
 }
 
+/** What changes from beat to beat. */
+export interface State {
+  quiet: boolean
+  running: RunningJob[]
+}
+
 export class Heartbeat implements Service {
   readonly #engine: Engine
   readonly #shown: Shown
-  readonly #state: () => { busy: number; quiet: boolean }
+  readonly #state: () => State
   readonly #obey: (signal: Signal) => void
   #timer: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
 
-  constructor(
-    engine: Engine,
-    shown: Shown,
-    state: () => { busy: number; quiet: boolean },
-    obey: (signal: Signal) => void,
-  ) {
+  constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
     this.#engine = engine
     this.#shown = shown
     this.#state = state
@@ -57,7 +58,8 @@ export class Heartbeat implements Service {
 
   async #beat(): Promise<void> {
     try {
-      const signal = await this.#engine.store.beat(this.#record(), SHOWN_SECONDS)
+      const { quiet, running } = this.#state()
+      const signal = await this.#engine.store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
       await this.#engine.emit('beat')
       if (signal) this.#obey(signal)
     } catch (thrown) {
@@ -65,7 +67,7 @@ export class Heartbeat implements Service {
     }
   }
 
-  #record(): ProcessRecord {
+  #record(busy: number, quiet: boolean): ProcessRecord {
     const { identity, concurrency, queues, startedAt, tag, version } = this.#shown
     const info = {
       hostname: hostname(),
@@ -83,7 +85,8 @@ export class Heartbeat implements Service {
       identity,
       info: JSON.stringify(info),
       concurrency,
-      ...this.#state(),
+      busy,
+      quiet,
       beat: this.#engine.now(),
       rss: Math.round(process.memoryUsage.rss() / 1024),
     }

@@ -1,15 +1,18 @@
-/** The thread that renews a lease; see lease.ts. */
+/** The thread that renews a lease, and watches whether the main thread's event loop turns; see lease.ts. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Renewer } from '../store/contract.ts'
-import type { FromThread, ToThread } from './lease.ts'
+import { describe, fieldsOf } from './block.ts'
+import { BlockWatch } from './block-watch.ts'
+import type { FromThread, ThreadData, ToThread } from './lease.ts'
+import { warnOnStderr } from './stderr-line.ts'
+import { VitalSigns } from './vitals.ts'
 
 interface OpenRenewer {
   renew(owner: string, seconds: number): Promise<boolean>
   close(): Promise<void>
 }
 
-const { renewer, seconds, owner: first } = workerData as { renewer: Renewer; seconds: number; owner: string }
+const { renewer, seconds, owner: first, memory, pace, maxBlockSeconds } = workerData as ThreadData
 const port = parentPort as NonNullable<typeof parentPort>
 const tell = (message: FromThread) => port.postMessage(message)
 
@@ -17,8 +20,28 @@ let owner = first
 let stopped = false
 let wake = () => {}
 
+const watch = new BlockWatch(
+  new VitalSigns(memory),
+  { ...pace, maxBlockSeconds, now: performance.now() },
+  (event, block) => {
+    if (event === 'over') {
+      tell({ unblocked: block })
+      // It may have been given up, and nobody have taken its jobs yet.
+      wake()
+      return
+    }
+    const end = event === 'gave-up' ? ': its lease is not renewed any more, its jobs go to others' : ''
+    warnOnStderr(fieldsOf(block), `event loop ${describe(block)}${end}`)
+  },
+)
+const looking = setInterval(() => watch.look(performance.now()), pace.stepMs)
+
 port.on('message', (message: ToThread) => {
-  if ('stop' in message) stopped = true
+  if ('stop' in message) {
+    stopped = true
+    // The last renewal may take its time, and nobody beats any more.
+    clearInterval(looking)
+  } else if ('leaveIn' in message) watch.leaveAt(performance.now() + message.leaveIn)
   else owner = message.renew
   wake()
 })
@@ -30,7 +53,7 @@ const open = await openRenewer(renewer.options)
 while (!stopped) {
   const renewing = owner
   try {
-    if (!(await open.renew(renewing, seconds)) && renewing === owner) tell({ lost: renewing })
+    if (!watch.gaveUp && !(await open.renew(renewing, seconds)) && renewing === owner) tell({ lost: renewing })
   } catch (thrown) {
     tell({ error: thrown instanceof Error ? thrown.message : String(thrown) })
   }

@@ -1,31 +1,51 @@
 /**
- * Keeps an owner's lease. A small thread renews it, so that a handler which blocks the event loop keeps its job; where a
- * store has nothing for a thread, the main thread does it.
+ * Keeps an owner's lease. A small thread renews it, so that a handler which blocks the event loop keeps its job; it says
+ * who blocks, and gives up when that takes too long. Where a store has nothing for a thread, the main thread renews.
  */
 
 import { Worker as Thread } from 'node:worker_threads'
 import type { Renewer } from '../store/contract.ts'
+import { type Block, describe, fieldsOf } from './block.ts'
+import { type Pace, paceOf } from './block-watch.ts'
 import type { Engine } from './engine.ts'
+import type { Vitals } from './vitals.ts'
 
-export type ToThread = { renew: string } | { stop: true }
-export type FromThread = { lost: string } | { error: string }
+export interface LeaseOptions {
+  seconds: number
+  /** For so long the event loop may be blocked; longer when the job that blocks has a longer timeout. */
+  maxBlockSeconds: number
+  vitals: Vitals
+  onLost: (owner: string) => void
+}
+
+export interface ThreadData {
+  renewer: Renewer
+  owner: string
+  seconds: number
+  maxBlockSeconds: number
+  /** Of the vitals. */
+  memory: SharedArrayBuffer
+  pace: Pace
+}
+
+export type ToThread = { renew: string } | { leaveIn: number } | { stop: true }
+export type FromThread = { lost: string } | { error: string } | { unblocked: Block }
 
 /** Before a thread that broke is started again. */
 const RESTART_MS = 500
 
 export class Lease {
   readonly #engine: Engine
-  readonly #seconds: number
-  readonly #onLost: (owner: string) => void
+  readonly #options: LeaseOptions
   #owner = ''
   #stopped = false
   #thread: Thread | undefined
   #timer: NodeJS.Timeout | undefined
+  #beating: NodeJS.Timeout | undefined
 
-  constructor(engine: Engine, seconds: number, onLost: (owner: string) => void) {
+  constructor(engine: Engine, options: LeaseOptions) {
     this.#engine = engine
-    this.#seconds = seconds
-    this.#onLost = onLost
+    this.#options = options
   }
 
   /** Keeps renewing this owner, which has joined, instead of the one before. */
@@ -36,9 +56,15 @@ export class Lease {
     else if (!this.#timer) this.#begin()
   }
 
+  /** The worker stops: if its event loop is blocked so much later, its jobs go to others without it. */
+  leaveIn(ms: number): void {
+    this.#thread?.postMessage({ leaveIn: ms } satisfies ToThread)
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
+    clearInterval(this.#beating)
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
@@ -48,19 +74,34 @@ export class Lease {
   }
 
   #begin(): void {
+    const { seconds, vitals } = this.#options
     const renewer = this.#engine.store.renewer()
-    if (renewer) this.#thread = this.#startThread(renewer)
-    else this.#timer = setInterval(() => void this.#renewHere(), (this.#seconds * 1000) / 3)
+    if (!renewer) {
+      this.#timer = setInterval(() => void this.#renewHere(), (seconds * 1000) / 3)
+      return
+    }
+    this.#beating = setInterval(() => vitals.beat(), paceOf(seconds).stepMs).unref()
+    this.#thread = this.#startThread(renewer)
   }
 
   #startThread(renewer: Renewer): Thread {
+    const { seconds, maxBlockSeconds, vitals, onLost } = this.#options
+    const workerData: ThreadData = {
+      renewer,
+      owner: this.#owner,
+      seconds,
+      maxBlockSeconds,
+      memory: vitals.memory,
+      pace: paceOf(seconds),
+    }
     const thread = new Thread(new URL('./lease-thread.js', import.meta.url), {
-      workerData: { renewer, seconds: this.#seconds, owner: this.#owner },
+      workerData,
       // A worker's flags (a debugger's port, a loader for TypeScript) are none of its business.
       execArgv: [],
     })
     thread.on('message', (message: FromThread) => {
-      if ('lost' in message) this.#onLost(message.lost)
+      if ('lost' in message) onLost(message.lost)
+      else if ('unblocked' in message) this.#tellBlock(message.unblocked)
       else this.#engine.report(new Error(message.error), { during: 'renewing the lease' })
     })
     thread.on('error', (thrown) => {
@@ -74,10 +115,15 @@ export class Lease {
     return thread
   }
 
+  /** The thread could only write a line; now the app's own log hears of it too. */
+  #tellBlock(block: Block): void {
+    this.#engine.log.warn(fieldsOf(block), `event loop was ${describe(block)}`)
+  }
+
   async #renewHere(): Promise<void> {
     const owner = this.#owner
     try {
-      if (!(await this.#engine.store.renew(owner, this.#seconds))) this.#onLost(owner)
+      if (!(await this.#engine.store.renew(owner, this.#options.seconds))) this.#options.onLost(owner)
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'renewing the lease' })
     }

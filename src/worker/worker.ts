@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
-import type { Signal } from '../store/contract.ts'
+import type { RunningJob, Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { DueJobs } from './due.ts'
 import type { Engine } from './engine.ts'
@@ -15,6 +15,7 @@ import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
 import { QueueOrder } from './queues.ts'
 import { Recovery } from './recovery.ts'
+import { Vitals } from './vitals.ts'
 
 export interface WorkerOptions {
   /** Jobs at the same time; default 10. */
@@ -25,13 +26,26 @@ export interface WorkerOptions {
   timeout?: number
   /** Seconds after which the jobs of a process that is cut off go to others; default 15. */
   leaseSeconds?: number
+  /**
+   * Seconds after which the jobs of a process whose event loop is blocked go to others; default 900. A job that blocks
+   * has at least twice its `timeout`. `Infinity` waits for ever.
+   */
+  maxBlockSeconds?: number
   /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
   pollInterval?: number
   /** Shown beside the process. */
   tag?: string
 }
 
-const OPTIONS: (keyof WorkerOptions)[] = ['concurrency', 'queues', 'timeout', 'leaseSeconds', 'pollInterval', 'tag']
+const OPTIONS: (keyof WorkerOptions)[] = [
+  'concurrency',
+  'queues',
+  'timeout',
+  'leaseSeconds',
+  'maxBlockSeconds',
+  'pollInterval',
+  'tag',
+]
 const GRACE_MS = 3000
 
 export class Worker {
@@ -59,18 +73,25 @@ export class Worker {
     this.options = withDefaults(options)
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
-    const { concurrency, leaseSeconds, pollInterval, tag } = this.options
+    const { concurrency, leaseSeconds, maxBlockSeconds, pollInterval, tag } = this.options
+    const vitals = new Vitals(concurrency)
     const queues = new QueueOrder(this.options.queues, engine.random)
     this.#fetcher = new Fetcher(engine, {
       concurrency,
       queues,
       owner: () => this.#owner,
+      vitals,
       onFenced: () => this.#newEpoch(),
     })
-    this.#lease = new Lease(engine, leaseSeconds, (owner) => {
-      if (owner !== this.#owner) return
-      // If it fails, the next take is refused and it is tried again.
-      this.#newEpoch().catch((thrown) => engine.report(thrown, { during: 'beginning anew' }))
+    this.#lease = new Lease(engine, {
+      seconds: leaseSeconds,
+      maxBlockSeconds,
+      vitals,
+      onLost: (owner) => {
+        if (owner !== this.#owner) return
+        // If it fails, the next take is refused and it is tried again.
+        this.#newEpoch().catch((thrown) => engine.report(thrown, { during: 'beginning anew' }))
+      },
     })
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
     this.#services = [
@@ -86,7 +107,7 @@ export class Worker {
           startedAt: engine.now(),
           version: about.version,
         },
-        () => ({ busy: this.#fetcher.busy, quiet: this.#state !== 'running' }),
+        () => ({ quiet: this.#state !== 'running', running: this.#running() }),
         (signal) => this.#obey(signal),
       ),
       ...(about.services ?? []),
@@ -198,6 +219,7 @@ export class Worker {
     this.#state = 'stopping'
     const { log, emit } = this.#engine
     const { timeout } = this.options
+    this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
     if (!(await this.#idleWithin(timeout * 1000))) {
       this.#fetcher.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
@@ -280,6 +302,15 @@ export class Worker {
     return this.#fencing
   }
 
+  #running(): RunningJob[] {
+    return this.#fetcher.attempts.map(({ taken, startedAt, place }) => ({
+      slot: place.toString(36),
+      queue: taken.queue,
+      text: taken.text,
+      startedAt,
+    }))
+  }
+
   #obey(signal: Signal): void {
     if (signal === 'TSTP') void this.quiet()
     else if (signal === 'TERM') void this.stop()
@@ -305,6 +336,7 @@ function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
     queues = ['default'],
     timeout = 25,
     leaseSeconds = 15,
+    maxBlockSeconds = 900,
     pollInterval = 1,
     tag = '',
   } = options
@@ -312,6 +344,7 @@ function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) throw wrong('concurrency is a whole number, at least 1')
   if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
   if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
+  if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
   if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
-  return { concurrency, queues, timeout, leaseSeconds, pollInterval, tag }
+  return { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, tag }
 }

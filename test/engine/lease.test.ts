@@ -1,62 +1,18 @@
-import { expect, test } from 'vitest'
-import { bench, Child, Heard, until } from './bench.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { bench } from './bench.ts'
+import { leaseCases } from './lease-cases.ts'
 
-test('a process that was stopped past its lease loses its jobs; continued, its late end is refused, and it works on as a new owner', async () => {
-  const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
-  await t.hq.push({ class: 'Deaf', args: [1, 1000] })
-  await t.hq.push({ class: 'Deaf', args: [2, 60_000] })
-  const child = new Child(t.url, { concurrency: 2 })
-  await child.tells('began', 2)
-  await child.freeze(t)
-  const here = await t.work({ leaseSeconds: 1 })
-  expect([...(await ran.atLeast(2))].sort()).toEqual([1, 2])
-  await t.settled()
-  await here.stop()
-  child.kill('SIGCONT')
-  await child.tells('ended')
-  const errors = await child.tells('error', 2)
-  expect(errors.map(({ code }) => code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
-  expect(errors.map(({ message }) => message)).toEqual(
-    expect.arrayContaining([expect.stringMatching(/its end was not recorded/), expect.stringMatching(/begins anew/)]),
-  )
-  // It has all its slots again, though one of its old handlers goes on for a minute.
-  for (const n of [3, 4]) await t.hq.push({ class: 'Quick', args: [n] })
-  expect((await child.tells('ran', 2)).map(({ n }) => n)).toEqual([3, 4])
-  await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 4, failed: 0, retries: 0, dead: 0 })
+leaseCases('a SQLite file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-lease-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return `sqlite:${folder}/jobs.db`
 })
 
-test('a process that lost its lease while all its slots were taken takes jobs again, without waiting for its old handlers', async () => {
-  const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
-  await t.hq.push({ class: 'Deaf', args: [1, 60_000] })
-  const child = new Child(t.url, { concurrency: 1 })
-  await child.tells('began')
-  await child.freeze(t)
-  const here = await t.work({ leaseSeconds: 1 })
-  await ran.atLeast(1)
-  await t.settled()
-  await here.stop()
-  child.kill('SIGCONT')
-  await t.hq.push({ class: 'Quick', args: [2] })
-  expect(await child.tells('ran')).toMatchObject([{ n: 2 }])
-  await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0 })
-})
-
-test('a handler that blocks the event loop for three leases keeps its job', async () => {
-  const t = bench()
-  await t.hq.push({ class: 'Blocking', args: [3000] })
-  const child = new Child(t.url)
-  await child.tells('began')
-  await t.work({ leaseSeconds: 1, queues: ['other'] })
-  await child.tells('ended')
-  await until(async () => (await t.hq.store.stats()).processed === 1)
-  expect(child.all('began')).toHaveLength(1)
-  expect(child.all('error')).toEqual([])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, taken: 0 })
-  expect(t.log.lines).toEqual([])
+test.each([0, -1, Number.NaN, '1m'])('maxBlockSeconds is a number above 0, and not %s', (wrong) => {
+  const { hq } = bench({ url: 'sqlite::memory:' })
+  const maxBlockSeconds = wrong as number
+  expect(() => hq.worker({ maxBlockSeconds })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })

@@ -1,6 +1,6 @@
 /** Which processes there are, shown as Sidekiq shows them, and the signals that wait for them. */
 
-import type { ProcessRecord, Signal } from '../contract.ts'
+import type { ProcessRecord, RunningJob, Signal } from '../contract.ts'
 import type { Server } from './server.ts'
 
 /** A signal that nobody hears is forgotten. */
@@ -13,7 +13,7 @@ export class Processes {
     this.#server = server
   }
 
-  async beat(record: ProcessRecord, seconds: number): Promise<Signal | null> {
+  async beat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<Signal | null> {
     const { keys } = this.#server
     const { identity, info, concurrency, busy, beat, quiet, rss } = record
     const main = await this.#server.ready()
@@ -22,14 +22,18 @@ export class Processes {
     await main.call((client) => client.ping())
     const rtt_us = Math.round((performance.now() - asked) * 1000)
     const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
-    const answers = await main.transaction((transaction) =>
-      transaction
-        .sadd(keys.processes, identity)
-        .hset(key, fields)
-        .pexpire(key, Math.round(seconds * 1000))
-        .rpop(keys.signals(identity)),
-    )
-    return (answers[3] ?? null) as Signal | null
+    const ms = Math.round(seconds * 1000)
+    const answers = await main.transaction((transaction) => {
+      transaction.rpop(keys.signals(identity))
+      transaction.sadd(keys.processes, identity).hset(key, fields).pexpire(key, ms)
+      transaction.unlink(keys.running(identity))
+      if (running.length > 0) {
+        transaction
+          .hset(keys.running(identity), Object.fromEntries(running.map(shown)))
+          .pexpire(keys.running(identity), ms)
+      }
+    })
+    return (answers[0] ?? null) as Signal | null
   }
 
   async list(): Promise<ProcessRecord[]> {
@@ -71,6 +75,11 @@ export class Processes {
     await main.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
     return true
   }
+}
+
+/** As Sidekiq has it: the payload is JSON inside JSON, the time is in whole seconds. */
+function shown({ slot, queue, text, startedAt }: RunningJob): [string, string] {
+  return [slot, JSON.stringify({ queue, payload: text, run_at: Math.floor(startedAt / 1000) })]
 }
 
 /** Sidekiq before 8.1.2 has the concurrency inside `info`. */

@@ -14,6 +14,7 @@ import type {
   QueueInfo,
   Renewer,
   Restore,
+  RunningJob,
   SetName,
   Signal,
   Store,
@@ -225,8 +226,8 @@ export class RedisStore implements Store {
     return this.#queues.peek(queue, offset, limit)
   }
 
-  beat(process: ProcessRecord, seconds: number): Promise<Signal | null> {
-    return this.#processes.beat(process, seconds)
+  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<Signal | null> {
+    return this.#processes.beat(process, seconds, running)
   }
 
   processes(): Promise<ProcessRecord[]> {

@@ -1,0 +1,50 @@
+// A worker process whose handlers block its event loop: blocker.js URL OPTIONS. It tells what happens as lines of JSON.
+// (Plain JavaScript, for it is started often.)
+import { existsSync, writeSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Highkiq } from 'highkiq'
+import { pino } from 'pino'
+
+const [url, options] = process.argv.slice(2)
+const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
+const log = { debug() {}, info() {}, warn: (about, message) => say('warned', { ...about, message }), error() {} }
+log.child = () => log
+
+const hq = new Highkiq({ url, logger: log, random: () => 0 })
+hq.onError((error) => say('error', { code: error.code, message: error.message }))
+
+/** Blocks until there is such a file, and a little longer. */
+function blockUntil(file, andMs = 0) {
+  const nothing = new Int32Array(new SharedArrayBuffer(4))
+  say('began')
+  while (!existsSync(file)) Atomics.wait(nothing, 0, 0, 10)
+  Atomics.wait(nothing, 0, 0, andMs)
+  say('ended')
+}
+
+hq.job('Stuck', (_ctx, file, andMs) => blockUntil(file, andMs))
+hq.job('StuckLater', async (_ctx, file) => {
+  await nextTurn()
+  blockUntil(file)
+})
+hq.job('StuckWhenStopping', async (_ctx, file) => {
+  say('waits')
+  await new Promise((resolve) => hq.on('quiet', resolve))
+  blockUntil(file)
+})
+/** Blocks while nobody reads its log: so the default logger writes. */
+const chatty = pino(pino.destination({ dest: 2, sync: true }))
+hq.job('Flood', () => {
+  say('began')
+  chatty.info('x'.repeat(4_000_000))
+  say('ended')
+})
+hq.job('Waiting', async (ctx) => {
+  say('waits')
+  await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+})
+hq.job('Quick', (_ctx, n) => say('ran', { n }))
+
+const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...JSON.parse(options) })
+await worker.run()
+await hq.close()

@@ -1,0 +1,249 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { type Bench, bench, Child, Heard, until } from './bench.ts'
+import { Blocker } from './blocker.ts'
+
+/** What a lease guarantees, on any store that processes share. `makeUrl` answers the URL of an empty one. */
+export function leaseCases(title: string, makeUrl: () => string | Promise<string>): void {
+  const onStore = async () => bench({ url: await makeUrl() })
+
+  describe(`stopped processes on ${title}`, () => {
+    test('a process that was stopped for three leases loses its jobs; continued, its late end is refused, it works on as a new owner, and nobody says that it was blocked', async () => {
+      const t = await onStore()
+      const ran = new Heard<number>()
+      t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+      await t.hq.push({ class: 'Deaf', args: [1, 1000] })
+      await t.hq.push({ class: 'Deaf', args: [2, 60_000] })
+      const child = new Child(t.url, { concurrency: 2 })
+      await child.tells('began', 2)
+      await child.freeze(t)
+      const swept = sweepsOf(t)
+      const here = await t.work({ leaseSeconds: 1 })
+      expect([...(await ran.atLeast(2))].sort()).toEqual([1, 2])
+      await t.settled()
+      await swept(THREE_LEASES)
+      await here.stop()
+      child.kill('SIGCONT')
+      await child.tells('ended')
+      const errors = await child.tells('error', 2)
+      expect(errors.map(({ code }) => code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
+      expect(errors.map(({ message }) => message)).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/its end was not recorded/),
+          expect.stringMatching(/begins anew/),
+        ]),
+      )
+      // It has all its slots again, though one of its old handlers goes on for a minute.
+      for (const n of [3, 4]) await t.hq.push({ class: 'Quick', args: [n] })
+      expect((await child.tells('ran', 2)).map(({ n }) => n)).toEqual([3, 4])
+      await t.settled()
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 4, failed: 0, retries: 0, dead: 0 })
+      // Its thread has looked often enough to be mistaken.
+      await renewals(t, 4)
+      expect(child.all('warned')).toEqual([])
+    })
+
+    test('the time in which a process was stopped is not time in which a handler blocked', async () => {
+      const t = await onStore()
+      const ran = new Heard<string>()
+      t.hq.job('Stuck', async (ctx) => ran.say(ctx.jid))
+      const child = new Blocker(t.url)
+      const lines = child.reads()
+      // So that its thread looks by now.
+      await renewals(t, 2)
+      const jid = await t.hq.push({ class: 'Stuck', args: [child.file, 200] })
+      await child.tells('began')
+      // A look at least, and less than it takes to be called blocked.
+      await sleep(300)
+      await child.freeze(t)
+      const swept = sweepsOf(t)
+      const here = await t.work({ leaseSeconds: 1 })
+      expect(await ran.atLeast(1)).toEqual([jid])
+      await t.settled()
+      await swept(THREE_LEASES)
+      await here.stop()
+      // Its thread wakes up with it, and sees at once how long nothing has changed.
+      child.kill('SIGCONT')
+      child.release()
+      expect((await child.tells('error', 2)).map(({ code }) => code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
+      await renewals(t, 4)
+      expect([lines, child.all('warned')]).toEqual([[], []])
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0 })
+    })
+
+    test('a process that lost its lease while all its slots were taken takes jobs again, without waiting for its old handlers', async () => {
+      const t = await onStore()
+      const ran = new Heard<number>()
+      t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+      await t.hq.push({ class: 'Deaf', args: [1, 60_000] })
+      const child = new Child(t.url, { concurrency: 1 })
+      await child.tells('began')
+      await child.freeze(t)
+      const here = await t.work({ leaseSeconds: 1 })
+      await ran.atLeast(1)
+      await t.settled()
+      await here.stop()
+      child.kill('SIGCONT')
+      await t.hq.push({ class: 'Quick', args: [2] })
+      expect(await child.tells('ran')).toMatchObject([{ n: 2 }])
+      await t.settled()
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0 })
+    })
+  })
+
+  describe(`blocked event loops on ${title}`, () => {
+    test('a handler that blocks the event loop for three leases keeps its job: others sweep and do not take it', async () => {
+      const t = await onStore()
+      const ran = new Heard<string>()
+      const swept = sweepsOf(t)
+      t.hq.job('Stuck', async () => ran.say('here'))
+      const child = new Blocker(t.url)
+      await t.hq.push({ class: 'Stuck', args: [child.file] })
+      await child.tells('began')
+      await t.work({ leaseSeconds: 1 })
+      await swept(THREE_LEASES)
+      child.release()
+      await child.tells('ended')
+      await until(async () => (await t.hq.store.stats()).processed === 1)
+      expect(child.all('began')).toHaveLength(1)
+      expect(child.all('error')).toEqual([])
+      expect(ran.all).toEqual([])
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, taken: 0 })
+      expect(t.log.lines).toEqual([])
+    })
+
+    test('the job that blocks is named while it blocks, and again with growing gaps; when it is over, the app logs how long it took', async () => {
+      const t = await onStore()
+      const child = new Blocker(t.url)
+      const jid = await t.hq.push({ class: 'Stuck', args: [child.file] })
+      const lines = await child.writes(/^event loop blocked/, 2)
+      expect(child.all('ended')).toEqual([])
+      expect(child.all('warned')).toEqual([])
+      expect(lines).toMatchObject([
+        {
+          level: 40,
+          pid: child.process.pid,
+          blockedSeconds: expect.any(Number),
+          jid,
+          class: 'Stuck',
+          msg: `event loop blocked 1 s in job ${jid} of class Stuck`,
+        },
+        { jid, msg: `event loop blocked 2 s in job ${jid} of class Stuck` },
+      ])
+      child.release()
+      const [warned] = await child.tells('warned')
+      expect(warned).toMatchObject({ jid, class: 'Stuck' })
+      expect(warned?.message).toMatch(new RegExp(`^event loop was blocked \\d+ s in job ${jid} of class Stuck$`))
+    })
+
+    test('when a handler blocks after it has waited, all that run are named, and said to be only likely', async () => {
+      const t = await onStore()
+      const child = new Blocker(t.url)
+      const waits = await t.hq.push({ class: 'Waiting', args: [] })
+      await child.tells('waits')
+      const stuck = await t.hq.push({ class: 'StuckLater', args: [child.file] })
+      const [line] = await child.writes(/^event loop blocked/)
+      expect(line).not.toHaveProperty('jid')
+      expect(line?.running).toHaveLength(2)
+      expect(line?.running).toEqual(
+        expect.arrayContaining([
+          { jid: waits, class: 'Waiting' },
+          { jid: stuck, class: 'StuckLater' },
+        ]),
+      )
+      expect(line?.msg).toMatch(/^event loop blocked 1 s, most likely in one of the 2 running jobs: /)
+    })
+
+    test('who blocks longer than maxBlockSeconds loses its jobs: they run elsewhere, and its late end is refused and reported', async () => {
+      const t = await onStore()
+      const ran = new Heard<string>()
+      t.hq.job('Stuck', async (ctx) => ran.say(ctx.jid))
+      const child = new Blocker(t.url, { maxBlockSeconds: 2 })
+      const jid = await t.hq.push({ class: 'Stuck', args: [child.file] })
+      await child.tells('began')
+      const here = await t.work({ leaseSeconds: 1 })
+      const [line] = await child.writes(/is not renewed any more/)
+      expect(line).toMatchObject({ jid, class: 'Stuck' })
+      expect(await ran.atLeast(1)).toEqual([jid])
+      await t.settled()
+      await here.stop()
+      expect(child.all('ended')).toEqual([])
+      child.release()
+      await child.tells('ended')
+      const errors = await child.tells('error', 2)
+      expect(errors.map(({ code }) => code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
+      expect(errors.map(({ message }) => message)).toContainEqual(expect.stringMatching(/its end was not recorded/))
+      // It works on, as a new owner.
+      await t.hq.push({ class: 'Quick', args: [2] })
+      await child.tells('ran')
+      await t.settled()
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
+    })
+
+    test('one that was given up and whose jobs nobody took keeps them', async () => {
+      const t = await onStore()
+      const child = new Blocker(t.url, { maxBlockSeconds: 1 })
+      await t.hq.push({ class: 'Stuck', args: [child.file] })
+      await child.writes(/is not renewed any more/)
+      await until(async () => (await t.hq.store.leases()).every(({ ended }) => ended))
+      child.release()
+      await t.settled()
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+      expect(child.all('error')).toEqual([])
+      expect((await t.hq.store.leases()).map(({ claimed }) => claimed)).toEqual([false])
+    })
+
+    test('a worker that is to stop, and blocks past its time for that, loses its jobs to others', async () => {
+      const t = await onStore()
+      const ran = new Heard<string>()
+      t.hq.job('StuckWhenStopping', async (ctx) => ran.say(ctx.jid))
+      const child = new Blocker(t.url, { timeout: 0.1 })
+      const jid = await t.hq.push({ class: 'StuckWhenStopping', args: [child.file] })
+      await child.tells('waits')
+      child.kill('SIGTERM')
+      await child.tells('began')
+      await t.work({ leaseSeconds: 1 })
+      expect(await ran.atLeast(1)).toEqual([jid])
+      child.release()
+      expect(await child.exited).toEqual({ code: 0, signal: null })
+      await t.settled()
+      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+    })
+
+    test('a process that is blocked because nobody reads its log keeps its job', async () => {
+      const t = await onStore()
+      const ran = new Heard<string>()
+      const swept = sweepsOf(t)
+      t.hq.job('Flood', async () => ran.say('here'))
+      const child = new Blocker(t.url)
+      await t.hq.push({ class: 'Flood', args: [] })
+      await child.tells('began')
+      await t.work({ leaseSeconds: 1 })
+      await swept(THREE_LEASES)
+      expect(child.all('ended')).toEqual([])
+      child.reads()
+      await child.tells('ended')
+      await t.settled()
+      expect(ran.all).toEqual([])
+      expect(child.all('error')).toEqual([])
+    })
+  })
+}
+
+/** Sweeps of a worker with a lease of one second and without chance: one each quarter of it. */
+const THREE_LEASES = 13
+
+/** Resolves when workers of this bench have swept so often from now on. */
+function sweepsOf({ hq }: Bench): (n: number) => Promise<void> {
+  const looks = vi.spyOn(hq.store, 'leases')
+  return (n) => until(() => looks.mock.calls.length >= n)
+}
+
+/** Resolves when the one lease that holds was seen to be renewed `n` times. */
+async function renewals({ hq }: Bench, n: number): Promise<void> {
+  const ends = new Set<number>()
+  await until(async () => {
+    for (const lease of await hq.store.leases()) if (!lease.claimed) ends.add(lease.ends)
+    return ends.size > n
+  })
+}

@@ -1,0 +1,77 @@
+import { Highkiq } from 'highkiq'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { gate, recorder, until } from '../engine/bench.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+/** What Sidekiq Web reads, as it is on the wire. */
+onRedis('a worker, as Sidekiq shows it', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.remove())
+
+  test('its process, what it works on, its counts, and the signals that it obeys', async () => {
+    const hq = new Highkiq({ url: server.url(), logger: recorder() })
+    const begun = gate()
+    const end = gate()
+    const Long = hq.job('Long', async () => {
+      begun.open()
+      await end.opened
+    })
+    const jid = await Long.performAsync()
+    const worker = hq.worker({ concurrency: 7, tag: 'shop', queues: ['default', 'low'] })
+    await worker.start()
+    await begun.opened
+    // Being quiet is told at once, and what runs with it.
+    await worker.quiet()
+
+    expect(await server.ask('SMEMBERS', 'processes')).toEqual([worker.identity])
+    const process = pairs(await server.ask('HGETALL', worker.identity))
+    expect(process).toMatchObject({ concurrency: '7', busy: '1', quiet: 'true' })
+    expect(Number(process.beat) * 1000).toBeGreaterThan(Date.now() - 60_000)
+    expect(Number(process.rss)).toBeGreaterThan(10_000)
+    expect(Number(process.rtt_us)).toBeGreaterThan(0)
+    expect(JSON.parse(process.info ?? '')).toMatchObject({
+      pid: globalThis.process.pid,
+      tag: 'shop',
+      queues: ['default', 'low'],
+      identity: worker.identity,
+      labels: [],
+    })
+    expect(Number(await server.ask('TTL', worker.identity))).toBeGreaterThan(50)
+
+    const [running] = Object.values(pairs(await server.ask('HGETALL', `${worker.identity}:work`)))
+    const { queue, payload, run_at } = JSON.parse(running ?? '') as Record<string, string>
+    expect(queue).toBe('default')
+    expect(JSON.parse(payload ?? '')).toMatchObject({ jid, class: 'Long' })
+    expect(Number.isInteger(run_at)).toBe(true)
+
+    end.open()
+    await until(async () => (await server.ask('GET', 'stat:processed'))[0] === '1')
+    const day = new Date().toISOString().slice(0, 10)
+    expect(await server.ask('GET', `stat:processed:${day}`)).toEqual(['1'])
+    expect(Number(await server.ask('TTL', `stat:processed:${day}`))).toBeGreaterThan(157_000_000)
+    await hq.close()
+    expect(await server.ask('SMEMBERS', 'processes')).toEqual([])
+    expect(await server.ask('EXISTS', `${worker.identity}:work`)).toEqual(['0'])
+  })
+
+  test('what is left when everything has ended is what Sidekiq would leave, and names', async () => {
+    await server.ask('FLUSHALL')
+    const hq = new Highkiq({ url: server.url(), logger: recorder() })
+    const Quick = hq.job('Quick', () => {})
+    const worker = hq.worker()
+    await worker.start()
+    await Quick.performBulk(Array.from({ length: 20 }, () => []))
+    await until(async () => (await hq.stats()).processed === 20)
+    await hq.close()
+    const keys = (await server.ask('KEYS', '*')).filter((key) => !key.startsWith('stat:'))
+    expect(keys.sort()).toEqual(['hk:queues', 'queues'])
+  })
+})
+
+function pairs(flat: string[]): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[i * 2], flat[i * 2 + 1]]))
+}
