@@ -2,10 +2,22 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/build.ts', 'test/redis/install.ts'],
     testTimeout: 20_000,
     // Two cores: more would only make processes wait for each other.
     maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: 'highkiq', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'on Redis',
+          include: ['test/engine/*.test.ts', 'test/tasks/*.test.ts'],
+          // What befalls a file; and what names its stores itself.
+          exclude: ['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
+          setupFiles: ['test/engine/redis.setup.ts'],
+        },
+      },
+    ],
   },
 })

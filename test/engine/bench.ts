@@ -91,7 +91,11 @@ export interface Bench {
 export function bench(options: HighkiqOptions & { query?: string } = {}): Bench {
   const { query = '', ...rest } = options
   let url = rest.url
-  if (!url) {
+  const server = process.env.HIGHKIQ_TEST_REDIS
+  if (!url && server && query === '') {
+    // Of so many databases two tests at the same time hardly choose the same.
+    url = `${server}/${Math.floor(Math.random() * 10_000)}`
+  } else if (!url) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-engine-'))
     url = `sqlite:${folder}/jobs.db${query}`
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
