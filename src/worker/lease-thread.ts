@@ -18,6 +18,8 @@ const tell = (message: FromThread) => port.postMessage(message)
 
 let owner = first
 let stopped = false
+/** In a row; the first is told. */
+let failures = 0
 let wake = () => {}
 
 const watch = new BlockWatch(
@@ -54,12 +56,14 @@ while (!stopped) {
   const renewing = owner
   try {
     if (!watch.gaveUp && !(await open.renew(renewing, seconds)) && renewing === owner) tell({ lost: renewing })
+    failures = 0
   } catch (thrown) {
-    tell({ error: thrown instanceof Error ? thrown.message : String(thrown) })
+    if (failures++ === 0) tell({ error: thrown instanceof Error ? thrown.message : String(thrown) })
   }
   if (stopped) break
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, (seconds * 1000) / 3)
+    // When the store comes back after an outage, who is late with this is taken for dead.
+    const timer = setTimeout(resolve, (seconds * 1000) / (failures > 0 ? 30 : 3))
     wake = () => {
       clearTimeout(timer)
       resolve()
