@@ -54,10 +54,17 @@ export class Owner {
     return { queue, ticket, text }
   }
 
-  mark(queue: string, ticket: string): void {
+  mark(queue: string, ...tickets: string[]): void {
     const marks = this.marks.get(queue)
-    if (marks) marks.push(ticket)
-    else this.marks.set(queue, [ticket])
+    if (marks) marks.push(...tickets)
+    else this.marks.set(queue, tickets)
+  }
+
+  /** The marks that a call drops; whoever makes it gives them back if it fails. */
+  takeMarks(queue: string): string[] {
+    const marks = this.marks.get(queue) ?? []
+    if (marks.length > 0) this.marks.set(queue, [])
+    return marks
   }
 
   /** At most `n` of the jobs that were found, of these queues. */

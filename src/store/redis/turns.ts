@@ -158,7 +158,7 @@ export class Turns {
       )
     }
     call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length)
-    const marks = queues.map((queue) => owner.marks.get(queue) ?? [])
+    const marks = queues.map((queue) => owner.takeMarks(queue))
     for (const i of queues.keys()) {
       const tickets = done.get(i) ?? []
       call.add(tickets.length, ...tickets, marks[i]?.length ?? 0, ...(marks[i] ?? []))
@@ -179,6 +179,9 @@ export class Turns {
     let reply: Reply
     try {
       reply = await connection.run(lua.turn, call.keys, call.args)
+    } catch (thrown) {
+      for (const [i, queue] of queues.entries()) owner.mark(queue, ...(marks[i] ?? []))
+      throw thrown
     } finally {
       // From here to the end nothing is awaited: what was under way is known before anybody looks.
       owner.underWay.delete(range)
@@ -203,9 +206,6 @@ export class Turns {
       // Told before, not answered, and gone: it was applied then.
       answer.settled[at] = letter === 'o' || wasUnsure[i] ? 'ok' : 'fenced'
       if (letter === 'o' && held.arrival !== undefined) owner.mark(held.queue, ticket)
-    }
-    for (const [i, queue] of queues.entries()) {
-      if (marks[i]?.length) owner.marks.set(queue, (owner.marks.get(queue) ?? []).slice(marks[i]?.length))
     }
     let next = first
     let place = 0

@@ -264,12 +264,22 @@ local function save(book)
     'working', book.n[1], 'finished', book.n[2], 'failed', book.n[3], 'error', book.n[4], 'cancelled', book.n[5])
 end
 
--- Fills free places, moves the states on, and writes what was touched.
-local function closeBooks()
+local function closeBook(book)
+  refill(book)
+  moveOn(book)
+  save(book)
+end
+
+-- Fills free places, moves the states on, and writes what was touched. With `tell`, a book that can't be closed (its
+-- header is damaged) is told, and keeps nobody else from being served.
+local function closeBooks(tell)
   for _, book in ipairs(opened) do
-    refill(book)
-    moveOn(book)
-    save(book)
+    if tell then
+      local ok, err = pcall(closeBook, book)
+      if not ok then tell(KEYS[book.base] .. ': ' .. tostring(type(err) == 'table' and err.err or err)) end
+    else
+      closeBook(book)
+    end
   end
   books, opened = {}, {}
 end

@@ -76,7 +76,7 @@ local function apply(item)
   end
 end
 
-local function finish(channel)
-  closeBooks()
+local function finish(channel, tell)
+  closeBooks(tell)
   if woken then redis.call('PUBLISH', channel, '') end
 end

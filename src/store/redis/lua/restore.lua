@@ -53,5 +53,5 @@ for i = 1, number() do
     end
   end
 end
-finish(channel)
+finish(channel, function(line) wrongs[#wrongs + 1] = line end)
 return { table.concat(answers), table.concat(wrongs, '\n') }

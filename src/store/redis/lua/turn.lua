@@ -114,7 +114,7 @@ for i = 1, number() do
 end
 
 -- What this call freed comes in before it takes.
-finish(channel)
+finish(channel, tell)
 
 local taken, texts, bytes = {}, {}, 0
 for i, queue in ipairs(queues) do
