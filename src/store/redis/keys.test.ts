@@ -10,6 +10,7 @@ const slotOf = createRequire(createRequire(import.meta.url).resolve('ioredis'))(
 const ours = (keys: Keys, queue: string) => [
   keys.working(queue, 'host:1:ab.0'),
   keys.arriving(queue, 'host:1:ab.0'),
+  keys.settled(queue, 'host:1:ab.0'),
   keys.leases(queue),
   keys.hosts(queue),
   keys.adding(queue),

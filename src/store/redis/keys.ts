@@ -25,10 +25,12 @@ export interface Keys {
   process(identity: string): string
   running(identity: string): string
   signals(identity: string): string
-  /** Hash of an owner: ticket → text. An empty text marks an arrival that was settled. */
+  /** Hash of an owner: ticket → text. */
   working(queue: string, owner: string): string
   /** List of an owner: texts that came while it waited, the newest at the head. */
   arriving(queue: string, owner: string): string
+  /** Set of an owner: tickets of arrivals that were settled, lest the same is asked again. */
+  settled(queue: string, owner: string): string
   /** Sorted set: owner → end of its lease (ms of the server's clock), or minus the time of its claim. */
   leases(queue: string): string
   /** Hash: owner → where it runs. */
@@ -70,6 +72,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
     signals: (identity) => `${prefix}${identity}-signals`,
     working: (queue, owner) => tagged(queue, `working:${owner}`),
     arriving: (queue, owner) => tagged(queue, `arriving:${owner}`),
+    settled: (queue, owner) => tagged(queue, `settled:${owner}`),
     leases: (queue) => tagged(queue, 'leases'),
     hosts: (queue) => tagged(queue, 'hosts'),
     adding: (queue) => tagged(queue, 'adding'),

@@ -59,17 +59,10 @@ export class Leases {
 
   /** Strikes an owner off if it holds nothing. */
   async leave(owner: Owner): Promise<boolean> {
-    const { keys } = this.#server
     if (owner.queues.size === 0) return false
-    const all: string[] = []
-    const args: (string | number)[] = [owner.name, '']
-    for (const queue of owner.queues) {
-      all.push(keys.leases(queue), keys.hosts(queue), keys.working(queue, owner.name), keys.arriving(queue, owner.name))
-      const marks = owner.marks.get(queue) ?? []
-      args.push(marks.length, ...marks)
-    }
+    const all = [...owner.queues].flatMap((queue) => this.#keysOf(owner.name, queue))
     const main = await this.#server.ready()
-    return (await main.run(lua.leave, all, args)) === 1
+    return (await main.run(lua.leave, all, [owner.name, ''])) === 1
   }
 
   async list(): Promise<Lease[]> {
@@ -151,17 +144,14 @@ export class Leases {
         if (stranded.length < limit) stranded.push({ owner, queue, ticket: ARRIVAL + text, text })
       }
       const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
-      const marks: string[] = []
       for (let from = 0; from < tickets.length && stranded.length < limit; from += PAGE) {
         const some = tickets.slice(from, from + PAGE)
         const held = await main.call((client) => client.hmget(working, ...some))
         for (const [i, ticket] of some.entries()) {
           const text = held[i]
-          if (text === '') marks.push(ticket)
-          else if (typeof text === 'string' && stranded.length < limit) stranded.push({ owner, queue, ticket, text })
+          if (typeof text === 'string' && stranded.length < limit) stranded.push({ owner, queue, ticket, text })
         }
       }
-      if (marks.length > 0) await main.call((client) => client.hdel(working, ...marks))
     }
     return stranded
   }
@@ -264,10 +254,21 @@ export class Leases {
   async #forget(owner: string, queue: string, claimedAt: number): Promise<void> {
     // A look at our own clock saves asking; the script goes by the server's.
     if (claimedAt > Date.now() - REMEMBERED_MS) return
-    const { keys, main } = this.#server
+    const { main } = this.#server
     const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]
-    const all = [keys.leases(queue), keys.hosts(queue), keys.working(queue, owner), keys.arriving(queue, owner)]
-    await main.run(lua.leave, all, [owner, REMEMBERED_MS - Number(seconds) * 1000, 0])
+    await main.run(lua.leave, this.#keysOf(owner, queue), [owner, REMEMBERED_MS - Number(seconds) * 1000])
+  }
+
+  /** All that is an owner's own in a queue. */
+  #keysOf(owner: string, queue: string): string[] {
+    const { keys } = this.#server
+    return [
+      keys.leases(queue),
+      keys.hosts(queue),
+      keys.working(queue, owner),
+      keys.arriving(queue, owner),
+      keys.settled(queue, owner),
+    ]
   }
 
   async #queues(): Promise<string[]> {

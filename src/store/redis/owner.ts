@@ -32,14 +32,17 @@ export class Owner {
   readonly marks = new Map<string, string[]>()
   /** Jobs that are its own and that nobody was told of: they are handed out next. */
   found: Taken[] = []
+  /** Jobs that are on their way back to their queues; whether they got there is not known of all. */
+  returning: Taken[] = []
   /** First and last ticket of the calls that are under way. */
   readonly underWay = new Set<readonly [number, number]>()
   /** Ends the waits of this owner. */
   readonly waits = new Set<() => void>()
   /** Waits don't begin before this is over. */
   reconciling: Promise<void> | undefined
-  /** On the monotonic clock. */
+  /** When the next look is due, on the monotonic clock, and how long after it the one behind. */
   reconcileAt = Number.POSITIVE_INFINITY
+  reconcileMs = 0
   left = false
 
   constructor(name: string, queues: Iterable<string>) {
@@ -84,5 +87,6 @@ export class Owner {
     this.held.clear()
     this.marks.clear()
     this.found = []
+    this.returning = []
   }
 }

@@ -43,7 +43,7 @@ export class Reconciler {
   /** What is known is what was known when the question was sent: later answers tell of later times. */
   async #tickets(connection: Connection, owner: Owner, queue: string): Promise<void> {
     const key = this.#server.keys.working(queue, owner.name)
-    const known = new Set([...owner.held.keys(), ...(owner.marks.get(queue) ?? [])])
+    const known = new Set(owner.held.keys())
     const underWay = [...owner.underWay]
     const tickets = await connection.call((client) => client.hkeys(key))
     const lost = tickets
@@ -55,11 +55,9 @@ export class Reconciler {
     const texts = await connection.call((client) => client.hmget(key, ...lost))
     for (const [i, ticket] of lost.entries()) {
       const text = texts[i]
-      if (text === '') owner.mark(queue, ticket)
-      else if (typeof text === 'string') {
-        owner.held.set(ticket, { queue, unsure: false })
-        owner.found.push({ queue, ticket, text })
-      }
+      if (typeof text !== 'string') continue
+      owner.held.set(ticket, { queue, unsure: false })
+      owner.found.push({ queue, ticket, text })
     }
   }
 

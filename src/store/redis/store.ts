@@ -131,7 +131,9 @@ export class RedisStore implements Store {
 
   async join(name: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
     if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
-    this.#owners.set(name, new Owner(name, about.queues))
+    const owner = new Owner(name, about.queues)
+    owner.reconcileMs = RECONCILE_MS
+    this.#owners.set(name, owner)
     this.#reconcileIn(name, RECONCILE_MS)
     return true
   }
@@ -305,16 +307,18 @@ export class RedisStore implements Store {
 
   // --------------------------------------------------------------------------------------------- lost answers
 
-  /** An answer may have been lost: what it told is looked for now, and once more when the server is sure to know. */
+  /** An answer may have been lost: what it told is looked for now, and soon again, for it may be on its way. */
   #lost(): void {
-    for (const name of this.#owners.keys()) void this.#reconcile(name, AGAIN_MS)
+    for (const [name, owner] of this.#owners) {
+      owner.reconcileMs = AGAIN_MS
+      void this.#reconcile(name)
+      this.#reconcileIn(name, AGAIN_MS)
+    }
   }
 
-  /** Looks now, and again in so many milliseconds. */
-  async #reconcile(name: string, again: number): Promise<void> {
+  async #reconcile(name: string): Promise<void> {
     const owner = this.#owners.get(name)
     if (!owner || owner.left) return
-    this.#reconcileIn(name, again)
     try {
       await this.#reconciler.run(owner)
       if (owner.found.length > 0) this.#after(UNWANTED_MS, () => this.#giveBack(owner))
@@ -323,24 +327,30 @@ export class RedisStore implements Store {
     }
   }
 
-  /** An earlier look that is planned already stays. */
+  /** Looks then, and on, with growing gaps. An earlier look that is planned already stays. */
   #reconcileIn(name: string, ms: number): void {
     const owner = this.#owners.get(name)
     const at = performance.now() + ms
     if (!owner || owner.reconcileAt <= at) return
     owner.reconcileAt = at
-    this.#after(ms, () => {
+    this.#after(ms, async () => {
       if (owner.reconcileAt !== at) return
       owner.reconcileAt = Number.POSITIVE_INFINITY
-      return this.#reconcile(name, RECONCILE_MS)
+      owner.reconcileMs = Math.min(owner.reconcileMs * 2, RECONCILE_MS)
+      this.#reconcileIn(name, owner.reconcileMs)
+      await this.#reconcile(name)
     })
   }
 
-  /** What was found goes back to the front of its queues, as it was, newest first. */
+  /**
+   * What was found goes back to the front of its queues, as it was, newest first. Once that was asked for, it is never
+   * handed out: the request may be carried out late.
+   */
   async #giveBack(owner: Owner): Promise<void> {
-    const found = owner.found.splice(0).reverse()
-    if (found.length === 0) return
-    const settlements = found.map(({ queue, ticket, text }) => ({
+    owner.returning.push(...owner.found.splice(0).reverse())
+    const asked = [...owner.returning]
+    if (asked.length === 0) return
+    const settlements = asked.map(({ queue, ticket, text }) => ({
       queue,
       ticket,
       move: { to: 'queue', queue, text, end: 'front' } as const,
@@ -349,10 +359,9 @@ export class RedisStore implements Store {
     }))
     const turn = { now: Date.now(), started: [], settlements, take: { queues: [], n: 0 } }
     const answer = await this.#turns.run(owner, turn).catch(() => undefined)
-    // Whether it went back is not known: it is forgotten, and the next look finds it if it is still there.
-    for (const [i, { ticket }] of settlements.entries()) {
-      if (!answer || answer.settled[i] === 'error') owner.held.delete(ticket)
-    }
+    const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
+    owner.returning = owner.returning.filter((taken) => !back.has(taken))
+    if (owner.returning.length > 0 && !owner.left) this.#after(UNWANTED_MS, () => this.#giveBack(owner))
   }
 
   #after(ms: number, work: () => unknown): void {

@@ -141,7 +141,7 @@ export class Turns {
     const first = drawTickets(part.n)
     const range = [first, first + part.n - 1] as const
     const call = this.#server.call()
-    // The queues' keys come first, each with its four, at known places.
+    // The queues' keys come first, each with its five, at known places.
     call.keys.push(
       keys.processed(queues[0] ?? ''),
       keys.failed(queues[0] ?? ''),
@@ -155,6 +155,7 @@ export class Turns {
         keys.working(queue, owner.name),
         keys.arriving(queue, owner.name),
         keys.leases(queue),
+        keys.settled(queue, owner.name),
       )
     }
     call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length)
@@ -205,7 +206,8 @@ export class Turns {
       owner.held.delete(ticket)
       // Told before, not answered, and gone: it was applied then.
       answer.settled[at] = letter === 'o' || wasUnsure[i] ? 'ok' : 'fenced'
-      if (letter === 'o' && held.arrival !== undefined) owner.mark(held.queue, ticket)
+      // Asked once and answered: nobody asks again. Of one that was asked before, a request may still be on its way.
+      if (letter === 'o' && held.arrival !== undefined && !wasUnsure[i]) owner.mark(held.queue, ticket)
     }
     let next = first
     let place = 0

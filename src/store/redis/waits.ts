@@ -125,6 +125,7 @@ export class Waits {
       this.#server.disconnect(idle.connection)
     }
     const connection = this.#server.connect({ blocking: true })
+    const deadline = setTimeout(() => connection.close(), 2 * this.#server.options.commandTimeout)
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
@@ -132,6 +133,8 @@ export class Waits {
     } catch (thrown) {
       this.#server.disconnect(connection)
       throw thrown
+    } finally {
+      clearTimeout(deadline)
     }
   }
 

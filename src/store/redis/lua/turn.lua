@@ -1,7 +1,7 @@
 -- One step of a worker: tells what began, settles what ended, takes what comes next. Atomic per job.
 --
 -- KEYS  1 stat:processed, 2 stat:failed, 3 and 4 the same of the day, 5 queues; then of each queue of the call its list,
---       working, arriving and leases; then the keys that items name.
+--       working, arriving, leases and settled; then the keys that items name.
 -- ARGV  now (ms), owner, wake channel, first ticket of those reserved, jobs wanted, most bytes, number of queues;
 --       of each queue: number of tickets that are simply done, tickets, number of marks to forget, tickets;
 --       number of beginnings, and the effects of each;
@@ -11,6 +11,9 @@
 --       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
 --       wrong, as lines; then the texts taken, in order, under the tickets reserved.
 -- include: arguments ledger moves
+
+-- A request that was held up on its way for longer does nothing any more: its connection is gone.
+local MARKED_SECONDS = 3600
 
 QUEUES = KEYS[5]
 now = number()
@@ -28,9 +31,12 @@ end
 
 local queues = {}
 for i = 1, count do
-  local base = 5 + (i - 1) * 4
-  local queue = { list = KEYS[base + 1], working = KEYS[base + 2], arriving = KEYS[base + 3], leases = KEYS[base + 4] }
-  for field, kind in pairs({ working = 'hash', arriving = 'list', leases = 'zset' }) do
+  local base = 5 + (i - 1) * 5
+  local queue = {
+    list = KEYS[base + 1], working = KEYS[base + 2], arriving = KEYS[base + 3], leases = KEYS[base + 4],
+    settled = KEYS[base + 5],
+  }
+  for field, kind in pairs({ working = 'hash', arriving = 'list', leases = 'zset', settled = 'set' }) do
     if wrong(queue[field], kind) then return redis.error_reply(unusable(queue[field])) end
   end
   local ends = redis.call('ZSCORE', queue.leases, owner)
@@ -49,7 +55,7 @@ for i, queue in ipairs(queues) do
   processed = processed + removed
   missing[i] = tickets - removed
   local marks = number()
-  if marks > 0 then redis.call('HDEL', queue.working, unpack(ARGV, cursor + 1, cursor + marks)) end
+  if marks > 0 then redis.call('SREM', queue.settled, unpack(ARGV, cursor + 1, cursor + marks)) end
   cursor = cursor + marks
 end
 
@@ -77,11 +83,12 @@ local function release(queue, source, name, arrival)
     return function() redis.call('HSET', queue.working, name, held) end
   end
   -- An arrival has no ticket of its own in the store: the mark says that it was settled, should we be asked again.
-  if redis.call('HGET', queue.working, name) == '' then return nil, 'o' end
+  if redis.call('SISMEMBER', queue.settled, name) == 1 then return nil, 'o' end
   if redis.call('LREM', queue.arriving, 1, arrival) == 0 then return nil, 'g' end
-  redis.call('HSET', queue.working, name, '')
+  redis.call('SADD', queue.settled, name)
+  redis.call('EXPIRE', queue.settled, MARKED_SECONDS)
   return function()
-    redis.call('HDEL', queue.working, name)
+    redis.call('SREM', queue.settled, name)
     redis.call('LPUSH', queue.arriving, arrival)
   end
 end
