@@ -29,6 +29,7 @@ export class Connection {
   /** On the monotonic clock: when this connection was last made anew; 0: never. */
   #renewedAt = 0
   #wasReady = false
+  readonly #waiting = new Set<() => void>()
 
   /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
@@ -53,12 +54,15 @@ export class Connection {
     })
     this.client.on('error', (error: Error) => {
       this.#failure = error.message
+      this.#changed()
     })
     this.client.on('ready', () => {
       if (this.#wasReady) this.#renewedAt = performance.now()
       this.#wasReady = true
       this.#failure = ''
+      this.#changed()
     })
+    this.client.on('end', () => this.#changed())
     this.client.on('close', () => {
       if (this.#wasReady && !this.#closed) this.#onLost()
     })
@@ -85,7 +89,8 @@ export class Connection {
       const refused = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index)/.test(this.#failure)
       if (refused) throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${this.#failure}`)
       const left = end - performance.now()
-      if (left <= 0) {
+      // One that blocks does not try again by itself.
+      if (left <= 0 || this.client.status === 'end') {
         const why = this.#failure === '' ? 'no answer' : this.#failure
         throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
       }
@@ -170,19 +175,24 @@ export class Connection {
   close(): void {
     this.#closed = true
     this.client.disconnect()
-    this.client.emit('changed')
+    this.#changed()
   }
 
+  /** Resolves when the connection is another than before, at the latest after `ms`. */
   #change(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer)
-        for (const event of ['ready', 'error', 'end', 'changed']) this.client.off(event, done)
+        this.#waiting.delete(done)
         resolve()
       }
       const timer = setTimeout(done, ms)
-      for (const event of ['ready', 'error', 'end', 'changed']) this.client.once(event, done)
+      this.#waiting.add(done)
     })
+  }
+
+  #changed(): void {
+    for (const done of this.#waiting) done()
   }
 }
 
