@@ -134,8 +134,17 @@ export class DueJobs implements Service {
   }
 
   async #move(set: SetName, entries: Entry[]): Promise<void> {
+    const { store, now } = this.#engine
     const swaps = await Promise.all(entries.map((entry) => this.#promoted(set, entry)))
-    await this.#engine.store.swap(set, swaps, this.#engine.now())
+    const answers = await store.swap(set, swaps, now())
+    const refused = swaps.filter((_, i) => answers[i] === 'error')
+    if (refused.length === 0) return
+    // They would come first again and again, and keep all behind them from moving.
+    await store.swap(
+      set,
+      refused.map((swap) => this.#putOff(set, swap, refusal(swap))),
+      now(),
+    )
   }
 
   async #promoted(set: SetName, entry: Entry): Promise<Swap> {
@@ -151,14 +160,26 @@ export class DueJobs implements Service {
       const to = promoted ? ({ to: 'queue', ...promoted, end: 'back' } as const) : null
       return { ...entry, to, effects }
     } catch (thrown) {
-      const delay = Math.min((this.#delays.get(entry.text) ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY)
-      if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
-      this.#delays.set(entry.text, delay)
-      this.#engine.report(thrown, { during: 'promoting a due job', again: `in ${delay} s` })
-      const score = this.#engine.now() / 1000 + delay
-      return { ...entry, to: { to: set, text: entry.text, score } }
+      return this.#putOff(set, entry, thrown)
     }
   }
+
+  /** Longer each time. */
+  #putOff(set: SetName, { text, score }: Entry, why: unknown): Swap {
+    const delay = Math.min((this.#delays.get(text) ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY)
+    if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
+    this.#delays.set(text, delay)
+    this.#engine.report(why, { during: 'promoting a due job', again: `in ${delay} s` })
+    return { text, score, to: { to: set, text, score: this.#engine.now() / 1000 + delay } }
+  }
+}
+
+function refusal({ to }: Swap): HighkiqError {
+  const place = to?.to === 'queue' ? `queue ${to.queue}` : 'its place'
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `the store can't put a due job into ${place}: does its key hold something else?`,
+  )
 }
 
 function withLimit<T>(promise: Promise<T>): Promise<T> {

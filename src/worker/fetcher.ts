@@ -25,6 +25,8 @@ export interface FetcherOptions {
 const WAIT_MS = 2000
 const RELEASE_MS = 1000
 const MOST_REFUSALS = 5
+/** A store that is away is asked at least so often. */
+const LONGEST_REST_MS = 1000
 
 export class Fetcher {
   readonly #engine: Engine
@@ -189,7 +191,7 @@ export class Fetcher {
 
   #failed(thrown: unknown): void {
     if (this.#failures++ === 0) this.#engine.report(thrown, { during: 'taking jobs' })
-    this.#rest = Math.min(50 * 2 ** this.#failures, 5000) * (0.5 + this.#engine.random() / 2)
+    this.#rest = Math.min(50 * 2 ** this.#failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
   }
 
   async #turn(n: number): Promise<void> {

@@ -87,6 +87,18 @@ export const turn: Case[] = [
     },
   },
   {
+    name: 'only the queues that are asked for are taken from, whatever is settled',
+    async run(t) {
+      await t.push('a', t.job('a1'))
+      await t.push('b', t.job('b1'), t.job('b2'))
+      const owner = await t.owner({ queues: ['a', 'b'] })
+      const [first] = await t.take(owner, 'b')
+      const answer = await t.turn(owner, { settlements: [done(first)], take: { queues: ['a'], n: 5 } })
+      expect(textsOf(answer.taken)).toEqual([t.job('a1')])
+      expect(await t.waiting('b')).toEqual([t.job('b2')])
+    },
+  },
+  {
     name: 'a settled job is gone and counted',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))

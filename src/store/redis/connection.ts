@@ -44,6 +44,8 @@ export class Connection {
       ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
       // When the connection is lost, what was not answered is refused at once.
       maxRetriesPerRequest: 0,
+      // Nobody would hear of its failure.
+      autoResubscribe: false,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       // One that blocks has a name on the server, which a new one would not have: it is thrown away.
@@ -156,7 +158,10 @@ export class Connection {
   /** One of ours that tells what to do; and a connection that does not answer is made anew. */
   explain(thrown: unknown): unknown {
     if (thrown instanceof HighkiqError) return thrown
-    const { message = String(thrown) } = thrown as Error
+    // Of a transaction that was refused: what it was refused for.
+    const [first] = (thrown as { previousErrors?: Error[] }).previousErrors ?? []
+    if (first && first !== thrown) return this.explain(first)
+    const message = messageOf(thrown)
     const say = (code: ConstructorParameters<typeof HighkiqError>[0], text: string) =>
       new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
     if (this.#closed) return closedError(this.#about.url)
@@ -201,6 +206,14 @@ export function maybeDone(thrown: unknown): boolean {
   if (thrown instanceof HighkiqError) return thrown.details?.sent === true
   const { message = '' } = thrown as Error
   return !isReply(thrown) && !message.startsWith("Stream isn't writeable")
+}
+
+/** The server's own words; of a key of the wrong kind it does not say which. */
+function messageOf(thrown: unknown): string {
+  const { message = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
+  if (!message.startsWith('WRONGTYPE Operation') || !command) return message
+  const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
+  return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`
 }
 
 function isReply(thrown: unknown): boolean {

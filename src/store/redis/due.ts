@@ -48,9 +48,12 @@ export class DueBell {
       this.ring()
       await once(client, 'close')
     }
-    subscribe().catch(() => {
-      this.#connection = undefined
-      this.#server.disconnect(connection)
-    })
+    subscribe()
+      .catch(() => {})
+      // Who waits next listens again.
+      .then(() => {
+        this.#connection = undefined
+        this.#server.disconnect(connection)
+      })
   }
 }

@@ -1,8 +1,10 @@
 /** Who owns what, until when; what the dead left behind; and who has which duty. */
 
 import { performance } from 'node:perf_hooks'
+import { hasCode } from '../../job/errors.ts'
 import type { Lease, Restore, Stranded, SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
+import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import type { Owner } from './owner.ts'
 import { pieces } from './queues.ts'
@@ -78,8 +80,8 @@ export class Leases {
     const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     const leases = new Map<string, Lease>()
     for (const i of queues.keys()) {
-      const scores = answers[1 + i * 2] as string[]
-      const hosts = answers[2 + i * 2] as unknown as Record<string, string>
+      const scores = (answers[1 + i * 2] ?? []) as string[]
+      const hosts = (answers[2 + i * 2] ?? {}) as unknown as Record<string, string>
       for (let k = 0; k < scores.length; k += 2) {
         const owner = scores[k] as string
         const score = Number(scores[k + 1])
@@ -105,8 +107,8 @@ export class Leases {
     const { main, keys } = this.#server
     // In an outage everybody's lease ends: who has just come back lets the others come back too.
     const grace = ((this.#seconds || STANDARD_SECONDS) * 1000 * 2) / 3
-    if (ends !== null && main.unbrokenFor < grace) return false
     await this.#server.ready()
+    if (ends !== null && main.unbrokenFor < grace) return false
     let queues = await this.queuesOf(owner)
     let enter = ''
     if (queues.length === 0 && (ends === 0 || ends === null)) {
@@ -120,9 +122,10 @@ export class Leases {
 
   /** Jobs of claimed owners, newest first in each queue; forgets owners that were claimed long ago. */
   async stranded(limit: number): Promise<Stranded[]> {
-    const { keys, texts } = this.#server
+    const { keys } = this.#server
     const main = await this.#server.ready()
     const stranded: Stranded[] = []
+    let broken: unknown
     const claimed = await this.claimed()
     // Most of them hold nothing and are only remembered.
     const holding = (await main.all((pipeline) => {
@@ -136,21 +139,34 @@ export class Leases {
         continue
       }
       if (stranded.length >= limit) break
-      const working = keys.working(queue, owner)
-      const arriving = keys.arriving(queue, owner)
-      const list = await main.call((client) => client.lrangeBuffer(arriving, 0, limit - 1))
-      for (const bytes of list) {
-        const text = texts.read(bytes)
-        if (stranded.length < limit) stranded.push({ owner, queue, ticket: ARRIVAL + text, text })
+      try {
+        stranded.push(...(await this.#strandedOf(owner, queue, limit - stranded.length)))
+      } catch (thrown) {
+        // A key of one owner holds something else: the others' jobs go on all the same.
+        if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown
+        broken ??= thrown
       }
-      const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
-      for (let from = 0; from < tickets.length && stranded.length < limit; from += PAGE) {
-        const some = tickets.slice(from, from + PAGE)
-        const held = await main.call((client) => client.hmget(working, ...some))
-        for (const [i, ticket] of some.entries()) {
-          const text = held[i]
-          if (typeof text === 'string' && stranded.length < limit) stranded.push({ owner, queue, ticket, text })
-        }
+    }
+    if (stranded.length === 0 && broken) throw broken
+    return stranded
+  }
+
+  /** An owner's jobs in a queue, newest first. */
+  async #strandedOf(owner: string, queue: string, limit: number): Promise<Stranded[]> {
+    const { keys, main, texts } = this.#server
+    const working = keys.working(queue, owner)
+    const list = await main.call((client) => client.lrangeBuffer(keys.arriving(queue, owner), 0, limit - 1))
+    const stranded = list.map((bytes) => {
+      const text = texts.read(bytes)
+      return { owner, queue, ticket: ARRIVAL + text, text }
+    })
+    const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
+    for (let from = 0; from < tickets.length && stranded.length < limit; from += PAGE) {
+      const some = tickets.slice(from, from + PAGE)
+      const held = await main.call((client) => client.hmget(working, ...some))
+      for (const [i, ticket] of some.entries()) {
+        const text = held[i]
+        if (typeof text === 'string' && stranded.length < limit) stranded.push({ owner, queue, ticket, text })
       }
     }
     return stranded
@@ -193,17 +209,17 @@ export class Leases {
   async queuesOf(owner: string): Promise<string[]> {
     const { keys, main } = this.#server
     const queues = await this.#queues()
-    const scores = await main.all((pipeline) => {
+    const scores = await readable(main, (pipeline) => {
       for (const queue of queues) pipeline.zscore(keys.leases(queue), owner)
     })
-    return queues.filter((_, i) => scores[i] !== null)
+    return queues.filter((_, i) => typeof scores[i] === 'string')
   }
 
   /** Every owner that is listed, claimed or not, in each of its queues. */
   async all(): Promise<{ owner: string; queue: string }[]> {
     const { keys, main } = this.#server
     const queues = await this.#queues()
-    const owners = (await main.all((pipeline) => {
+    const owners = (await readable(main, (pipeline) => {
       for (const queue of queues) pipeline.zrange(keys.leases(queue), '0', '-1')
     })) as string[][]
     return queues.flatMap((queue, i) => (owners[i] ?? []).map((owner) => ({ owner, queue })))
@@ -212,7 +228,7 @@ export class Leases {
   async claimed(): Promise<{ owner: string; queue: string; claimedAt: number }[]> {
     const { keys, main } = this.#server
     const queues = await this.#queues()
-    const answers = (await main.all((pipeline) => {
+    const answers = (await readable(main, (pipeline) => {
       for (const queue of queues) pipeline.zrangebyscore(keys.leases(queue), '-inf', '(0', 'WITHSCORES')
     })) as string[][]
     return queues.flatMap((queue, i) => {
@@ -275,4 +291,14 @@ export class Leases {
     const { keys, main } = this.#server
     return (await main.call((client) => client.smembers(keys.ourQueues))).sort()
   }
+}
+
+/** Answers, without those of keys that hold something else than they should: one such must not stop all others. */
+async function readable(main: Connection, fill: Parameters<Connection['each']>[0]): Promise<(Reply | undefined)[]> {
+  return (await main.each(fill)).map(([error, reply]) => {
+    if (!error) return reply
+    const explained = main.explain(error)
+    if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
+    return undefined
+  })
 }

@@ -23,8 +23,7 @@ export class Processes {
     const rtt_us = Math.round((performance.now() - asked) * 1000)
     const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
     const ms = Math.round(seconds * 1000)
-    const answers = await main.transaction((transaction) => {
-      transaction.rpop(keys.signals(identity))
+    await main.transaction((transaction) => {
       transaction.sadd(keys.processes, identity).hset(key, fields).pexpire(key, ms)
       transaction.unlink(keys.running(identity))
       if (running.length > 0) {
@@ -33,7 +32,7 @@ export class Processes {
           .pexpire(keys.running(identity), ms)
       }
     })
-    return (answers[0] ?? null) as Signal | null
+    return (await main.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
   }
 
   async list(): Promise<ProcessRecord[]> {

@@ -102,13 +102,12 @@ export class Queues {
       }
       if (wakes) pipeline.publish(keys.wake, '')
     })
+    // Neither the names of the queues nor the call that wakes are jobs.
+    const jobs = results.slice(queues.size > 0 ? 1 : 0, wakes ? -1 : undefined)
     const failed = results.filter(([error]) => error)
     if (failed.length === 0) return
     const error = main.explain(failed[0]?.[0]) as HighkiqError
-    const nothing = failed.length === results.length && failed.every(([one]) => !maybeDone(one))
-    // The names of the queues are written first, and are no job.
-    const onlyNames = queues.size > 0 && failed.length === results.length - 1 && !results[0]?.[0]
-    const none = nothing || (onlyNames && failed.every(([one]) => !maybeDone(one)))
+    const none = jobs.every(([one]) => one && !maybeDone(one))
     throw new HighkiqError(error.code, error.message, { sent: !none }, { cause: error.cause })
   }
 

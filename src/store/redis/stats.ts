@@ -2,6 +2,7 @@
 
 import type { StoreStats } from '../contract.ts'
 import type { Leases } from './leases.ts'
+import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
 export class Stats {
@@ -21,17 +22,25 @@ export class Stats {
       pipeline.smembers(keys.queues).smembers(keys.ourQueues),
     )) as string[][]
     const owners = await this.#leases.all()
-    const counts = (
-      await main.transaction((transaction) => {
-        transaction.get(keys.processed('')).get(keys.failed(''))
-        for (const set of ['schedule', 'retry', 'dead'] as const) transaction.zcard(keys.set(set, ''))
-        for (const queue of queues) transaction.llen(keys.queue(queue))
-        for (const queue of ours) transaction.get(keys.held(queue))
-        for (const { owner, queue } of owners) {
-          transaction.hlen(keys.working(queue, owner)).llen(keys.arriving(queue, owner))
-        }
-      })
-    ).map(Number)
+    const counted: (readonly [command: string, key: string])[] = [
+      ['GET', keys.processed('')],
+      ['GET', keys.failed('')],
+      ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', keys.set(set, '')] as const),
+      ...queues.map((queue) => ['LLEN', keys.queue(queue)] as const),
+      ...ours.map((queue) => ['GET', keys.held(queue)] as const),
+      ...owners.flatMap(
+        ({ owner, queue }) =>
+          [
+            ['HLEN', keys.working(queue, owner)],
+            ['LLEN', keys.arriving(queue, owner)],
+          ] as const,
+      ),
+    ]
+    const counts = (await main.run(
+      lua.count,
+      counted.map(([, key]) => key),
+      counted.map(([command]) => command),
+    )) as number[]
     const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
     const sum = (from: number, to?: number) => counts.slice(from, to).reduce((total, count) => total + count, 0)
     const [afterQueues, afterHeld] = [5 + queues.length, 5 + queues.length + ours.length]

@@ -168,8 +168,16 @@ export class RedisStore implements Store {
   async stranded(limit: number): Promise<Stranded[]> {
     // Again, for a sweeper that died between the claim and this.
     const owners = (await this.#leases.claimed()).map(({ owner }) => owner)
-    if (owners.length > 0) await this.#tasks.interrupt(new Set(owners), Date.now())
-    return this.#leases.stranded(limit)
+    let broken: unknown
+    if (owners.length > 0) {
+      await this.#tasks.interrupt(new Set(owners), Date.now()).catch((thrown) => {
+        broken = thrown
+      })
+    }
+    const stranded = await this.#leases.stranded(limit)
+    // A task that can't be told of its submitter's death must not keep the jobs of others from going back.
+    if (stranded.length === 0 && broken) throw broken
+    return stranded
   }
 
   restore(items: Restore[], now: number): Promise<SwapAnswer[]> {

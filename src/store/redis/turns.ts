@@ -20,6 +20,8 @@ interface Part {
   /** Places in the turn's settlements. */
   settlements: number[]
   n: number
+  /** How many of the queues, from the first, are taken from. */
+  asked: number
 }
 
 export class Turns {
@@ -79,16 +81,17 @@ export class Turns {
     const next = () => ({ started: beginnings.shift() ?? [], settlements: ends.shift() ?? [] })
     // An owner that asks for nothing still hears whether it may.
     const [any = ''] = owner.queues
-    while (Math.max(beginnings.length, ends.length) > 1) yield { queues: [any], ...next(), n: 0 }
+    while (Math.max(beginnings.length, ends.length) > 1) yield { queues: [any], ...next(), n: 0, asked: 0 }
     if (n <= 0 || take.queues.length === 0) {
-      yield { queues: [any], ...next(), n: 0 }
+      yield { queues: [any], ...next(), n: 0, asked: 0 }
       return
     }
     const queues = [...new Set(take.queues)]
     let left = n
     for (let from = 0; from < queues.length && left > 0; from += MOST_QUEUES) {
       for (let full = true; full && left > 0; ) {
-        const part = { queues: queues.slice(from, from + MOST_QUEUES), ...next(), n: Math.min(left, MOST_ITEMS) }
+        const some = queues.slice(from, from + MOST_QUEUES)
+        const part = { queues: some, ...next(), n: Math.min(left, MOST_ITEMS), asked: some.length }
         const wanted = part.n
         yield part
         left -= wanted - part.n
@@ -158,7 +161,7 @@ export class Turns {
         keys.settled(queue, owner.name),
       )
     }
-    call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length)
+    call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length, part.asked)
     const marks = queues.map((queue) => owner.takeMarks(queue))
     for (const i of queues.keys()) {
       const tickets = done.get(i) ?? []

@@ -4,8 +4,10 @@
  * lost.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ErrorCode, hasCode } from '../../job/errors.ts'
 import type { Taken } from '../contract.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, maybeDone } from './connection.ts'
 import type { Owner } from './owner.ts'
 import type { Server } from './server.ts'
 
@@ -17,6 +19,7 @@ const LATE_MS = 1500
 const MOST_WAITS = 16
 /** With more queues than waits the others are looked at so often. */
 const LOOK_MS = 1000
+const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
 /** Between attempts to end a wait. */
 const UNBLOCK_MS = 10
 
@@ -73,7 +76,12 @@ export class Waits {
       owner.waits.delete(end)
       signal.removeEventListener('abort', end)
     }
-    if (taken.length === 0 && failures.length > 0 && !this.#server.isClosed) throw failures[0]
+    const [failure] = failures
+    // While one queue can be waited on, what is wrong with others is told by turns.
+    if (failures.length < waited.length || taken.length > 0 || this.#server.isClosed) return taken
+    if (!REFUSALS.some((code) => hasCode(failure, code))) throw failure
+    // The server refuses to move a job to who waits: out of memory, or a key holds something else. Turns go on.
+    await sleep(Math.min(ms, LOOK_MS), undefined, { signal }).catch(() => {})
     return taken
   }
 
@@ -105,8 +113,12 @@ export class Waits {
       }
       return owner.arrived(queue, texts.read(bytes))
     } catch (thrown) {
-      this.#server.disconnect(connection)
-      if (!this.#server.isClosed) this.#onLost()
+      if (!maybeDone(thrown) && connection.isReady) {
+        this.#idle.push(lane)
+      } else {
+        this.#server.disconnect(connection)
+        if (!this.#server.isClosed) this.#onLost()
+      }
       throw thrown
     } finally {
       waiting = false
@@ -125,16 +137,20 @@ export class Waits {
       this.#server.disconnect(idle.connection)
     }
     const connection = this.#server.connect({ blocking: true })
-    const deadline = setTimeout(() => connection.close(), 2 * this.#server.options.commandTimeout)
+    const giveUp = () => connection.close()
+    const deadline = setTimeout(giveUp, 2 * this.#server.options.commandTimeout)
+    over.addEventListener('abort', giveUp, { once: true })
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
       return { connection, id }
     } catch (thrown) {
       this.#server.disconnect(connection)
+      if (over.aborted) return undefined
       throw thrown
     } finally {
       clearTimeout(deadline)
+      over.removeEventListener('abort', giveUp)
     }
   }
 

@@ -21,10 +21,18 @@ local now, QUEUES = 0, nil
 local books = {}
 local opened = {}
 
+local sound = {}
+
+-- The first key of a task that holds something else than it should.
 local function wrongTask(base)
+  if sound[base] then return end
   for i = 0, 6 do
     if wrong(KEYS[base + i], TASK_KINDS[i]) then return KEYS[base + i] end
   end
+  -- Places that were freed are filled again, whatever the call is about.
+  if QUEUES and wrong(QUEUES, 'set') then return QUEUES end
+  if not string.match(redis.call('GET', KEYS[base + 6]) or '0', '^%-?%d+$') then return KEYS[base + 6] end
+  sound[base] = true
 end
 
 -- Runs a command with a list of any length, in pieces.

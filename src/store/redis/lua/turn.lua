@@ -2,7 +2,8 @@
 --
 -- KEYS  1 stat:processed, 2 stat:failed, 3 and 4 the same of the day, 5 queues; then of each queue of the call its list,
 --       working, arriving, leases and settled; then the keys that items name.
--- ARGV  now (ms), owner, wake channel, first ticket of those reserved, jobs wanted, most bytes, number of queues;
+-- ARGV  now (ms), owner, wake channel, first ticket of those reserved, jobs wanted, most bytes, number of queues, and of
+--       those (from the first) that are asked for jobs;
 --       of each queue: number of tickets that are simply done, tickets, number of marks to forget, tickets;
 --       number of beginnings, and the effects of each;
 --       number of other ends, and of each: which queue, "ticket" | "arrival", ticket, text of the arrival or "",
@@ -19,7 +20,7 @@ QUEUES = KEYS[5]
 now = number()
 local owner, channel = text(), text()
 local ticket, wanted, mostBytes = number(), number(), number()
-local count = number()
+local count, asked = number(), number()
 
 local wrongs = {}
 local function tell(line)
@@ -126,6 +127,7 @@ finish(channel, tell)
 local taken, texts, bytes = {}, {}, 0
 for i, queue in ipairs(queues) do
   taken[i] = 0
+  if i > asked then break end
   if wanted > 0 and bytes < mostBytes and wrong(queue.list, 'list') then
     tell(unusable(queue.list))
   else

@@ -1,0 +1,128 @@
+import type { Redis } from 'ioredis'
+import { EVENT_STATUSES } from '#dist/store/contract.js'
+
+/** What a database holds, read behind the store's back: nothing here uses the store's code. */
+export type Contents = Record<string, unknown>
+
+/** All keys with their values; tickets, ends of leases and what was measured, which no two runs share, are left out. */
+export async function contents(redis: Redis): Promise<Contents> {
+  // Marks of what was settled are gone in a moment, or an hour.
+  const names = (await redis.keys('*')).filter((name) => !name.includes(':settled:')).sort()
+  const types = await answers(redis, (pipeline) => {
+    for (const name of names) pipeline.type(name)
+  })
+  const values = await answers(redis, (pipeline) => {
+    for (const [i, name] of names.entries()) {
+      if (types[i] === 'string') pipeline.getBuffer(name)
+      else if (types[i] === 'list') pipeline.lrange(name, 0, -1)
+      else if (types[i] === 'set') pipeline.smembers(name)
+      else if (types[i] === 'hash') pipeline.hgetall(name)
+      else if (types[i] === 'zset') pipeline.zrange(name, '0', '-1', 'WITHSCORES')
+      else pipeline.echo(`a ${types[i]}`)
+    }
+  })
+  // What went between the two looks is not there.
+  const there = names.flatMap((name, i) => (values[i] === null || types[i] === 'none' ? [] : [[name, i] as const]))
+  return Object.fromEntries(there.map(([name, i]) => [name, plain(name, types[i] as string, values[i])]))
+}
+
+/** What is wrong with the jobs and tasks of a database, in words; nothing when all is well. */
+export function faultsOf(all: Contents): string[] {
+  const places = placesOf(all)
+  const faults = [...places].filter(([, where]) => where.length > 1).map(([jid, where]) => `${jid} is in ${where}`)
+  const held = new Map<string, number>()
+  for (const [key, header] of Object.entries(all)) {
+    const [, queue = '', id = ''] = /hk:\{queue:(.*)\}:task:([0-9a-f]{16})$/.exec(key) ?? []
+    if (!id) continue
+    const said = (field: string) => Number((header as Record<string, string>)[field])
+    const fault = (what: string) => faults.push(`task ${id}: ${what}`)
+    const events = eventsOf((all[`${key}:events`] as string | undefined) ?? '')
+    const backlog = ((all[`${key}:backlog`] ?? []) as string[]).map((line) => Number(line.split('\n')[0]))
+    const next = said('next')
+
+    if (said('total') !== events.length) fault(`says ${said('total')} rows, has ${events.length}`)
+    for (const [n, status] of EVENT_STATUSES.entries()) {
+      const count = events.filter((event) => event.status === n).length
+      if (said(status) !== count) fault(`says ${said(status)} ${status}, has ${count}`)
+    }
+    const untouched = events.filter(({ status }, i) => i >= next && status === 0).length
+    if (said('held') !== backlog.length + untouched) {
+      fault(`says ${said('held')} held, has ${backlog.length} in its backlog and ${untouched} never placed`)
+    }
+    held.set(queue, (held.get(queue) ?? 0) + said('held'))
+    let placed = 0
+    for (const [i, { status, place }] of events.entries()) {
+      const where = (places.get(id + i.toString(16).padStart(8, '0')) ?? []).join()
+      const isOpen = status <= 1
+      if (isOpen && i < next && where === '') fault(`row ${i} is open and nowhere`)
+      if (/^(queue|working|arriving)/.test(where)) placed++
+      const [word] = /^\w+/.exec(where) ?? ['']
+      const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][place]?.includes(word)
+      if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at place ${place}`)
+    }
+    if (said('placed') !== placed) fault(`says ${said('placed')} placed, has ${placed}`)
+    const rejected = events.flatMap(({ status }, i) => (status >= 3 ? [`${i} ${status * 2 ** 32 + i}`] : []))
+    const listed = (all[`${key}:rejected`] ?? []) as string[]
+    if (rejected.sort().join() !== [...listed].sort().join()) fault(`lists as rejected ${listed}, has ${rejected}`)
+  }
+  for (const [queue, sum] of held) {
+    const said = Number(all[`hk:{queue:${queue}}:held`] ?? 0)
+    if (said !== sum) faults.push(`queue ${queue} says ${said} held, its tasks hold ${sum}`)
+  }
+  return faults
+}
+
+/** Where each job lies, by its id. */
+export function placesOf(all: Contents): Map<string, string[]> {
+  const places = new Map<string, string[]>()
+  for (const [key, value] of Object.entries(all)) {
+    const name = /^(?:hk:\{queue:.*\}:)?(queue|working|arriving|backlog|retry|schedule|dead)\b/.exec(key)?.[1]
+    const place = /:backlog$/.test(key) ? 'backlog' : name
+    if (!place || !Array.isArray(value)) continue
+    for (const line of value as string[]) {
+      // A set's score stands behind its text, a backlog's index before it; an empty text is a mark.
+      const text = line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)
+      if (text === '') continue
+      const { jid } = JSON.parse(text) as { jid: string }
+      places.set(jid, [...(places.get(jid) ?? []), place])
+    }
+  }
+  return places
+}
+
+function plain(name: string, type: string, value: unknown): unknown {
+  if (type === 'string') return (value as Buffer).toString(name.endsWith(':events') ? 'hex' : 'utf8')
+  if (type === 'set') return [...(value as string[])].sort()
+  // Without the marks of arrivals that were settled.
+  if (type === 'hash' && name.includes(':working:'))
+    return Object.values(value as object)
+      .filter(Boolean)
+      .sort()
+  if (type === 'hash') return { ...(value as object), rtt_us: undefined }
+  if (type !== 'zset') return value
+  const pairs = value as string[]
+  const entries: string[] = []
+  for (let i = 0; i < pairs.length; i += 2) {
+    const score = name.endsWith(':leases') ? (Number(pairs[i + 1]) < 0 ? 'claimed' : 'held') : pairs[i + 1]
+    entries.push(`${pairs[i]} ${score}`)
+  }
+  return name.endsWith(':leases') ? entries.sort() : entries
+}
+
+/** Records of 20 bytes, in hex; see lua/ledger.lua. */
+function eventsOf(hex: string): { status: number; place: number }[] {
+  const bytes = Buffer.from(hex, 'hex')
+  return Array.from({ length: bytes.length / 20 }, (_, i) => {
+    const flags = bytes.readUInt8(i * 20)
+    return { status: flags % 8, place: (flags >> 3) % 4 }
+  })
+}
+
+async function answers(redis: Redis, fill: (pipeline: ReturnType<Redis['pipeline']>) => void): Promise<unknown[]> {
+  const pipeline = redis.pipeline()
+  fill(pipeline)
+  return ((await pipeline.exec()) ?? []).map(([error, answer]) => {
+    if (error) throw error
+    return answer
+  })
+}

@@ -1,0 +1,207 @@
+import { BusinessFailure } from 'highkiq'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { PushItem } from '#dist/store/contract.js'
+import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
+import { change, jidOf, rows, spec } from '../conformance/tracked.ts'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { contents, faultsOf, placesOf } from './census.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+/** A server whose memory is used up, and that drops nothing for new keys: what would grow is refused. */
+onRedis('a server without memory', () => {
+  let server: RedisServer
+  let redis: Redis
+  let database = 0
+  beforeAll(async () => {
+    server = await startServer({ databases: 100, 'maxmemory-policy': 'noeviction' })
+  })
+  beforeEach(() => {
+    redis = new Redis(server.url(++database))
+  })
+  afterEach(async () => {
+    await free()
+    redis.disconnect()
+  })
+  afterAll(() => server.remove())
+
+  /** All memory is used, and stays so, whatever is removed. */
+  const choke = () => redis.config('SET', 'maxmemory', '1')
+  const free = () => redis.config('SET', 'maxmemory', '0')
+  const app = (url = server.url(database)) => bench({ url })
+  const full = { code: 'STORE_FULL', message: expect.stringContaining('maxmemory') }
+
+  /** Fills the memory with ever smaller texts until the smallest is refused. */
+  async function fill(): Promise<void> {
+    const [, used = '0'] = /used_memory:(\d+)/.exec(await redis.info('memory')) ?? []
+    await redis.config('SET', 'maxmemory', String(Number(used) + 4_000_000))
+    for (let bytes = 2 ** 18, n = 0; bytes >= 1; ) {
+      const stored = await redis.set(`filler:${++n}`, 'x'.repeat(bytes)).catch((thrown: Error) => thrown.message)
+      if (stored !== 'OK') bytes = bytes === 1 ? 0 : Math.ceil(bytes / 8)
+    }
+  }
+
+  test('a push is refused, says so, and stores nothing', async () => {
+    const { hq } = app()
+    const { store } = hq
+    await store.open()
+    await store.createTask(spec(1))
+    await store.addRows(spec(1).id, spec(1).adder, 0, rows(0, 5), NOW)
+    const row = { text: JSON.stringify({ jid: jidOf(spec(1).id, 0), hk_run: 1 }) }
+    const effects = [change(row, { status: 'enqueued', place: 'enter' })]
+    const queued = toQueue('q', job(1))
+    const scheduled = { to: 'schedule', text: job(2), score: NOW } as const
+    const pushes: [string, PushItem[]][] = [
+      ['to a queue', [queued]],
+      ['of a thousand', Array.from({ length: 1000 }, (_, n) => toQueue('q', job(n)))],
+      ['to a set', [scheduled]],
+      ['here and there', [queued, scheduled]],
+      ['of a row', [{ ...toQueue('q', row.text), effects }]],
+      ['of a row to a set', [{ to: 'dead', text: row.text, score: NOW, effects }]],
+    ]
+    for (const squeeze of [fill, choke]) {
+      await squeeze()
+      const before = await contents(redis)
+      for (const [what, items] of pushes) {
+        const error = await store.push(items, NOW).then(
+          () => 'stored',
+          (thrown) => thrown,
+        )
+        expect.soft(error, what).toMatchObject({ ...full, code: 'PUSH_FAILED', maybePushed: false })
+      }
+      const adding = store.addRows(spec(1).id, spec(1).adder, 5, rows(5, 5), NOW)
+      await expect.soft(adding, 'rows').rejects.toMatchObject(full)
+      await expect.soft(store.createTask(spec(2)), 'a task').rejects.toMatchObject(full)
+      const message = store.message(jidOf(spec(1).id, 0), { at: NOW, code: 'hi', params: {} })
+      await expect.soft(message, 'a message').rejects.toMatchObject(full)
+      await expect.soft(store.beat(process1, 60), 'a heartbeat').rejects.toMatchObject(full)
+      expect(await contents(redis)).toEqual(before)
+    }
+    await free()
+    for (const [, items] of pushes.slice(0, 4)) await store.push(items, NOW)
+    expect(await store.addRows(spec(1).id, spec(1).adder, 5, rows(5, 5), NOW)).toEqual({ ok: true, total: 10 })
+    expect(await store.createTask(spec(2))).toBe(true)
+    expect(await store.stats()).toMatchObject({ enqueued: 3 + 1002, scheduled: 1, held: 7 })
+  })
+
+  test('a push by the app tells which jobs it was', async () => {
+    const { hq } = app()
+    const Job = hq.job('Job', () => {})
+    await hq.store.open()
+    await choke()
+    const error = await Job.performAsync().catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false, jids: [expect.stringMatching(/^\w{24}$/)] })
+    expect((await Job.performIn('1m').catch((thrown) => thrown)).maybePushed).toBe(false)
+  })
+
+  test('one can look at it', async () => {
+    const { hq } = app()
+    await hq.store.push([toQueue('q', job(1)), { to: 'dead', text: job(2), score: NOW }], NOW)
+    await choke()
+    expect(await hq.stats()).toMatchObject({ enqueued: 1, dead: 1 })
+    expect(await hq.store.queues()).toMatchObject([{ name: 'q', size: 1 }])
+    expect(await hq.store.entries('dead', { limit: 10 })).toHaveLength(1)
+  })
+
+  test('leases hold: a job that runs all the time keeps its worker, and who is idle does not spin', async () => {
+    const [busy, idle] = [app(), app()]
+    const heard = new Heard<string>()
+    const { opened, open } = gate()
+    for (const { hq } of [busy, idle]) {
+      hq.job('Long', async () => {
+        heard.say('long')
+        await opened
+      })
+      hq.job('Quick', () => heard.say('quick'))
+    }
+    await busy.hq.jobNamed('Long').performAsync()
+    await busy.work({ leaseSeconds: 1, concurrency: 1 })
+    await heard.atLeast(1)
+    await idle.work({ leaseSeconds: 1 })
+    await choke()
+    const [began, before] = [await leases(idle), await connections()]
+    // Both are renewed, again and again, and both look for others who are lost.
+    await until(async () => (await leases(idle)).every(({ ends }, i) => ends > (began[i]?.ends ?? 0) + 1500))
+    expect(await leases(idle)).toMatchObject([{ claimed: false }, { claimed: false }])
+    expect((await connections()) - before).toBeLessThan(10)
+
+    // With memory again all goes on, soon.
+    await free()
+    const at = performance.now()
+    await idle.hq.jobNamed('Quick').performAsync()
+    await heard.atLeast(2)
+    expect(performance.now() - at).toBeLessThan(3000)
+    await choke()
+    open()
+    await workedOff()
+    expect(heard.all).toEqual(['long', 'quick'])
+    expect(await redis.get('stat:processed')).toBe('2')
+    expect([...busy.errors, ...idle.errors].filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
+  })
+
+  test('a worker works all off: jobs, retries and rows, each once', async () => {
+    const { hq, work, errors } = app()
+    const runs = new Map<string, number>()
+    const ran = (what: string) => runs.set(what, (runs.get(what) ?? 0) + 1)
+    const once = { retryIn: () => 0.01 }
+    const Plain = hq.job('Plain', once, (ctx, n: number) => {
+      ran(`plain ${n}`)
+      if (n % 10 === 3 && ctx.attempt === 1) throw new Error('once')
+    })
+    const Row = hq.job('Row', once, (ctx, n: number) => {
+      ran(`row ${n}`)
+      if (n % 10 === 4) throw new BusinessFailure('no', { code: 'no' })
+      if (n % 10 === 5 && ctx.attempt === 1) throw new Error('once')
+    })
+    await Plain.performBulk(Array.from({ length: 200 }, (_, n) => [n] as [number]))
+    await Plain.performIn(0.01, 200)
+    const args = Array.from({ length: 200 }, (_, n) => [n] as [number])
+    const task = await hq.tasks.create(Row, args, { window: 20 })
+    await choke()
+    await work({ leaseSeconds: 1 })
+    await workedOff()
+    const { state, counts } = await task.wait()
+    expect(state).toBe('done')
+    expect(counts).toMatchObject({ finished: 180, failed: 20, error: 0, enqueued: 0, working: 0 })
+    expect(await redis.mget('stat:processed', 'stat:failed')).toEqual([201 + 20 + 200 + 20, 20 + 20].map(String))
+    expect(runs.size).toBe(401)
+    expect([...runs].filter(([what, times]) => times !== (/^(plain \d*3|row \d*5)$/.test(what) ? 2 : 1))).toEqual([])
+    expect(faultsOf(await contents(redis))).toEqual([])
+    // Its trouble is told, and is no flood.
+    expect(errors.filter(({ error }) => error.message !== 'once').length).toBeLessThan(10)
+  })
+
+  test('what a dead process held is given back, and an idle worker runs it', async () => {
+    const { hq, work } = app()
+    const heard = new Heard<number>()
+    hq.job('HardJob', (_ctx, n: number) => heard.say(n))
+    await hq.store.push(
+      [1, 2, 3, 4].map((n) => toQueue('q', job(n))),
+      NOW,
+    )
+    const victim = bench({ url: server.url(database) }).hq.store
+    await victim.join('victim', { queues: ['q'], seconds: 1, host: 'elsewhere' })
+    await victim.turn('victim', turnOf({ take: { queues: ['q'], n: 3 } }))
+    await victim.wait('victim', ['q'], 1, 1000, new AbortController().signal)
+    await choke()
+    await work({ leaseSeconds: 1, queues: ['q'] })
+    await heard.atLeast(4)
+    await workedOff()
+    expect([...heard.all].sort()).toEqual([1, 2, 3, 4])
+    expect(await redis.get('stat:processed')).toBe('4')
+  })
+
+  async function connections(): Promise<number> {
+    return Number(/total_connections_received:(\d+)/.exec(await redis.info('stats'))?.[1])
+  }
+
+  /** No job is anywhere. (Not asked of the store: that it can be asked is a test of its own.) */
+  const workedOff = () => until(async () => placesOf(await contents(redis)).size === 0)
+
+  async function leases({ hq }: Pick<ReturnType<typeof bench>, 'hq'>) {
+    return (await hq.store.leases()).sort((a, b) => (a.owner < b.owner ? -1 : 1))
+  }
+})
+
+const process1 = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }

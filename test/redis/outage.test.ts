@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Highkiq, type Job } from 'highkiq'
+import { Redis } from 'ioredis'
+import { expect, type TestContext, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { gate, Heard, recorder, until } from '../engine/bench.ts'
+import { contents, faultsOf, placesOf } from './census.ts'
+import { startProxy } from './proxy.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+/** How long each trouble goes on; HIGHKIQ_CHAOS_SECONDS=60 for a thorough search. */
+const SECONDS = Number(process.env.HIGHKIQ_CHAOS_SECONDS ?? 1)
+/** After it, what was lost on its way is looked for by and by. */
+const TIMEOUT_MS = 30_000 + SECONDS * 3000
+/** Shorter than each outage: pushes are refused while it lasts. */
+const COMMAND_MS = 600
+/** Who waits for jobs goes on so soon when the server is back. */
+const SOON_MS = 3000
+/** Longer than a lease. */
+const OUTAGE_MS = 1600
+
+/**
+ * Nobody is killed here but the server: so each job that was stored runs once – not "at least once" – whatever befalls the
+ * server and the connections, and nobody's lease is taken away.
+ */
+onRedis('a server in trouble', () => {
+  test('scripts that are forgotten all the time are sent again', { timeout: TIMEOUT_MS }, async (context) => {
+    const scene = await Scene.make(context)
+    await scene.during(() => scene.server.ask('SCRIPT', 'FLUSH'))
+    expect([...scene.unsure, ...scene.refused]).toEqual([])
+    await scene.expectOnce()
+    expect(scene.errors).toEqual([])
+  })
+
+  test.concurrent('connections that are cut all the time lose and double nothing', {
+    timeout: TIMEOUT_MS,
+  }, async (context) => {
+    const scene = await Scene.make(context)
+    await scene.during(async () => {
+      await sleep(50 + Math.random() * 200)
+      await scene.server.ask('CLIENT', 'KILL', 'TYPE', 'normal')
+    })
+    await scene.expectOnce()
+  })
+
+  test.concurrent('a server that crashes again and again has all that it said it has', {
+    timeout: TIMEOUT_MS,
+  }, async (context) => {
+    const scene = await Scene.make(context)
+    await scene.during(async () => {
+      await sleep(100 + Math.random() * 300)
+      await scene.server.kill()
+      await sleep(Math.random() * 100)
+      await scene.server.start()
+    })
+    await scene.expectOnce()
+  })
+
+  const outages = [
+    ['down', (server: RedisServer) => server.kill(), (server: RedisServer) => server.start()],
+    ['frozen', async (server: RedisServer) => server.freeze(), async (server: RedisServer) => server.thaw()],
+  ] as const
+  for (const [name, begin, end] of outages) {
+    test.concurrent(`while a server is ${name} workers keep their jobs, and pushes say what became of them`, {
+      timeout: TIMEOUT_MS,
+    }, async (context) => {
+      const scene = await Scene.make(context, COMMAND_MS)
+      const { server, unsure, refused } = scene
+      await scene.hold()
+      await scene.push()
+      const before = unsure.length + refused.length
+      await begin(server)
+      const over = sleep(OUTAGE_MS)
+      // What is sent to one that is frozen may be done when it thaws.
+      await Promise.all([scene.push(), scene.push()])
+      expect(unsure.length + refused.length - before).toBe(2)
+      const sent = unsure.length
+      // By now it is known that nobody is there to be sent anything.
+      await Promise.all([scene.push(), scene.push()])
+      expect(unsure).toHaveLength(sent)
+      await over
+      await end(server)
+      const back = scene.stored.length
+      await until(async () => {
+        await scene.push()
+        return scene.stored.length > back
+      })
+      const at = performance.now()
+      await until(() => scene.ran.all.includes(scene.stored.at(-1) as number))
+      expect(performance.now() - at).toBeLessThan(SOON_MS)
+      scene.letGo()
+      await scene.expectOnce()
+      if (name === 'frozen') expect(unsure.slice(-1).every((n) => scene.ran.all.includes(n))).toBe(true)
+    })
+  }
+
+  test("a line that breaks while it begins to listen is nobody's end", async ({ onTestFinished }) => {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    const proxy = await startProxy(server)
+    onTestFinished(() => proxy.close())
+    const store = openStore(proxy.url())
+    onTestFinished(() => store.close())
+    const isListening = (name: string) => name === 'SUBSCRIBE'
+    const over = new AbortController()
+    onTestFinished(() => over.abort())
+    const first = proxy.onRequest(isListening, 'pass')
+    void store.waitDue(TIMEOUT_MS, over.signal)
+    await first.happened
+    await until(async () => (await server.ask('PUBSUB', 'NUMSUB', 'hk:wake'))[1] === '1')
+    const again = proxy.onRequest(isListening, 'cut-before')
+    const last = proxy.onRequest(isListening, 'pass')
+    await server.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    // Whoever waits next listens again, if not sooner.
+    for (const step of [again, last]) {
+      await until(async () => {
+        await store.waitDue(10, over.signal)
+        return Promise.race([step.happened, sleep(0, false)])
+      })
+    }
+  })
+})
+
+/** A server, two workers and one who pushes, as processes of their own would have it. */
+class Scene {
+  readonly server: RedisServer
+  /** The numbers of the jobs, by what was said to who pushed them. */
+  readonly stored: number[] = []
+  readonly unsure: number[] = []
+  readonly refused: number[] = []
+  readonly ran = new Heard<number>()
+  readonly errors: string[] = []
+  letGo = () => {}
+  #tried = 0
+  readonly #job: Job<[n: number], void>
+  readonly #apps: Highkiq[]
+
+  constructor(server: RedisServer, commandTimeout = 5000) {
+    this.server = server
+    const app = (more = {}) => new Highkiq({ url: server.url(1), logger: recorder(), ...more })
+    this.#apps = [app({ commandTimeout }), app(), app()]
+    const { opened, open } = gate()
+    this.letGo = open
+    for (const hq of this.#apps) {
+      hq.onError((error) => void this.errors.push(String((error as { code?: string }).code ?? error)))
+      hq.job('Held', async (_ctx, n: number) => {
+        this.ran.say(n)
+        await opened
+      })
+    }
+    const [job] = this.#apps.map((hq) => hq.job('Quick', (_ctx, n: number) => this.ran.say(n)))
+    this.#job = job as Job<[n: number], void>
+  }
+
+  static async make(context: TestContext, commandTimeout?: number): Promise<Scene> {
+    const server = await startServer({ appendonly: true, appendfsync: 'always' })
+    context.onTestFinished(() => server.remove())
+    const scene = new Scene(server, commandTimeout)
+    context.onTestFinished(() => scene.close())
+    const [, ...workers] = scene.#apps
+    for (const hq of workers) await hq.worker({ leaseSeconds: 1, concurrency: 5, pollInterval: 0.1 }).start()
+    return scene
+  }
+
+  async push(job = this.#job): Promise<void> {
+    const n = ++this.#tried
+    const said = await job.performAsync(n).then(
+      () => this.stored,
+      (thrown) => (thrown.maybePushed === true ? this.unsure : thrown.maybePushed === false ? this.refused : thrown),
+    )
+    if (!Array.isArray(said)) throw said
+    said.push(n)
+  }
+
+  /** Jobs that run until `letGo`. */
+  async hold(): Promise<void> {
+    const held = this.#apps[0]?.jobNamed('Held') as unknown as Job<[n: number], void>
+    while (this.stored.length < 6) await this.push(held)
+    await until(() => this.stored.every((n) => this.ran.all.includes(n)))
+  }
+
+  /** Pushes while something happens again and again. */
+  async during(trouble: () => Promise<unknown>): Promise<void> {
+    const end = performance.now() + SECONDS * 1000
+    const again = async (work: () => Promise<unknown>) => {
+      // On a busy machine it takes longer until some are through.
+      while (performance.now() < end || this.stored.length < 20) await work()
+    }
+    const lanes = Array.from({ length: 5 }, () =>
+      again(async () => {
+        await this.push()
+        await sleep(Math.random() * 10)
+      }),
+    )
+    await Promise.all([again(trouble), ...lanes])
+  }
+
+  /** Waits until no job is left, and counts. */
+  async expectOnce(): Promise<void> {
+    const redis = new Redis(this.server.url(1))
+    await until(async () => placesOf(await contents(redis)).size === 0)
+    const all = await contents(redis)
+    redis.disconnect()
+    const { stored, unsure, refused } = this
+    const ran = [...this.ran.all].sort((a, b) => a - b)
+    const should = [...stored, ...unsure.filter((n) => ran.includes(n))].sort((a, b) => a - b)
+    expect(ran).toEqual(should)
+    expect(refused.filter((n) => ran.includes(n))).toEqual([])
+    expect(Number(all['stat:processed'])).toBe(ran.length)
+    expect(faultsOf(all)).toEqual([])
+    expect(this.errors.filter((code) => code === 'LEASE_LOST')).toEqual([])
+  }
+
+  async close(): Promise<void> {
+    this.letGo()
+    await Promise.all(this.#apps.map((hq) => hq.close()))
+  }
+}

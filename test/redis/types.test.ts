@@ -1,0 +1,305 @@
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lua } from '#dist/store/redis/lua.generated.js'
+import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
+import { change, jidOf, rows, spec } from '../conformance/tracked.ts'
+import { type Contents, faultsOf, placesOf } from './census.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+import { TASK, World } from './world.ts'
+
+/**
+ * Another program may have put anything anywhere. Each operation is done once in a world where all is well: which keys it
+ * gives to scripts, and which ones it writes itself, is heard from the server. Then, for each of these keys, it is done in
+ * a world where that key holds something else, and done again when the key is mended. No job may be lost or doubled on the
+ * way, the key is named, and in the end everything is as in the world where all was well.
+ */
+interface Operation {
+  name: string
+  /** Part of the commands is done, the others are not: who pushed is told that the job may be there. */
+  inParts?: true
+  /** Of a transaction Redis does not say which of its commands failed. */
+  unnamed?: true
+  /** Does what is left to be done; answers what kept it from being done: '' is all done. */
+  run(w: World): Promise<string>
+}
+
+const operations: Operation[] = [
+  {
+    name: 'turn: begins, settles in every way, and takes',
+    async run(w) {
+      const answer = await w.store.turn(
+        'A',
+        turnOf({ started: w.started, settlements: w.settlements, ...w.takes('q') }),
+      )
+      w.taken.q += answer.taken.length
+      w.settlements = w.settlements.filter((_, i) => answer.settled[i] !== 'ok')
+      if (!answer.problem) w.started = []
+      const more = await w.store.turn('A', turnOf(w.takes('rows')))
+      w.taken.rows += more.taken.length
+      return answer.problem ?? more.problem ?? (w.settlements.length > 0 ? answer.settled.join() : '')
+    },
+  },
+  {
+    name: 'turn: enters a queue that is new to the owner',
+    run: async (w) => (await w.store.turn('A', turnOf({ take: { queues: ['more'], n: 1 } }))).problem ?? '',
+  },
+  {
+    name: 'swap: promotes, buries and drops',
+    async run(w) {
+      const answers = await w.store.swap('retry', w.swaps, NOW)
+      w.swaps = w.swaps.filter((_, i) => answers[i] !== 'ok')
+      return w.swaps.length > 0 ? answers.join() : ''
+    },
+  },
+  {
+    name: 'restore: gives back what an owner held who died',
+    async run(w) {
+      const items = w.stranded.map((one) => ({
+        ...one,
+        to:
+          one.text === job(5)
+            ? ({ to: 'dead', text: one.text, score: 9 } as const)
+            : toQueue(one.queue, one.text, 'front'),
+        effects: one.queue === 'rows' ? [change(one, { status: 'enqueued', place: 'keep' })] : [],
+      }))
+      const answers = await w.store.restore(items, NOW)
+      w.stranded = w.stranded.filter((_, i) => answers[i] !== 'ok')
+      return w.stranded.length > 0 ? answers.join() : ''
+    },
+  },
+  { name: 'stranded', run: async (w) => ((await w.store.stranded(100)).length === 3 ? '' : 'some are missing') },
+  {
+    name: 'push: to a queue',
+    inParts: true,
+    run: (w) => w.push([toQueue('fresh', job('a')), toQueue('fresh', job('b'), 'front')]),
+  },
+  { name: 'push: to a set', run: (w) => w.push([{ to: 'schedule', text: job('c'), score: 8 }]) },
+  {
+    name: 'push: here and there',
+    inParts: true,
+    run: (w) => w.push([toQueue('fresh', job('a')), toQueue('q', job('b')), { to: 'dead', text: job('c'), score: 8 }]),
+  },
+  {
+    name: 'push: of rows',
+    run: (w) =>
+      w.push([
+        { ...toQueue('rows', w.row(0)), effects: [change({ text: w.row(0) }, { status: 'enqueued', place: 'enter' })] },
+        {
+          ...{ to: 'schedule', text: w.row(3), score: 7 },
+          effects: [change({ text: w.row(3) }, { status: 'enqueued', place: 'leave' })],
+        },
+      ]),
+  },
+  {
+    name: 'createTask',
+    async run(w) {
+      const made = await w.store.createTask(spec(2, { queue: 'others' }))
+      return made ? '' : 'the id is taken'
+    },
+  },
+  {
+    name: 'addRows',
+    async run(w) {
+      const rejected = { status: 'failed', code: 'bad', messages: [{ at: NOW, code: 'no', params: {} }] } as const
+      const more = [...rows(12, 2), { args: '[14]', source: '{"a":"14"}', number: 15, rejected }]
+      const answer = await w.store.addRows(TASK.id, 'adder', 12, more as never, NOW)
+      return answer.ok && answer.total === 15 ? '' : JSON.stringify(answer)
+    },
+  },
+  {
+    name: 'endAdding',
+    run: async (w) => ((await w.store.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
+  },
+  {
+    name: 'message',
+    run: async (w) => (await w.store.message(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
+  },
+  {
+    name: 'join',
+    async run(w) {
+      const joined = await w.store.join('C', { queues: ['q', 'more'], seconds: 60, host: 'here' })
+      return joined ? '' : 'the name is known'
+    },
+  },
+  { name: 'renew', run: async (w) => ((await w.store.renew('A', 60)) ? '' : 'the lease is lost') },
+  {
+    name: 'claim',
+    async run(w) {
+      await w.store.claim('A', null)
+      return unclaimed(w, 'A')
+    },
+  },
+  {
+    name: 'claim: of one who adds rows',
+    async run(w) {
+      // Who claims looks for what is stranded then, which ends what the claim did not.
+      if (!(await w.store.claim('adder', null))) await w.store.stranded(1)
+      const { state } = (await w.store.task(TASK.id)) ?? {}
+      return state === 'interrupted' ? unclaimed(w, 'adder') : 'the task is not interrupted'
+    },
+  },
+  { name: 'leave', run: async (w) => ((await w.store.leave('idle')) ? '' : 'not struck off') },
+  {
+    name: 'hold and letGo',
+    async run(w) {
+      if (!(await w.store.hold('duty', 'A', 60))) return 'not held'
+      await w.store.letGo('duty', 'A')
+      return (await w.store.hold('duty', 'B', 60)) ? '' : 'not let go'
+    },
+  },
+  {
+    // A queue that can't be waited on is named by the next turn.
+    name: 'wait: is handed a job',
+    unnamed: true,
+    async run(w) {
+      const handed = await w.store.wait('A', ['q'], 1, 1000, new AbortController().signal)
+      return handed.length === 1 ? '' : 'nothing came'
+    },
+  },
+  {
+    // What can't be counted is no reason to show nothing.
+    name: 'stats',
+    unnamed: true,
+    run: async (w) => ((await w.store.stats()) ? '' : 'nothing'),
+  },
+  {
+    name: 'beat',
+    unnamed: true,
+    async run(w) {
+      const record = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
+      const signal = await w.store.beat(record, 60, [{ slot: 'x', queue: 'q', text: job(1), startedAt: NOW }])
+      return signal === 'TERM' ? '' : `the signal is ${signal}`
+    },
+  },
+]
+
+/** One queue's leases that can't be read keep nobody from being claimed in the others. */
+async function unclaimed({ redis }: World, owner: string): Promise<string> {
+  const keys = ['q', 'rows'].map((queue) => `hk:{queue:${queue}}:leases`)
+  const ends = await Promise.all(keys.map((key) => redis.zscore(key, owner).catch(() => null)))
+  const open = keys.filter((_, i) => !(Number(ends[i] ?? 0) < 0))
+  return open.length > 0 ? `not claimed in ${open.join()}` : ''
+}
+
+/** An operation where all is well. */
+interface Course {
+  keys: string[]
+  scripts: Set<string>
+  begin: Contents
+  end: Contents
+}
+
+onRedis('a key that holds something else', () => {
+  let server: RedisServer
+  let worlds = 0
+  const scriptsSeen = new Set<string>()
+  beforeAll(async () => {
+    server = await startServer({ databases: 2000 })
+  })
+  afterAll(() => server.remove())
+  const world = () => World.make(server.url(++worlds))
+
+  describe.each(operations)('$name', (operation) => {
+    test('loses and doubles nothing, is told, and is overcome', { timeout: 60_000 }, async () => {
+      const well = await course(operation)
+      for (const script of well.scripts) scriptsSeen.add(script)
+      const breaks = well.keys.flatMap((key) => {
+        const isNumber = /(^|:)stat:|:held$/.test(key)
+        return [{ key, value: 'a stream' as const }, ...(isNumber ? [{ key, value: 'no number' as const }] : [])]
+      })
+      const complaints = await Promise.all(breaks.map(({ key, value }) => complaintsOf(operation, key, value, well)))
+      expect(complaints.flat()).toEqual([])
+    })
+  })
+
+  test('is tried with every key of every script', () => {
+    expect([...scriptsSeen].sort()).toEqual(Object.keys(lua).sort())
+  })
+
+  async function course({ run }: Operation): Promise<Course> {
+    const w = await world()
+    const begin = await w.contents()
+    const heard = await hear(w.redis, async () => expect(await run(w)).toBe(''))
+    const end = await w.contents()
+    expect(faultsOf(end)).toEqual([])
+    await w.close()
+    const scripts = heard.flatMap(([name = '', sha]) =>
+      /^eval/i.test(name)
+        ? Object.entries(lua).flatMap(([script, one]) => (one.sha === sha || one.source === sha ? [script] : []))
+        : [],
+    )
+    return { keys: [...new Set(heard.flatMap(writtenKeys))], scripts: new Set(scripts), begin, end }
+  }
+
+  async function complaintsOf(
+    { run, inParts, unnamed }: Operation,
+    key: string,
+    value: 'a stream' | 'no number',
+    { begin, end }: Course,
+  ): Promise<string[]> {
+    const complaints: string[] = []
+    const complain = (what: string) => complaints.push(`${key} is ${value}: ${what}`)
+    const w = await world()
+    await w.break(key, value)
+    const told = await run(w).catch((thrown: Error) => thrown.message)
+    const between = await w.contents()
+    if (told && !unnamed && !told.includes(key) && !/\berror\b/.test(told))
+      complain(`the key is not named in “${told}”`)
+    for (const fault of faultsOf(between)) complain(`then ${fault}`)
+    // What is gone must be what is gone when all is well.
+    for (const jid of placesOf(begin).keys()) {
+      if (!placesOf(between).has(jid) && placesOf(end).has(jid)) complain(`${Buffer.from(jid, 'hex')} is lost`)
+    }
+    await w.mend()
+    for (let tries = 1, left = told; left !== '' && tries <= 3; tries++) {
+      left = await run(w).catch((thrown: Error) => thrown.message)
+      if (left && tries === 3) complain(`it can't be overcome: “${left}”`)
+    }
+    const after = await w.contents()
+    for (const fault of faultsOf(after)) complain(`at last ${fault}`)
+    for (const one of new Set([...Object.keys(end), ...Object.keys(after)])) {
+      // What could not be written there is told: a count, and the name of a queue that has its job all the same.
+      if (one === key && told && (/^stat:/.test(key) || (inParts && key === 'queues'))) continue
+      const [is, should] = [JSON.stringify(after[one]), JSON.stringify(end[one])]
+      if (is !== should) complain(`${one} is ${differing(is, should)}, and should be ${differing(should, is)}`)
+    }
+    await w.close()
+    return complaints
+  }
+})
+
+/** The commands that reach the server while something is done. */
+async function hear(redis: Redis, work: () => Promise<unknown>): Promise<string[][]> {
+  const heard: string[][] = []
+  const monitor = await redis.monitor()
+  const database = String(redis.options.db)
+  const ended = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, words: string[], source: string, db: string) => {
+      if (db !== database || source === 'lua') return
+      if (words[0]?.toLowerCase() === 'echo') resolve()
+      else heard.push(words)
+    })
+  })
+  await work()
+  await redis.echo('the end')
+  await ended
+  monitor.disconnect()
+  return heard
+}
+
+const WRITES = /^([lrs]push|[hs]del|[lr]pop|sadd|srem|zadd|zrem\w*|hset(nx)?|set|del|unlink|p?expire|incrby)$/
+
+function writtenKeys([word = '', ...rest]: string[]): string[] {
+  const name = word.toLowerCase()
+  if (name === 'eval' || name === 'evalsha') return rest.slice(2, 2 + Number(rest[1]))
+  if (name === 'blmove') return rest.slice(0, 2)
+  return WRITES.test(name) ? rest.slice(0, 1) : []
+}
+
+/** From where it differs on. */
+function differing(text = 'nothing', other = 'nothing'): string {
+  let at = 0
+  while (at < text.length && text[at] === other[at]) at++
+  return `…${text.slice(Math.max(at - 30, 0), at + 70)}…`
+}

@@ -1,0 +1,183 @@
+import { Redis } from 'ioredis'
+import type { Entry, PushItem, Settlement, Started, Store, Stranded, Swap, Taken } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../conformance/bench.ts'
+import { begin, bury, change, finish, jidOf, postpone, rows, spec } from '../conformance/tracked.ts'
+import { type Contents, contents, placesOf } from './census.ts'
+
+export const TASK = spec(1, { queue: 'rows', window: 4, adder: 'adder', keepParams: 'rejected' })
+
+/** A database with jobs and rows in all places. */
+export class World {
+  readonly store: Store
+  readonly redis: Redis
+  started: Started[] = []
+  settlements: Settlement[] = []
+  swaps: Swap[] = []
+  stranded: Stranded[] = []
+  taken = { q: 0, rows: 0 }
+  readonly #broken = new Map<string, string>()
+
+  constructor(url: string) {
+    this.store = openStore(url)
+    this.redis = new Redis(url)
+  }
+
+  /**
+   * Of the task, row 0 is finished, 3 rejected, 2 dead, 1 in the retry set; 4 runs with A, to whom 7 came while it waited;
+   * 6 belongs to B, who died; 8 is in the queue, 5 in the backlog, and 9 to 11 were never placed.
+   */
+  static async make(url: string): Promise<World> {
+    const w = new World(url)
+    const { store } = w
+    const wait = async (owner: string, queue: string) =>
+      sure((await store.wait(owner, [queue], 1, 1000, new AbortController().signal))[0])
+    const take = async (owner: string, queue: string, n: number) => {
+      const { taken } = await store.turn(owner, turnOf({ take: { queues: [queue], n } }))
+      if (taken.length !== n) throw new Error(`${owner} took ${taken.length} of ${n}`)
+      return taken
+    }
+    const settle = async (settlements: Settlement[], started: Started[] = []) => {
+      await store.turn('A', turnOf({ settlements, started }))
+    }
+    const about = { queues: ['q', 'rows'], seconds: 600, host: 'here' }
+    await Promise.all(['A', 'B', 'idle', 'adder'].map((name) => store.join(name, about)))
+    await store.push(
+      [1, 2, 3, 4, 5, 6, 7, 8].map((n) => toQueue('q', job(n))),
+      NOW,
+    )
+    const waiting = ['r1', 'r2', 'r3'].map((n, i) => ({ text: job(n), score: i + 1 }))
+    await store.push([...waiting.map((one) => ({ ...one, to: 'retry' as const })), dead('d1'), scheduled('s1')], NOW)
+    await store.createTask(TASK)
+    const rejected = { status: 'failed' as const, code: 'bad', messages: [] }
+    await store.addRows(
+      TASK.id,
+      'adder',
+      0,
+      rows(0, 12).map((row, i) => (i === 3 ? { ...row, rejected } : row)),
+      NOW,
+    )
+
+    const [one, two, three] = (await take('A', 'q', 3)) as [Taken, Taken, Taken]
+    const [row0, row1, row2, row4] = (await take('A', 'rows', 4)) as [Taken, Taken, Taken, Taken]
+    await settle(
+      [],
+      [row0, row1, row2, row4].map((row) => begin(row)),
+    )
+    await settle([finish(row0), postpone(row1, 4), bury(row2, 5)])
+    const [row5] = (await take('A', 'rows', 1)) as [Taken]
+    await settle([postpone(row5, 6)])
+    await store.swap('retry', [{ ...entry(row5, 6), to: toQueue('rows', row5.text), effects: [enters(row5)] }], NOW)
+    await take('B', 'q', 1)
+    await take('B', 'rows', 1)
+    await wait('B', 'q')
+    await store.claim('B', null)
+    w.stranded = await store.stranded(10)
+    const arrived = await wait('A', 'q')
+    const row7 = await wait('A', 'rows')
+
+    w.started = [begin(row7)]
+    w.settlements = [
+      done(one),
+      retry(two, 7, { move: dead('x', two.text) }),
+      retry(three, 8),
+      release(arrived),
+      finish(row4, { result: '1' }),
+      postpone(row7, 9),
+    ]
+    w.swaps = [
+      { ...(waiting[0] as Entry), to: toQueue('q', job('r1')) },
+      { ...(waiting[1] as Entry), to: dead('r2') },
+      { ...(waiting[2] as Entry), to: null },
+      { ...entry(row1, 4), to: toQueue('rows', row1.text), effects: [enters(row1)] },
+    ]
+    await store.beat({ identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }, 60)
+    await store.signal('here:1:a', 'TERM')
+    return w
+  }
+
+  /** Not more than are still wanted, whatever was taken before. */
+  takes(queue: 'q' | 'rows') {
+    return { take: { queues: [queue], n: 3 - this.taken[queue] } }
+  }
+
+  row(index: number): string {
+    return JSON.stringify({ class: 'RowJob', args: [index], jid: jidOf(TASK.id, index), hk_run: 1 })
+  }
+
+  /** Pushes those that are nowhere yet. */
+  async push(items: PushItem[]): Promise<string> {
+    const before = placesOf(await this.contents())
+    const idOf = ({ text }: PushItem) => (JSON.parse(text) as { jid: string }).jid
+    try {
+      await this.store.push(
+        items.filter((item) => !before.has(idOf(item))),
+        NOW,
+      )
+      return ''
+    } catch (thrown) {
+      const { message, maybePushed } = thrown as Error & { maybePushed?: boolean }
+      const after = placesOf(await this.contents())
+      const stored =
+        items.filter((item) => after.has(idOf(item))).length - items.filter((item) => before.has(idOf(item))).length
+      if (maybePushed !== stored > 0) return `${message} (maybePushed is ${maybePushed}, ${stored} are stored)`
+      return message
+    }
+  }
+
+  /** Puts something else in the place of what belongs there. */
+  async break(key: string, value: 'a stream' | 'no number'): Promise<void> {
+    this.#broken.set(key, (await this.redis.exists(key)) ? `away ${key}` : '')
+    if (this.#broken.get(key)) await this.redis.rename(key, `away ${key}`)
+    if (value === 'a stream') await this.redis.xadd(key, '*', 'what', value)
+    else await this.redis.set(key, value)
+  }
+
+  async mend(): Promise<void> {
+    for (const [key, away] of this.#broken) {
+      const type = await this.redis.type(key)
+      if (type === 'stream' || (type === 'string' && isStrange(await this.redis.get(key)))) {
+        await this.redis.del(key)
+        if (away) await this.redis.rename(away, key)
+      }
+    }
+    this.#broken.clear()
+  }
+
+  /** With what belongs there in its place, unless that was put there anew. */
+  async contents(): Promise<Contents> {
+    const all = await contents(this.redis)
+    for (const [key, away] of this.#broken) {
+      const { [away]: right } = all
+      delete all[away]
+      if (isStrange(all[key])) all[key] = right
+      if (all[key] === undefined) delete all[key]
+    }
+    return all
+  }
+
+  async close(): Promise<void> {
+    this.redis.disconnect()
+    await this.store.close()
+  }
+}
+
+function isStrange(value: unknown): boolean {
+  return value === 'a stream' || value === 'no number'
+}
+
+function dead(n: string, text = job(n)) {
+  return { to: 'dead' as const, text, score: 1 }
+}
+
+function scheduled(n: string) {
+  return { to: 'schedule' as const, text: job(n), score: 1 }
+}
+
+function entry({ text }: { text: string }, score: number): Entry {
+  return { text, score }
+}
+
+function enters(taken: { text: string }) {
+  return change(taken, { status: 'enqueued', place: 'enter' })
+}
