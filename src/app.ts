@@ -21,7 +21,7 @@ import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
 import type { Store } from './store/contract.ts'
-import { openStore, type RedisOptions } from './store/open.ts'
+import { openStore, type RedisSettings } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
@@ -42,7 +42,7 @@ export interface HighkiqOptions {
   /** On Redis: milliseconds after which a command is given up; default 5000. */
   commandTimeout?: number
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
-  redis?: RedisOptions['redis']
+  redis?: RedisSettings['redis']
   logger?: Logger
   /** For tests: the time in milliseconds since the epoch. */
   clock?: { now(): number }

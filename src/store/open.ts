@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
 import type { Store } from './contract.ts'
 import { RedisStore } from './redis/store.ts'
-import { readRedisUrl, withoutPassword } from './redis/url.ts'
+import { type RedisSettings, readRedisUrl, withoutPassword } from './redis/url.ts'
+
 import { SqliteStore } from './sqlite/store.ts'
 
-/** What concerns Redis alone. */
-export type RedisOptions = NonNullable<Parameters<typeof readRedisUrl>[1]>
+export type { RedisSettings } from './redis/url.ts'
 
 /**
  * A store from its URL. Nothing is opened yet.
@@ -16,7 +16,7 @@ export type RedisOptions = NonNullable<Parameters<typeof readRedisUrl>[1]>
  *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
-export function openStore(url: string, options: RedisOptions = {}): Store {
+export function openStore(url: string, options: RedisSettings = {}): Store {
   const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme === 'sqlite') {
     if (options.namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')

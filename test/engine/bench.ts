@@ -87,14 +87,15 @@ export interface Bench {
   settled(): Promise<void>
 }
 
+let databases = 0
+
 /** An app on an empty file of its own (or on `url`) with a quiet logger and no jitter; closed at the end of the test. */
 export function bench(options: HighkiqOptions & { query?: string } = {}): Bench {
   const { query = '', ...rest } = options
   let url = rest.url
   const server = process.env.HIGHKIQ_TEST_REDIS
   if (!url && server && query === '') {
-    // Of so many databases two tests at the same time hardly choose the same.
-    url = `${server}/${Math.floor(Math.random() * 10_000)}`
+    url = `${server}/${++databases}`
   } else if (!url) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-engine-'))
     url = `sqlite:${folder}/jobs.db${query}`

@@ -17,8 +17,10 @@ export type Reply = string | number | null | Reply[]
 
 /** A connection is made anew after at most so long. */
 const LONGEST_RETRY_MS = 500
+/** Answers that trying again does not change. */
+const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
 /** Answers with which the server says that it does nothing just now, and that asking again later helps. */
-const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED)\b/
+const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
 
 export class Connection {
   readonly client: Redis
@@ -52,16 +54,23 @@ export class Connection {
       retryStrategy: (times) =>
         how.blocking ? null : Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
       // After a failover the old server answers so: look for the new one.
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
     })
     this.client.on('error', (error: Error) => {
       this.#failure = error.message
       this.#changed()
     })
+    this.client.on('connect', () => {
+      this.#failure = ''
+    })
     this.client.on('ready', () => {
+      // A database that is not there is told before this, and all would go into the first one.
+      if (REFUSED.test(this.#failure)) {
+        this.client.disconnect()
+        return
+      }
       if (this.#wasReady) this.#renewedAt = performance.now()
       this.#wasReady = true
-      this.#failure = ''
       this.#changed()
     })
     this.client.on('end', () => this.#changed())
@@ -71,7 +80,7 @@ export class Connection {
   }
 
   get isReady(): boolean {
-    return this.client.status === 'ready'
+    return this.client.status === 'ready' && this.client.stream?.writable === true
   }
 
   /** Milliseconds since the connection was made anew; infinite when it never broke. */
@@ -88,8 +97,7 @@ export class Connection {
     const end = performance.now() + ms
     while (!this.isReady) {
       if (this.#closed) throw closedError(this.#about.url)
-      const refused = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index)/.test(this.#failure)
-      if (refused) throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${this.#failure}`)
+      if (REFUSED.test(this.#failure)) throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${this.#failure}`)
       const left = end - performance.now()
       // One that blocks does not try again by itself.
       if (left <= 0 || this.client.status === 'end') {
@@ -171,7 +179,8 @@ export class Connection {
     if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
     if (isReply(thrown)) return say('STORE_UNUSABLE', message.replace(/ script: [0-9a-f]{40}.*$/s, ''))
     if (message === 'Command timed out') {
-      this.client.disconnect(true)
+      // Not in order: whoever does not answer would not answer to that either.
+      this.client.stream?.destroy()
       return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
     }
     return say('STORE_UNREACHABLE', this.#failure || message)
@@ -210,7 +219,9 @@ export function maybeDone(thrown: unknown): boolean {
 
 /** The server's own words; of a key of the wrong kind it does not say which. */
 function messageOf(thrown: unknown): string {
-  const { message = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
+  const { message: said = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
+  // Before version 7 the reason stands behind the place in the script.
+  const message = /^ERR Error running script.*?: -?([A-Z]+ .*)$/s.exec(said)?.[1] ?? said
   if (!message.startsWith('WRONGTYPE Operation') || !command) return message
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
   return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`

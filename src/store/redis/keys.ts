@@ -86,7 +86,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
     taskAges: `${prefix}hk:tasks:by-age`,
     duty: (name) => `${prefix}hk:duty:${name}`,
     wake: `${prefix}hk:wake`,
-    ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:[wa][or]r[ki]*:*`,
+    ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
     parseOwners(key) {
       const inside = key.slice(`${prefix}hk:{queue:`.length)
       const end = inside.indexOf('}:')

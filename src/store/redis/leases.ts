@@ -23,6 +23,8 @@ const STANDARD_SECONDS = 15
 export class Leases {
   readonly #server: Server
   #janitorAt = performance.now() + JANITOR_MS
+  /** Owners with jobs that are in no list of leases. */
+  #unlisted: ReadonlySet<string> = new Set()
   /** The longest lease that was asked for here. */
   #seconds = 0
 
@@ -88,17 +90,19 @@ export class Leases {
         const host = hosts[owner] ?? ''
         const known = leases.get(owner)
         const claimed = score < 0
-        // One that is not claimed everywhere is still to be claimed.
-        if (!known || (known.claimed && !claimed)) {
+        // One that is not claimed everywhere is still to be claimed; of several ends the last one counts.
+        if (!known || (known.claimed && !claimed) || (known.claimed === claimed && score > known.ends)) {
           leases.set(owner, { owner, host, ends: Math.abs(score), ended: claimed || score < now, claimed })
         }
       }
     }
     if (performance.now() > this.#janitorAt) {
       this.#janitorAt = performance.now() + JANITOR_MS
-      for (const owner of await this.unlisted(leases)) {
-        leases.set(owner, { owner, host: '', ends: 0, ended: true, claimed: false })
-      }
+      this.#unlisted = await this.unlisted(leases)
+    }
+    // Shown until they are claimed: nobody is claimed who was seen but once.
+    for (const owner of this.#unlisted) {
+      if (!leases.has(owner)) leases.set(owner, { owner, host: '', ends: 0, ended: true, claimed: false })
     }
     return [...leases.values()]
   }
@@ -203,6 +207,14 @@ export class Leases {
   async letGo(duty: string, holder: string): Promise<void> {
     const main = await this.#server.ready()
     await main.run(lua.hold, [this.#server.keys.duty(duty)], [holder, ''])
+  }
+
+  /** Whether the owner still has its lease, as far as one of its queues tells. */
+  async holds(owner: Owner): Promise<boolean> {
+    const [queue] = owner.queues
+    if (queue === undefined) return false
+    const ends = await this.#server.main.call((client) => client.zscore(this.#server.keys.leases(queue), owner.name))
+    return Number(ends ?? -1) >= 0
   }
 
   /** The queues in which an owner is listed, claimed or not. */

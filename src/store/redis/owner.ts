@@ -63,11 +63,9 @@ export class Owner {
     else this.marks.set(queue, tickets)
   }
 
-  /** The marks that a call drops; whoever makes it gives them back if it fails. */
-  takeMarks(queue: string): string[] {
-    const marks = this.marks.get(queue) ?? []
-    if (marks.length > 0) this.marks.set(queue, [])
-    return marks
+  /** At most `n` marks that a call drops; whoever makes it gives them back if it fails. */
+  takeMarks(queue: string, n: number): string[] {
+    return this.marks.get(queue)?.splice(0, n) ?? []
   }
 
   /** At most `n` of the jobs that were found, of these queues. */

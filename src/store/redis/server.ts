@@ -62,18 +62,27 @@ export class Server {
   async learn(tasks: Iterable<string>): Promise<void> {
     let unknown: Set<string> | undefined
     for (const id of tasks) {
-      if (this.#queues.has(id)) continue
-      unknown ??= new Set()
-      unknown.add(id)
+      const queue = this.#queues.get(id)
+      if (queue === undefined) {
+        unknown ??= new Set()
+        unknown.add(id)
+      } else if (this.#queues.size >= REMEMBERED_TASKS / 2) {
+        // Used again: what this call needs is not forgotten for others.
+        this.#queues.delete(id)
+        this.#queues.set(id, queue)
+      }
     }
     if (!unknown) return
     const ids = [...unknown]
     const main = await this.ready()
     const queues = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
-    if (this.#queues.size > REMEMBERED_TASKS) this.#queues.clear()
     for (const [i, id] of ids.entries()) {
       const queue = queues[i]
-      if (queue !== null && queue !== undefined) this.#queues.set(id, queue)
+      if (typeof queue === 'string') this.#queues.set(id, queue)
+    }
+    for (const oldest of this.#queues.keys()) {
+      if (this.#queues.size <= REMEMBERED_TASKS) break
+      this.#queues.delete(oldest)
     }
   }
 

@@ -328,6 +328,10 @@ export class RedisStore implements Store {
     const owner = this.#owners.get(name)
     if (!owner || owner.left) return
     try {
+      if (!(await this.#leases.holds(owner))) {
+        this.#owners.delete(name)
+        return
+      }
       await this.#reconciler.run(owner)
       if (owner.found.length > 0) this.#after(UNWANTED_MS, () => this.#giveBack(owner))
     } catch {

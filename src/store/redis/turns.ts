@@ -162,7 +162,7 @@ export class Turns {
       )
     }
     call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length, part.asked)
-    const marks = queues.map((queue) => owner.takeMarks(queue))
+    const marks = queues.map((queue) => owner.takeMarks(queue, MOST_ITEMS))
     for (const i of queues.keys()) {
       const tickets = done.get(i) ?? []
       call.add(tickets.length, ...tickets, marks[i]?.length ?? 0, ...(marks[i] ?? []))

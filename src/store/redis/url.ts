@@ -13,6 +13,14 @@ export interface RedisStoreOptions {
   url: string
 }
 
+/** What an app may say beyond the URL. */
+export interface RedisSettings {
+  namespace?: string
+  commandTimeout?: number
+  /** For ioredis: data only, for a thread gets it too. */
+  redis?: RedisOptions
+}
+
 const OPTIONS = ['namespace', 'protocol']
 const COMMAND_TIMEOUT_MS = 5000
 
@@ -22,10 +30,7 @@ const COMMAND_TIMEOUT_MS = 5000
  * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3).
  * @throws INVALID_OPTION
  */
-export function readRedisUrl(
-  url: string,
-  more: { namespace?: string; commandTimeout?: number; redis?: RedisOptions } = {},
-): RedisStoreOptions {
+export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
   const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
   if (!match) throw invalid(`${withoutPassword(url)} is no Redis URL: use redis://host:6379/0`)
   const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
@@ -42,6 +47,7 @@ export function readRedisUrl(
   const namespace = more.namespace ?? options.get('namespace') ?? ''
   if (/[{}\s]/.test(namespace)) throw invalid('namespace is a text without spaces and braces')
 
+  checkOptions(more.redis)
   const redis: RedisOptions = { protocol, ...credentials(login) }
   const names = path.split('/').slice(1).map(decodeURIComponent)
   const database = sentinel ? names[1] : names[0]
@@ -75,6 +81,15 @@ export function readRedisUrl(
 /** A URL that may be shown. */
 export function withoutPassword(url: string): string {
   return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
+}
+
+function checkOptions(redis: RedisOptions = {}): void {
+  if (redis.keyPrefix) throw invalid('redis.keyPrefix: use namespace, which all parts of the store know of')
+  try {
+    structuredClone(redis)
+  } catch {
+    throw invalid('redis: plain data only, no functions: the thread that renews leases gets these options too')
+  }
 }
 
 function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {

@@ -60,6 +60,8 @@ local function addToSet(key, score, entry)
 end
 
 local function apply(item)
+  -- First what may be refused: nothing has changed then.
+  if item.kind == 'z' then addToSet(item.key, item.about, item.text) end
   local admitted = true
   for _, effect in ipairs(item.effects) do
     -- A text that has been overtaken goes on its way and is settled unrun: it has no place.
@@ -68,9 +70,7 @@ local function apply(item)
       admitted = enter(effect, item.text) and admitted
     end
   end
-  if item.kind == 'z' then
-    addToSet(item.key, item.about, item.text)
-  elseif item.kind ~= '-' and admitted then
+  if (item.kind == 'f' or item.kind == 'b') and admitted then
     redis.call('SADD', QUEUES, item.about)
     redis.call(item.kind == 'f' and 'RPUSH' or 'LPUSH', item.key, item.text)
   end

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { done, job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+const NEVER = new AbortController().signal
+
+onRedis('what can be wrong with a server, and what goes on for long', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startServer({ databases: 5 })
+    await server.ask('CONFIG', 'SET', 'requirepass', 'open sesame')
+  })
+  afterAll(() => server.remove())
+
+  const open = (database: number, password = 'open%20sesame') => {
+    const store = openStore(`redis://:${password}@127.0.0.1:${server.port}/${database}`, { commandTimeout: 500 })
+    onTestFinished(() => store.close())
+    return store
+  }
+
+  test('a database that is not there is refused each time, and nothing goes into another one', async () => {
+    const store = open(7)
+    for (let i = 0; i < 3; i++) {
+      await expect(store.push([toQueue('q', job(i))], NOW)).rejects.toMatchObject({
+        maybePushed: false,
+        message: expect.stringMatching(/DB index is out of range/),
+      })
+    }
+    await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+    expect(await open(0).stats()).toMatchObject({ enqueued: 0 })
+  })
+
+  test('a wrong password is told, and not shown', async () => {
+    const opening = open(0, 'sesame').open()
+    await expect(opening).rejects.toMatchObject({ code: 'STORE_UNUSABLE', message: expect.stringMatching(/WRONGPASS/) })
+    await expect(opening).rejects.not.toMatchObject({ message: expect.stringMatching(/:sesame/) })
+  })
+
+  test('jobs that come one by one for long leave nothing behind', { timeout: 60_000 }, async () => {
+    const store = open(1)
+    await store.join('o', { queues: ['q'], seconds: 60, host: '' })
+    for (let n = 0; n < 2000; n++) {
+      const waiting = store.wait('o', ['q'], 1, 2000, NEVER)
+      await store.push([toQueue('q', job(n % 3))], NOW)
+      const handed = await waiting
+      const settlements = (handed.length > 0 ? handed : []).map((one) => done(one))
+      const answer = await store.turn('o', turnOf({ settlements, take: { queues: ['q'], n: 1 } }))
+      expect(answer.settled).toEqual(settlements.map(() => 'ok'))
+      const ends = answer.taken.map((one) => done(one))
+      if (ends.length > 0) await store.turn('o', turnOf({ settlements: ends }))
+      if (n % 500 === 0) expect((await store.stats()).taken).toBe(0)
+    }
+    expect(await store.stats()).toMatchObject({ processed: 2000, taken: 0, enqueued: 0 })
+    expect(await store.leave('o')).toBe(true)
+  })
+})
