@@ -1,31 +1,43 @@
 // The jobs of the chaos tests (plain JavaScript, for their processes are started often): each leaves a line in its process's own file, so that its effect survives a SIGKILL.
-import { openSync, writeSync } from 'node:fs'
-import { BusinessFailure, Highkiq } from 'highkiq'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { BusinessFailure, Discard, Highkiq, Kill, Release, Snooze } from 'highkiq'
 
 export function chaosApp(url, folder) {
-  // No jitter: a retry comes as soon as it can. And no end to stalls: the same job may be hit again and again.
+  // No jitter: a retry comes as soon as it can.
   const hq = new Highkiq({ url, random: () => 0 })
   let log
-  const effect = (line) => {
-    log ??= openSync(`${folder}/effects-${process.pid}.log`, 'a')
+  const note = (line) => {
+    log ??= openSync(`${folder}/notes-${process.pid}.log`, 'a')
     writeSync(log, `${line}\n`)
   }
-  const Plain = hq.job('Plain', { retryIn: () => 0.01, maxStalls: 1000 }, async (ctx, /** @type {number} */ n) => {
+  // What it does depends on its text alone, so that it does the same again when its end was lost.
+  const handler = async (ctx, /** @type {number} */ n, /** @type {string} */ kind) => {
     await pause(n)
-    effect(`plain ${n}`)
-    // Some fail at their first attempt and succeed at the second.
-    if (n % 50 === 7 && ctx.attempt === 1) throw new Error('once')
-  })
-  const Row = hq.job('Row', { retryIn: () => 0.01, maxStalls: 1000 }, async (ctx, /** @type {number} */ n) => {
-    await pause(n)
-    effect(`row ${n}`)
-    if (n % 100 === 3) throw new BusinessFailure(`row ${n} is refused`, { code: 'refused' })
-    if (n % 50 === 9 && ctx.attempt === 1) throw new Error('once')
-  })
-  return { hq, Plain, Row }
+    note(`ran ${n} ${Date.now()}`)
+    if (kind === 'broken' || (kind === 'once' && ctx.payload.retry_count === undefined)) throw new Error(kind)
+    if (kind === 'killed') throw new Kill()
+    if (kind === 'discarded') throw new Discard()
+    if (kind === 'refused') throw new BusinessFailure(`${n} is refused`, { code: 'refused' })
+    // Nothing in the text says that it was put off before.
+    if (kind === 'snoozed' && isFirst(`${folder}/snoozed-${n}`)) throw new Snooze(0.1)
+    if (kind === 'released' && isFirst(`${folder}/released-${n}`)) throw new Release()
+  }
+  // And no end to stalls: the same job may be hit again and again.
+  const options = { retry: 1, retryIn: () => 0.01, maxStalls: 1000 }
+  return { hq, note, Plain: hq.job('Plain', options, handler), Row: hq.job('Row', options, handler) }
 }
 
 /** Some jobs are in the middle of something when their process dies. */
 function pause(n) {
-  return n % 10 === 0 ? new Promise((resume) => setTimeout(resume, 5)) : undefined
+  const ms = n % 20 === 0 ? 50 : n % 10 === 0 ? 5 : 0
+  return ms > 0 ? new Promise((resume) => setTimeout(resume, ms)) : undefined
+}
+
+function isFirst(path) {
+  try {
+    closeSync(openSync(path, 'wx'))
+    return true
+  } catch {
+    return false
+  }
 }

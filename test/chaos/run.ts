@@ -1,32 +1,47 @@
 // npm run chaos -- [--minutes N] [--jobs N]: kills worker processes at random, round after round, until the time is over.
+// npm run chaos -- --redis [--minutes N] [--jobs N] [--fault WORD]: each fault for N minutes (2), on Redis through a proxy.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { killWorkers } from './kill-workers.ts'
+import { killWorkers, mostRepeated } from './kill-workers.ts'
+import { lineOf, type Outcome } from './outcome.ts'
+import { REDIS_FAULTS } from './redis-faults.ts'
+import { mostRepeats, redisStorm } from './redis-storm.ts'
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '1' }, jobs: { type: 'string', default: '20000' } },
+  options: {
+    minutes: { type: 'string' },
+    jobs: { type: 'string', default: '20000' },
+    redis: { type: 'boolean' },
+    fault: { type: 'string', default: '' },
+  },
 })
 const jobs = Number(values.jobs)
-const end = Date.now() + Number(values.minutes) * 60_000
-const kills = 20
-const concurrency = 10
 
-for (let round = 1; round === 1 || Date.now() < end; round++) {
-  const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
-  const url = `sqlite:${folder}/chaos.db`
-  const began = Date.now()
-  const result = await killWorkers({ url, folder, jobs, processes: 3, concurrency, kills, random: Math.random })
-  const { missing, repeats, stats, task } = result
-  const exact = stats.processed === jobs + stats.failed && task.counts.finished + task.counts.failed === jobs / 2
-  const good = missing.length === 0 && repeats <= kills * concurrency && exact
-  console.log(
-    `round ${round}: ${jobs} jobs, ${kills} kills, ${missing.length} lost, ${repeats} repeated (at most ${kills * concurrency}), counts ${exact ? 'exact' : 'WRONG'}, ${((Date.now() - began) / 1000).toFixed(1)} s`,
-  )
-  if (!good) {
-    console.log(`kept for inspection: ${folder}`)
-    process.exit(1)
+if (values.redis) await stormOnRedis(Number(values.minutes ?? 2) * 60)
+else await killUntil(Date.now() + Number(values.minutes ?? 1) * 60_000)
+
+async function stormOnRedis(seconds: number): Promise<void> {
+  for (const [name, fault] of Object.entries(REDIS_FAULTS)) {
+    if (!name.includes(values.fault)) continue
+    const outcome = await redisStorm(fault, { jobs, seconds, random: Math.random })
+    tell(name, outcome, mostRepeats(outcome))
   }
-  rmSync(folder, { recursive: true, force: true })
+}
+
+async function killUntil(end: number): Promise<void> {
+  for (let round = 1; round === 1 || Date.now() < end; round++) {
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
+    const outcome = await killWorkers({ url: `sqlite:${folder}/chaos.db`, folder, jobs, random: Math.random })
+    if (outcome.complaints.length > 0) outcome.complaints.push(`kept for inspection: ${folder}`)
+    else rmSync(folder, { recursive: true, force: true })
+    tell(`round ${round}`, outcome, mostRepeated(outcome))
+  }
+}
+
+function tell(name: string, outcome: Outcome, most: number): void {
+  console.log(`${lineOf(name, outcome)}, at most ${most} may be repeated`)
+  for (const complaint of outcome.complaints) console.log(`  ${complaint}`)
+  if (outcome.complaints.length > 0 || outcome.repeats > most) process.exitCode = 1
 }

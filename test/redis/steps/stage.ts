@@ -74,38 +74,46 @@ export class Stage {
     return (list[0] ?? '').split('\n').filter((line) => waits.test(line)).length
   }
 
+  /** In one step: what moves meanwhile is seen in one place. */
   async truth(): Promise<Truth> {
-    const [keys = []] = await this.ask(['KEYS', '*'])
-    const owned = keys.filter((key) => /}:(working|arriving):/.test(key))
-    const read = async (command: string[], names: string[]) =>
-      (await this.ask(...names.map((name) => [command[0] ?? '', name, ...command.slice(1)]))).flat()
-    const all = ['0', '-1']
-    const set = (name: string) => read(['ZRANGE', ...all], [name])
-    const working = await read(
-      ['HVALS'],
-      owned.filter((key) => key.includes('}:working:')),
-    )
-    const arriving = await read(
-      ['LRANGE', ...all],
-      owned.filter((key) => key.includes('}:arriving:')),
-    )
-    const [[processed = 0] = [], [failed = 0] = []] = await this.ask(['GET', 'stat:processed'], ['GET', 'stat:failed'])
+    const [[text = '{}'] = []] = await this.ask(['EVAL', LOOK, '0'])
+    const found = JSON.parse(text) as Record<string, Record<string, string[]>>
+    const of = (kind: string, name: string | RegExp) =>
+      Object.entries(found[kind] ?? {}).filter(([key]) => (typeof name === 'string' ? key === name : name.test(key)))
+    const texts = (kind: string, name: string | RegExp) => of(kind, name).flatMap(([, all]) => Object.values(all))
+    const keys = (kind: string, name: RegExp) => of(kind, name).map(([key]) => key)
     return {
-      waiting: await read(
-        ['LRANGE', ...all],
-        keys.filter((key) => key.startsWith('queue:')),
-      ),
-      held: [...working, ...arriving],
-      retry: await set('retry'),
-      schedule: await set('schedule'),
-      dead: await set('dead'),
-      processed: Number(processed),
-      failed: Number(failed),
-      owned,
-      marks: keys.filter((key) => key.includes('}:settled:')),
+      waiting: texts('list', /^queue:/),
+      held: [...texts('hash', /}:working:/), ...texts('list', /}:arriving:/)],
+      retry: texts('zset', 'retry'),
+      schedule: texts('zset', 'schedule'),
+      dead: texts('zset', 'dead'),
+      processed: Number(texts('string', 'stat:processed')[0] ?? 0),
+      failed: Number(texts('string', 'stat:failed')[0] ?? 0),
+      owned: [...keys('hash', /}:working:/), ...keys('list', /}:arriving:/)],
+      marks: keys('set', /}:settled:/),
     }
   }
 }
+
+/** All that holds texts, by type and key, as JSON. */
+const LOOK = `
+local read = {
+  list = function(key) return redis.call('LRANGE', key, 0, -1) end,
+  zset = function(key) return redis.call('ZRANGE', key, 0, -1) end,
+  hash = function(key) return redis.call('HVALS', key) end,
+  set = function(key) return redis.call('SMEMBERS', key) end,
+  string = function(key) return { redis.call('GET', key) } end,
+}
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local kind = redis.call('TYPE', key).ok
+  if not string.find(key, ':task:', 1, true) then
+    found[kind] = found[kind] or {}
+    found[kind][key] = read[kind](key)
+  end
+end
+return cjson.encode(found)`
 
 let databases = 0
 

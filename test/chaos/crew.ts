@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const PROGRAM = fileURLToPath(new URL('worker.js', import.meta.url))
+const STOP_MS = 30_000
+
+export interface CrewOptions {
+  url: string
+  /** For the files in which jobs note what they did. */
+  folder: string
+  processes: number
+  concurrency: number
+}
+
+/** The worker processes of a chaos test. */
+export class Crew {
+  /** What processes did that they should not. */
+  readonly complaints: string[] = []
+  /** Those that were killed. */
+  killed = 0
+  readonly #options: CrewOptions
+  #workers: ChildProcess[] = []
+
+  constructor(options: CrewOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.#options.processes }, () => this.#add()))
+  }
+
+  /** Kills one, and starts another. Resolves when that one works. */
+  async replace(random: () => number): Promise<void> {
+    const [victim] = this.#workers.splice(Math.floor(random() * this.#workers.length), 1)
+    victim?.kill('SIGKILL')
+    this.killed++
+    await this.#add()
+  }
+
+  /** Stops one in the middle of whatever it does, and lets it go on. */
+  async freeze(ms: number, random: () => number): Promise<void> {
+    const victim = this.#workers[Math.floor(random() * this.#workers.length)]
+    victim?.kill('SIGSTOP')
+    await sleep(ms)
+    victim?.kill('SIGCONT')
+  }
+
+  /** Ends them in order. */
+  async stop(): Promise<void> {
+    const workers = this.#workers.splice(0)
+    await Promise.all(
+      workers.map(async (worker) => {
+        const exit = once(worker, 'exit')
+        worker.kill('SIGTERM')
+        const timer = setTimeout(() => {
+          this.complaints.push(`worker ${worker.pid} did not end within ${STOP_MS / 1000} s`)
+          worker.kill('SIGKILL')
+        }, STOP_MS)
+        await exit
+        clearTimeout(timer)
+      }),
+    )
+  }
+
+  kill(): void {
+    for (const worker of this.#workers.splice(0)) worker.kill('SIGKILL')
+  }
+
+  async #add(): Promise<void> {
+    const { url, folder, concurrency } = this.#options
+    const worker = spawn(process.execPath, [PROGRAM, url, folder, String(concurrency)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      // What it takes back is no news here.
+      env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },
+    })
+    this.#workers.push(worker)
+    worker.once('exit', (code, signal) => {
+      if (!this.#workers.includes(worker)) return
+      this.complaints.push(`worker ${worker.pid} ended by itself (${signal ?? code})`)
+      this.#workers = this.#workers.filter((one) => one !== worker)
+    })
+    await Promise.race([once(worker.stdout as NodeJS.ReadableStream, 'data'), once(worker, 'exit')])
+  }
+}

@@ -1,0 +1,25 @@
+import { describe, test } from 'vitest'
+import { chance } from '../conformance/chance.ts'
+import { onRedis } from '../redis/suite.ts'
+import { lineOf } from './outcome.ts'
+import { REDIS_FAULTS } from './redis-faults.ts'
+import { mostRepeats, redisStorm } from './redis-storm.ts'
+
+const JOBS = 1500
+const SECONDS = 5
+/** Storms at the same time: most of it they wait. */
+const AT_ONCE = 3
+
+onRedis('1,500 jobs of all kinds on Redis: nothing lost, few repeated, every count exact', () => {
+  const faults = Object.entries(REDIS_FAULTS)
+  for (let from = 0; from < faults.length; from += AT_ONCE) {
+    const some = faults.slice(from, from + AT_ONCE)
+    describe(some.map(([name]) => name).join('; '), () => {
+      test.concurrent.for(some)('%s', { timeout: 120_000 }, async ([name, fault], { expect }) => {
+        const outcome = await redisStorm(fault, { jobs: JOBS, seconds: SECONDS, random: chance(Date.now()) })
+        expect(outcome.complaints, lineOf(name, outcome)).toEqual([])
+        expect(outcome.repeats, lineOf(name, outcome)).toBeLessThanOrEqual(mostRepeats(outcome))
+      })
+    })
+  }
+})

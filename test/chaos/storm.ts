@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventStatus } from '#dist/store/contract.js'
+import { Crew, type CrewOptions } from './crew.ts'
+import { chaosApp } from './jobs.js'
+import { Load, type LoadOptions } from './load.ts'
+import { readNotes } from './notes.ts'
+import { judge, type Outcome } from './outcome.ts'
+
+export interface StormOptions extends CrewOptions, LoadOptions {
+  /** Does harm while jobs come; resolves when it is calm again, with the number of times that it struck. */
+  strike: (crew: Crew) => Promise<number>
+  /** No job may be left lying for longer. */
+  mostSeconds: number
+  /** Looks at the store on a way where it is always calm; default `url`. */
+  calmUrl?: string
+  /** What is in the store, after all, that should not be. */
+  leftovers?: () => Promise<string[]>
+}
+
+/** Pushes jobs while something bad happens to those who work on them, waits until all is done, and counts. */
+export async function storm(options: StormOptions): Promise<Outcome> {
+  const { url, calmUrl = url, folder, jobs, mostSeconds } = options
+  const app = chaosApp(url, folder)
+  const looking = calmUrl === url ? app : chaosApp(calmUrl, folder)
+  const crew = new Crew(options)
+  try {
+    await crew.start()
+    const load = new Load(app, options)
+    const pushing = load.push()
+    // It is awaited below; until then nobody is to be told that nobody heard of it.
+    pushing.catch(() => {})
+    const strikes = await options.strike(crew)
+    const calm = performance.now()
+    await pushing
+    const undone = await workedOff(looking, load, calm + mostSeconds * 1000)
+    const seconds = (performance.now() - calm) / 1000
+    await crew.stop()
+    const left = [...undone, ...crew.complaints, ...((await options.leftovers?.()) ?? [])]
+    const stats = await looking.hq.stats()
+    const tasks = await Promise.all(
+      load.tasks.map(async ({ task: { id }, rows }) => {
+        const task = looking.hq.tasks.get(id)
+        const status = await task.status()
+        const events: EventStatus[] = []
+        for await (const event of task.events()) events.push(event.status)
+        return { id, rows, status, events }
+      }),
+    )
+    const notes = readNotes(folder)
+    return judge({ jobs, load, stats, tasks, notes, strikes, kills: crew.killed, seconds, mostSeconds, left })
+  } finally {
+    crew.kill()
+    if (looking !== app) await looking.hq.close()
+    await app.hq.close()
+  }
+}
+
+/** Waits until nothing is left to do; answers what is, when that takes too long. */
+async function workedOff({ hq }: ReturnType<typeof chaosApp>, load: Load, end: number): Promise<string[]> {
+  for (;;) {
+    const { enqueued, held, retries, scheduled, taken } = await hq.store.stats()
+    const states = await Promise.all(load.tasks.map(async ({ task }) => (await hq.tasks.get(task.id).status())?.state))
+    const open = states.filter((state) => state !== 'done').length
+    const jobs = { enqueued, held, retries, scheduled, taken }
+    if (open === 0 && Object.values(jobs).every((count) => count === 0)) return []
+    if (performance.now() > end) return [`stranded: ${JSON.stringify(jobs)}, ${open} tasks`]
+    await sleep(50)
+  }
+}
