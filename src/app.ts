@@ -15,7 +15,7 @@ import {
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
 import { checkJobOptions, type Handler, type JobDefinition, type JobOptions } from './job/definition.ts'
-import { HighkiqError, messageOf } from './job/errors.ts'
+import { HighkiqError, hasCode, messageOf } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
 import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, writePayload } from './job/payload.ts'
@@ -77,6 +77,8 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'maxRetries',
   'dead',
 ]
+/** Between lines that say that the store is away. */
+const AWAY_MS = 30_000
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
@@ -114,6 +116,7 @@ export class Highkiq {
   readonly #deathHandlers: DeathHandler[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
   #store: Store | undefined
+  #tellAwayAt = 0
   #log: Logger | undefined
 
   /** @throws INVALID_OPTION */
@@ -292,8 +295,18 @@ export class Highkiq {
   }
 
   #report(error: unknown, about: Record<string, unknown>): void {
-    if (this.#errorHandlers.length === 0) this.log.error({ ...about, err: error }, messageOf(error))
+    if (this.#errorHandlers.length === 0) this.#logError(error, about)
     for (const handler of this.#errorHandlers) void this.#safely(() => handler(error, about), 'onError')
+  }
+
+  /** While the store is away every part of a worker says so: one line now and then is enough. */
+  #logError(error: unknown, about: Record<string, unknown>): void {
+    if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
+      this.log.error({ ...about, err: error }, messageOf(error))
+    } else if (performance.now() >= this.#tellAwayAt) {
+      this.#tellAwayAt = performance.now() + AWAY_MS
+      this.log.warn({ ...about }, `${messageOf(error)}: waiting, and going on when it is back`)
+    }
   }
 
   async #died(payload: Payload, error: unknown): Promise<void> {

@@ -15,7 +15,10 @@ export interface AppOptions {
 export function withAppOptions(command: Command): Command {
   return command
     .option('-r, --require <file>', 'file that exports the app (.ts, .mts, .js, .mjs); may be repeated', collect)
-    .option('--url <url>', "store, for instance sqlite:highkiq.db (default: the app's, HIGHKIQ_URL, REDIS_URL)")
+    .option(
+      '--url <url>',
+      "store: sqlite:highkiq.db, redis://localhost:6379 … (default: the app's, HIGHKIQ_URL, REDIS_URL)",
+    )
     .option('-v, --verbose', 'log everything, and show where errors come from')
 }
 

@@ -13,8 +13,8 @@
  */
 
 /**
- * The sets of jobs that are not in a queue, sorted by (score, text). A text that is put where the same text stands with
- * the same score already is that one entry: jobs differ by their ids.
+ * The sets of jobs that are not in a queue, sorted by (score, text). Each text stands there once: a job that moves to
+ * where its twin stands, byte for byte the same, gets a space behind it.
  */
 export type SetName = 'retry' | 'schedule' | 'dead'
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { EventRecord, EventStatus, Store, TaskRecord, TaskState } from '../store/contract.ts'
 import { eventOf, type TaskEvent } from './event.ts'
+import { insist } from './insist.ts'
 import { writeReport } from './report.ts'
 
 export interface TaskStatus {
@@ -72,7 +73,7 @@ export class Task {
   async wait({ signal, onProgress, every = 200 }: WaitOptions = {}): Promise<TaskStatus> {
     for (;;) {
       signal?.throwIfAborted()
-      const status = statusOf(await this.#record(), this.#now())
+      const status = statusOf(await insist(() => this.#record()), this.#now())
       onProgress?.(status)
       const open = status.counts.enqueued + status.counts.working
       if (status.state === 'done' || status.state === 'cancelled') return status

@@ -10,7 +10,7 @@ import type { Entry, SetName, Swap } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
 
-const DUTY = 'due jobs'
+const DUTY = 'due-jobs'
 /** If its holder dies, jobs are late by this much. */
 const DUTY_SECONDS = 3
 const BATCH = 100
@@ -117,10 +117,11 @@ export class DueJobs implements Service {
         if (!(await this.#onDuty())) return null
         const now = this.#engine.now()
         const { entries, next } = await this.#engine.store.due(set, now, BATCH)
-        if (entries.length > 0) await this.#move(set, entries)
+        const moved = entries.length > 0 && (await this.#move(set, entries))
         const later = next !== null && next * 1000 > now
         if (later) nexts.push(next)
-        if (later || next === null || this.#stop.signal.aborted) break
+        // Entries that nobody can move must not keep the others from their turn.
+        if (later || next === null || !moved || this.#stop.signal.aborted) break
       }
     }
     return nexts.length > 0 ? Math.min(...nexts) : null
@@ -133,18 +134,20 @@ export class DueJobs implements Service {
     await store.trim('dead', limits.dead, now() / 1000 - limits.deadSeconds)
   }
 
-  async #move(set: SetName, entries: Entry[]): Promise<void> {
+  /** False when none of them could be moved. */
+  async #move(set: SetName, entries: Entry[]): Promise<boolean> {
     const { store, now } = this.#engine
     const swaps = await Promise.all(entries.map((entry) => this.#promoted(set, entry)))
     const answers = await store.swap(set, swaps, now())
     const refused = swaps.filter((_, i) => answers[i] === 'error')
-    if (refused.length === 0) return
+    if (refused.length === 0) return answers.includes('ok')
     // They would come first again and again, and keep all behind them from moving.
     await store.swap(
       set,
       refused.map((swap) => this.#putOff(set, swap, refusal(swap))),
       now(),
     )
+    return true
   }
 
   async #promoted(set: SetName, entry: Entry): Promise<Swap> {

@@ -52,6 +52,7 @@ export class Fetcher {
   #wanted = 0
   /** In a row. */
   #failures = 0
+  #failingSince = 0
   /** Milliseconds to wait before the next call. */
   #rest = 0
   /** While the loop waits. */
@@ -186,11 +187,18 @@ export class Fetcher {
   }
 
   #succeeded(): void {
+    if (this.#failures > 0) {
+      const seconds = Math.round((performance.now() - this.#failingSince) / 1000)
+      this.#engine.log.info({ seconds }, `the store answers again, after ${seconds} s`)
+    }
     this.#failures = 0
   }
 
   #failed(thrown: unknown): void {
-    if (this.#failures++ === 0) this.#engine.report(thrown, { during: 'taking jobs' })
+    if (this.#failures++ === 0) {
+      this.#failingSince = performance.now()
+      this.#engine.report(thrown, { during: 'taking jobs' })
+    }
     this.#rest = Math.min(50 * 2 ** this.#failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
   }
 

@@ -67,22 +67,26 @@ export class Recovery implements Service {
 
   async #restoreAll(): Promise<void> {
     const { store, log, now } = this.#engine
+    // Those that the store refuses must not stand before all others.
+    const refused = new Set<string>()
+    const nameOf = ({ owner, queue, ticket }: { owner: string; queue: string; ticket: string }) =>
+      `${owner} ${queue} ${ticket}`
     for (;;) {
-      const stranded = await store.stranded(PAGE)
-      if (stranded.length === 0) return
+      const stranded = (await store.stranded(PAGE + refused.size)).filter((one) => !refused.has(nameOf(one)))
+      if (stranded.length === 0) break
       const restores = stranded.map((one) => this.#restored(one))
       const answers = await store.restore(restores, now())
-      // Two may have swept at once: only who moved the job tells of its end.
-      for (const [i, answer] of answers.entries()) if (answer === 'ok') await this.#tellDeath(restores[i] as Restore)
-      const restored = answers.filter((answer) => answer === 'ok').length
-      if (answers.every((answer) => answer === 'error')) {
-        throw new HighkiqError(
-          'STORE_UNUSABLE',
-          `the store can't take back ${answers.length} jobs of a process that died`,
-        )
+      for (const [i, answer] of answers.entries()) {
+        const restore = restores[i] as Restore
+        // Two may have swept at once: only who moved the job tells of its end.
+        if (answer === 'ok') await this.#tellDeath(restore)
+        if (answer === 'error') refused.add(nameOf(restore))
       }
+      const restored = answers.filter((answer) => answer === 'ok').length
       if (restored > 0) log.warn({ jobs: restored, owner: stranded[0]?.owner }, 'took back jobs of a process that died')
     }
+    if (refused.size === 0) return
+    throw new HighkiqError('STORE_UNUSABLE', `the store can't take back ${refused.size} jobs of a process that died`)
   }
 
   #restored({ owner, queue, ticket, text }: Stranded): Restore {

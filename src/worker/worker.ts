@@ -47,6 +47,8 @@ const OPTIONS: (keyof WorkerOptions)[] = [
   'tag',
 ]
 const GRACE_MS = 3000
+/** For taking leave of the store. */
+const LEAVE_MS = 5000
 
 export class Worker {
   readonly identity: string
@@ -237,22 +239,16 @@ export class Worker {
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
-  /** Takes down what was begun beside the jobs. */
+  /** Takes down what was begun beside the jobs. A store that is away does not hold up the end: leases clean up. */
   async #leave(): Promise<void> {
     this.#left = true
-    for (const service of this.#started) {
-      try {
-        await service.stop()
-      } catch (thrown) {
-        this.#engine.report(thrown, { during: 'stopping' })
-      }
-    }
+    const safely = (during: string, work: () => Promise<unknown> | unknown) =>
+      (async () => work())().catch((thrown) => this.#engine.report(thrown, { during }))
+    const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop())))
+    const inTime = await within(LEAVE_MS, stopped)
     await this.#lease.stop()
-    try {
-      await this.#engine.store.leave(this.#owner)
-    } catch (thrown) {
-      this.#engine.report(thrown, { during: 'leaving' })
-    }
+    const left = safely('leaving', () => this.#engine.store.leave(this.#owner))
+    if (inTime) await within(LEAVE_MS, left)
   }
 
   /** True when nothing runs any more; tells once a second what it waits for. */
@@ -291,8 +287,11 @@ export class Worker {
         { owner: this.#owner },
       )
       this.#fetcher.forget()
+      const lost = this.#owner
       this.#epoch++
       try {
+        // A store that lost its data does not know that we ever were: what still comes in our old name is found so.
+        await this.#engine.store.claim(lost, null)
         await this.#join()
         await this.#recovery.sweep()
       } finally {
@@ -347,4 +346,12 @@ function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
   if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
   if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
   return { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, tag }
+}
+
+/** Whether it was done in time; what is not goes on by itself. */
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const late = new AbortController()
+  const done = await Promise.race([work.then(() => true), sleep(ms, false, { signal: late.signal }).catch(() => false)])
+  late.abort()
+  return done
 }

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('worker.js', import.meta.url))
 const STOP_MS = 30_000
+const STARTS = 10
 
 export interface CrewOptions {
   url: string
@@ -22,6 +24,8 @@ export class Crew {
   killed = 0
   readonly #options: CrewOptions
   #workers: ChildProcess[] = []
+  readonly #starting = new Set<ChildProcess>()
+  #over = false
 
   constructor(options: CrewOptions) {
     this.#options = options
@@ -58,29 +62,45 @@ export class Crew {
           this.complaints.push(`worker ${worker.pid} did not end within ${STOP_MS / 1000} s`)
           worker.kill('SIGKILL')
         }, STOP_MS)
-        await exit
+        const [code, signal] = await exit
         clearTimeout(timer)
+        if (code !== 0) this.complaints.push(`worker ${worker.pid} did not end in order (${signal ?? code})`)
       }),
     )
   }
 
   kill(): void {
-    for (const worker of this.#workers.splice(0)) worker.kill('SIGKILL')
+    this.#over = true
+    for (const worker of [...this.#workers.splice(0), ...this.#starting]) worker.kill('SIGKILL')
   }
 
-  async #add(): Promise<void> {
+  /** Resolves when one more works. One that can't begin, because the store is away just then, is started again. */
+  async #add(tries = STARTS): Promise<void> {
     const { url, folder, concurrency } = this.#options
+    const stderr = openSync(`${folder}/stderr.log`, 'a')
     const worker = spawn(process.execPath, [PROGRAM, url, folder, String(concurrency)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', stderr],
       // What it takes back is no news here.
       env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },
     })
+    closeSync(stderr)
+    this.#starting.add(worker)
+    const exit = once(worker, 'exit').then(([code, signal]) => signal ?? code)
+    const ready = once(worker.stdout as NodeJS.ReadableStream, 'data').then(() => 'ready')
+    const began = (await Promise.race([ready, exit])) === 'ready'
+    this.#starting.delete(worker)
+    if (this.#over) worker.kill('SIGKILL')
+    else if (began) this.#watch(worker, exit)
+    else if (tries > 1) await this.#add(tries - 1)
+    else throw new Error(`no worker begins:\n${readFileSync(`${folder}/stderr.log`, 'utf8')}`)
+  }
+
+  #watch(worker: ChildProcess, exit: Promise<unknown>): void {
     this.#workers.push(worker)
-    worker.once('exit', (code, signal) => {
+    void exit.then((how) => {
       if (!this.#workers.includes(worker)) return
-      this.complaints.push(`worker ${worker.pid} ended by itself (${signal ?? code})`)
+      this.complaints.push(`worker ${worker.pid} ended by itself (${how}): see stderr.log`)
       this.#workers = this.#workers.filter((one) => one !== worker)
     })
-    await Promise.race([once(worker.stdout as NodeJS.ReadableStream, 'data'), once(worker, 'exit')])
   }
 }

@@ -99,7 +99,7 @@ test('a folder that is not there, and a place that cannot be written, say so in 
 
 test('a store URL that is unknown or wrong names what would be right', async () => {
   expect(await problem('postgres://me:secret@db/jobs')).toMatch(
-    /^UNKNOWN_STORE "postgres:\/\/me:\*\*\*@db\/jobs" is no store URL: use sqlite:PATH/,
+    /^UNKNOWN_STORE "postgres:\/\/me:\*\*\*@db\/jobs" is no store URL: use redis:.*sqlite:PATH/,
   )
   expect(await problem('jobs.db')).toMatch(/^UNKNOWN_STORE /)
   expect(await problem('sqlite:')).toMatch(/^INVALID_OPTION .*needs a path/)

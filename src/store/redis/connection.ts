@@ -32,6 +32,8 @@ export class Connection {
   #renewedAt = 0
   #wasReady = false
   readonly #waiting = new Set<() => void>()
+  /** Calls that are not answered yet. */
+  #awaited = 0
 
   /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
@@ -71,6 +73,7 @@ export class Connection {
       }
       if (this.#wasReady) this.#renewedAt = performance.now()
       this.#wasReady = true
+      if (this.#awaited === 0) this.client.stream?.unref()
       this.#changed()
     })
     this.client.on('end', () => this.#changed())
@@ -97,11 +100,12 @@ export class Connection {
     const end = performance.now() + ms
     while (!this.isReady) {
       if (this.#closed) throw closedError(this.#about.url)
-      if (REFUSED.test(this.#failure)) throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${this.#failure}`)
+      if (REFUSED.test(this.#failure))
+        throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${hinted(this.#failure)}`)
       const left = end - performance.now()
       // One that blocks does not try again by itself.
       if (left <= 0 || this.client.status === 'end') {
-        const why = this.#failure === '' ? 'no answer' : this.#failure
+        const why = this.#failure === '' ? 'no answer' : hinted(this.#failure)
         throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
       }
       await this.#change(Math.min(left, 250))
@@ -110,24 +114,26 @@ export class Connection {
 
   /** Runs a script; the answer is as Redis gives it. */
   async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
+    this.#await(1)
     try {
       return (await this.client.evalsha(script.sha, keys.length, ...keys, ...args)) as Reply
     } catch (thrown) {
       if (!(thrown as Error).message?.startsWith('NOSCRIPT')) throw this.explain(thrown)
+    } finally {
+      this.#await(-1)
     }
-    try {
-      return (await this.client.eval(script.source, keys.length, ...keys, ...args)) as Reply
-    } catch (thrown) {
-      throw this.explain(thrown)
-    }
+    return this.call((client) => client.eval(script.source, keys.length, ...keys, ...args) as Promise<Reply>)
   }
 
   /** Runs one command. */
   async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
+    this.#await(1)
     try {
       return await work(this.client)
     } catch (thrown) {
       throw this.explain(thrown)
+    } finally {
+      this.#await(-1)
     }
   }
 
@@ -144,15 +150,11 @@ export class Connection {
   async transaction(fill: (transaction: ChainableCommander) => unknown): Promise<Reply[]> {
     const transaction = this.client.multi()
     fill(transaction)
-    try {
-      const results = (await transaction.exec()) ?? []
-      return results.map(([error, reply]) => {
-        if (error) throw error
-        return reply as Reply
-      })
-    } catch (thrown) {
-      throw this.explain(thrown)
-    }
+    const results = (await this.call(() => transaction.exec())) ?? []
+    return results.map(([error, reply]) => {
+      if (error) throw this.explain(error)
+      return reply as Reply
+    })
   }
 
   /** Sends commands together; an error beside each answer. */
@@ -160,7 +162,7 @@ export class Connection {
     const pipeline = this.client.pipeline()
     fill(pipeline)
     if (pipeline.length === 0) return []
-    return ((await pipeline.exec()) ?? []) as [Error | null, Reply][]
+    return ((await this.call(() => pipeline.exec())) ?? []) as [Error | null, Reply][]
   }
 
   /** One of ours that tells what to do; and a connection that does not answer is made anew. */
@@ -177,19 +179,26 @@ export class Connection {
       return say('STORE_FULL', 'its memory is used up (maxmemory): give it more, or let jobs be worked off')
     }
     if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
-    if (isReply(thrown)) return say('STORE_UNUSABLE', message.replace(/ script: [0-9a-f]{40}.*$/s, ''))
+    if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
     if (message === 'Command timed out') {
       // Not in order: whoever does not answer would not answer to that either.
       this.client.stream?.destroy()
       return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
     }
-    return say('STORE_UNREACHABLE', this.#failure || message)
+    return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
   }
 
   close(): void {
     this.#closed = true
     this.client.disconnect()
     this.#changed()
+  }
+
+  /** A connection keeps its process alive only while an answer is awaited: who only pushes may simply end. */
+  #await(change: 1 | -1): void {
+    this.#awaited += change
+    if (this.#awaited === 0) this.client.stream?.unref()
+    else if (this.#awaited === 1 && change === 1) this.client.stream?.ref()
   }
 
   /** Resolves when the connection is another than before, at the latest after `ms`. */
@@ -222,9 +231,19 @@ function messageOf(thrown: unknown): string {
   const { message: said = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
   // Before version 7 the reason stands behind the place in the script.
   const message = /^ERR Error running script.*?: -?([A-Z]+ .*)$/s.exec(said)?.[1] ?? said
-  if (!message.startsWith('WRONGTYPE Operation') || !command) return message
+  if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
   return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`
+}
+
+/** With what to do about it. */
+function hinted(message: string): string {
+  if (message.startsWith('NOAUTH')) return 'the server wants a password: redis://:PASSWORD@host'
+  const master = /No such master/.test(message)
+  if (master) return 'the sentinels know no server of that name: redis+sentinel://host:26379/NAME'
+  if (/ECONNRESET|no answer/.test(message)) return `${message} (a server that wants TLS? then rediss://)`
+  if (/self.signed|certificate/.test(message)) return `${message}: give its authority as redis: { tls: { ca } }`
+  return message
 }
 
 function isReply(thrown: unknown): boolean {

@@ -16,6 +16,8 @@ const REMEMBERED_MS = 3_600_000
 /** Between looks for jobs whose owner is listed nowhere. */
 const JANITOR_MS = 600_000
 const PAGE = 100
+/** Texts that are read at a time: each may be large. */
+export const FEW = 10
 /** How a ticket of `stranded` begins that stands for a text in the list of arrivals. */
 const ARRIVAL = '='
 const STANDARD_SECONDS = 15
@@ -107,7 +109,8 @@ export class Leases {
     return [...leases.values()]
   }
 
-  async claim(owner: string, ends: number | null): Promise<boolean> {
+  /** `known`: queues that it had, should it be listed nowhere any more. */
+  async claim(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
     const { main, keys } = this.#server
     // In an outage everybody's lease ends: who has just come back lets the others come back too.
     const grace = ((this.#seconds || STANDARD_SECONDS) * 1000 * 2) / 3
@@ -116,7 +119,8 @@ export class Leases {
     let queues = await this.queuesOf(owner)
     let enter = ''
     if (queues.length === 0 && (ends === 0 || ends === null)) {
-      queues = [...new Set((await this.#found()).filter((one) => one.owner === owner).map(({ queue }) => queue))]
+      const found = (await this.#found()).filter((one) => one.owner === owner).map(({ queue }) => queue)
+      queues = [...new Set([...known, ...found])]
       enter = 'enter'
     }
     if (queues.length === 0) return false
@@ -165,8 +169,8 @@ export class Leases {
       return { owner, queue, ticket: ARRIVAL + text, text }
     })
     const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
-    for (let from = 0; from < tickets.length && stranded.length < limit; from += PAGE) {
-      const some = tickets.slice(from, from + PAGE)
+    for (let from = 0; from < tickets.length && stranded.length < limit; from += FEW) {
+      const some = tickets.slice(from, from + FEW)
       const held = await main.call((client) => client.hmget(working, ...some))
       for (const [i, ticket] of some.entries()) {
         const text = held[i]

@@ -5,6 +5,7 @@
  */
 
 import type { Connection } from './connection.ts'
+import { FEW } from './leases.ts'
 import type { Owner } from './owner.ts'
 import type { Server } from './server.ts'
 
@@ -52,12 +53,15 @@ export class Reconciler {
       .filter((ticket) => !underWay.some(([first, last]) => Number(ticket) >= first && Number(ticket) <= last))
       .sort((a, b) => Number(a) - Number(b))
     if (lost.length === 0) return
-    const texts = await connection.call((client) => client.hmget(key, ...lost))
-    for (const [i, ticket] of lost.entries()) {
-      const text = texts[i]
-      if (typeof text !== 'string') continue
-      owner.held.set(ticket, { queue, unsure: false })
-      owner.found.push({ queue, ticket, text })
+    for (let from = 0; from < lost.length; from += FEW) {
+      const some = lost.slice(from, from + FEW)
+      const texts = await connection.call((client) => client.hmget(key, ...some))
+      for (const [i, ticket] of some.entries()) {
+        const text = texts[i]
+        if (typeof text !== 'string' || owner.held.has(ticket)) continue
+        owner.held.set(ticket, { queue, unsure: false })
+        owner.found.push({ queue, ticket, text })
+      }
     }
   }
 

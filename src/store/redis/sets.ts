@@ -130,8 +130,13 @@ export class Sets {
   #entries(flat: readonly (Buffer | Reply)[]): Entry[] {
     const entries: Entry[] = []
     for (let i = 0; i < flat.length; i += 2) {
-      entries.push({ text: this.#server.texts.read(flat[i] as Buffer), score: Number(String(flat[i + 1])) })
+      entries.push({ text: this.#server.texts.read(flat[i] as Buffer), score: scoreOf(String(flat[i + 1])) })
     }
     return entries
   }
+}
+
+/** As Redis writes them: `inf`, too. */
+function scoreOf(text: string): number {
+  return Number(text.replace('inf', 'Infinity'))
 }

@@ -47,6 +47,8 @@ import { Waits } from './waits.ts'
 const RECONCILE_MS = 30_000
 /** The server may go on serving a wait for so long after its client has gone. */
 const AGAIN_MS = 3000
+/** A wait whose client is gone is served for no longer. */
+const SERVED_MS = 5000
 /** What was found and is not wanted goes back to its queue. */
 const UNWANTED_MS = 2000
 
@@ -66,6 +68,8 @@ export class RedisStore implements Store {
   readonly #waits: Waits
   readonly #reconciler: Reconciler
   readonly #owners = new Map<string, Owner>()
+  /** Of owners that lost their lease. */
+  readonly #lastQueues = new Map<string, ReadonlySet<string>>()
   readonly #timers = new Set<NodeJS.Timeout>()
   #turnsConnection: Connection | undefined
   #checked: Promise<void> | undefined
@@ -116,7 +120,7 @@ export class RedisStore implements Store {
     if (!owner) return fencedTurn(turn)
     try {
       const answer = await this.#turns.run(owner, turn)
-      if (answer.fenced) this.#owners.delete(name)
+      if (answer.fenced) this.#fenced(owner)
       return answer
     } catch (thrown) {
       this.#lost()
@@ -149,6 +153,12 @@ export class RedisStore implements Store {
     // What it holds without knowing goes back before it is gone; else it must be claimed.
     await this.#reconciler.run(owner).catch(() => {})
     await this.#giveBack(owner)
+    // The server may still serve a wait whose line broke: then it must be found among the claimed.
+    if (this.#waits.brokeWithin(SERVED_MS)) {
+      await this.claim(name, null)
+      this.#owners.delete(name)
+      return false
+    }
     const gone = await this.#leases.leave(owner)
     if (gone) this.#owners.delete(name)
     else owner.left = false
@@ -160,7 +170,8 @@ export class RedisStore implements Store {
   }
 
   async claim(name: string, ends: number | null): Promise<boolean> {
-    const claimed = await this.#leases.claim(name, ends)
+    const claimed = await this.#leases.claim(name, ends, this.#lastQueues.get(name))
+    this.#lastQueues.delete(name)
     if (claimed) await this.#tasks.interrupt(new Set([name]), Date.now())
     return claimed
   }
@@ -308,6 +319,13 @@ export class RedisStore implements Store {
     return owner
   }
 
+  /** It has no lease any more: nothing is waited for in its name, and where it was is known for its claim. */
+  #fenced(owner: Owner): void {
+    for (const end of owner.waits) end()
+    this.#owners.delete(owner.name)
+    this.#lastQueues.set(owner.name, owner.queues)
+  }
+
   #turnsLine(): Connection {
     this.#turnsConnection ??= this.#server.connect({ onLost: () => this.#lost() })
     return this.#turnsConnection
@@ -329,7 +347,7 @@ export class RedisStore implements Store {
     if (!owner || owner.left) return
     try {
       if (!(await this.#leases.holds(owner))) {
-        this.#owners.delete(name)
+        this.#fenced(owner)
         return
       }
       await this.#reconciler.run(owner)

@@ -11,11 +11,13 @@ export class Texts {
 
   read(bytes: Buffer): string {
     const text = bytes.toString()
-    if (text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes)) {
-      const oldest = this.#bytes.keys().next()
-      if (this.#bytes.size >= REMEMBERED && !oldest.done) this.#bytes.delete(oldest.value)
-      this.#bytes.set(text, bytes)
-    }
+    if (!text.includes(REPLACEMENT)) return text
+    // What was read last counts: the same characters may also stand there as such.
+    this.#bytes.delete(text)
+    if (Buffer.from(text).equals(bytes)) return text
+    const oldest = this.#bytes.keys().next()
+    if (this.#bytes.size >= REMEMBERED && !oldest.done) this.#bytes.delete(oldest.value)
+    this.#bytes.set(text, bytes)
     return text
   }
 

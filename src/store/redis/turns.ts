@@ -20,6 +20,8 @@ interface Part {
   /** Places in the turn's settlements. */
   settlements: number[]
   n: number
+  /** There is more, which was too large for one answer. */
+  more?: boolean
   /** How many of the queues, from the first, are taken from. */
   asked: number
 }
@@ -91,11 +93,11 @@ export class Turns {
     for (let from = 0; from < queues.length && left > 0; from += MOST_QUEUES) {
       for (let full = true; full && left > 0; ) {
         const some = queues.slice(from, from + MOST_QUEUES)
-        const part = { queues: some, ...next(), n: Math.min(left, MOST_ITEMS), asked: some.length }
+        const part: Part = { queues: some, ...next(), n: Math.min(left, MOST_ITEMS), asked: some.length }
         const wanted = part.n
         yield part
         left -= wanted - part.n
-        full = part.n === 0
+        full = part.n === 0 || part.more === true
       }
     }
   }
@@ -192,7 +194,7 @@ export class Turns {
     }
     if (reply === 'fenced') return false
 
-    const [began, ended, missing, counts, wrongs, ...taken] = reply as string[]
+    const [began, ended, missing, counts, wrongs, more, ...taken] = reply as string[]
     for (const [i, at] of part.started.entries()) if (began?.[i] === 's') answer.started[at] = 'superseded'
     for (const [index, places] of doneAt) {
       for (const at of places) answer.settled[at] = 'ok'
@@ -223,6 +225,7 @@ export class Turns {
       }
     }
     part.n -= taken.length
+    part.more = more === 'more'
     const lost = (missing ?? '').split(',').reduce((sum, n) => sum + Number(n), 0)
     const problems = [
       ...(wrongs ? [wrongs] : []),

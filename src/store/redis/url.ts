@@ -45,6 +45,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   const protocol = Number(options.get('protocol') ?? 3)
   if (protocol !== 2 && protocol !== 3) throw invalid(`${withoutPassword(url)}: protocol is 2 or 3`)
   const namespace = more.namespace ?? options.get('namespace') ?? ''
+  if (options.get('namespace') === '') throw invalid(`${withoutPassword(url)}: the namespace is empty`)
   if (/[{}\s]/.test(namespace)) throw invalid('namespace is a text without spaces and braces')
 
   checkOptions(more.redis)
@@ -58,6 +59,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     }
     redis.db = number
   }
+  if (names.length > (sentinel ? 2 : 1)) throw invalid(`${withoutPassword(url)}: nothing can stand behind the database`)
   const places = hosts.split(',').map((host) => placeOf(host, sentinel ? 26379 : 6379, url))
   if (sentinel) {
     if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
@@ -73,7 +75,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   return {
     redis: { ...redis, ...more.redis },
     namespace,
-    commandTimeout: more.commandTimeout ?? COMMAND_TIMEOUT_MS,
+    commandTimeout: checkTimeout(more.commandTimeout),
     url: withoutPassword(url),
   }
 }
@@ -81,6 +83,11 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
 /** A URL that may be shown. */
 export function withoutPassword(url: string): string {
   return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
+}
+
+function checkTimeout(ms = COMMAND_TIMEOUT_MS): number {
+  if (typeof ms === 'number' && ms > 0 && ms < 2 ** 31) return ms
+  throw invalid('commandTimeout is a number of milliseconds above 0')
 }
 
 function checkOptions(redis: RedisOptions = {}): void {
@@ -105,7 +112,10 @@ function placeOf(text: string, standard: number, url: string): { host: string; p
   const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
   if (!match) throw invalid(`${withoutPassword(url)}: ${JSON.stringify(text)} is no host:port`)
   const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
-  return { host, port: Number(match[2] ?? standard) }
+  const port = Number(match[2] ?? standard)
+  if (port > 65_535) throw invalid(`${withoutPassword(url)}: ${port} is no port`)
+  if (host.includes('@')) throw invalid(`${withoutPassword(url)}: in a password write @ as %40`)
+  return { host, port }
 }
 
 function invalid(message: string): HighkiqError {

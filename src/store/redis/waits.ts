@@ -33,6 +33,8 @@ export class Waits {
   readonly #server: Server
   readonly #onLost: () => void
   readonly #idle: Lane[] = []
+  /** When a line broke that waited, on the monotonic clock. */
+  #brokeAt = Number.NEGATIVE_INFINITY
 
   /** `onLost`: a wait's connection broke; what it brought may lie in the list of arrivals, unknown. */
   constructor(server: Server, onLost: () => void) {
@@ -85,6 +87,10 @@ export class Waits {
     return taken
   }
 
+  brokeWithin(ms: number): boolean {
+    return performance.now() - this.#brokeAt < ms
+  }
+
   async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<Taken | undefined> {
     const { keys, texts } = this.#server
     const lane = await this.#lane(over)
@@ -116,6 +122,7 @@ export class Waits {
       if (!maybeDone(thrown) && connection.isReady) {
         this.#idle.push(lane)
       } else {
+        this.#brokeAt = performance.now()
         this.#server.disconnect(connection)
         if (!this.#server.isClosed) this.#onLost()
       }

@@ -19,7 +19,9 @@ export class Sets {
   }
 
   add(set: SetName, entry: Entry): void {
-    if (!this.#db.first(sql.set.add, ID[set], entry.score, entry.text.toWellFormed())) return
+    // The same text there is another job's, its twin: a space behind this one keeps both.
+    let text = entry.text.toWellFormed()
+    while (!this.#db.first(sql.set.add, ID[set], entry.score, text)) text += ' '
     this.#db.run(sql.set.grow, 1, ID[set])
     if (set !== 'dead') this.#rung.add(DUE)
   }

@@ -69,10 +69,10 @@ export function found(server: () => RedisServer): void {
         const back = stage.fault(script('turn'), act)
         await back.happened
         if (act.startsWith('hold')) {
-          // It is given up, and what is still there found again, handed out, and only then it goes on.
+          // It is given up, and goes on only when the job has been handed out again, should that happen.
           await until(async () => {
-            await hand.turn({ n: 1 }).catch(() => {})
-            return hand.running.length === 3 || (act === 'hold' && performance.now() - stage.faultAt > 1500)
+            await hand.wait(50).catch(() => {})
+            return hand.running.length === 3 || performance.now() - stage.faultAt > 1500
           })
           stage.release(back)
           await sleep(50)

@@ -192,6 +192,21 @@ export function waits(server: () => RedisServer): void {
     await census(stage, hand, { handed: [job(1)] })
   })
 
+  test.concurrent('a job that comes to a worker which has left already is found by others', async (t) => {
+    const stage = await openStage(server(), t)
+    const hand = await openHand(stage)
+    const held = stage.fault(command('BLMOVE'), 'hold')
+    const waiting = hand.wait(100).catch(() => [])
+    await held.happened
+    await waiting
+    await stage.store.leave(hand.owner)
+    await stage.push(job(1))
+    stage.release(held)
+    await until(async () => (await stage.truth()).held.length === 1)
+    const stranded = await stage.direct.stranded(10)
+    expect(stranded.map(({ text }) => text)).toEqual([job(1)])
+  })
+
   test.concurrent('a process that ends while it waits leaves its job to others', async (t) => {
     const stage = await openStage(server(), t)
     const { hand, texts, next } = await busy(stage, true)

@@ -49,12 +49,8 @@ local function wrongKey(item)
 end
 
 local function addToSet(key, score, entry)
-  -- The same text with another score is another job (its twin): a space behind it keeps both.
-  local other = redis.call('ZSCORE', key, entry)
-  while other and tonumber(other) ~= tonumber(score) do
-    entry = entry .. ' '
-    other = redis.call('ZSCORE', key, entry)
-  end
+  -- The same text there is another job's, its twin: a space behind this one keeps both.
+  while redis.call('ZSCORE', key, entry) do entry = entry .. ' ' end
   redis.call('ZADD', key, score, entry)
   if tonumber(score) < now / 1000 + SOON then woken = true end
 end

@@ -10,7 +10,7 @@
 --       processed, failed, item (moves.lua).
 -- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to other ends (o ok, g gone,
 --       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
---       wrong, as lines; then the texts taken, in order, under the tickets reserved.
+--       wrong, as lines; "more" when the rest was too large for one answer; then the texts taken, in order, under the tickets reserved.
 -- include: arguments ledger moves
 
 -- A request that was held up on its way for longer does nothing any more: its connection is gone.
@@ -124,7 +124,8 @@ end
 -- What this call freed comes in before it takes.
 finish(channel, tell)
 
-local taken, texts, bytes = {}, {}, 0
+-- The first one tells how large they are: an answer of many megabytes would be late.
+local taken, texts, bytes, largest = {}, {}, 0, nil
 for i, queue in ipairs(queues) do
   taken[i] = 0
   if i > asked then break end
@@ -132,7 +133,7 @@ for i, queue in ipairs(queues) do
     tell(unusable(queue.list))
   else
     while wanted > 0 and bytes < mostBytes do
-      local step = math.min(wanted, 25)
+      local step = largest and math.max(math.min(wanted, 50, math.floor((mostBytes - bytes) / largest)), 1) or 1
       local some = redis.call('RPOP', queue.list, step)
       if not some then break end
       local handed = {}
@@ -141,6 +142,7 @@ for i, queue in ipairs(queues) do
         handed[j * 2] = job
         texts[#texts + 1] = job
         bytes = bytes + #job
+        largest = math.max(largest or 1, #job)
         ticket = ticket + 1
       end
       redis.call('HSET', queue.working, unpack(handed))
@@ -167,5 +169,5 @@ add(KEYS[2], KEYS[4], failed)
 
 return {
   table.concat(started), table.concat(settled), table.concat(missing, ','), table.concat(taken, ','),
-  table.concat(wrongs, '\n'), unpack(texts),
+  table.concat(wrongs, '\n'), wanted > 0 and bytes >= mostBytes and 'more' or '', unpack(texts),
 }
