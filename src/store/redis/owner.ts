@@ -34,6 +34,7 @@ export class Owner {
   found: Taken[] = []
   /** Jobs that are on their way back to their queues; whether they got there is not known of all. */
   returning: Taken[] = []
+  givingBack: Promise<void> | undefined
   /** First and last ticket of the calls that are under way. */
   readonly underWay = new Set<readonly [number, number]>()
   /** Ends the waits of this owner. */

@@ -366,8 +366,8 @@ export class RedisStore implements Store {
     this.#after(ms, async () => {
       if (owner.reconcileAt !== at) return
       owner.reconcileAt = Number.POSITIVE_INFINITY
-      owner.reconcileMs = Math.min(owner.reconcileMs * 2, RECONCILE_MS)
       this.#reconcileIn(name, owner.reconcileMs)
+      owner.reconcileMs = Math.min(owner.reconcileMs * 2, RECONCILE_MS)
       await this.#reconcile(name)
     })
   }
@@ -377,6 +377,13 @@ export class RedisStore implements Store {
    * handed out: the request may be carried out late.
    */
   async #giveBack(owner: Owner): Promise<void> {
+    owner.givingBack ??= this.#returnFound(owner).finally(() => {
+      owner.givingBack = undefined
+    })
+    await owner.givingBack
+  }
+
+  async #returnFound(owner: Owner): Promise<void> {
     owner.returning.push(...owner.found.splice(0).reverse())
     const asked = [...owner.returning]
     if (asked.length === 0) return

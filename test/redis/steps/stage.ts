@@ -32,6 +32,8 @@ export class Stage {
   readonly direct: Store
   /** When the last fault came, on the monotonic clock. */
   faultAt = 0
+  /** Commands that something befell. */
+  readonly struck = new Set<string>()
   readonly #port: number
   readonly #database: number
 
@@ -46,8 +48,9 @@ export class Stage {
   /** Something befalls the next request that matches. */
   fault(match: Match, act: Act): Step {
     const step = this.proxy.onRequest(match, act)
-    void step.happened.then(() => {
+    void step.happened.then(({ name }) => {
       this.faultAt = performance.now()
+      this.struck.add(name)
     })
     return step
   }
