@@ -43,7 +43,10 @@ export async function redisStorm(fault: RedisFault, { jobs, seconds, random }: R
       processes: 3,
       concurrency: CONCURRENCY,
       mostSeconds: 60,
-      leftovers: async () => (await ownersJobs(server)).map((job) => `left with an owner: ${job}`),
+      leftovers: async () => {
+        const jobs = await ownersJobs(server)
+        return jobs.length > 0 ? [`${jobs.length} jobs are left with their owners: ${jobs.slice(0, 3).join('; ')}`] : []
+      },
       strike: (crew) => fault.strike({ server, proxy, crew, seconds, random }),
     })
     good = outcome.complaints.length === 0
