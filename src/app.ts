@@ -25,6 +25,7 @@ import { openStore, type RedisSettings } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
+import type { Service } from './worker/aspect.ts'
 import type { Engine, Lifecycle } from './worker/engine.ts'
 import { runHandler } from './worker/runner.ts'
 import { Worker, type WorkerOptions } from './worker/worker.ts'
@@ -202,7 +203,7 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
-    const worker = new Worker(this.#engine(), options, { version: VERSION })
+    const worker = new Worker(this.#engine(), options, { version: VERSION, services: this.#services() })
     this.#workers.add(worker)
     return worker
   }
@@ -292,6 +293,11 @@ export class Highkiq {
       died: (payload, error) => this.#died(payload, error),
       emit: (event) => this.#emit(event),
     }
+  }
+
+  /** What the features run beside the jobs, as long as a worker does. */
+  #services(): Service[] {
+    return []
   }
 
   #report(error: unknown, about: Record<string, unknown>): void {
