@@ -27,8 +27,9 @@ import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
 import type { Service } from './worker/aspect.ts'
 import type { Engine, Lifecycle } from './worker/engine.ts'
+import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
-import { Worker, type WorkerOptions } from './worker/worker.ts'
+import { Worker } from './worker/worker.ts'
 
 export interface HighkiqOptions {
   /**

@@ -7,3 +7,9 @@ export function refuseUnknown(where: string, options: object, known: readonly st
     throw new HighkiqError('INVALID_OPTION', `${where}: there is no option ${name}; there are ${known.join(', ')}`)
   }
 }
+
+/** @throws INVALID_OPTION */
+export function checkMiddleware(where: string, use: unknown): void {
+  if (Array.isArray(use) && use.every((link) => typeof link === 'function')) return
+  throw new HighkiqError('INVALID_OPTION', `${where}: use is an array of middleware, functions of (ctx, next)`)
+}

@@ -221,6 +221,15 @@ export interface RunningJob {
 
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 
+export interface BeatAnswer {
+  /** The oldest signal that was sent to the process. */
+  signal: Signal | null
+  /** Whether it was shown before. */
+  known: boolean
+  /** Milliseconds that the store takes to answer; null where nobody is asked over a line. */
+  rtt: number | null
+}
+
 // ----------------------------------------------------------------------------------------------------------- tasks
 
 export type TaskState = 'adding' | 'running' | 'paused' | 'interrupted' | 'cancelling' | 'done' | 'cancelled'
@@ -417,8 +426,8 @@ export interface Store {
   /** Texts of a queue, next to run first, from place `offset` on. */
   peek(queue: string, offset: number, limit: number): Promise<string[]>
 
-  /** Shows a process, and what it works on, for the next `seconds`; answers the oldest signal sent to it. */
-  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<Signal | null>
+  /** Shows a process, and what it works on, for the next `seconds`. */
+  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer>
   processes(): Promise<ProcessRecord[]>
   forget(identity: string): Promise<void>
   /** False: no such process. */

@@ -1,4 +1,4 @@
-import type { Chain } from '../job/chain.ts'
+import type { Chain, Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { Logger } from '../job/logger.ts'
@@ -13,6 +13,8 @@ export interface Engine {
   store: Store
   definition(name: string): JobDefinition | undefined
   chain: Chain<JobContext, unknown>
+  /** Of a capsule: inside the chain. */
+  use?: readonly Middleware<JobContext, unknown>[]
   /** A job that leaves a set, through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   aspects: readonly Aspect[]

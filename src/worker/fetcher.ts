@@ -17,12 +17,22 @@ export interface FetcherOptions {
   queues: QueueOrder
   owner: () => string
   vitals: Vitals
+  /** Of the next job that its worker begins. */
+  nextPlace: () => number
   /** The store says that this owner is not ours any more: become another one. */
   onFenced: () => Promise<void>
 }
 
+/** A job that goes back to its queue, and the how-many-th it is that its worker began. */
+export interface Back {
+  settlement: Settlement
+  place: number
+}
+
 /** A wait is asked anew at least so often. */
 const WAIT_MS = 2000
+/** When no queue is to be asked just now. */
+const UNASKED_MS = 1000
 const RELEASE_MS = 1000
 const MOST_REFUSALS = 5
 /** A store that is away is asked at least so often. */
@@ -33,10 +43,9 @@ export class Fetcher {
   readonly #options: FetcherOptions
   readonly #running = new Map<string, Attempt>()
   /** Jobs whose handlers gave them back; they hold no slot. */
-  readonly #released = new Map<string, { settlement: Settlement; place: number; timer: NodeJS.Timeout }>()
+  readonly #released = new Map<string, Back & { timer: NodeJS.Timeout }>()
   /** Jobs whose handlers ended because the worker stops; they go back all together, so that their order holds. */
-  #interrupted: { settlement: Settlement; place: number }[] = []
-  #begun = 0
+  #interrupted: Back[] = []
   #settlements: Settlement[] = []
   #started = new Map<string, Started>()
   /** Attempts that begin only when the store has said that they should. */
@@ -60,6 +69,7 @@ export class Fetcher {
   /** The last take brought less than was asked for. */
   #drained = false
   #whenEmpty: (() => void)[] = []
+  #orderBroke = false
   /** What the store complained of last: it is told once. */
   #problem: string | undefined
 
@@ -98,12 +108,11 @@ export class Fetcher {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }
 
-  /** Puts back what still runs, newest first, tells the store all that is left to tell, and ends. */
-  async stop(): Promise<Attempt[]> {
+  /** Lets go of all that still runs or waits to go back; answers what puts it back. */
+  giveUp(): Back[] {
     this.quiet()
-    const left = this.attempts
     const back = [...this.#interrupted, ...this.#released.values()]
-    for (const attempt of left) {
+    for (const attempt of this.#running.values()) {
       // One that still waits for the answer to its start has not begun.
       const begun = !this.#onStart.has(attempt.taken.ticket)
       if (!begun) this.#started.delete(attempt.taken.ticket)
@@ -115,12 +124,15 @@ export class Fetcher {
     this.#onStart.clear()
     this.#interrupted = []
     this.#released.clear()
-    back.sort((a, b) => b.place - a.place)
-    this.#settlements.push(...back.map(({ settlement }) => settlement))
+    return back
+  }
+
+  /** Tells the store these and all else that is left to tell, and ends. */
+  async stop(settlements: readonly Settlement[]): Promise<void> {
+    this.#settlements.push(...settlements)
     this.#stopping = true
     this.#wake()
     await this.#loop
-    return left
   }
 
   /** The owner's jobs belong to others now: forget them. */
@@ -211,7 +223,7 @@ export class Fetcher {
     this.#started = new Map()
     let answer: Awaited<ReturnType<typeof store.turn>>
     try {
-      const take = { queues: this.#options.queues.next(), n }
+      const take = { queues: n > 0 ? this.#nextQueues() : [], n }
       answer = await store.turn(owner, { now: this.#engine.now(), started, settlements, take })
     } catch (thrown) {
       if (owner !== this.#options.owner()) {
@@ -267,6 +279,20 @@ export class Fetcher {
     }
   }
 
+  /** A strategy that breaks must not hold up what ended. */
+  #nextQueues(): readonly string[] {
+    const { queues } = this.#options
+    try {
+      const next = queues.next()
+      this.#orderBroke = false
+      return next
+    } catch (thrown) {
+      if (!this.#orderBroke) this.#engine.report(thrown, { during: 'fetchOrder; queues are asked as listed' })
+      this.#orderBroke = true
+      return queues.names
+    }
+  }
+
   #waitForWake(): Promise<void> {
     return new Promise((resolve) => {
       this.#wakeUp = resolve
@@ -278,7 +304,11 @@ export class Fetcher {
     const { signal, abort } = abortable()
     this.#wakeUp = abort
     const owner = this.#options.owner()
-    const handed = await store.wait(owner, this.#options.queues.names, free, WAIT_MS, signal)
+    const queues = this.#nextQueues()
+    const handed: Taken[] =
+      queues.length > 0
+        ? await store.wait(owner, queues, free, WAIT_MS, signal)
+        : await sleep(UNASKED_MS, [], { signal }).catch(() => [])
     this.#drained = false
     if (owner !== this.#options.owner()) return
     for (const taken of handed) {
@@ -307,7 +337,7 @@ export class Fetcher {
   }
 
   #begin(taken: Taken): void {
-    const attempt = openAttempt(this.#engine, taken, this.#begun++)
+    const attempt = openAttempt(this.#engine, taken, this.#options.nextPlace())
     if (!attempt) {
       this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
         text: taken.text.slice(0, 200),

@@ -3,16 +3,20 @@
 import { hostname } from 'node:os'
 import type { ProcessRecord, RunningJob, Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
+import { type Capsule, slotsOf } from './capsules.ts'
 import type { Engine } from './engine.ts'
 
 const BEAT_MS = 10_000
 const SHOWN_SECONDS = 60
+/** A store that answers later than this, so many beats in a row, slows every job down. */
+const SLOW_MS = 50
+const SLOW_BEATS = 5
 
 export interface Shown {
   identity: string
   tag: string
-  queues: readonly string[]
-  concurrency: number
+  labels: readonly string[]
+  capsules: readonly Capsule[]
   startedAt: number
   version: string
 }
@@ -28,6 +32,11 @@ export class Heartbeat implements Service {
   readonly #shown: Shown
   readonly #state: () => State
   readonly #obey: (signal: Signal) => void
+  /** Inside a program of another purpose, which is not to be stopped from afar. */
+  embedded = true
+  #info = ''
+  /** In a row. */
+  #slowBeats = 0
   #timer: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
 
@@ -39,8 +48,8 @@ export class Heartbeat implements Service {
   }
 
   async start(): Promise<void> {
+    this.#info = infoOf(this.#shown, this.embedded)
     await this.#beat()
-    await this.#engine.emit('heartbeat')
     this.#timer = setInterval(() => {
       this.#beating = this.#beat()
     }, BEAT_MS)
@@ -57,38 +66,60 @@ export class Heartbeat implements Service {
   }
 
   async #beat(): Promise<void> {
+    const { store, emit, report } = this.#engine
     try {
       const { quiet, running } = this.#state()
-      const signal = await this.#engine.store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
-      await this.#engine.emit('beat')
+      const { signal, known, rtt } = await store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
+      this.#watch(rtt)
+      // The first time, and when the store has lost us.
+      if (!known) await emit('heartbeat')
+      await emit('beat')
       if (signal) this.#obey(signal)
     } catch (thrown) {
-      this.#engine.report(thrown, { during: 'the heartbeat' })
+      report(thrown, { during: 'the heartbeat' })
     }
   }
 
+  #watch(rtt: number | null): void {
+    this.#slowBeats = rtt !== null && rtt > SLOW_MS ? this.#slowBeats + 1 : 0
+    if (this.#slowBeats < SLOW_BEATS) return
+    this.#slowBeats = 0
+    this.#engine.log.warn(
+      { rtt: Math.round(rtt ?? 0) },
+      `the store took over ${SLOW_MS} ms to answer, ${SLOW_BEATS} times in a row: is it far away or overloaded, or this process short of CPU?`,
+    )
+  }
+
   #record(busy: number, quiet: boolean): ProcessRecord {
-    const { identity, concurrency, queues, startedAt, tag, version } = this.#shown
-    const info = {
-      hostname: hostname(),
-      started_at: startedAt / 1000,
-      pid: process.pid,
-      tag,
-      concurrency,
-      queues,
-      labels: [],
-      identity,
-      version,
-      embedded: false,
-    }
+    const { identity, capsules } = this.#shown
     return {
       identity,
-      info: JSON.stringify(info),
-      concurrency,
+      info: this.#info,
+      concurrency: slotsOf(capsules),
       busy,
       quiet,
       beat: this.#engine.now(),
       rss: Math.round(process.memoryUsage.rss() / 1024),
     }
   }
+}
+
+/** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
+function infoOf({ identity, tag, labels, capsules, startedAt, version }: Shown, embedded: boolean): string {
+  return JSON.stringify({
+    hostname: hostname(),
+    started_at: startedAt / 1000,
+    pid: process.pid,
+    tag,
+    concurrency: slotsOf(capsules),
+    capsules: Object.fromEntries(
+      capsules.map(({ name, concurrency, order: { mode, weights } }) => [name, { concurrency, mode, weights }]),
+    ),
+    queues: [...new Set(capsules.flatMap(({ order }) => order.names))],
+    weights: capsules.map(({ order }) => order.weights),
+    labels,
+    identity,
+    version,
+    embedded,
+  })
 }

@@ -4,62 +4,33 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
 import type { RunningJob, Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
+import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
 import type { Engine } from './engine.ts'
-import { Fetcher } from './fetcher.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
-import { QueueOrder } from './queues.ts'
+import { type WorkerOptions, type WorkerSettings, workerSettings } from './options.ts'
 import { Recovery } from './recovery.ts'
 import { Vitals } from './vitals.ts'
 
-export interface WorkerOptions {
-  /** Jobs at the same time; default 10. */
-  concurrency?: number
-  /** Default `['default']`. Without weights strictly in this order; with one (`'critical,3'`) drawn by weight. */
-  queues?: readonly string[]
-  /** Seconds that jobs may go on after `stop`; default 25, `Infinity` waits for all. */
-  timeout?: number
-  /** Seconds after which the jobs of a process that is cut off go to others; default 15. */
-  leaseSeconds?: number
-  /**
-   * Seconds after which the jobs of a process whose event loop is blocked go to others; default 900. A job that blocks
-   * has at least twice its `timeout`. `Infinity` waits for ever.
-   */
-  maxBlockSeconds?: number
-  /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
-  pollInterval?: number
-  /** Shown beside the process. */
-  tag?: string
-}
-
-const OPTIONS: (keyof WorkerOptions)[] = [
-  'concurrency',
-  'queues',
-  'timeout',
-  'leaseSeconds',
-  'maxBlockSeconds',
-  'pollInterval',
-  'tag',
-]
 const GRACE_MS = 3000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
 
 export class Worker {
   readonly identity: string
-  readonly options: Required<WorkerOptions>
+  readonly options: WorkerSettings
   readonly #engine: Engine
-  readonly #fetcher: Fetcher
+  readonly #capsules: Capsules
   readonly #lease: Lease
   readonly #services: Service[]
   /** Those that have begun, and so must be ended. */
   readonly #started: Service[] = []
   readonly #recovery: Recovery
+  readonly #heartbeat: Heartbeat
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
@@ -71,16 +42,19 @@ export class Worker {
   #whenStopped: (() => void)[] = []
 
   /** @throws INVALID_OPTION */
-  constructor(engine: Engine, options: WorkerOptions, about: { version: string; services?: Service[] }) {
-    this.options = withDefaults(options)
+  constructor(
+    engine: Engine,
+    options: WorkerOptions,
+    about: { version: string; services?: Service[]; bindings?: readonly Binding[] },
+  ) {
+    this.options = workerSettings(options)
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
-    const { concurrency, leaseSeconds, maxBlockSeconds, pollInterval, tag } = this.options
-    const vitals = new Vitals(concurrency)
-    const queues = new QueueOrder(this.options.queues, engine.random)
-    this.#fetcher = new Fetcher(engine, {
-      concurrency,
-      queues,
+    const { leaseSeconds, maxBlockSeconds, pollInterval, tag, labels } = this.options
+    const plan = planCapsules(this.options, about.bindings ?? [], engine.random)
+    const vitals = new Vitals(slotsOf(plan))
+    this.#capsules = new Capsules(engine, {
+      plan,
       owner: () => this.#owner,
       vitals,
       onFenced: () => this.#newEpoch(),
@@ -96,28 +70,32 @@ export class Worker {
       },
     })
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
+    this.#heartbeat = new Heartbeat(
+      engine,
+      { identity: this.identity, tag, labels, capsules: plan, startedAt: engine.now(), version: about.version },
+      () => ({ quiet: this.#state !== 'running', running: this.#running() }),
+      (signal) => this.#obey(signal),
+    )
     this.#services = [
       this.#recovery,
       new DueJobs(engine, this.identity, pollInterval),
-      new Heartbeat(
-        engine,
-        {
-          identity: this.identity,
-          tag,
-          queues: queues.names,
-          concurrency,
-          startedAt: engine.now(),
-          version: about.version,
-        },
-        () => ({ quiet: this.#state !== 'running', running: this.#running() }),
-        (signal) => this.#obey(signal),
-      ),
+      this.#heartbeat,
       ...(about.services ?? []),
     ]
   }
 
   get busy(): number {
-    return this.#fetcher.busy
+    return this.#capsules.busy
+  }
+
+  /** Slots of all capsules. */
+  get concurrency(): number {
+    return slotsOf(this.#capsules.plan)
+  }
+
+  /** The names of the queues that it serves. */
+  get queues(): string[] {
+    return this.#capsules.queues
   }
 
   get #owner(): string {
@@ -153,6 +131,7 @@ export class Worker {
    * the process at once: what it held is found and run by others.
    */
   async run(): Promise<void> {
+    this.#heartbeat.embedded = false
     let told = false
     const stop = () => {
       if (told) process.exit(1)
@@ -181,7 +160,7 @@ export class Worker {
 
   async #quiet(): Promise<void> {
     this.#state = 'quiet'
-    this.#fetcher.quiet()
+    this.#capsules.quiet()
     for (const service of this.#started) await service.quiet()
     await this.#engine.emit('quiet')
   }
@@ -203,7 +182,7 @@ export class Worker {
       }
       // Told to be quiet while it started.
       if (this.#state !== 'running') for (const service of this.#started) await service.quiet()
-      this.#fetcher.start()
+      this.#capsules.start()
     } catch (thrown) {
       await this.#leave()
       this.#state = 'stopped'
@@ -223,12 +202,12 @@ export class Worker {
     const { timeout } = this.options
     this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
     if (!(await this.#idleWithin(timeout * 1000))) {
-      this.#fetcher.abort('SHUTDOWN', 'the worker is stopping')
+      this.#capsules.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
     await Promise.race([quieted, sleep(GRACE_MS, undefined, { ref: false })])
     await emit('shutdown')
-    const left = await this.#fetcher.stop()
+    const left = await this.#capsules.stop()
     if (left.length > 0) {
       log.warn({ jids: left.map(({ ctx }) => ctx.jid) }, `put back ${left.length} jobs that did not end in time`)
     }
@@ -253,11 +232,11 @@ export class Worker {
 
   /** True when nothing runs any more; tells once a second what it waits for. */
   async #idleWithin(ms: number): Promise<boolean> {
-    const idle = this.#fetcher.idle().then(() => true)
+    const idle = this.#capsules.idle().then(() => true)
     const end = performance.now() + ms
     for (;;) {
       const left = end - performance.now()
-      if (left <= 0) return this.#fetcher.busy === 0
+      if (left <= 0) return this.#capsules.busy === 0
       let timer: NodeJS.Timeout | undefined
       const tick = new Promise<boolean>((resolve) => {
         timer = setTimeout(() => resolve(false), Math.min(left, 1000))
@@ -265,13 +244,13 @@ export class Worker {
       const done = await Promise.race([idle, tick])
       clearTimeout(timer)
       if (done) return true
-      this.#engine.log.info({ busy: this.#fetcher.busy }, `waiting for ${this.#fetcher.busy} jobs to end`)
+      this.#engine.log.info({ busy: this.#capsules.busy }, `waiting for ${this.#capsules.busy} jobs to end`)
     }
   }
 
   async #join(): Promise<void> {
     await this.#engine.store.join(this.#owner, {
-      queues: this.options.queues,
+      queues: this.queues,
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
     })
@@ -286,7 +265,7 @@ export class Worker {
         new HighkiqError('LEASE_LOST', 'this process lost its lease; its jobs go to others and it begins anew'),
         { owner: this.#owner },
       )
-      this.#fetcher.forget()
+      this.#capsules.forget()
       const lost = this.#owner
       this.#epoch++
       try {
@@ -302,7 +281,7 @@ export class Worker {
   }
 
   #running(): RunningJob[] {
-    return this.#fetcher.attempts.map(({ taken, startedAt, place }) => ({
+    return this.#capsules.attempts.map(({ taken, startedAt, place }) => ({
       slot: place.toString(36),
       queue: taken.queue,
       text: taken.text,
@@ -318,7 +297,7 @@ export class Worker {
 
   #tellRunning(): void {
     const now = this.#engine.now()
-    const running = this.#fetcher.attempts.map(({ ctx, payload, taken, startedAt }) => ({
+    const running = this.#capsules.attempts.map(({ ctx, payload, taken, startedAt }) => ({
       jid: ctx.jid,
       class: payload.class,
       queue: taken.queue,
@@ -326,26 +305,6 @@ export class Worker {
     }))
     this.#engine.log.warn({ running, owner: this.#owner }, `${running.length} jobs are running`)
   }
-}
-
-function withDefaults(options: WorkerOptions): Required<WorkerOptions> {
-  refuseUnknown('worker', options, OPTIONS)
-  const {
-    concurrency = 10,
-    queues = ['default'],
-    timeout = 25,
-    leaseSeconds = 15,
-    maxBlockSeconds = 900,
-    pollInterval = 1,
-    tag = '',
-  } = options
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', what)
-  if (!(Number.isInteger(concurrency) && concurrency >= 1)) throw wrong('concurrency is a whole number, at least 1')
-  if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
-  if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
-  if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
-  if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
-  return { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, tag }
 }
 
 /** Whether it was done in time; what is not goes on by itself. */

@@ -7,7 +7,7 @@ export const processes: Case[] = [
   {
     name: 'a process is shown as it was told last',
     async run(t) {
-      expect(await t.store.beat(record('host:1'), 60)).toBe(null)
+      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
       await t.store.beat(record('host:2', { busy: 3 }), 60)
       await t.store.beat(record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }), 60)
       const seen = (await t.store.processes()).sort((a, b) => (a.identity < b.identity ? -1 : 1))
@@ -38,14 +38,24 @@ export const processes: Case[] = [
     },
   },
   {
+    name: 'a beat tells whether its process was shown before: not the first one, nor one after its seconds',
+    async run(t) {
+      const known = async (seconds: number) => (await t.store.beat(record('host:1'), seconds)).known
+      expect(await known(60)).toBe(false)
+      expect(await known(0.2)).toBe(true)
+      await until('the process is gone', async () => (await t.store.processes()).length === 0)
+      expect(await known(60)).toBe(false)
+    },
+  },
+  {
     name: 'signals arrive with the beats, oldest first, each once',
     async run(t) {
       await t.store.beat(record('host:1'), 60)
       await t.store.beat(record('host:2'), 60)
       for (const signal of ['TTIN', 'TSTP', 'TERM'] as const) expect(await t.store.signal('host:1', signal)).toBe(true)
-      expect(await t.store.beat(record('host:2'), 60)).toBe(null)
+      expect(await t.store.beat(record('host:2'), 60)).toMatchObject({ signal: null })
       const heard = []
-      for (let i = 0; i < 4; i++) heard.push(await t.store.beat(record('host:1'), 60))
+      for (let i = 0; i < 4; i++) heard.push((await t.store.beat(record('host:1'), 60)).signal)
       expect(heard).toEqual(['TTIN', 'TSTP', 'TERM', null])
     },
   },
@@ -56,7 +66,7 @@ export const processes: Case[] = [
       await t.store.beat(record('host:1'), 60)
       await t.store.forget('host:1')
       expect(await t.store.signal('host:1', 'TERM')).toBe(false)
-      expect(await t.store.beat(record('host:1'), 60)).toBe(null)
+      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
     },
   },
   {
@@ -67,7 +77,7 @@ export const processes: Case[] = [
       await t.store.beat(record('host:1'), 60)
       expect(await other.processes()).toEqual([record('host:1')])
       expect(await other.signal('host:1', 'TSTP')).toBe(true)
-      expect(await t.store.beat(record('host:1'), 60)).toBe('TSTP')
+      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: 'TSTP', known: true })
     },
   },
 ]

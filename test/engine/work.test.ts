@@ -1,5 +1,5 @@
 import { Highkiq, type WorkerOptions } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
 test('as many jobs run at the same time as concurrency says, never more', async () => {
@@ -245,10 +245,42 @@ test('the lifecycle events come once each and in order, those of the end in reve
     hq.on(event, () => void order.push(`${event} 2`))
   }
   const worker = await work()
-  expect(order).toEqual(['startup 1', 'startup 2', 'beat 1', 'beat 2', 'heartbeat 1', 'heartbeat 2'])
+  expect(order).toEqual(['startup 1', 'startup 2', 'heartbeat 1', 'heartbeat 2', 'beat 1', 'beat 2'])
   await worker.stop()
   const rest = order.slice(6).filter((name) => !name.startsWith('beat'))
   expect(rest).toEqual(['quiet 2', 'quiet 1', 'shutdown 2', 'shutdown 1', 'exit 2', 'exit 1'])
+})
+
+test('heartbeat comes again when the store has lost the process, and not with every beat', async () => {
+  const { hq, work } = bench()
+  const order: string[] = []
+  for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
+  const worker = await work()
+  await hq.store.forget(worker.identity)
+  await worker.quiet()
+  expect(order).toEqual(['heartbeat', 'beat', 'heartbeat', 'beat'])
+  const other = await work()
+  await other.quiet()
+  expect(order.slice(4)).toEqual(['heartbeat', 'beat', 'beat'])
+})
+
+test('a store that answers slowly five beats in a row is warned of, once in five', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hq, work, log } = bench({ url: 'sqlite::memory:' })
+  const beats = new Heard<number>()
+  const { store } = hq
+  const beat = store.beat.bind(store)
+  // The fifth is a good one.
+  store.beat = async (...about) => ({ ...(await beat(...about)), rtt: beats.all.length === 4 ? 1 : 51 })
+  hq.on('beat', () => beats.say(1))
+  await work()
+  const slow = () => log.lines.filter(({ message }) => /over 50 ms/.test(message)).length
+  for (let n = 1; n <= 15; n++) {
+    await beats.atLeast(n)
+    expect(slow()).toBe(n < 10 ? 0 : n < 15 ? 1 : 2)
+    vi.advanceTimersByTime(10_000)
+  }
 })
 
 test('an event that does not exist is refused', () => {

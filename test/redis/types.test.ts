@@ -168,7 +168,7 @@ const operations: Operation[] = [
     unnamed: true,
     async run(w) {
       const record = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
-      const signal = await w.store.beat(record, 60, [{ slot: 'x', queue: 'q', text: job(1), startedAt: NOW }])
+      const { signal } = await w.store.beat(record, 60, [{ slot: 'x', queue: 'q', text: job(1), startedAt: NOW }])
       return signal === 'TERM' ? '' : `the signal is ${signal}`
     },
   },

@@ -92,7 +92,7 @@ function addQueues(text: string, before: string[] = []): string[] {
 }
 
 function hello(hq: Highkiq, worker: Worker, wanted: boolean): void {
-  const { queues, concurrency } = worker.options
+  const { queues, concurrency } = worker
   const facts = { version: VERSION, store: hq.store.url, queues, concurrency }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner(facts, process.stderr))
   else hq.log.info({ ...facts, identity: worker.identity }, `highkiq ${VERSION} is working`)
@@ -102,9 +102,9 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean): void {
 function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void {
   let stopping = ''
   const set = () => {
-    const { busy, options } = worker
+    const { busy, concurrency } = worker
     const name = tag ? ` ${tag}` : ''
-    process.title = `highkiq ${VERSION}${name} [${busy} of ${options.concurrency} busy]${stopping}`
+    process.title = `highkiq ${VERSION}${name} [${busy} of ${concurrency} busy]${stopping}`
   }
   hq.on('quiet', () => {
     stopping = ' stopping'

@@ -1,6 +1,6 @@
 /** Which processes there are, shown as Sidekiq shows them, and the signals that wait for them. */
 
-import type { ProcessRecord, RunningJob, Signal } from '../contract.ts'
+import type { BeatAnswer, ProcessRecord, RunningJob, Signal } from '../contract.ts'
 import type { Server } from './server.ts'
 
 /** A signal that nobody hears is forgotten. */
@@ -13,26 +13,27 @@ export class Processes {
     this.#server = server
   }
 
-  async beat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<Signal | null> {
+  async beat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
     const { keys } = this.#server
     const { identity, info, concurrency, busy, beat, quiet, rss } = record
     const main = await this.#server.ready()
-    const key = keys.process(identity)
+    const ms = Math.round(seconds * 1000)
+    const work = keys.running(identity)
+    await main.transaction((transaction) => {
+      transaction.unlink(work)
+      if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(shown))).pexpire(work, ms)
+    })
     const asked = performance.now()
     await main.call((client) => client.ping())
-    const rtt_us = Math.round((performance.now() - asked) * 1000)
+    const rtt = performance.now() - asked
+    const rtt_us = Math.round(rtt * 1000)
     const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
-    const ms = Math.round(seconds * 1000)
-    await main.transaction((transaction) => {
-      transaction.sadd(keys.processes, identity).hset(key, fields).pexpire(key, ms)
-      transaction.unlink(keys.running(identity))
-      if (running.length > 0) {
-        transaction
-          .hset(keys.running(identity), Object.fromEntries(running.map(shown)))
-          .pexpire(keys.running(identity), ms)
-      }
-    })
-    return (await main.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
+    const key = keys.process(identity)
+    const [, exists] = await main.transaction((transaction) =>
+      transaction.sadd(keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
+    )
+    const signal = (await main.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
+    return { signal, known: exists === 1, rtt }
   }
 
   async list(): Promise<ProcessRecord[]> {

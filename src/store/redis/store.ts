@@ -3,6 +3,7 @@
 import { HighkiqError } from '../../job/errors.ts'
 import type {
   AddAnswer,
+  BeatAnswer,
   Entry,
   EventQuery,
   EventRecord,
@@ -247,7 +248,7 @@ export class RedisStore implements Store {
     return this.#queues.peek(queue, offset, limit)
   }
 
-  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<Signal | null> {
+  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer> {
     return this.#processes.beat(process, seconds, running)
   }
 

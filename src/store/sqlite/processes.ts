@@ -1,6 +1,6 @@
 /** Which processes there are, as they show themselves, and the signals that wait for them. */
 
-import type { ProcessRecord, Signal } from '../contract.ts'
+import type { BeatAnswer, ProcessRecord, Signal } from '../contract.ts'
 import { bootId, isPast, monotonicNow } from './clock.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
@@ -19,13 +19,15 @@ export class Processes {
     this.#db = db
   }
 
-  beat(p: ProcessRecord, seconds: number): Signal | null {
+  beat(p: ProcessRecord, seconds: number): BeatAnswer {
     const ends = monotonicNow() + Math.round(seconds * 1000)
     const { identity, info, concurrency, busy, beat, quiet, rss } = p
+    const known = this.#isShown(identity)
     this.#db.run(sql.look.beat, identity, info, concurrency, busy, beat, quiet ? 1 : 0, rss, bootId, ends)
     this.#db.run(sql.look.forgetDead, bootId, monotonicNow())
     this.#db.run(sql.look.dropSignals)
-    return this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
+    const signal = this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
+    return { signal, known, rtt: null }
   }
 
   list(): ProcessRecord[] {
@@ -49,9 +51,13 @@ export class Processes {
   }
 
   signal(identity: string, signal: Signal): boolean {
-    const row = this.#db.first<{ boot: string; ends: number }>(sql.look.process, identity)
-    if (!row || !alive(row)) return false
+    if (!this.#isShown(identity)) return false
     this.#db.run(sql.look.send, identity, signal)
     return true
+  }
+
+  #isShown(identity: string): boolean {
+    const row = this.#db.first<{ boot: string; ends: number }>(sql.look.process, identity)
+    return row !== undefined && alive(row)
   }
 }

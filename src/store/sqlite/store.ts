@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
   AddAnswer,
+  BeatAnswer,
   Entry,
   EventQuery,
   EventRecord,
@@ -221,7 +222,7 @@ export class SqliteStore implements Store {
     return this.#read(({ queues }) => queues.peek(queue, offset, limit))
   }
 
-  beat(process: ProcessRecord, seconds: number): Promise<Signal | null> {
+  beat(process: ProcessRecord, seconds: number): Promise<BeatAnswer> {
     return this.#write(({ processes }) => processes.beat(process, seconds), ANSWER_SECONDS)
   }
 

@@ -1,0 +1,127 @@
+/**
+ * A worker's capsules: each has queues and slots of its own. They share the owner, its lease and its tickets, so a job
+ * that one of them took may be settled by any other.
+ */
+
+import type { Engine } from './engine.ts'
+import { Fetcher } from './fetcher.ts'
+import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from './options.ts'
+import { parseQueue, QueueOrder } from './queues.ts'
+import type { Attempt } from './runner.ts'
+import type { Vitals } from './vitals.ts'
+
+/** A queue that the app has bound to a handler. With `concurrency` it gets a capsule of its own. */
+export interface Binding {
+  queue: string
+  concurrency?: number | undefined
+}
+
+export interface Capsule extends CapsuleSettings {
+  name: string
+  order: QueueOrder
+}
+
+/** Jobs at the same time in all of them. */
+export function slotsOf(capsules: readonly Capsule[]): number {
+  return capsules.reduce((sum, { concurrency }) => sum + concurrency, 0)
+}
+
+/** @throws INVALID_OPTION */
+export function planCapsules(settings: WorkerSettings, bindings: readonly Binding[], random: () => number): Capsule[] {
+  const plan: { name: string; settings: CapsuleSettings }[] = []
+  const alone = bindings.filter(({ concurrency }) => concurrency !== undefined)
+  const apart = new Set(alone.map(({ queue }) => queue))
+  const others = Object.entries(settings.capsules).map(([name, options]) => ({
+    name,
+    settings: capsuleSettings(name, options),
+  }))
+  const served = new Set([...others, { settings }].flatMap(({ settings: { queues } }) => queues.map(nameOf)))
+  const queues = [
+    ...settings.queues.filter((queue) => !apart.has(nameOf(queue))),
+    ...bindings.map(({ queue }) => queue).filter((queue) => !apart.has(queue) && !served.has(queue)),
+  ]
+  if (queues.length > 0 || alone.length === 0) plan.push({ name: 'default', settings: { ...settings, queues } })
+  plan.push(...others)
+  for (const { queue, concurrency = 0 } of alone) {
+    plan.push({ name: `process ${queue}`, settings: { queues: [queue], concurrency, use: [] } })
+  }
+  return plan.map(({ name, settings: { concurrency, queues, use, fetchOrder } }) => ({
+    name,
+    concurrency,
+    queues,
+    use,
+    order: new QueueOrder(queues, random, fetchOrder),
+  }))
+}
+
+const nameOf = (queue: Parameters<typeof parseQueue>[0]) => parseQueue(queue).name
+
+export interface CapsulesOptions {
+  plan: readonly Capsule[]
+  owner: () => string
+  vitals: Vitals
+  onFenced: () => Promise<void>
+}
+
+export class Capsules {
+  readonly plan: readonly Capsule[]
+  readonly #fetchers: readonly Fetcher[]
+
+  constructor(engine: Engine, { plan, ...shared }: CapsulesOptions) {
+    this.plan = plan
+    let begun = 0
+    const nextPlace = () => begun++
+    this.#fetchers = plan.map(
+      ({ concurrency, order, use }) =>
+        new Fetcher(use.length > 0 ? { ...engine, use } : engine, { concurrency, queues: order, nextPlace, ...shared }),
+    )
+  }
+
+  /** The names of all queues, each once. */
+  get queues(): string[] {
+    return [...new Set(this.plan.flatMap(({ order }) => order.names))]
+  }
+
+  get busy(): number {
+    let busy = 0
+    for (const fetcher of this.#fetchers) busy += fetcher.busy
+    return busy
+  }
+
+  get attempts(): Attempt[] {
+    return this.#fetchers.flatMap((fetcher) => fetcher.attempts)
+  }
+
+  start(): void {
+    for (const fetcher of this.#fetchers) fetcher.start()
+  }
+
+  /** Takes no more. */
+  quiet(): void {
+    for (const fetcher of this.#fetchers) fetcher.quiet()
+  }
+
+  /** Resolves when nothing runs, and nothing is about to. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#fetchers.map((fetcher) => fetcher.idle()))
+  }
+
+  /** Tells every handler that runs to end. */
+  abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
+    for (const fetcher of this.#fetchers) fetcher.abort(code, message)
+  }
+
+  /** Puts back what still runs, newest first whichever capsule took it, and ends. */
+  async stop(): Promise<Attempt[]> {
+    const left = this.attempts
+    const back = this.#fetchers.flatMap((fetcher) => fetcher.giveUp()).sort((a, b) => b.place - a.place)
+    const settlements = back.map(({ settlement }) => settlement)
+    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? settlements : [])))
+    return left
+  }
+
+  /** The owner's jobs belong to others now: forget them. */
+  forget(): void {
+    for (const fetcher of this.#fetchers) fetcher.forget()
+  }
+}

@@ -1,0 +1,107 @@
+/** What a worker can be told. */
+
+import type { Middleware } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { checkMiddleware, refuseUnknown } from '../job/options.ts'
+import type { FetchOrder, QueueOption } from './queues.ts'
+
+/** Queues with slots of their own. */
+export interface CapsuleOptions {
+  /** Jobs at the same time; default 10. */
+  concurrency?: number
+  /** Default `['default']`. Without weights strictly in this order; with one (`'critical,3'`) drawn by weight. */
+  queues?: readonly QueueOption[]
+  /** Chooses the order of the queues for each fetch, instead. Those that it leaves out are not asked. */
+  fetchOrder?: FetchOrder
+  /** Middleware around the jobs that run here, inside the app's. */
+  use?: readonly Middleware<JobContext, unknown>[]
+}
+
+/** The capsule `default`, and what concerns the whole worker. */
+export interface WorkerOptions extends CapsuleOptions {
+  /** Further capsules, by name. */
+  capsules?: Readonly<Record<string, CapsuleOptions>>
+  /** Seconds that jobs may go on after `stop`; default 25, `Infinity` waits for all. */
+  timeout?: number
+  /** Seconds after which the jobs of a process that is cut off go to others; default 15. */
+  leaseSeconds?: number
+  /**
+   * Seconds after which the jobs of a process whose event loop is blocked go to others; default 900. A job that blocks
+   * has at least twice its `timeout`. `Infinity` waits for ever.
+   */
+  maxBlockSeconds?: number
+  /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
+  pollInterval?: number
+  /** Shown beside the process. */
+  tag?: string
+  /** Shown beside the process. */
+  labels?: readonly string[]
+}
+
+const CAPSULE: (keyof CapsuleOptions)[] = ['concurrency', 'queues', 'fetchOrder', 'use']
+const OPTIONS: (keyof WorkerOptions)[] = [
+  ...CAPSULE,
+  'capsules',
+  'timeout',
+  'leaseSeconds',
+  'maxBlockSeconds',
+  'pollInterval',
+  'tag',
+  'labels',
+]
+
+/** With the defaults of what was left out. */
+export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
+export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder'>> & CapsuleSettings
+
+/** @throws INVALID_OPTION */
+export function workerSettings(options: WorkerOptions): WorkerSettings {
+  refuseUnknown('worker', options, OPTIONS)
+  const settings = {
+    capsules: {},
+    timeout: 25,
+    leaseSeconds: 15,
+    maxBlockSeconds: 900,
+    pollInterval: 1,
+    tag: '',
+    labels: [],
+    ...given(options),
+    ...capsule('worker', options),
+  }
+  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, labels, capsules } = settings
+  if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
+  if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
+  if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
+  if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
+  if (!(Array.isArray(labels) && labels.every((label) => typeof label === 'string'))) {
+    throw wrong('labels is an array of strings')
+  }
+  if ('default' in capsules) throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
+  return settings
+}
+
+/** @throws INVALID_OPTION */
+export function capsuleSettings(name: string, options: CapsuleOptions): CapsuleSettings {
+  refuseUnknown(`capsule ${name}`, options, CAPSULE)
+  return capsule(`capsule ${name}`, options)
+}
+
+function capsule(where: string, options: CapsuleOptions): CapsuleSettings {
+  const { concurrency = 10, queues = ['default'], use = [], fetchOrder } = options
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw wrong(`${where}: concurrency is a whole number, at least 1`)
+  }
+  if (!Array.isArray(queues)) throw wrong(`${where}: queues is an array of names`)
+  checkMiddleware(where, use)
+  return { concurrency, queues, use, ...(fetchOrder ? { fetchOrder } : {}) }
+}
+
+/** Without what was passed as undefined. */
+function given<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
+}
+
+function wrong(what: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', what)
+}
