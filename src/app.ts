@@ -14,7 +14,14 @@ import {
 } from './inspect/stats.ts'
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
-import { checkJobOptions, type Handler, type JobDefinition, type JobOptions } from './job/definition.ts'
+import {
+  checkJobOptions,
+  checkQueueName,
+  type Handler,
+  type JobDefinition,
+  type JobOptions,
+  type ProcessOptions,
+} from './job/definition.ts'
 import { HighkiqError, hasCode, messageOf } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
 import { refuseUnknown } from './job/options.ts'
@@ -112,6 +119,8 @@ export class Highkiq {
   readonly tasks: Tasks
   readonly #options: HighkiqOptions
   readonly #jobs = new Map<string, JobDefinition>()
+  /** Of queues, for classes that have no job here. */
+  readonly #processes = new Map<string, { definition: JobDefinition; concurrency: number | undefined }>()
   readonly #client: Client
   readonly #workers = new Set<Worker>()
   readonly #errorHandlers: ErrorHandler[] = []
@@ -189,6 +198,31 @@ export class Highkiq {
     return this.#jobOf(definition)
   }
 
+  /**
+   * Handles every class on a queue that has no job of its own: `hq.process(queue, handler)` or
+   * `hq.process(queue, { concurrency, use }, handler)`. Workers that are made after it serve that queue.
+   * @throws INVALID_OPTION, DUPLICATE_JOB
+   */
+  process<Args extends unknown[]>(queue: string, handler: Handler<Args>): this
+  process<Args extends unknown[]>(queue: string, options: ProcessOptions, handler: Handler<Args>): this
+  process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
+    const [{ concurrency, ...options }, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
+    const name = `process ${queue}`
+    const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+    checkQueueName(queue)
+    checkJobOptions(name, options)
+    if (typeof handler !== 'function') throw wrong('the handler must be a function')
+    if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
+      throw wrong('concurrency is a whole number, at least 1')
+    }
+    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} has a handler already`)
+    if (this.#workers.size > 0) throw wrong('a worker was made before it, which would not serve the queue')
+    const all = { ...this.#options.defaultJobOptions, ...options }
+    const definition: JobDefinition = { name, options: all, handler: handler as unknown as Handler<never[]> }
+    this.#processes.set(queue, { definition, concurrency })
+    return this
+  }
+
   /** The job defined under this name. @throws UNKNOWN_JOB with those that there are */
   jobNamed(name: string): Job {
     const definition = this.#jobs.get(name)
@@ -204,7 +238,8 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
-    const worker = new Worker(this.#engine(), options, { version: VERSION, services: this.#services() })
+    const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
+    const worker = new Worker(this.#engine(), options, { version: VERSION, services: this.#services(), bindings })
     this.#workers.add(worker)
     return worker
   }
@@ -275,14 +310,18 @@ export class Highkiq {
     this.#client.check(payload)
     const arrived = readPayload(writePayload(payload)) as Payload
     const ctx = new JobContext(arrived, arrived.queue, { log: this.log, now: () => this.now() })
-    return runHandler(this.#engine(), ctx, this.#jobs.get(arrived.class))
+    return runHandler(this.#engine(), ctx, this.#definitionOf(arrived.class, arrived.queue))
+  }
+
+  #definitionOf(name: string, queue = ''): JobDefinition | undefined {
+    return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
   }
 
   #engine(): Engine {
     const { random = Math.random, maxRetries = MAX_RETRIES, dead } = this.#options
     return {
       store: this.store,
-      definition: (name) => this.#jobs.get(name),
+      definition: (name, queue) => this.#definitionOf(name, queue),
       chain: this.server,
       promote: (text) => this.#client.promote(text),
       aspects: [trackedTasks],

@@ -18,7 +18,7 @@ export type { Job, PushOptions } from './client/job.ts'
 export type { Day, ProcessInfo, Queue, Stats } from './inspect/stats.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { JobContext } from './job/context.ts'
-export type { Handler, JobOptions, RetryIn } from './job/definition.ts'
+export type { Handler, JobOptions, ProcessOptions, RetryIn } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 // Errors to catch, and errors to throw
 export {

@@ -52,11 +52,19 @@ export class Chain<Subject, Answer> {
 
   /** Runs the chain around `innermost`. */
   run(subject: Subject, innermost: () => Promise<Answer>): Promise<Answer> {
-    const links = this.#links
-    const step = async (i: number): Promise<Answer> => {
-      const link = links[i]
-      return link ? link(subject, () => step(i + 1)) : innermost()
-    }
-    return step(0)
+    return runLinks(this.#links, subject, innermost)
   }
+}
+
+/** Runs `innermost` inside these, the first one outermost. */
+export function runLinks<Subject, Answer>(
+  links: readonly Middleware<Subject, Answer>[],
+  subject: Subject,
+  innermost: () => Promise<Answer>,
+): Promise<Answer> {
+  const step = async (i: number): Promise<Answer> => {
+    const link = links[i]
+    return link ? link(subject, () => step(i + 1)) : innermost()
+  }
+  return step(0)
 }

@@ -1,6 +1,7 @@
+import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
-import { refuseUnknown } from './options.ts'
+import { checkMiddleware, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
 export type RetryIn = (
@@ -30,6 +31,14 @@ export interface JobOptions {
   timeout?: number
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
   maxStalls?: number
+  /** Middleware around the handler, inside the app's and the capsule's. */
+  use?: readonly Middleware<JobContext, unknown>[]
+}
+
+/** What a queue's own handler is told; options that are stored with a job at its push are of no use here. */
+export interface ProcessOptions extends Omit<JobOptions, 'queue'> {
+  /** Jobs of this queue at the same time; it gets a capsule of its own then. */
+  concurrency?: number
 }
 
 export type Handler<Args extends unknown[] = unknown[], Result = unknown> = (
@@ -54,13 +63,14 @@ const OPTIONS: (keyof JobOptions)[] = [
   'onExhausted',
   'timeout',
   'maxStalls',
+  'use',
 ]
 
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, maxStalls } = options
+  const { queue, retry, tags, retryFor, timeout, maxStalls, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
@@ -75,6 +85,7 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
     throw wrong('maxStalls is a whole number above 0')
   }
+  if (use !== undefined) checkMiddleware(job, use)
 }
 
 /** @throws INVALID_OPTION */

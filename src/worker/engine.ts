@@ -11,7 +11,8 @@ export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' 
 /** What a worker needs of its app. */
 export interface Engine {
   store: Store
-  definition(name: string): JobDefinition | undefined
+  /** Of the class, else of the queue it was taken from. */
+  definition(name: string, queue?: string): JobDefinition | undefined
   chain: Chain<JobContext, unknown>
   /** Of a capsule: inside the chain. */
   use?: readonly Middleware<JobContext, unknown>[]

@@ -95,7 +95,7 @@ export class Recovery implements Service {
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
     const changes = attemptEnded(payload, true)
     const stalls = changes.hk_stalls as number
-    if (stalls < (definition(payload.class)?.options.maxStalls ?? MAX_STALLS)) {
+    if (stalls < (definition(payload.class, queue)?.options.maxStalls ?? MAX_STALLS)) {
       const effects = effectsOf(this.#engine, payload, { kind: 'restored', stalls })
       return {
         owner,

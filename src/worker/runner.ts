@@ -1,5 +1,6 @@
 /** Runs one job, and says how it ended. */
 
+import { runLinks } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { HighkiqError, hasCode, type Snooze, verdictOf } from '../job/errors.ts'
@@ -35,7 +36,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
     taken,
     payload,
     ctx: new JobContext(payload, taken.queue, { log: engine.log, now: engine.now, task }),
-    definition: engine.definition(payload.class),
+    definition: engine.definition(payload.class, taken.queue),
     startedAt: engine.now(),
     place,
   }
@@ -43,12 +44,14 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
 
 /** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
-  const { chain } = engine
+  const { chain, use = [] } = engine
   const innermost = async () => {
     if (!definition) throw unknownJob(ctx.payload.class)
     return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
   }
-  const running = chain.size === 0 ? innermost() : chain.run(ctx, innermost)
+  const links = definition?.options.use ? [...use, ...definition.options.use] : use
+  const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
+  const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
   const timeout = definition?.options.timeout
   return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
 }

@@ -274,3 +274,55 @@ test('server middleware sees an unknown class too', async () => {
   await settled()
   expect(seen).toEqual(['Unknown'])
 })
+
+test('middleware of a capsule and of a job runs inside the app’s, in this order', async () => {
+  const { hq, work, settled } = bench()
+  const order: string[] = []
+  const link =
+    (name: string): ServerLink =>
+    async (ctx, next) => {
+      order.push(name)
+      ctx.args = [...ctx.args, name]
+      return `${await next()} ${name}`
+    }
+  hq.server.use(async (ctx, next) => {
+    order.push('app')
+    ctx.args = [...ctx.args, 'app']
+    order.push(`answer ${await next()}`)
+  })
+  const J = hq.job('J', { use: [link('job 1'), link('job 2')] }, async (_ctx, ...args: unknown[]) => `handler(${args})`)
+  const Plain = hq.job('Plain', () => 'plain')
+  await J.performAsync(0)
+  await work({ concurrency: 1, use: [link('capsule')], capsules: { other: { concurrency: 1, queues: ['other'] } } })
+  await settled()
+  expect(order).toEqual([
+    ...['app', 'capsule', 'job 1', 'job 2'],
+    'answer handler(0,app,capsule,job 1,job 2) job 2 job 1 capsule',
+  ])
+  order.length = 0
+  await Plain.set({ queue: 'other' }).performAsync()
+  await J.set({ queue: 'other' }).performAsync(0)
+  await settled()
+  expect(order).toEqual([
+    ...['app', 'answer plain'],
+    ...['app', 'job 1', 'job 2', 'answer handler(0,app,job 1,job 2) job 2 job 1'],
+  ])
+})
+
+test('middleware of a job that does not call next keeps its handler from running; also inline', async () => {
+  const { hq, work, settled } = bench()
+  const J = hq.job('J', { use: [() => 'stopped'] }, () => {
+    throw new Error('ran')
+  })
+  expect(await J.performInline()).toBe('stopped')
+  await J.performAsync()
+  await work()
+  await settled()
+  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+test('middleware that is no function is refused', () => {
+  const { hq } = bench({ url: 'sqlite::memory:' })
+  const use = ['log'] as never
+  expect(() => hq.job('J', { use }, noop)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
