@@ -112,4 +112,42 @@ export const counters: Case[] = [
       expect(await t.waiting('q')).toEqual(texts)
     },
   },
+  {
+    name: 'a total goes back to zero by itself, and the figures of the day stay',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2))
+      const owner = await t.owner()
+      const [a, b] = await t.take(owner, 'q', 2)
+      await t.turn(owner, { settlements: [done(a), retry(b, 1)] })
+      await t.store.resetStats('failed')
+      expect(await t.store.stats()).toMatchObject({ processed: 2, failed: 0 })
+      await t.store.resetStats('processed')
+      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0 })
+      expect(await t.store.history(['2026-05-17'])).toEqual([{ processed: 2, failed: 1 }])
+    },
+  },
+  {
+    name: 'taken tells what belongs to owners, page by page',
+    async run(t) {
+      await t.push('q', ...[1, 2, 3, 4, 5].map((n) => t.job(n)))
+      await t.push('p', t.job(6))
+      const [one, two] = [await t.owner({ queues: ['q', 'p'] }), await t.owner()]
+      await t.take(one, ['p', 'q'], 3)
+      const [first] = await t.take(two, 'q', 3)
+      await t.turn(two, { settlements: [done(first)] })
+      await t.store.claim(two, null)
+      const all = []
+      let after: string | undefined
+      do {
+        const page: Awaited<ReturnType<typeof t.store.taken>> = await t.store.taken({ after, limit: 1 })
+        all.push(...page.items)
+        after = page.next ?? undefined
+      } while (after !== undefined)
+      const of = (owner: string, queue: string, n: number) => ({ owner, queue, text: t.job(n) })
+      const expected = [of(one, 'p', 6), of(one, 'q', 1), of(one, 'q', 2), of(two, 'q', 4), of(two, 'q', 5)]
+      expect(all).toHaveLength(5)
+      expect(all).toEqual(expect.arrayContaining(expected))
+      expect((await t.store.taken({ limit: 100 })).items).toHaveLength(5)
+    },
+  },
 ]

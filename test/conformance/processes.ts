@@ -70,6 +70,33 @@ export const processes: Case[] = [
     },
   },
   {
+    name: 'what processes work on is shown as each told last',
+    async run(t) {
+      const job = (slot: string, n: number) => ({ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 })
+      await t.store.beat(record('host:1', { busy: 1 }), 60, [job('a', 9)])
+      await t.store.beat(record('host:1', { busy: 2 }), 60, [job('a', 1), job('b', 2)])
+      await t.store.beat(record('host:2', { busy: 1 }), 60, [job('a', 3)])
+      await t.store.beat(record('host:3'), 60)
+      const shown = (await t.store.running()).sort((x, y) => x.startedAt - y.startedAt)
+      expect(shown).toEqual([
+        { identity: 'host:1', ...job('a', 1) },
+        { identity: 'host:1', ...job('b', 2) },
+        { identity: 'host:2', ...job('a', 3) },
+      ])
+      await t.store.beat(record('host:1'), 60)
+      await t.store.forget('host:2')
+      expect(await t.store.running()).toEqual([])
+      expect(await t.store.leader()).toBe(null)
+    },
+  },
+  {
+    name: 'what a process worked on is gone with it',
+    async run(t) {
+      await t.store.beat(record('host:1'), 0.2, [{ slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW }])
+      await until('the process is gone', async () => (await t.store.running()).length === 0)
+    },
+  },
+  {
     name: 'a signal sent by another connection arrives',
     shared: true,
     async run(t) {

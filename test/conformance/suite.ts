@@ -7,6 +7,8 @@ import { duties } from './duties.ts'
 import { processes } from './processes.ts'
 import { push } from './push.ts'
 import { recovery } from './recovery.ts'
+import { removal } from './removal.ts'
+import { search } from './search.ts'
 import { sets } from './sets.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
@@ -26,6 +28,8 @@ export const verbs = {
   duties,
   counters,
   sets,
+  search,
+  removal,
   processes,
   tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,

@@ -5,7 +5,7 @@
 
 import { createRequire } from 'node:module'
 import type { ChainableCommander, Redis } from 'ioredis'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, hasCode } from '../../job/errors.ts'
 import type { lua } from './lua.generated.ts'
 import type { RedisStoreOptions } from './url.ts'
 
@@ -125,6 +125,21 @@ export class Connection {
     return this.call((client) => client.eval(script.source, keys.length, ...keys, ...args) as Promise<Reply>)
   }
 
+  /** The same for a script that answers a list of texts, which may not be valid UTF-8. */
+  async runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
+    try {
+      return await this.call(
+        (client) => client.callBuffer('EVALSHA', script.sha, keys.length, ...keys, ...args) as Promise<Buffer[]>,
+      )
+    } catch (thrown) {
+      const { cause = thrown } = thrown as Error
+      if (!(cause as Error).message?.startsWith('NOSCRIPT')) throw thrown
+    }
+    return this.call(
+      (client) => client.callBuffer('EVAL', script.source, keys.length, ...keys, ...args) as Promise<Buffer[]>,
+    )
+  }
+
   /** Runs one command. */
   async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
     this.#await(1)
@@ -217,6 +232,19 @@ export class Connection {
   #changed(): void {
     for (const done of this.#waiting) done()
   }
+}
+
+/** Answers, without those of keys that hold something else than they should: one such must not stop all others. */
+export async function readable(
+  main: Connection,
+  fill: Parameters<Connection['each']>[0],
+): Promise<(Reply | undefined)[]> {
+  return (await main.each(fill)).map(([error, reply]) => {
+    if (!error) return reply
+    const explained = main.explain(error)
+    if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
+    return undefined
+  })
 }
 
 /** Whether a command that failed so may have been carried out all the same. */

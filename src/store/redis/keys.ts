@@ -24,7 +24,13 @@ export interface Keys {
   processes: string
   process(identity: string): string
   running(identity: string): string
+  /** The same of Sidekiq up to 6.4.1. */
+  oldRunning(identity: string): string
   signals(identity: string): string
+  /** Sidekiq's: who looks after `processes`, for a minute. */
+  processCleanup: string
+  /** Sidekiq Enterprise's: identity of the process that leads. */
+  leader: string
   /** Hash of an owner: ticket → text. */
   working(queue: string, owner: string): string
   /** List of an owner: texts that came while it waited, the newest at the head. */
@@ -69,7 +75,10 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
     processes: `${prefix}processes`,
     process: (identity) => prefix + identity,
     running: (identity) => `${prefix}${identity}:work`,
+    oldRunning: (identity) => `${prefix}${identity}:workers`,
     signals: (identity) => `${prefix}${identity}-signals`,
+    processCleanup: `${prefix}process_cleanup`,
+    leader: `${prefix}dear-leader`,
     working: (queue, owner) => tagged(queue, `working:${owner}`),
     arriving: (queue, owner) => tagged(queue, `arriving:${owner}`),
     settled: (queue, owner) => tagged(queue, `settled:${owner}`),
@@ -97,6 +106,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
   }
 }
 
-function escapePattern(text: string): string {
+/** A text as Redis's patterns find it, character by character. */
+export function escapePattern(text: string): string {
   return text.replace(/[*?[\]\\]/g, '\\$&')
 }

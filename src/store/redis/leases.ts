@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { hasCode } from '../../job/errors.ts'
 import type { Lease, Restore, Stranded, SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
-import type { Connection, Reply } from './connection.ts'
+import { readable } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import type { Owner } from './owner.ts'
 import { pieces } from './queues.ts'
@@ -307,14 +307,4 @@ export class Leases {
     const { keys, main } = this.#server
     return (await main.call((client) => client.smembers(keys.ourQueues))).sort()
   }
-}
-
-/** Answers, without those of keys that hold something else than they should: one such must not stop all others. */
-async function readable(main: Connection, fill: Parameters<Connection['each']>[0]): Promise<(Reply | undefined)[]> {
-  return (await main.each(fill)).map(([error, reply]) => {
-    if (!error) return reply
-    const explained = main.explain(error)
-    if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
-    return undefined
-  })
 }

@@ -1,10 +1,14 @@
 /** Which processes there are, shown as Sidekiq shows them, and the signals that wait for them. */
 
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal } from '../contract.ts'
+import { readable } from './connection.ts'
+import { runningOf, shown } from './running.ts'
 import type { Server } from './server.ts'
 
 /** A signal that nobody hears is forgotten. */
 const SIGNAL_SECONDS = 60
+/** Sidekiq looks after the names of processes no more often, whoever does it. */
+const CLEANUP_SECONDS = 60
 
 export class Processes {
   readonly #server: Server
@@ -40,21 +44,51 @@ export class Processes {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
-    const answers = await main.all((pipeline) => {
+    const answers = await readable(main, (pipeline) => {
       for (const identity of identities) pipeline.hgetall(keys.process(identity))
     })
     const gone: string[] = []
     const records = identities.flatMap((identity, i) => {
-      const fields = answers[i] as unknown as Record<string, string>
-      if (!fields.info) {
-        gone.push(identity)
-        return []
-      }
-      return [recordOf(identity, fields)]
+      const fields = (answers[i] ?? {}) as unknown as Record<string, string>
+      if (fields.info) return [recordOf(identity, fields)]
+      gone.push(identity)
+      return []
     })
-    // Names of processes that no longer beat: Sidekiq slows its polling by their number.
-    if (gone.length > 0) await main.call((client) => client.srem(keys.processes, ...gone))
+    if (gone.length > 0) await this.#cleanUp(gone)
     return records
+  }
+
+  /** Names of processes that no longer beat: Sidekiq slows its polling by their number. */
+  async #cleanUp(gone: readonly string[]): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const ours = await main.call((client) => client.set(keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'))
+    if (ours === 'OK') await main.call((client) => client.srem(keys.processes, ...gone))
+  }
+
+  async running(): Promise<(RunningJob & { identity: string })[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await readable(main, (pipeline) => {
+      for (const identity of identities) {
+        pipeline.hgetall(keys.running(identity)).hgetall(keys.oldRunning(identity))
+      }
+    })
+    return identities.flatMap((identity, i) =>
+      answers.slice(i * 2, i * 2 + 2).flatMap((fields) =>
+        Object.entries((fields ?? {}) as unknown as Record<string, string>).flatMap(([slot, value]) => {
+          const job = runningOf(slot, value)
+          return job ? { identity, ...job } : []
+        }),
+      ),
+    )
+  }
+
+  async leader(): Promise<string | null> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    return main.call((client) => client.get(keys.leader))
   }
 
   async forget(identity: string): Promise<void> {
@@ -75,11 +109,6 @@ export class Processes {
     await main.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
     return true
   }
-}
-
-/** As Sidekiq has it: the payload is JSON inside JSON, the time is in whole seconds. */
-function shown({ slot, queue, text, startedAt }: RunningJob): [string, string] {
-  return [slot, JSON.stringify({ queue, payload: text, run_at: Math.floor(startedAt / 1000) })]
 }
 
 /** Sidekiq before 8.1.2 has the concurrency inside `info`. */

@@ -3,7 +3,7 @@
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type { PushItem, QueueInfo } from '../contract.ts'
 import { tasksOf } from './call.ts'
-import { maybeDone } from './connection.ts'
+import { maybeDone, readable } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
@@ -45,13 +45,13 @@ export class Queues {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const names = (await main.call((client) => client.smembers(keys.queues))).sort()
-    const answers = await main.all((pipeline) => {
+    const answers = await readable(main, (pipeline) => {
       for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
     })
     return names.map((name, i) => ({
       name,
-      size: answers[i * 2] as number,
-      next: answers[i * 2 + 1] as string | null,
+      size: (answers[i * 2] ?? 0) as number,
+      next: (answers[i * 2 + 1] ?? null) as string | null,
     }))
   }
 

@@ -137,6 +137,6 @@ export class Sets {
 }
 
 /** As Redis writes them: `inf`, too. */
-function scoreOf(text: string): number {
+export function scoreOf(text: string): number {
   return Number(text.replace('inf', 'Infinity'))
 }

@@ -56,6 +56,11 @@ export class Stats {
     }
   }
 
+  async reset(which: 'processed' | 'failed'): Promise<void> {
+    const main = await this.#server.ready()
+    await main.call((client) => client.set(this.#server.keys[which](''), 0))
+  }
+
   async history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
     if (days.length === 0) return []
     const { keys } = this.#server

@@ -4,18 +4,23 @@ import { HighkiqError } from '../../job/errors.ts'
 import type {
   AddAnswer,
   BeatAnswer,
+  Cleared,
   Entry,
   EventQuery,
   EventRecord,
   Lease,
   Message,
   NewRow,
+  Owned,
   ProcessRecord,
+  Pull,
   PushItem,
   QueueInfo,
   Renewer,
   Restore,
   RunningJob,
+  Scan,
+  ScanPage,
   SetName,
   Signal,
   Store,
@@ -28,6 +33,7 @@ import type {
   TaskSpec,
   Turn,
   TurnAnswer,
+  Waiting,
 } from '../contract.ts'
 import { type Connection, closedError } from './connection.ts'
 import { DueBell } from './due.ts'
@@ -36,9 +42,12 @@ import { Owner } from './owner.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
 import { Reconciler } from './reconcile.ts'
+import { Removal } from './removal.ts'
+import { Search } from './search.ts'
 import { Server } from './server.ts'
 import { Sets } from './sets.ts'
 import { Stats } from './stats.ts'
+import { taken } from './taken.ts'
 import { Tasks } from './tasks.ts'
 import { Turns } from './turns.ts'
 import type { RedisStoreOptions } from './url.ts'
@@ -64,6 +73,8 @@ export class RedisStore implements Store {
   readonly #processes: Processes
   readonly #tasks: Tasks
   readonly #stats: Stats
+  readonly #search: Search
+  readonly #removal: Removal
   readonly #due: DueBell
   readonly #turns: Turns
   readonly #waits: Waits
@@ -85,6 +96,8 @@ export class RedisStore implements Store {
     this.#processes = new Processes(server)
     this.#tasks = new Tasks(server, this.#sets)
     this.#stats = new Stats(server, this.#leases)
+    this.#search = new Search(server)
+    this.#removal = new Removal(server)
     this.#due = new DueBell(server)
     const connection = () => this.#turnsLine()
     this.#turns = new Turns(server, connection)
@@ -232,8 +245,48 @@ export class RedisStore implements Store {
     return this.#sets.trim(set, max, since)
   }
 
+  // Searching, and acting on what waits.
+
+  scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<Waiting>> {
+    return this.#search.queue(queue, needle, page)
+  }
+
+  scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>> {
+    return this.#search.set(set, needle, page)
+  }
+
+  async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
+    const answers = await this.#removal.pull(queue, items, now)
+    if (items.some(({ to }) => to?.to === 'schedule' || to?.to === 'retry')) this.#due.ring()
+    return answers
+  }
+
+  clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>> {
+    return this.#removal.clearQueue(queue, mark, most)
+  }
+
+  clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>> {
+    return this.#removal.clearSet(set, mark)
+  }
+
+  async taken(page: { after?: string | undefined; limit: number }): Promise<{ items: Owned[]; next: string | null }> {
+    return taken(this.#server, this.#leases, page)
+  }
+
+  running(): Promise<(RunningJob & { identity: string })[]> {
+    return this.#processes.running()
+  }
+
+  leader(): Promise<string | null> {
+    return this.#processes.leader()
+  }
+
   stats(): Promise<StoreStats> {
     return this.#stats.now()
+  }
+
+  resetStats(which: 'processed' | 'failed'): Promise<void> {
+    return this.#stats.reset(which)
   }
 
   history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {

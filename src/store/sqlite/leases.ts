@@ -1,6 +1,6 @@
 /** Who owns what, until when; and who has which duty. Times are the machine's monotonic clock. */
 
-import type { Lease, Stranded } from '../contract.ts'
+import type { Lease, Owned, Stranded } from '../contract.ts'
 import { bootId, isPast, monotonicNow } from './clock.ts'
 import type { Database } from './database.ts'
 import { parseTicket, ticketOf } from './queues.ts'
@@ -72,6 +72,17 @@ export class Leases {
     return this.#db
       .all<{ owner: string; queue: string; queueId: number; place: number; text: string }>(sql.owner.stranded, limit)
       .map(({ owner, queue, queueId, place, text }) => ({ owner, queue, ticket: ticketOf(queueId, place), text }))
+  }
+
+  /** What belongs to owners, claimed or not. */
+  taken({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
+    const rows = this.#db.all<Owned & { ownerId: number; queueId: number; place: number }>(
+      ...([sql.owner.taken, ...(after.split(':').map(Number) as [number, number, number]), limit] as const),
+    )
+    const items = rows.map(({ owner, queue, text }): Owned => ({ owner, queue, text }))
+    const last = rows.at(-1)
+    const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.place}` : null
+    return { items, next }
   }
 
   /** Takes a job from a claimed owner; false when it is not there or the owner is not claimed. */

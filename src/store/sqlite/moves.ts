@@ -7,6 +7,8 @@ import type { Leases } from './leases.ts'
 import { Ledger } from './ledger.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
+import type { Removal } from './removal.ts'
+import type { Search } from './search.ts'
 import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
 import type { Tasks } from './tasks.ts'
@@ -22,6 +24,8 @@ export interface Opened {
   leases: Leases
   processes: Processes
   tasks: Tasks
+  search: Search
+  removal: Removal
 }
 
 /** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */

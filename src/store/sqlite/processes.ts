@@ -1,6 +1,6 @@
 /** Which processes there are, as they show themselves, and the signals that wait for them. */
 
-import type { BeatAnswer, ProcessRecord, Signal } from '../contract.ts'
+import type { BeatAnswer, ProcessRecord, RunningJob, Signal } from '../contract.ts'
 import { bootId, isPast, monotonicNow } from './clock.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
@@ -19,13 +19,17 @@ export class Processes {
     this.#db = db
   }
 
-  beat(p: ProcessRecord, seconds: number): BeatAnswer {
+  beat(p: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): BeatAnswer {
     const ends = monotonicNow() + Math.round(seconds * 1000)
     const { identity, info, concurrency, busy, beat, quiet, rss } = p
     const known = this.#isShown(identity)
     this.#db.run(sql.look.beat, identity, info, concurrency, busy, beat, quiet ? 1 : 0, rss, bootId, ends)
     this.#db.run(sql.look.forgetDead, bootId, monotonicNow())
     this.#db.run(sql.look.dropSignals)
+    this.#db.run(sql.look.dropRunning)
+    this.#db.run(sql.look.forgetRunning, identity)
+    const rows = running.map(({ slot, queue, text, startedAt }) => [slot, queue, text.toWellFormed(), startedAt])
+    if (rows.length > 0) this.#db.run(sql.look.showRunning, identity, JSON.stringify(rows))
     const signal = this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
     return { signal, known, rtt: null }
   }
@@ -45,7 +49,15 @@ export class Processes {
       }))
   }
 
+  running(): (RunningJob & { identity: string })[] {
+    return this.#db
+      .all<RunningJob & { identity: string; boot: string; ends: number }>(sql.look.running)
+      .filter(alive)
+      .map(({ identity, slot, queue, text, startedAt }) => ({ identity, slot, queue, text, startedAt }))
+  }
+
   forget(identity: string): void {
+    this.#db.run(sql.look.forgetRunning, identity)
     this.#db.run(sql.look.forget, identity)
     this.#db.run(sql.look.forgetSignals, identity)
   }

@@ -74,14 +74,15 @@ export class Queues {
   }
 }
 
-interface Sized {
+export interface Sized {
   bytes: number
 }
 
 /** No single statement carries more than this, but for a job that is larger by itself. */
 const MOST_BYTES = 8_000_000
 
-function atOnce(sizes: readonly Sized[]): number {
+/** How many of them one statement may carry. */
+export function atOnce(sizes: readonly Sized[]): number {
   let sum = 0
   const beyond = sizes.findIndex(({ bytes }, i) => {
     sum += bytes

@@ -4,7 +4,7 @@ import type { Entry, SetName } from '../contract.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 
-const ID: Record<SetName, number> = { retry: 1, schedule: 2, dead: 3 }
+export const ID: Record<SetName, number> = { retry: 1, schedule: 2, dead: 3 }
 
 /** Rung when something may be due earlier than known. */
 export const DUE = ' due'

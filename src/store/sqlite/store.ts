@@ -5,17 +5,23 @@ import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
   AddAnswer,
   BeatAnswer,
+  Cleared,
   Entry,
   EventQuery,
   EventRecord,
   Lease,
   Message,
   NewRow,
+  Owned,
   ProcessRecord,
+  Pull,
   PushItem,
   QueueInfo,
   Renewer,
   Restore,
+  RunningJob,
+  Scan,
+  ScanPage,
   SetName,
   Signal,
   Store,
@@ -28,6 +34,7 @@ import type {
   TaskSpec,
   Turn,
   TurnAnswer,
+  Waiting,
 } from '../contract.ts'
 import { Bell } from './bell.ts'
 import { monotonicNow } from './clock.ts'
@@ -37,6 +44,8 @@ import type { Ledger } from './ledger.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
+import { type Quest, Removal } from './removal.ts'
+import { Search } from './search.ts'
 import { DUE, Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
 import { Tasks } from './tasks.ts'
@@ -187,6 +196,52 @@ export class SqliteStore implements Store {
     while ((await this.#write(({ sets }) => sets.trim(set, max, since, CHUNK))) === CHUNK);
   }
 
+  // Searching, and acting on what waits.
+
+  scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<Waiting>> {
+    return this.#read(({ search }) => search.queue(queue, needle, page))
+  }
+
+  scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>> {
+    return this.#read(({ search }) => search.set(set, needle, page))
+  }
+
+  async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
+    const quest: Quest = { queue, items, places: items.map(() => undefined) }
+    while (await this.#read(({ removal }) => removal.lookFor(quest)));
+    return this.#each([...items.entries()], now, (s, ledger, [i, { text, to, effects }]) => {
+      const place = quest.places[i]
+      if (place === undefined || !s.removal.remove(queue, place, text)) return 'gone'
+      move(s, ledger, to, effects)
+      return 'ok'
+    })
+  }
+
+  clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>> {
+    return this.#write(({ removal }) => removal.clearQueue(queue, mark, most))
+  }
+
+  clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>> {
+    return this.#write(({ removal }) => removal.clearSet(set, mark))
+  }
+
+  taken(page: { after?: string | undefined; limit: number }): Promise<{ items: Owned[]; next: string | null }> {
+    return this.#read(({ leases }) => leases.taken(page))
+  }
+
+  running(): Promise<(RunningJob & { identity: string })[]> {
+    return this.#read(({ processes }) => processes.running())
+  }
+
+  /** Sidekiq does not work on this store. */
+  async leader(): Promise<string | null> {
+    return null
+  }
+
+  resetStats(which: 'processed' | 'failed'): Promise<void> {
+    return this.#write(({ db }) => db.run(sql.look.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1))
+  }
+
   stats(): Promise<StoreStats> {
     return this.#read(({ db, sets }) => {
       const total = db.first<{ processed: number; failed: number }>(sql.look.day, '')
@@ -222,8 +277,8 @@ export class SqliteStore implements Store {
     return this.#read(({ queues }) => queues.peek(queue, offset, limit))
   }
 
-  beat(process: ProcessRecord, seconds: number): Promise<BeatAnswer> {
-    return this.#write(({ processes }) => processes.beat(process, seconds), ANSWER_SECONDS)
+  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer> {
+    return this.#write(({ processes }) => processes.beat(process, seconds, running), ANSWER_SECONDS)
   }
 
   processes(): Promise<ProcessRecord[]> {
@@ -367,6 +422,8 @@ export class SqliteStore implements Store {
       leases: new Leases(db),
       processes: new Processes(db),
       tasks: new Tasks(db),
+      search: new Search(db),
+      removal: new Removal(db),
     }
   }
 }

@@ -38,3 +38,20 @@ INSERT INTO signal (identity, name) VALUES (?, ?);
 
 -- receive: the oldest signal for a process.
 DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE identity = ? ORDER BY id LIMIT 1) RETURNING name;
+
+-- reset: sets the total back to zero; once for each figure.
+UPDATE stat SET processed = processed * ?1, failed = failed * ?2 WHERE day = '';
+
+-- forgetRunning: what a process said before.
+DELETE FROM running WHERE identity = ?;
+
+-- dropRunning: what was said by those who are not there any more.
+DELETE FROM running WHERE identity NOT IN (SELECT identity FROM process);
+
+-- showRunning: what a process works on, as a JSON array of [slot, queue, text, started].
+INSERT INTO running (identity, slot, queue, text, started_at)
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2);
+
+-- running: what all of them said.
+SELECT identity, slot, running.queue, text, started_at AS startedAt, boot, ends
+FROM running JOIN process USING (identity) ORDER BY identity, slot;

@@ -50,3 +50,8 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, boot = excluded.boot,
 
 -- dropDuty: gives it up.
 DELETE FROM duty WHERE name = ? AND holder = ?;
+
+-- taken: jobs that belong to owners, from behind (owner, queue, place) on.
+SELECT owner.name AS owner, queue.name AS queue, working.owner AS ownerId, working.queue AS queueId, place, text
+FROM working JOIN owner ON owner.id = working.owner JOIN queue ON queue.id = working.queue
+WHERE (working.owner, working.queue, place) > (?, ?, ?) ORDER BY working.owner, working.queue, place LIMIT ?;

@@ -1,8 +1,8 @@
 -- growBack: reserves places at the back; answers the queue and its last place. Nothing when the queue is new.
-UPDATE queue SET tail = tail + ?1, size = size + ?1 WHERE name = ?2 RETURNING id, tail;
+UPDATE queue SET tail = tail + ?1, size = size + ?1, cleared = 0 WHERE name = ?2 RETURNING id, tail;
 
 -- growFront: reserves places at the front; answers the queue and the place before its first.
-UPDATE queue SET head = head - ?1, size = size + ?1 WHERE name = ?2 RETURNING id, head;
+UPDATE queue SET head = head - ?1, size = size + ?1, cleared = 0 WHERE name = ?2 RETURNING id, head;
 
 -- create: enters a queue; harmless when it is there.
 INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
@@ -33,8 +33,43 @@ UPDATE queue SET size = size - ? WHERE id = ?;
 
 -- list: all queues with their size and the job that is next.
 SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY place LIMIT 1) AS next
-FROM queue ORDER BY name;
+FROM queue WHERE cleared = 0 ORDER BY name;
 
 -- peek: a page of waiting jobs, next to run first.
 SELECT text FROM ready JOIN queue ON queue.id = ready.queue
 WHERE queue.name = ? ORDER BY place LIMIT ? OFFSET ?;
+
+-- id: of a queue, whether it has jobs or not.
+SELECT id, tail FROM queue WHERE name = ?;
+
+-- newest: places and lengths of the jobs before a place, newest first.
+SELECT place, octet_length(text) AS bytes FROM ready WHERE queue = ? AND place < ? ORDER BY place DESC LIMIT ?;
+
+-- search: jobs between two places (the second one excluded) that contain a text, newest first.
+SELECT place, text FROM ready
+WHERE queue = ? AND place >= ? AND place < ? AND instr(text, ?) > 0 ORDER BY place DESC LIMIT ?;
+
+-- whereIs: those of the texts of a JSON array that stand between two places (the second one excluded).
+SELECT place, text FROM ready
+WHERE queue = ? AND place >= ? AND place < ? AND text IN (SELECT value FROM json_each(?)) ORDER BY place DESC;
+
+-- stands: whether a job stands at a place.
+SELECT place FROM ready WHERE queue = ? AND place = ? AND text = ?;
+
+-- remove: takes one job out.
+DELETE FROM ready WHERE queue = ? AND place = ? AND text = ? RETURNING place;
+
+-- clearTo: drops the jobs up to a place that do not contain a text.
+DELETE FROM ready WHERE queue = ? AND place <= ? AND instr(text, ?) = 0 RETURNING place;
+
+-- clearAllTo: drops the jobs up to a place.
+DELETE FROM ready WHERE queue = ? AND place <= ? RETURNING place;
+
+-- leftTo: the jobs up to a place, in order.
+SELECT place, text FROM ready WHERE queue = ? AND place <= ? ORDER BY place;
+
+-- places: places and lengths of the next jobs, in order.
+SELECT place, octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY place LIMIT ?;
+
+-- hide: a queue that is empty is not listed.
+UPDATE queue SET cleared = 1 WHERE id = ? AND size = 0;

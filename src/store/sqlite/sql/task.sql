@@ -86,3 +86,6 @@ INSERT INTO message (task, idx, n, at, code, params) VALUES (?, ?, ?, ?, ?, ?);
 -- dropMiddle: the oldest message behind the first few.
 DELETE FROM message WHERE task = ?1 AND idx = ?2
   AND n = (SELECT min(n) FROM message WHERE task = ?1 AND idx = ?2 AND n > ?3);
+
+-- someOpen: whether any task has a row that has not ended.
+SELECT 1 AS open FROM task WHERE enqueued + working > 0 LIMIT 1;

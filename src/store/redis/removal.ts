@@ -1,0 +1,80 @@
+/** Taking jobs out of the middle of a queue, and clearing queues and sets. */
+
+import type { Cleared, Entry, Pull, SetName, SwapAnswer, Waiting } from '../contract.ts'
+import { tasksOf } from './call.ts'
+import { lua } from './lua.generated.ts'
+import { pieces } from './queues.ts'
+import type { Server } from './server.ts'
+import { ANSWERS, scoreOf } from './sets.ts'
+
+/** One script does no more; it passes by so many texts until it takes no further job on, some 10 ms. */
+const MOST_PULLS = 100
+const MOST_PASSED = 500_000
+/** One script drops no more, unless it may drop everything. */
+const MOST_DROPPED = 2000
+const MOST_BYTES = 1_000_000
+/** Tasks that are looked at before a queue or a set is dropped at once. */
+const MOST_TASKS = 1000
+
+export class Removal {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async pull(queue: string, items: readonly Pull[], now: number): Promise<SwapAnswer[]> {
+    const server = this.#server
+    const answers: SwapAnswer[] = []
+    await server.learn(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
+    const main = await server.ready()
+    for (const some of pieces(items, ({ text }) => 2 * text.length, MOST_PULLS)) {
+      for (let done = 0; done < some.length; ) {
+        const rest = some.slice(done)
+        const call = server.call()
+        call.key(server.keys.queue(queue))
+        call.key(server.keys.queues)
+        call.add(now, server.keys.wake, MOST_PASSED, rest.length)
+        for (const { text, at = '', to, effects } of rest) {
+          call.add(server.texts.write(text), at)
+          call.item(to, queue, effects)
+        }
+        const [letters] = (await main.run(lua.pull, call.keys, call.args)) as [string, string]
+        for (const letter of letters) answers.push(ANSWERS[letter] as SwapAnswer)
+        done += letters.length
+      }
+    }
+    return answers
+  }
+
+  async clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>> {
+    const { removed, done, met } = await this.#clear(this.#server.keys.queue(queue), queue, mark, most)
+    return { removed, done, met: met.map(([text, at]) => ({ text, at })) }
+  }
+
+  async clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>> {
+    const { removed, done, met } = await this.#clear(this.#server.keys.set(set, ''), '', mark ?? '', MOST_DROPPED)
+    return { removed, done, met: met.map(([text, score]) => ({ text, score: scoreOf(score) })) }
+  }
+
+  async #clear(key: string, queue: string, mark: string, most: number) {
+    const { keys, texts } = this.#server
+    const headers = mark === '' ? [] : await this.#headers()
+    const main = await this.#server.ready()
+    const args = [queue, mark, headers?.length ?? -1, Math.min(most, MOST_DROPPED), MOST_BYTES]
+    const all = [key, keys.queues, keys.tasks, ...(headers ?? [])]
+    const [removed, done, ...flat] = await main.runForBytes(lua.clear, all, args)
+    const met: [string, string][] = []
+    for (let i = 0; i < flat.length; i += 2) met.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])
+    return { removed: Number(removed), done: String(done) === 'yes', met }
+  }
+
+  /** Of all tasks; undefined when there are too many. */
+  async #headers(): Promise<string[] | undefined> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    if ((await main.call((client) => client.hlen(keys.tasks))) > MOST_TASKS) return undefined
+    const queues = await main.call((client) => client.hgetall(keys.tasks))
+    return Object.entries(queues).map(([id, queue]) => keys.task(queue, id)[0])
+  }
+}
