@@ -25,7 +25,7 @@ import {
 import { HighkiqError, hasCode, messageOf } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
 import { refuseUnknown } from './job/options.ts'
-import { type Payload, readPayload, writePayload } from './job/payload.ts'
+import { type Payload, readPayload, type Wire, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
 import type { Store } from './store/contract.ts'
 import { openStore, type RedisSettings } from './store/open.ts'
@@ -33,6 +33,7 @@ import { trackedTasks } from './tasks/aspect.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
 import type { Service } from './worker/aspect.ts'
+import { DialectCheck } from './worker/dialect.ts'
 import type { Engine, Lifecycle } from './worker/engine.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
@@ -62,6 +63,8 @@ export interface HighkiqOptions {
   defaultJobOptions?: JobOptions
   /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
+  /** Sidekiq's major version whose dialect is written beside Ruby; every one is read. Default 8. */
+  wire?: Wire
   /** Retries of a job that says `retry: true`; default 25. */
   maxRetries?: number
   /** What the dead set keeps; default 10,000 jobs and 180 days. */
@@ -83,6 +86,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'maxArgsBytes',
   'defaultJobOptions',
   'strictArgs',
+  'wire',
   'maxRetries',
   'dead',
 ]
@@ -134,11 +138,13 @@ export class Highkiq {
   constructor(options: HighkiqOptions = {}) {
     refuseUnknown('new Highkiq', options, OPTIONS)
     this.#options = options
+    checkWire(options.wire)
     if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
     this.#client = new Client({
       store: () => this.store,
       definition: (name) => this.#jobs.get(name),
       defaults: options.defaultJobOptions ?? {},
+      wire: options.wire ?? 8,
       now: () => this.now(),
       log: this.log,
       strictArgs: options.strictArgs ?? 'raise',
@@ -238,8 +244,9 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
+    const engine = this.#engine()
     const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
-    const worker = new Worker(this.#engine(), options, { version: VERSION, services: this.#services(), bindings })
+    const worker = new Worker(engine, options, { version: VERSION, services: this.#services(engine), bindings })
     this.#workers.add(worker)
     return worker
   }
@@ -291,11 +298,12 @@ export class Highkiq {
   }
 
   #open(url: string): Store {
-    const { namespace, commandTimeout, redis } = this.#options
+    const { namespace, commandTimeout, redis, wire } = this.#options
     return openStore(url, {
       ...(namespace === undefined ? {} : { namespace }),
       ...(commandTimeout === undefined ? {} : { commandTimeout }),
       ...(redis ? { redis } : {}),
+      ...(wire === undefined ? {} : { wire }),
     })
   }
 
@@ -326,6 +334,7 @@ export class Highkiq {
       promote: (text) => this.#client.promote(text),
       aspects: [trackedTasks],
       log: this.log,
+      wire: this.#client.wire,
       now: () => this.now(),
       random,
       limits: { retries: maxRetries, dead: dead?.max ?? DEAD_MAX, deadSeconds: dead?.seconds ?? DEAD_SECONDS },
@@ -336,8 +345,8 @@ export class Highkiq {
   }
 
   /** What the features run beside the jobs, as long as a worker does. */
-  #services(): Service[] {
-    return []
+  #services(engine: Engine): Service[] {
+    return [new DialectCheck(engine)]
   }
 
   #report(error: unknown, about: Record<string, unknown>): void {
@@ -374,4 +383,12 @@ export class Highkiq {
       this.log.error({ err: thrown, during }, messageOf(thrown))
     }
   }
+}
+
+function checkWire(wire: unknown): void {
+  if (wire === undefined || wire === 8 || wire === 7 || wire === 6) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `wire is 8 (the default), 7 or 6, not ${String(wire)}: the major version of the Sidekiq beside it, whose dialect is written`,
+  )
 }

@@ -24,6 +24,7 @@ function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
     store: () => store,
     definition: (name) => (name === 'J' ? { name, options, handler: async () => {} } : undefined),
     defaults,
+    wire: 8,
     now: () => NOW,
     log: silent,
     strictArgs: 'raise',

@@ -4,7 +4,7 @@ import { checkQueueName, type JobDefinition, type JobOptions } from '../job/defi
 import { HighkiqError, PushError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
-import { editPayload, newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
+import { editPayload, newJid, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 
 /** A push as the caller says it: any class, also one that only another program knows. */
@@ -25,6 +25,7 @@ export interface ClientOptions {
   /** Knows the options of a job's definition; undefined for a class of another program. */
   definition: (name: string) => JobDefinition | undefined
   defaults: JobOptions
+  wire: Wire
   now: () => number
   log: Logger
   strictArgs: 'raise' | 'warn' | false
@@ -51,6 +52,10 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options
+  }
+
+  get wire(): Wire {
+    return this.#options.wire
   }
 
   /**
@@ -112,7 +117,7 @@ export class Client {
       const text = this.#write(job as Payload)
       return { jid: payload.jid, destination: { to: 'schedule', text, score: at } }
     }
-    job.enqueued_at = now
+    job.enqueued_at = timeOf(now, this.wire)
     const text = this.#write(job as Payload)
     return { jid: payload.jid, destination: { to: 'queue', queue: payload.queue, text, end: 'back' } }
   }
@@ -135,7 +140,7 @@ export class Client {
       queue: queue ?? defined.queue ?? 'default',
       jid: jid ?? newJid(),
       retry: defined.retry ?? true,
-      created_at: this.#options.now(),
+      created_at: timeOf(this.#options.now(), this.wire),
     }
     if (defined.backtrace !== undefined) payload.backtrace = defined.backtrace
     if (defined.dead !== undefined) payload.dead = defined.dead
@@ -166,22 +171,23 @@ export class Client {
   async promote(text: string): Promise<{ text: string; queue: string } | null | undefined> {
     const before = readPayload(text)
     if (!before) return undefined
-    const now = this.#options.now()
+    const enqueued_at = timeOf(this.#options.now(), this.wire)
     const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
-    if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at: now, at: undefined }), queue }
+    if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at, at: undefined }, this.wire), queue }
     const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
     const after = await this.pass(before)
     if (!after) return null
     this.check(after)
-    const ours: Partial<Payload> = { enqueued_at: now, at: undefined }
-    const changes: Partial<Payload> = { ...ours }
+    const ours: Partial<Payload> = { enqueued_at, at: undefined }
+    // Without a prototype, so that a field may have any name.
+    const changes: Partial<Payload> = Object.assign(Object.create(null), ours)
     for (const [field, value] of Object.entries(after)) {
       if (given.get(field) !== stringifyJson(value)) changes[field] = value
     }
-    for (const field of given.keys()) if (!(field in after)) changes[field] = undefined
+    for (const field of given.keys()) if (!Object.hasOwn(after, field)) changes[field] = undefined
     // Not for middleware to say.
     Object.assign(changes, ours)
-    return { text: editPayload(text, changes), queue: after.queue ?? queue }
+    return { text: editPayload(text, changes, this.wire), queue: after.queue ?? queue }
   }
 
   /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
@@ -198,7 +204,7 @@ export class Client {
   }
 
   #write(payload: Payload): string {
-    const text = writePayload(payload)
+    const text = writePayload(payload, this.wire)
     this.weigh(payload.class, text)
     return text
   }

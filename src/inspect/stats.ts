@@ -1,6 +1,6 @@
 /** Looking at what there is, in figures. */
 
-import { readPayload } from '../job/payload.ts'
+import { readTime } from '../job/payload.ts'
 import type { ProcessRecord, QueueInfo, Store } from '../store/contract.ts'
 
 export interface Stats {
@@ -76,12 +76,10 @@ export async function processesOf(store: Store): Promise<ProcessInfo[]> {
   return (await store.processes()).map(processInfo)
 }
 
-/** By when it was put into the queue, else by when it was made; times of older programs are in seconds. */
+/** By when it was put into the queue, else by when it was made. */
 function latencyOf({ next }: QueueInfo, now: number): number {
-  const payload = next === null ? undefined : readPayload(next)
-  const since = payload?.enqueued_at ?? payload?.created_at
-  if (since === undefined) return 0
-  return Math.max((now - (since < 1e11 ? since * 1000 : since)) / 1000, 0)
+  const since = readTime(next ?? '', 'enqueued_at') ?? readTime(next ?? '', 'created_at')
+  return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
 }
 
 function processInfo(process: ProcessRecord): ProcessInfo {

@@ -7,8 +7,11 @@ import {
   newTaskId,
   type Payload,
   readPayload,
+  readTime,
+  rowTemplate,
   splitTaskJid,
   taskJid,
+  timeOf,
   writePayload,
 } from './payload.ts'
 
@@ -69,4 +72,59 @@ test('an attempt that ended is counted in a task’s row alone; a stall counts u
   const forgotten = attemptEnded(job({ hk_stalls: 2 }))
   expect(Object.hasOwn(forgotten, 'hk_stalls')).toBe(true)
   expect(forgotten.hk_stalls).toBeUndefined()
+})
+
+test.each([
+  ['1723900000123', 1_723_900_000_123],
+  ['1723900000.123', 1_723_900_000_123],
+  ['1723900000.0', 1_723_900_000_000],
+  ['1.7239e+09', 1_723_900_000_000],
+  ['1.7239E9', 1_723_900_000_000],
+  ['5000', 5000],
+  ['5.0', 5000],
+  ['null', undefined],
+  ['"1723900000.0"', undefined],
+  ['[1]', undefined],
+])('a time of %s is by its type, not by its size', (token, ms) => {
+  expect(readTime(`{"class":"J","failed_at":${token} ,"args":[]}`, 'failed_at')).toBe(ms)
+})
+
+test('a job without that time has none, and neither has what is no job', () => {
+  expect(readTime('{"class":"J","args":[{"failed_at":5}]}', 'failed_at')).toBeUndefined()
+  expect(readTime('garbage', 'failed_at')).toBeUndefined()
+})
+
+test('version 8 writes integer milliseconds; 7 and 6 write seconds that are floats, and other numbers as they are', () => {
+  const times = (wire: 6 | 7 | 8, ms: number) => ({ created_at: timeOf(ms, wire), enqueued_at: timeOf(ms, wire), n: 5 })
+  expect(writePayload(job(times(8, 1_723_900_000_000)))).toContain(
+    '"created_at":1723900000000,"enqueued_at":1723900000000,"n":5',
+  )
+  for (const wire of [6, 7] as const) {
+    expect(writePayload(job(times(wire, 1_723_900_000_000)), wire)).toContain(
+      '"created_at":1723900000.0,"enqueued_at":1723900000.0,"n":5',
+    )
+    expect(writePayload(job(times(wire, 1_723_900_000_120)), wire)).toContain('"created_at":1723900000.12,')
+    expect(editPayload('{"failed_at":1}', { failed_at: 1_723_900_000, retry_count: 0 }, wire)).toBe(
+      '{"failed_at":1723900000.0,"retry_count":0}',
+    )
+  }
+})
+
+test.each([
+  [1_723_900_000_000, '1723900000.0'],
+  [1_723_900_000_010, '1723900000.01'],
+  [1_723_900_000_123, '1723900000.123'],
+])('a row of a task in the dialect of version 7 has its time %i as %s', (now, time) => {
+  const template = rowTemplate(job({ created_at: 1_723_900_000 }), 7)
+  const row = { template, args: '[1]', task: 'a'.repeat(16), index: 0, run: 1, now }
+  expect(completeRow(row)).toBe(
+    `{"class":"J","args":[],"queue":"q","jid":"j","created_at":1723900000.0,"args":[1],"jid":"${'a'.repeat(16)}00000000","hk_run":1,"enqueued_at":${time}}`,
+  )
+  expect(completeRow({ ...row, args: '{"class":"K"}' })).toMatch(new RegExp(`^{"class":"K",.*"enqueued_at":${time}}$`))
+})
+
+test('a member may have any name', () => {
+  const changes = JSON.parse('{"__proto__":[1],"constructor":2,"toString":null}')
+  expect(editPayload('{"__proto__":1.0}', changes)).toBe('{"__proto__":[1],"constructor":2,"toString":null}')
+  expect(editPayload('{"a":1.0}', JSON.parse('{"__proto__":[1]}'))).toBe('{"a":1.0,"__proto__":[1]}')
 })

@@ -1,10 +1,20 @@
 /**
- * The wire format's one home: what a job looks like as JSON text. Sidekiq's fields under Sidekiq's names, written as its
- * version 8 does (times in integer milliseconds); ours begin with `hk_`.
+ * The wire format's one home: what a job looks like as JSON text. Sidekiq's fields under Sidekiq's names; ours begin with
+ * `hk_`.
  */
 
 import { randomBytes, randomFillSync } from 'node:crypto'
-import { editMembers, parseJson, stringifyJson } from './json.ts'
+import { editMembers, memberText, parseJson, stringifyJson } from './json.ts'
+
+/**
+ * The Sidekiq whose way of writing is followed; all ways are read. 8: times are integer milliseconds. 7 and 6: times are
+ * seconds, always with a fraction, for Ruby tells the two apart by the type of the number.
+ */
+export type Wire = 8 | 7 | 6
+
+const TIMES = ['created_at', 'enqueued_at', 'failed_at', 'retried_at', 'discarded_at'] as const
+export type Time = (typeof TIMES)[number]
+const isTime = new Set<string>(TIMES)
 
 /** A job as it was read. Fields that Highkiq does not know are kept. */
 export interface Payload {
@@ -18,6 +28,7 @@ export interface Payload {
   retry_count?: number
   failed_at?: number
   retried_at?: number
+  discarded_at?: number
   error_message?: string
   error_class?: string
   backtrace?: boolean | number
@@ -67,6 +78,15 @@ export function splitTaskJid(jid: string): { id: string; index: number } {
   return { id: jid.slice(0, 16), index: Number.parseInt(jid.slice(16), 16) }
 }
 
+/** A template that ends so wants times in seconds. */
+const IN_SECONDS = ',"enqueued_at":0.0}'
+
+/** What the rows of a task have in common, for `completeRow`. It has members of its own. */
+export function rowTemplate(payload: Payload, wire: Wire): string {
+  const text = writePayload(payload, wire)
+  return wire === 8 ? text : text.slice(0, -1) + IN_SECONDS
+}
+
 /**
  * The payload of a task's row, spliced from the task's template and the row's own text: bare arguments (`[…]`), or a
  * whole payload (`{…}`) where the template could not express it.
@@ -79,10 +99,12 @@ export function completeRow(row: {
   run: number
   now: number
 }): string {
-  const jid = taskJid(row.task, row.index)
-  const rest = `"jid":"${jid}","hk_run":${row.run},"enqueued_at":${row.now}}`
+  const seconds = row.template.endsWith(IN_SECONDS)
+  const time = jsonOf('enqueued_at', timeOf(row.now, seconds ? 7 : 8), seconds ? 7 : 8)
+  const rest = `"jid":"${taskJid(row.task, row.index)}","hk_run":${row.run},"enqueued_at":${time}}`
   if (row.args.startsWith('{')) return opened(row.args) + rest
-  return `${opened(row.template)}"args":${row.args},${rest}`
+  const template = seconds ? `${row.template.slice(0, -IN_SECONDS.length)}}` : row.template
+  return `${opened(template)}"args":${row.args},${rest}`
 }
 
 /** An object's text, ready for more members. */
@@ -113,18 +135,52 @@ function isSound({ jid, hk_task, hk_run, hk_attempt, hk_stalls }: Payload): bool
   return counts && (hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid)))
 }
 
+/** A time in milliseconds as a payload holds it. */
+export function timeOf(ms: number, wire: Wire): number {
+  return wire === 8 ? ms : ms / 1000
+}
+
+/**
+ * A time of a job's text, in milliseconds: an integer is that, a number with a fraction or an exponent is seconds.
+ * Undefined when there is none.
+ */
+export function readTime(text: string, field: Time): number | undefined {
+  let token: string | undefined
+  try {
+    token = memberText(text, field)
+  } catch {
+    return undefined
+  }
+  if (token === undefined || !/^-?\d/.test(token)) return undefined
+  return /[.e]/i.test(token) ? Number(token) * 1000 : Number(token)
+}
+
 /** Writes a new job. */
-export function writePayload(payload: Payload): string {
-  return stringifyJson(payload)
+export function writePayload(payload: Payload, wire: Wire = 8): string {
+  const text = stringifyJson(payload)
+  if (wire === 8) return text
+  const whole: Record<string, string> = {}
+  for (const field of TIMES) {
+    if (Number.isSafeInteger(payload[field])) whole[field] = jsonOf(field, payload[field], wire)
+  }
+  return editMembers(text, whole)
 }
 
 /** Changes members of a job's text and leaves every other byte as it is; undefined removes a member. */
-export function editPayload(text: string, changes: Partial<Payload>): string {
-  const edits: Record<string, string | undefined> = {}
-  for (const [field, value] of Object.entries(changes)) {
-    edits[field] = value === undefined ? undefined : stringifyJson(value)
+export function editPayload(text: string, changes: Partial<Payload>, wire: Wire = 8): string {
+  // Without a prototype, so that a field may have any name.
+  const edits: Record<string, string | undefined> = Object.create(null)
+  for (const field of Object.keys(changes)) {
+    const value = changes[field]
+    edits[field] = value === undefined ? undefined : jsonOf(field, value, wire)
   }
   return editMembers(text, edits)
+}
+
+/** JavaScript would write whole seconds as an integer. */
+function jsonOf(field: string, value: unknown, wire: Wire): string {
+  const whole = wire !== 8 && Number.isSafeInteger(value) && isTime.has(field)
+  return whole ? `${value}.0` : stringifyJson(value)
 }
 
 /** What every next text of a job says of the attempt that has just ended; `stalled`: its process died. */

@@ -288,7 +288,10 @@ export interface TaskSpec {
   name: string
   job: string
   queue: string
-  /** JSON object text of a row's payload without `args`, `jid`, `hk_run`, `enqueued_at`: the store appends those. */
+  /**
+   * JSON object text of a row's payload without `args`, `jid`, `hk_run`, `enqueued_at`: the store appends those. One that
+   * ends with `,"enqueued_at":0.0}` wants that time in seconds; see completeRow.
+   */
   template: string
   /** Most rows in the queue and with owners at one time. */
   window: number

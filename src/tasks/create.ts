@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
-import { newTaskId, type Payload, taskJid, writePayload } from '../job/payload.ts'
+import { newTaskId, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store, TaskSpec } from '../store/contract.ts'
 import { insist } from './insist.ts'
 import { Submitter } from './submitter.ts'
@@ -63,6 +63,8 @@ class Submission {
   readonly #id = newTaskId()
   readonly #submitter: Submitter
   readonly #payload: Payload
+  /** What a row's payload must be, beside its arguments, to be expressed by the template. */
+  readonly #common: string
   readonly #template: string
   #added = 0
   #chunk: NewRow[] = []
@@ -75,7 +77,8 @@ class Submission {
     const { queue } = options
     this.#payload = host.client.normalise({ class: job.name, args: [], ...(queue === undefined ? {} : { queue }) })
     this.#payload.hk_task = this.#id
-    this.#template = this.#textWithout(this.#payload, ['args', 'jid'])
+    this.#common = this.#textWithout(this.#payload, ['args', 'jid'])
+    this.#template = rowTemplate(without(this.#payload, ['args', 'jid']), host.client.wire)
   }
 
   async run(rows: Iterable<Row> | AsyncIterable<Row>): Promise<Task> {
@@ -183,7 +186,7 @@ class Submission {
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${this.#payload.queue}); name it in the task's options`,
       )
     }
-    const same = this.#textWithout(after, ['args', 'jid']) === this.#template
+    const same = this.#textWithout(after, ['args', 'jid']) === this.#common
     return { args: same ? stringifyJson(after.args) : this.#textWithout(after, ['jid']), ...about }
   }
 
@@ -199,9 +202,14 @@ class Submission {
   }
 
   #textWithout(payload: Payload, fields: string[]): string {
-    const rest = Object.entries(payload).filter(([field]) => !fields.includes(field) && field !== 'enqueued_at')
-    return writePayload(Object.fromEntries(rest) as unknown as Payload)
+    return writePayload(without(payload, fields), this.#host.client.wire)
   }
+}
+
+/** The store says when a row comes into its queue. */
+function without(payload: Payload, fields: string[]): Payload {
+  const rest = Object.entries(payload).filter(([field]) => !fields.includes(field) && field !== 'enqueued_at')
+  return Object.fromEntries(rest) as unknown as Payload
 }
 
 function refuse(answer: AddAnswer, id: string): void {

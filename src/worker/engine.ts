@@ -2,7 +2,7 @@ import type { Chain, Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { Logger } from '../job/logger.ts'
-import type { Payload } from '../job/payload.ts'
+import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Aspect, Outcome } from './aspect.ts'
 
@@ -20,6 +20,8 @@ export interface Engine {
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   aspects: readonly Aspect[]
   log: Logger
+  /** How times are written. */
+  wire: Wire
   now(): number
   random(): number
   /** Of a job without `retry`, of one with `true`, and of the dead set. */

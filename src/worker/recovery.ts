@@ -4,7 +4,7 @@
  */
 
 import { HighkiqError } from '../job/errors.ts'
-import { attemptEnded, editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
@@ -110,11 +110,12 @@ export class Recovery implements Service {
 
   #stalledOut(one: Stranded, payload: Payload, changes: Partial<Payload>, stalls: number): Restore {
     const error_message = `its process died ${stalls} times in a row while it ran`
-    const last = { ...changes, error_class: STALLED, error_message, failed_at: this.#engine.now() }
+    const { now, wire } = this.#engine
+    const last = { ...changes, error_class: STALLED, error_message, failed_at: timeOf(now(), wire) }
     const effects = effectsOf(this.#engine, payload, { kind: 'stalled-out', stalls })
     const { owner, queue, ticket } = one
-    const text = editPayload(one.text, last)
-    return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 }, effects }
+    const text = editPayload(one.text, last, wire)
+    return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 }, effects }
   }
 
   async #tellDeath({ to }: Restore): Promise<void> {

@@ -16,6 +16,7 @@ function verdict(more: Partial<Payload> = {}, options: JobOptions | null = {}, e
     queue: 'q',
     error,
     now: NOW,
+    wire: 8,
     definition: options ? { name: 'J', options, handler: async () => {} } : undefined,
     maxRetries: 25,
     random: () => 0,

@@ -4,7 +4,7 @@ import { deflateSync } from 'node:zlib'
 import { backoff, jitter } from '../job/backoff.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { messageOf, verdictOf } from '../job/errors.ts'
-import { editPayload, type Payload } from '../job/payload.ts'
+import { editPayload, type Payload, readTime, timeOf, type Wire } from '../job/payload.ts'
 
 export type Verdict =
   | { kind: 'retry'; text: string; at: number; count: number }
@@ -25,6 +25,7 @@ export interface Failure {
   error: unknown
   /** Milliseconds. */
   now: number
+  wire: Wire
   definition: JobDefinition | undefined
   maxRetries: number
   random: () => number
@@ -35,7 +36,8 @@ export interface Failure {
 }
 
 export function judge(failure: Failure): Verdict {
-  const { payload, error, now, definition } = failure
+  const { text, payload, error, now, wire, definition } = failure
+  const time = timeOf(now, wire)
   const retry = payload.retry ?? definition?.options.retry ?? definition !== undefined
   const kill = verdictOf(error) === 'kill'
   // 0 is a number of retries, and leads to the dead set; false means no such job was ever here.
@@ -48,9 +50,9 @@ export function judge(failure: Failure): Verdict {
     queue: payload.retry_queue ?? failure.queue,
     error_message: firstCharacters(messageOf(error), MESSAGE_CHARACTERS),
     error_class: classOf(error),
-    ...(again ? {} : { failed_at: now }),
+    ...(again ? {} : { failed_at: time }),
     retry_count: count,
-    ...(again ? { retried_at: now } : {}),
+    ...(again ? { retried_at: time } : {}),
     ...failure.changes,
   }
   const backtrace = payload.backtrace ?? false
@@ -59,23 +61,23 @@ export function judge(failure: Failure): Verdict {
     const dead = payload.dead ?? definition?.options.dead
     return {
       kind: 'exhausted',
-      text: editPayload(failure.text, changes),
+      text: editPayload(text, changes, wire),
       dead: dead !== false,
       payload: { ...payload, ...changes },
     }
   }
   if (kill) return exhausted()
   if (typeof payload.retry_for === 'number') {
-    const first = again ? milliseconds(payload.failed_at ?? now) : now
+    const first = again ? (readTime(text, 'failed_at') ?? now) : now
     if (first + payload.retry_for * 1000 < now) return exhausted()
   } else if (count >= max) {
     return exhausted()
   }
   const wish = askRetryIn(failure, count)
   if (wish === 'kill') return exhausted()
-  if (wish === 'discard') return { kind: 'dropped', payload: { ...payload, ...changes, discarded_at: now } }
+  if (wish === 'discard') return { kind: 'dropped', payload: { ...payload, ...changes, discarded_at: time } }
   const delay = (wish ?? backoff(count)) + jitter(count, failure.random)
-  return { kind: 'retry', text: editPayload(failure.text, changes), at: now / 1000 + delay, count }
+  return { kind: 'retry', text: editPayload(text, changes, wire), at: now / 1000 + delay, count }
 }
 
 function askRetryIn(failure: Failure, count: number): number | 'kill' | 'discard' | undefined {
@@ -87,11 +89,6 @@ function askRetryIn(failure: Failure, count: number): number | 'kill' | 'discard
     failure.report(thrown)
     return undefined
   }
-}
-
-/** Version 8 writes integer milliseconds, older ones seconds. */
-function milliseconds(time: number): number {
-  return time < 1e11 ? time * 1000 : time
 }
 
 function classOf(error: unknown): string {

@@ -4,7 +4,7 @@ import { runLinks } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { HighkiqError, hasCode, type Snooze, verdictOf } from '../job/errors.ts'
-import { attemptEnded, editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
@@ -92,7 +92,7 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     case 'release':
       return putBack(engine, attempt, { kind: 'released' })
     case 'discard':
-      await engine.died({ ...attempt.payload, discarded_at: engine.now() }, error)
+      await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
       return failed(engine, attempt, { kind: 'discarded', error })
   }
   if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN'))
@@ -167,6 +167,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
     queue: taken.queue,
     error,
     now,
+    wire: engine.wire,
     definition,
     maxRetries: engine.limits.retries,
     random: engine.random,
@@ -200,7 +201,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   } catch (thrown) {
     engine.report(thrown, { jid: payload.jid, during: 'onExhausted' })
   }
-  await engine.died(dead ? verdict.payload : { ...verdict.payload, discarded_at: now }, error)
+  await engine.died(dead ? verdict.payload : { ...verdict.payload, discarded_at: timeOf(now, engine.wire) }, error)
   const move = dead ? ({ to: 'dead', text: verdict.text, score: now / 1000 } as const) : null
   return failed(engine, attempt, { kind: 'dead', error }, move)
 }

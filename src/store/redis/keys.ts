@@ -3,6 +3,7 @@
  * carry the tag `{queue:NAME}`, which puts them into the cluster slot of Sidekiq's key `queue:NAME`.
  */
 
+import type { Wire } from '../../job/payload.ts'
 import type { SetName } from '../contract.ts'
 
 /**
@@ -24,8 +25,8 @@ export interface Keys {
   processes: string
   process(identity: string): string
   running(identity: string): string
-  /** The same of Sidekiq up to 6.4.1. */
-  oldRunning(identity: string): string
+  /** The same, as processes of the other dialect write it. */
+  otherRunning(identity: string): string
   signals(identity: string): string
   /** Sidekiq's: who looks after `processes`, for a minute. */
   processCleanup: string
@@ -62,7 +63,7 @@ export interface Keys {
   parseOwners(key: string): { queue: string; owner: string } | undefined
 }
 
-export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
+export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire = 8): Keys {
   const prefix = namespace === '' ? '' : `${namespace}:`
   const tagged = (queue: string, rest: string) => `${prefix}hk:{queue:${queue}}:${rest}`
   const shared = (queue: string, name: string) => (layout === 'cluster' ? tagged(queue, name) : prefix + name)
@@ -74,8 +75,9 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq'): Keys {
     failed: (queue, day) => shared(queue, day ? `stat:failed:${day}` : 'stat:failed'),
     processes: `${prefix}processes`,
     process: (identity) => prefix + identity,
-    running: (identity) => `${prefix}${identity}:work`,
-    oldRunning: (identity) => `${prefix}${identity}:workers`,
+    // Sidekiq's until 6.4.1 had the longer name.
+    running: (identity) => `${prefix}${identity}:${wire === 6 ? 'workers' : 'work'}`,
+    otherRunning: (identity) => `${prefix}${identity}:${wire === 6 ? 'work' : 'workers'}`,
     signals: (identity) => `${prefix}${identity}-signals`,
     processCleanup: `${prefix}process_cleanup`,
     leader: `${prefix}dear-leader`,

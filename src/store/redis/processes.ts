@@ -72,7 +72,7 @@ export class Processes {
     const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
     const answers = await readable(main, (pipeline) => {
       for (const identity of identities) {
-        pipeline.hgetall(keys.running(identity)).hgetall(keys.oldRunning(identity))
+        pipeline.hgetall(keys.running(identity)).hgetall(keys.otherRunning(identity))
       }
     })
     return identities.flatMap((identity, i) =>

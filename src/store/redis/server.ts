@@ -21,7 +21,7 @@ export class Server {
 
   constructor(options: RedisStoreOptions) {
     this.options = options
-    this.keys = keysOf(options.namespace)
+    this.keys = keysOf(options.namespace, 'sidekiq', options.wire)
     this.main = this.connect()
   }
 

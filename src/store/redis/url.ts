@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis'
 import { HighkiqError } from '../../job/errors.ts'
+import type { Wire } from '../../job/payload.ts'
 
 /** Everything a Redis store is made from; it can be posted to a thread. */
 export interface RedisStoreOptions {
@@ -11,12 +12,15 @@ export interface RedisStoreOptions {
   commandTimeout: number
   /** Without the password, for people. */
   url: string
+  /** Which Sidekiq's keys are written. */
+  wire?: Wire
 }
 
 /** What an app may say beyond the URL. */
 export interface RedisSettings {
   namespace?: string
   commandTimeout?: number
+  wire?: Wire
   /** For ioredis: data only, for a thread gets it too. */
   redis?: RedisOptions
 }
@@ -77,6 +81,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     namespace,
     commandTimeout: checkTimeout(more.commandTimeout),
     url: withoutPassword(url),
+    ...(more.wire === undefined ? {} : { wire: more.wire }),
   }
 }
 

@@ -183,11 +183,19 @@ local function opening(object)
   return object == '{}' and '{' or string.sub(object, 1, -2) .. ','
 end
 
+-- A template that ends so wants times in seconds.
+local IN_SECONDS = ',"enqueued_at":0.0}'
+
 -- The whole payload of a row: the same as completeRow in job/payload.ts.
 local function complete(book, index, run, args)
-  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%d}', book.id, index, run, now)
+  local template, time = book.template, string.format('%d', now)
+  if string.sub(template, -#IN_SECONDS) == IN_SECONDS then
+    template = string.sub(template, 1, -#IN_SECONDS - 1) .. '}'
+    time = string.format('%d.%03d', math.floor(now / 1000), now % 1000):gsub('0?0$', '')
+  end
+  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%s}', book.id, index, run, time)
   if string.sub(args, 1, 1) == '{' then return opening(args) .. rest end
-  return opening(book.template) .. '"args":' .. args .. ',' .. rest
+  return opening(template) .. '"args":' .. args .. ',' .. rest
 end
 
 -- The next rows that were never in the queue, at most `room`.
