@@ -34,7 +34,9 @@ export interface Aspect {
    * What changes with the job, in the same step. Outside a running attempt `ctx` is absent: then it must follow from the
    * payload alone, for the program that moves the job may be another one.
    */
-  effects(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  effects?(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  /** An attempt that had begun has ended so, after `ms`. Called for each job: it must cost next to nothing. */
+  ended?(payload: Payload, outcome: Outcome, ms: number): void
   /** The task that the context shows. */
   taskOf?(payload: Payload): { id: string; index: number } | undefined
 }

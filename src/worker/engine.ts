@@ -37,7 +37,7 @@ export interface Engine {
 export function effectsOf(engine: Engine, payload: Payload, outcome: Outcome, ctx?: JobContext): Effect[] | undefined {
   let all: Effect[] | undefined
   for (const aspect of engine.aspects) {
-    const effects = aspect.effects(payload, outcome, engine.now(), ctx)
+    const effects = aspect.effects?.(payload, outcome, engine.now(), ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }
   return all

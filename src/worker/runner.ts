@@ -5,7 +5,7 @@ import { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { HighkiqError, hasCode, type Snooze, verdictOf } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
-import type { Settlement, Taken } from '../store/contract.ts'
+import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import { judge } from './retry.ts'
@@ -17,6 +17,8 @@ export interface Attempt {
   ctx: JobContext
   definition: JobDefinition | undefined
   startedAt: number
+  /** On the monotonic clock: when its handler was called; 0 before. */
+  began: number
   /** The how-many-th it is that its worker took. */
   place: number
 }
@@ -38,6 +40,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
     ctx: new JobContext(payload, taken.queue, { log: engine.log, now: engine.now, task }),
     definition: engine.definition(payload.class, taken.queue),
     startedAt: engine.now(),
+    began: 0,
     place,
   }
 }
@@ -59,6 +62,7 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */
 export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
   let error: unknown
+  attempt.began = performance.now()
   try {
     const result = await runHandler(engine, attempt.ctx, attempt.definition)
     engine.log.debug({ jid: attempt.payload.jid, class: attempt.payload.class }, 'done')
@@ -103,9 +107,10 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
 /** Back to the front of its queue; nothing is counted and no retry is used up. */
 export function putBack(
   engine: Engine,
-  { taken, payload, ctx }: Attempt,
+  attempt: Attempt,
   outcome: Extract<Outcome, { kind: 'interrupted' | 'released' | 'untouched' }>,
 ): Settlement {
+  const { taken, payload } = attempt
   const text = outcome.kind === 'untouched' ? taken.text : editPayload(taken.text, attemptEnded(payload))
   return {
     queue: taken.queue,
@@ -113,7 +118,7 @@ export function putBack(
     move: { to: 'queue', queue: taken.queue, text, end: 'front' },
     processed: 0,
     failed: 0,
-    effects: effectsOf(engine, payload, outcome, ctx),
+    effects: ended(engine, attempt, outcome),
   }
 }
 
@@ -130,20 +135,22 @@ export function bury(engine: Engine, taken: Taken): Settlement {
 
 function done(
   engine: Engine,
-  { taken, payload, ctx }: Attempt,
+  attempt: Attempt,
   outcome: Extract<Outcome, { kind: 'done' | 'business-failure' }>,
 ): Settlement {
+  const { queue, ticket } = attempt.taken
   return {
-    queue: taken.queue,
-    ticket: taken.ticket,
+    queue,
+    ticket,
     move: null,
     processed: 1,
     failed: 0,
-    effects: effectsOf(engine, payload, outcome, ctx),
+    effects: ended(engine, attempt, outcome),
   }
 }
 
-function snoozed(engine: Engine, { taken, payload, ctx }: Attempt, seconds: number): Settlement {
+function snoozed(engine: Engine, attempt: Attempt, seconds: number): Settlement {
+  const { taken, payload } = attempt
   return {
     queue: taken.queue,
     ticket: taken.ticket,
@@ -154,7 +161,7 @@ function snoozed(engine: Engine, { taken, payload, ctx }: Attempt, seconds: numb
     },
     processed: 0,
     failed: 0,
-    effects: effectsOf(engine, payload, { kind: 'snoozed', seconds }, ctx),
+    effects: ended(engine, attempt, { kind: 'snoozed', seconds }),
   }
 }
 
@@ -206,20 +213,25 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   return failed(engine, attempt, { kind: 'dead', error }, move)
 }
 
-function failed(
-  engine: Engine,
-  { taken, payload, ctx }: Attempt,
-  outcome: Outcome,
-  move: Settlement['move'] = null,
-): Settlement {
+function failed(engine: Engine, attempt: Attempt, outcome: Outcome, move: Settlement['move'] = null): Settlement {
+  const { queue, ticket } = attempt.taken
   return {
-    queue: taken.queue,
-    ticket: taken.ticket,
+    queue,
+    ticket,
     move,
     processed: 1,
     failed: 1,
-    effects: effectsOf(engine, payload, outcome, ctx),
+    effects: ended(engine, attempt, outcome),
   }
+}
+
+/** Tells the features how an attempt ended; answers what they want changed with its job. */
+function ended(engine: Engine, { payload, ctx, began }: Attempt, outcome: Outcome): Effect[] | undefined {
+  if (began > 0) {
+    const ms = performance.now() - began
+    for (const aspect of engine.aspects) aspect.ended?.(payload, outcome, ms)
+  }
+  return effectsOf(engine, payload, outcome, ctx)
 }
 
 function unknownJob(name: string): HighkiqError {
