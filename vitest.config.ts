@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/build.ts', 'test/redis/install.ts'],
+    globalSetup: ['test/build.ts', 'test/programs/install.ts'],
     testTimeout: 20_000,
     // Two cores: more would only make processes wait for each other.
     maxWorkers: 2,

@@ -1,21 +1,15 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { findInPath, type Program, versionOf } from '../programs/program.ts'
 
-/** The path of a Redis server (or a Valkey, which is one too) on this machine. */
-export function findProgram(): string | undefined {
-  return findInPath('redis-server') ?? findInPath('valkey-server')
-}
+const OLDEST = 6.2
 
-export function findInPath(name: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  return folders.map((folder) => join(folder, name)).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+/** A Redis server, or a Valkey, which is one too. */
+export const redis: Program = {
+  name: 'redis',
+  package: 'redis-server',
+  find: () => findInPath('redis-server') ?? findInPath('valkey-server'),
+  reasonAgainst(path) {
+    const version = versionOf(path, '--version', /v=([\d.]+)/)
+    if (!version) return `${path} does not run`
+    return Number.parseFloat(version) < OLDEST ? `${path} is ${version}, older than ${OLDEST}` : undefined
+  },
 }

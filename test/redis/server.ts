@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { words } from './ask.ts'
 import { freePort } from './port.ts'
-import { findProgram } from './program.ts'
+import { redis } from './program.ts'
 
 const WATCHDOG = fileURLToPath(new URL('./watchdog.js', import.meta.url))
 /** Loading a large file takes its time. */
@@ -137,7 +137,7 @@ export class RedisServer {
 
 /** Starts a server on a free port, in a folder of its own. */
 export async function startServer(options: ServerOptions = {}): Promise<RedisServer> {
-  const program = findProgram()
+  const program = redis.find()
   if (!program) throw new Error('redis-server is not installed: a suite that needs it says onRedis()')
   for (let tries = 1; ; tries++) {
     const server = new RedisServer(program, await freePort(), options)

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** A program of others that suites need: `install.ts` sees to it, `suite.ts` skips what can't be run. */
+export interface Program {
+  /** For people; the name of its variable, too. */
+  name: string
+  /** Debian's package that has it. */
+  package: string
+  /** Its path on this machine. */
+  find(): string | undefined
+  /** Why the one at `path` can't be used; undefined when it can. */
+  reasonAgainst(path: string): string | undefined
+}
+
+/** Where the suites' processes read why a program can't be used. */
+export function reasonVariable({ name }: Program): string {
+  return `HIGHKIQ_TEST_NO_${name.toUpperCase().replace(/\W/g, '_')}`
+}
+
+export function findInPath(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+/** What a program says of its version, in the first group of `pattern`; undefined when it does not run. */
+export function versionOf(path: string, option: string, pattern: RegExp): string | undefined {
+  const { stdout } = spawnSync(path, [option], { encoding: 'utf8' })
+  return pattern.exec(stdout ?? '')?.[1]
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
