@@ -98,6 +98,8 @@ describe('checkArgs', () => {
     [Object.assign([], { toJSON: () => 1 }), 'has a toJSON method: pass value.toJSON()'],
     [{ [Symbol('s')]: 1 }, 'has the symbol key Symbol(s): use a string key or leave it out'],
     [Object.assign([], { [Symbol('s')]: 1 }), 'has the symbol key Symbol(s): use a string key or leave it out'],
+    ['\ud83d', 'has half of a surrogate pair, which is no character: pass its toWellFormed()'],
+    ['x\udc0e', 'has half of a surrogate pair, which is no character: pass its toWellFormed()'],
     [match, 'is an array with the extra property "index": pass [...array]'],
   ])('refuses %s', (value, says) => {
     expect(refusalOf([1, value])).toMatchObject({

@@ -8,6 +8,9 @@ const MAX_DEPTH = 512
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
+/** JSON.stringify writes it as an escape that Ruby's parser refuses: there the job would be dead. */
+const HALF = 'has half of a surrogate pair, which is no character: pass its toWellFormed()'
+
 type Key = string | number
 
 /**
@@ -43,6 +46,8 @@ class Fault {
 function check(value: unknown, holders: object[], trail: Key[]): void {
   switch (typeof value) {
     case 'string':
+      if (!value.isWellFormed()) throw new Fault(HALF)
+      return
     case 'boolean':
     case 'bigint':
       return
@@ -74,6 +79,7 @@ function checkObject(value: object, holders: object[], trail: Key[]): void {
   else {
     for (const key of Object.keys(value)) {
       trail.push(key)
+      if (!key.isWellFormed()) throw new Fault(HALF)
       check((value as Record<string, unknown>)[key], holders, trail)
       trail.pop()
     }

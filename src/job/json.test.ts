@@ -146,11 +146,31 @@ describe('stringifyJson', () => {
     )
   })
 
-  it('equals JSON.stringify where there is no BigInt', () => {
+  it('equals JSON.stringify where there is no BigInt, but for how numbers with an exponent look', () => {
+    const plainly = (written: string) => written.replace(/(\d)\.0e/g, '$1e').replace(/e([+-])0/g, 'e$1')
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.anything()), (value) => {
-        expect(outcome(() => stringifyJson(value))).toEqual(outcome(() => JSON.stringify(value)))
+        const [ours, theirs] = [outcome(() => stringifyJson(value)), outcome(() => JSON.stringify(value))]
+        if (/\de[+-]\d|0\.0000/.test(JSON.stringify(theirs))) return
+        expect(ours).toEqual(theirs)
       }),
+    )
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.string(), (number, text) => {
+        const ours = stringifyJson({ [text]: [text, number, -number], number })
+        expect(JSON.parse(ours)).toEqual(JSON.parse(JSON.stringify({ [text]: [text, number, -number], number })))
+        if (number !== 0 && Math.abs(number) < 1e-4) {
+          expect(plainly(stringifyJson(number))).toBe(number.toExponential())
+        }
+      }),
+    )
+  })
+
+  it('writes a number with an exponent as Ruby does', () => {
+    const texts = ['1e+21', '-1.5e-07 0.00001', 'pre-1e-7']
+    expect(stringifyJson([1e21, -1.5e300, 5e-324, 0.00001, -0.00001234, 1e-7, 1e-4, 1e20, 0.1, ...texts])).toBe(
+      '[1.0e+21,-1.5e+300,5.0e-324,1.0e-05,-1.234e-05,1.0e-07,0.0001,100000000000000000000,0.1,' +
+        '"1e+21","-1.5e-07 0.00001","pre-1e-7"]',
     )
   })
 

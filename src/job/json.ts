@@ -1,4 +1,7 @@
-/** JSON that keeps what JavaScript would lose: integers beyond 2^53, and the exact bytes of what nobody edits. */
+/**
+ * JSON that keeps what JavaScript would lose: integers beyond 2^53, and the exact bytes of what nobody edits. What it
+ * writes, Ruby would write the same: its API finds a job by the text that comes of parsing and generating.
+ */
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -8,10 +11,14 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
+const ZERO = 0x30
+const NINE = 0x39
 
 /** The shortest integer that a number can't hold has 16 digits. May also hit inside a string: a false alarm is fine. */
 const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
 const INTEGER = /^-?\d+$/
+/** A number that Ruby writes otherwise: with an exponent, or so small that Ruby gives it one. False alarms are fine. */
+const MAYBE_OTHERWISE = /\de[+-]\d|0\.0000/
 
 /**
  * `JSON.parse`, except that an integer beyond ±(2^53-1) comes out as a BigInt. Throws the same SyntaxErrors. A number
@@ -26,13 +33,17 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where somebody has given BigInt a `toJSON`.
- * Throws what JSON.stringify throws: TypeError for a cycle, RangeError for very deep nesting.
+ * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where somebody has given BigInt a `toJSON`,
+ * and that numbers with an exponent look as Ruby's do. Throws what JSON.stringify throws: TypeError for a cycle,
+ * RangeError for very deep nesting.
  *
- * @example stringifyJson({ id: 9007199254740993n }) // '{"id":9007199254740993}'
+ * @example stringifyJson({ id: 9007199254740993n, rate: 1e-7 }) // '{"id":9007199254740993,"rate":1.0e-07}'
  */
 export function stringifyJson(value: unknown): string {
-  if ('toJSON' in BigInt.prototype) return stringifyExactly(value)
+  return withRubysNumbers('toJSON' in BigInt.prototype ? stringifyExactly(value) : stringify(value))
+}
+
+function stringify(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
@@ -160,6 +171,36 @@ function stringifyExactly(value: unknown): string {
     // More hits than marks: some string of the value begins like the mark, so try a longer one.
     if (rest.length === marked) return head + rest.map((piece) => piece.replace('"', '')).join('')
   }
+}
+
+/** `1e+21` and `0.00001` as `1.0e+21` and `1.0e-05`. Hardly any text has one: that is seen first, and fast. */
+function withRubysNumbers(text: string): string {
+  // JSON.stringify has no text for undefined and functions.
+  const maybe = text?.includes('.') || text?.includes('-') || text?.includes('+')
+  if (!maybe || !MAYBE_OTHERWISE.test(text)) return text
+  let out = ''
+  let copied = 0
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = stringEnd(text, at)
+    else if (code < ZERO || code > NINE) at++
+    else {
+      const end = valueEnd(text, at)
+      const number = text.slice(at, end)
+      if (MAYBE_OTHERWISE.test(number)) {
+        out += text.slice(copied, at) + rubysNumber(number)
+        copied = end
+      }
+      at = end
+    }
+  }
+  return out + text.slice(copied)
+}
+
+function rubysNumber(text: string): string {
+  const [digits = '', exponent = ''] = Number(text).toExponential().split('e')
+  const places = exponent.slice(1).padStart(2, '0')
+  return `${digits}${digits.includes('.') ? '' : '.0'}e${exponent[0]}${places}`
 }
 
 /** Where a top-level member stands: `from` (after the `{` or the comma), its value from `value` up to `end`. */

@@ -48,7 +48,7 @@ export function judge(failure: Failure): Verdict {
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
     queue: payload.retry_queue ?? failure.queue,
-    error_message: firstCharacters(messageOf(error), MESSAGE_CHARACTERS),
+    error_message: firstCharacters(messageOf(error).toWellFormed(), MESSAGE_CHARACTERS),
     error_class: classOf(error),
     ...(again ? {} : { failed_at: time }),
     retry_count: count,

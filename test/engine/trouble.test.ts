@@ -203,7 +203,7 @@ test('half a character in a text becomes a whole one, and nobody dies of it', as
   const heard = new Heard<unknown>()
   t.hq.job('J', async (_ctx, text: string) => heard.say(text))
   await t.raw('{"class":"J","jid":"a","args":["\ud800!"]}')
-  await t.hq.push({ class: 'J', args: ['\udc00?'] })
+  await t.raw('{"class":"J","jid":"b","args":["\\udc00?"]}')
   await t.work()
   expect(await heard.atLeast(2)).toEqual(['\ufffd!', '\udc00?'])
 })

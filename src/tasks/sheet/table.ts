@@ -59,12 +59,21 @@ async function* dataRows(records: AsyncGenerator<SheetRow, void, void>, header: 
   let count = 0
   for await (const { number, values } of records) {
     if (values.every((value) => value === '')) continue
+    makeWhole(values)
     if (count >= maxRows) {
       const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
       throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
     }
     count++
     yield { number, values: fitted(values, header.length, number) }
+  }
+}
+
+/** A workbook's escapes can spell half of a surrogate pair, which is no character, and which no job may have. */
+function makeWhole(values: unknown[]): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (typeof value === 'string' && !value.isWellFormed()) values[i] = value.toWellFormed()
   }
 }
 
@@ -81,7 +90,7 @@ function fitted(values: unknown[], columns: number, row: number): unknown[] {
 }
 
 function headerOf({ number: row, values }: SheetRow): string[] {
-  const names = values.map((value) => String(value).trim())
+  const names = values.map((value) => String(value).toWellFormed().trim())
   while (names.at(-1) === '') names.pop()
   if (names.length > MAX_COLUMNS) {
     const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`

@@ -238,3 +238,12 @@ test('a file that is no workbook inside is refused when it is read from a path',
   await expect(read(path)).rejects.toMatchObject({ code: 'INVALID_FILE' })
   await expect.poll(openFiles).toBe(0)
 })
+
+test('half a character, which a workbook can spell, is read as a whole one', async () => {
+  const rows = [
+    ['na_xD83D_me', 'b'],
+    ['_xDC0E_ x', '🐎'],
+  ]
+  const workbook = await writeWorkbook({ sheets: [{ name: 'S', rows }] })
+  expect(await read(Buffer.from(workbook))).toEqual({ header: ['na\ufffdme', 'b'], rows: [[2, '\ufffd x', '🐎']] })
+})
