@@ -1,0 +1,27 @@
+// The jobs of the Node side, the same as in ruby/jobs.rb. (Plain JavaScript, for worker processes load it, too.)
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Defines them; they say what they did in Redis, in the list `said`. */
+export function defineJobs(hq, redis) {
+  const say = (is, about) =>
+    redis.rpush('said', JSON.stringify({ is, by: 'node', pid: process.pid, ...about }, withLongIntegers))
+  hq.job('Quick', async ({ jid }, ...args) => {
+    await say('ran', { jid, args })
+  })
+  hq.job('Picky', { backtrace: true }, async ({ jid }, languages, ...args) => {
+    if (languages.includes('node')) throw new RangeError('not in node: žluťoučký 🐎')
+    await say('ran', { jid, args })
+  })
+  hq.job('Long', async ({ jid, signal }, key) => {
+    await say('began', { jid, args: [key] })
+    while (!(await redis.exists(key))) {
+      signal.throwIfAborted()
+      await sleep(20)
+    }
+    await say('ran', { jid, args: [key] })
+  })
+}
+
+function withLongIntegers(_key, value) {
+  return typeof value === 'bigint' ? `${value}` : value
+}

@@ -1,0 +1,42 @@
+# The jobs of the Ruby side. They say what they did in Redis, in the list `said`, which the tests read.
+require "json"
+require "sidekiq"
+
+# What the gem has to say of its next version is of no use here.
+Redis.silence_deprecations = true
+Redis.sadd_returns_boolean = false
+
+def say(what, about = {})
+  Sidekiq.redis { |redis| redis.rpush("said", JSON.generate({is: what, by: "ruby", pid: Process.pid, **about})) }
+end
+
+class Quick
+  include Sidekiq::Worker
+
+  def perform(*args)
+    say("ran", jid: jid, args: args)
+  end
+end
+
+# Fails in the languages that it is told.
+class Picky
+  include Sidekiq::Worker
+  sidekiq_options backtrace: true
+
+  def perform(languages, *args)
+    raise ArgumentError, "not in ruby: žluťoučký 🐎" if languages.include?("ruby")
+
+    say("ran", jid: jid, args: args)
+  end
+end
+
+# Goes on until there is the key that it is given.
+class Long
+  include Sidekiq::Worker
+
+  def perform(key)
+    say("began", jid: jid, args: [key])
+    sleep 0.02 until Sidekiq.redis { |redis| redis.exists?(key) }
+    say("ran", jid: jid, args: [key])
+  end
+end

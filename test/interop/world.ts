@@ -1,0 +1,106 @@
+/** A Redis with both languages on it, for one test file; each of its tests begins with nothing. */
+
+import type { HighkiqOptions, Payload } from 'highkiq'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
+import { type Bench, bench, until } from '../engine/bench.ts'
+import { suiteWith } from '../programs/suite.ts'
+import { redis as redisServer } from '../redis/program.ts'
+import { type RedisServer, startServer } from '../redis/server.ts'
+import { defineJobs } from './jobs.js'
+import { sidekiq } from './program.ts'
+import { RubyConsole, RubyWorker } from './ruby.ts'
+
+/** What a job said that it did; see jobs.js and ruby/jobs.rb. */
+export interface Said {
+  is: 'ran' | 'began'
+  by: 'node' | 'ruby'
+  pid: number
+  jid: string
+  args: unknown[]
+}
+
+export class World {
+  readonly #server: RedisServer
+  readonly redis: Redis
+  readonly ruby: RubyConsole
+
+  constructor(server: RedisServer) {
+    this.#server = server
+    this.redis = new Redis(server.url())
+    this.ruby = new RubyConsole(server.url())
+  }
+
+  get url(): string {
+    return this.#server.url()
+  }
+
+  /** An app with the jobs of the Node side. */
+  node(options: HighkiqOptions = {}): Bench {
+    const node = bench({ ...options, url: this.url })
+    defineJobs(node.hq, this.redis)
+    return node
+  }
+
+  /** A `sidekiq` process that has started; killed at the end of the test. */
+  async rubyWorker(options: { queues: string[]; concurrency?: number }): Promise<RubyWorker> {
+    const worker = new RubyWorker(this.url, options)
+    onTestFinished(() => worker.end('SIGKILL'))
+    await worker.started
+    return worker
+  }
+
+  /** What jobs said, once it is `n` things of this kind. */
+  async said(n: number, is: Said['is'] = 'ran'): Promise<Said[]> {
+    const all = async () => (await this.saidTexts()).map((text) => JSON.parse(text) as Said)
+    let some: Said[] = []
+    await until(async () => {
+      some = (await all()).filter((said) => said.is === is)
+      return some.length >= n
+    })
+    return some
+  }
+
+  /** The same as it was written. */
+  saidTexts(): Promise<string[]> {
+    return this.redis.lrange('said', 0, -1)
+  }
+
+  /** The jobs of a queue, the next to run first. */
+  async queue(name: string): Promise<Payload[]> {
+    return (await this.redis.lrange(`queue:${name}`, 0, -1)).reverse().map((text) => JSON.parse(text))
+  }
+
+  /** The texts of a set, once there are `n`. */
+  async set(name: 'retry' | 'schedule' | 'dead', n = 0): Promise<string[]> {
+    await until(async () => (await this.redis.zcard(name)) >= n)
+    return this.redis.zrange(name, 0, -1)
+  }
+
+  /** Time goes by until all of a set is due. */
+  async makeDue(set: 'retry' | 'schedule'): Promise<void> {
+    const texts = await this.redis.zrange(set, 0, -1)
+    if (texts.length > 0) await this.redis.zadd(set, 'XX', ...texts.flatMap((text) => [1, text]))
+  }
+
+  async end(): Promise<void> {
+    await this.ruby.end()
+    this.redis.disconnect()
+    await this.#server.remove()
+  }
+}
+
+/** Registers a suite that needs Ruby's Sidekiq; see `suiteWith`. */
+export function besideRuby(name: string, suite: (world: () => World) => void): void {
+  suiteWith([redisServer, sidekiq], name, () => {
+    let world: World
+    beforeAll(async () => {
+      world = new World(await startServer())
+    })
+    beforeEach(async () => {
+      await world.redis.flushall()
+    })
+    afterAll(() => world.end())
+    suite(() => world)
+  })
+}
