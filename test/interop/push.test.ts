@@ -26,7 +26,9 @@ besideRuby('what one language pushes, the other runs', (world) => {
 
     await world().rubyWorker({ queues: ['ruby'] })
     const all = [['now', { nested: [1, null, true] }], ['in'], ['at'], ['bulk', 1], ['bulk', 2], ['bulk', 3]]
-    expect(inOrder(await world().said(6))).toEqual(inOrder(all.map((args, i) => ({ by: 'ruby', jid: jids[i], args }))))
+    expect(inOrder(await world().said(6))).toEqual(
+      inOrder(all.map((args, i) => ({ by: 'ruby' as const, jid: jids[i], args }))),
+    )
   })
 
   test('Ruby to Node: now, later and many', async () => {
@@ -47,7 +49,9 @@ besideRuby('what one language pushes, the other runs', (world) => {
     await node.work({ queues: ['node'] })
     const args = [['now', { nested: [1, null, true] }], ['in'], ['at'], ['bulk', 1], ['bulk', 2], ['bulk', 3]]
     const all = [...args, ['later', 1], ['later', 2]]
-    expect(inOrder(await world().said(8))).toEqual(inOrder(all.map((args, i) => ({ by: 'node', jid: jids[i], args }))))
+    expect(inOrder(await world().said(8))).toEqual(
+      inOrder(all.map((args, i) => ({ by: 'node' as const, jid: jids[i], args }))),
+    )
     expect(node.errors).toEqual([])
   })
 
@@ -119,6 +123,6 @@ besideRuby('what one language pushes, the other runs', (world) => {
   })
 })
 
-function inOrder(all: Partial<Said>[]): string[] {
+function inOrder(all: (Pick<Said, 'by' | 'args'> & { jid: string | null | undefined })[]): string[] {
   return all.map(({ by, jid, args }) => JSON.stringify([by, jid, args])).sort()
 }

@@ -63,23 +63,23 @@ export class World {
 
   /** The same as it was written. */
   saidTexts(): Promise<string[]> {
-    return this.redis.lrange('said', 0, -1)
+    return this.redis.lrange('said', '0', '-1')
   }
 
   /** The jobs of a queue, the next to run first. */
   async queue(name: string): Promise<Payload[]> {
-    return (await this.redis.lrange(`queue:${name}`, 0, -1)).reverse().map((text) => JSON.parse(text))
+    return (await this.redis.lrange(`queue:${name}`, '0', '-1')).reverse().map((text) => JSON.parse(text))
   }
 
   /** The texts of a set, once there are `n`. */
   async set(name: 'retry' | 'schedule' | 'dead', n = 0): Promise<string[]> {
     await until(async () => (await this.redis.zcard(name)) >= n)
-    return this.redis.zrange(name, 0, -1)
+    return this.redis.zrange(name, '0', '-1')
   }
 
   /** Time goes by until all of a set is due. */
   async makeDue(set: 'retry' | 'schedule'): Promise<void> {
-    const texts = await this.redis.zrange(set, 0, -1)
+    const texts = await this.redis.zrange(set, '0', '-1')
     if (texts.length > 0) await this.redis.zadd(set, 'XX', ...texts.flatMap((text) => [1, text]))
   }
 
@@ -103,4 +103,10 @@ export function besideRuby(name: string, suite: (world: () => World) => void): v
     afterAll(() => world.end())
     suite(() => world)
   })
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const item of items) list.push(item)
+  return list
 }
