@@ -53,6 +53,46 @@ const operations: Operation[] = [
     },
   },
   {
+    name: 'pull: drops jobs, and moves them',
+    run: (w) =>
+      w.pull('q', [
+        { text: job(7), to: toQueue('fresh', job(7)) },
+        { text: job(8), to: { to: 'dead', text: job(8), score: 9 } },
+      ]),
+  },
+  {
+    name: 'pull: drops a row',
+    async run(w) {
+      const text = w.row(8)
+      const cancelled = change({ text }, { status: 'cancelled', attempt: 0, code: 'deleted' })
+      const inQueue = (await w.store.peek('rows', 0, 9)).find((one) => one.includes(jidOf(TASK.id, 8)))
+      return inQueue ? w.pull('rows', [{ text: inQueue, to: null, effects: [cancelled] }]) : ''
+    },
+  },
+  {
+    name: 'clearQueue: of rows and others',
+    async run(w) {
+      const { done, met } = await w.store.clearQueue('rows', '"hk_run"', 100)
+      return done && met.length === 1 ? '' : `met ${met.length}`
+    },
+  },
+  {
+    name: 'clearQueue',
+    run: async (w) => ((await w.store.clearQueue('q', '"hk_run"', 100)).done ? '' : 'some are left'),
+  },
+  {
+    name: 'clearSet: with a mark',
+    run: async (w) => ((await w.store.clearSet('retry', '"hk_run"')).done ? '' : 'some are left'),
+  },
+  {
+    name: 'clearSet',
+    run: async (w) => ((await w.store.clearSet('dead', null)).done ? '' : 'some are left'),
+  },
+  {
+    name: 'scanQueue',
+    run: async (w) => ((await w.store.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing'),
+  },
+  {
     name: 'restore: gives back what an owner held who died',
     async run(w) {
       const items = w.stranded.map((one) => ({

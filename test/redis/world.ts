@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import type { Entry, PushItem, Settlement, Started, Store, Stranded, Swap, Taken } from '#dist/store/contract.js'
+import type { Entry, Pull, PushItem, Settlement, Started, Store, Stranded, Swap, Taken } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../conformance/bench.ts'
 import { begin, bury, change, finish, jidOf, postpone, rows, spec } from '../conformance/tracked.ts'
@@ -103,6 +103,14 @@ export class World {
 
   row(index: number): string {
     return JSON.stringify({ class: 'RowJob', args: [index], jid: jidOf(TASK.id, index), hk_run: 1 })
+  }
+
+  /** Pulls those that are still there; answers what kept it from that. */
+  async pull(queue: string, pulls: Pull[]): Promise<string> {
+    const waiting = await this.store.peek(queue, 0, 100)
+    const left = pulls.filter(({ text }) => waiting.includes(text))
+    const answers = await this.store.pull(queue, left, NOW)
+    return answers.every((answer) => answer === 'ok') ? '' : answers.join()
   }
 
   /** Pushes those that are nowhere yet. */

@@ -7,9 +7,9 @@ import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
 import { ANSWERS, scoreOf } from './sets.ts'
 
-/** One script does no more; it passes by so many texts until it takes no further job on, some 10 ms. */
+/** One script does no more; it passes by so many texts until it takes no further job on. */
 const MOST_PULLS = 100
-const MOST_PASSED = 500_000
+const MOST_PASSED = 200_000
 /** One script drops no more, unless it may drop everything. */
 const MOST_DROPPED = 2000
 const MOST_BYTES = 1_000_000

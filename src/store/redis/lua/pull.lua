@@ -7,37 +7,71 @@
 -- was wrong, as lines.
 -- include: arguments ledger moves
 
+-- A list has no command that removes what stands at a place: what goes is first written over, then all of that is
+-- removed in one pass. Nobody else ever sees it.
+local GONE = 'hk:gone'
+-- Going to a place is so much cheaper than comparing every text on the way.
+local STRIDE = 20
+-- What was taken since has moved a job towards the tail: it is looked for so far.
+local NEAR = 200
+
 local queue = KEYS[1]
 QUEUES = KEYS[2]
 now = number()
 local channel, most, count = text(), number(), number()
 if wrong(queue, 'list') then return redis.error_reply(unusable(queue)) end
 
-local answers, wrongs, passed = {}, {}, 0
+local length = redis.call('LLEN', queue)
+local passed = 0
+
+-- The index of a text; nil when it is not there.
+local function find(job, before)
+  local from = before and length - 1 - before
+  if from and from >= 0 and from < length then
+    passed = passed + math.min(before, from) / STRIDE + 1
+    if redis.call('LINDEX', queue, from) == job then return from end
+    passed = passed + math.min(before, from) / STRIDE + NEAR
+    for i, one in ipairs(redis.call('LRANGE', queue, from + 1, from + NEAR)) do
+      if one == job then return from + i end
+    end
+  end
+  passed = passed + length
+  return redis.call('LPOS', queue, job) or nil
+end
+
+local gone, first, last = 0, length, 0
+
+-- At its memory limit the server refuses a script whose first write may grow: this one removes nothing.
+redis.pcall('SREM', QUEUES, '')
+local answers, wrongs = {}, {}
 for i = 1, count do
   if passed > most then break end
   local job, before, item = text(), number(), readItem()
   local key = wrongKey(item)
+  local index = not key and find(job, before)
   if key then
     wrongs[#wrongs + 1] = unusable(key)
     answers[i] = 'e'
+  elseif not index then
+    answers[i] = 'g'
   else
-    -- From the end that is nearer.
-    local length = redis.call('LLEN', queue)
-    local near = before and math.min(before, math.max(length - before, 0))
-    local removed = redis.call('LREM', queue, near and near == before and -1 or 1, job)
-    passed = passed + (removed == 1 and near or length)
-    if removed == 0 then
-      answers[i] = 'g'
+    redis.call('LSET', queue, index, GONE)
+    local ok, err = pcall(apply, item)
+    -- One that moves within this queue shifts the others, if it goes to the back.
+    local grown = redis.call('LLEN', queue) - length
+    length = length + grown
+    local shift = item.kind == 'b' and grown or 0
+    first, last = first + shift, last + shift
+    if ok then
+      gone, first, last = gone + 1, math.min(first, index + shift), math.max(last, index + shift)
+      answers[i] = 'o'
     else
-      local ok, err = pcall(apply, item)
-      answers[i] = ok and 'o' or 'e'
-      if not ok then
-        redis.call('RPUSH', queue, job)
-        wrongs[#wrongs + 1] = tostring(type(err) == 'table' and err.err or err)
-      end
+      redis.call('LSET', queue, index + shift, job)
+      wrongs[#wrongs + 1] = tostring(type(err) == 'table' and err.err or err)
+      answers[i] = 'e'
     end
   end
 end
+if gone > 0 then redis.call('LREM', queue, last < length - first and gone or -gone, GONE) end
 finish(channel, function(line) wrongs[#wrongs + 1] = line end)
 return { table.concat(answers), table.concat(wrongs, '\n') }
