@@ -1,12 +1,12 @@
 // The jobs of the Node side, the same as in ruby/jobs.rb. (Plain JavaScript, for worker processes load it, too.)
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Defines them; they say what they did in Redis, in the list `said`. */
+/** Defines them; they say what they did in Redis, in the lists `ran` and `began`. */
 export function defineJobs(hq, redis) {
   const say = (is, about) =>
-    redis.rpush('said', JSON.stringify({ is, by: 'node', pid: process.pid, ...about }, withLongIntegers))
-  hq.job('Quick', async ({ jid }, ...args) => {
-    await say('ran', { jid, args })
+    redis.rpush(is, JSON.stringify({ by: 'node', pid: process.pid, ...about }, withLongIntegers))
+  hq.job('Quick', async ({ jid, payload }, ...args) => {
+    await say('ran', { jid, args, movedBy: payload.moved_by })
   })
   hq.job('Picky', { backtrace: true }, async ({ jid }, languages, ...args) => {
     if (languages.includes('node')) throw new RangeError('not in node: žluťoučký 🐎')

@@ -123,7 +123,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     await node.hq.push({ class: 'Quick', args: [], queue: 'nobody' })
     await ruby.run('Quick.set(queue: "default").perform_async')
     // Ruby tells its counts with its next beat, at the latest with its last.
-    await until(async () => (await redis.llen('said')) === 60 && (await redis.zcard('dead')) === 2)
+    await until(async () => (await redis.llen('ran')) === 60 && (await redis.zcard('dead')) === 2)
     await worker.end('SIGTERM')
     await until(async () => (await redis.get('stat:processed')) === '64')
 

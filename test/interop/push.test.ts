@@ -73,8 +73,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     expect(again).toEqual(texts)
 
     await world().rubyWorker({ queues: ['ruby'], concurrency: 1 })
-    await world().said(5)
-    const arrived = (await world().saidTexts()).map((text) => memberText(text, 'args'))
+    const arrived = (await world().saidTexts(5)).map((text) => memberText(text, 'args'))
     expect(arrived).toEqual(texts.map((text) => memberText(text, 'args')))
   })
 

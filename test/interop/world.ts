@@ -13,11 +13,12 @@ import { RubyConsole, RubyWorker } from './ruby.ts'
 
 /** What a job said that it did; see jobs.js and ruby/jobs.rb. */
 export interface Said {
-  is: 'ran' | 'began'
   by: 'node' | 'ruby'
   pid: number
   jid: string
   args: unknown[]
+  /** Whose scheduler put it into its queue, if that says so. */
+  movedBy?: string
 }
 
 export class World {
@@ -50,20 +51,15 @@ export class World {
     return worker
   }
 
-  /** What jobs said, once it is `n` things of this kind. */
-  async said(n: number, is: Said['is'] = 'ran'): Promise<Said[]> {
-    const all = async () => (await this.saidTexts()).map((text) => JSON.parse(text) as Said)
-    let some: Said[] = []
-    await until(async () => {
-      some = (await all()).filter((said) => said.is === is)
-      return some.length >= n
-    })
-    return some
+  /** What jobs said that they did, once it is `n` things. */
+  async said(n: number, what: 'ran' | 'began' = 'ran'): Promise<Said[]> {
+    return (await this.saidTexts(n, what)).map((text) => JSON.parse(text))
   }
 
   /** The same as it was written. */
-  saidTexts(): Promise<string[]> {
-    return this.redis.lrange('said', '0', '-1')
+  async saidTexts(n: number, what: 'ran' | 'began' = 'ran'): Promise<string[]> {
+    await until(async () => (await this.redis.llen(what)) >= n)
+    return this.redis.lrange(what, '0', '-1')
   }
 
   /** The jobs of a queue, the next to run first. */

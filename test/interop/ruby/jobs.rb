@@ -1,4 +1,4 @@
-# The jobs of the Ruby side. They say what they did in Redis, in the list `said`, which the tests read.
+# The jobs of the Ruby side. They say what they did in Redis, in the lists `ran` and `began`, which the tests read.
 require "json"
 require "sidekiq"
 
@@ -7,7 +7,7 @@ Redis.silence_deprecations = true
 Redis.sadd_returns_boolean = false
 
 def say(what, about = {})
-  Sidekiq.redis { |redis| redis.rpush("said", JSON.generate({is: what, by: "ruby", pid: Process.pid, **about})) }
+  Sidekiq.redis { |redis| redis.rpush(what, JSON.generate({by: "ruby", pid: Process.pid, **about})) }
 end
 
 class Quick

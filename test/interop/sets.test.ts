@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { memberText } from '#dist/job/json.js'
+import { until } from '../engine/bench.ts'
+import { besideRuby } from './world.ts'
+
+/** What JSON libraries like to write differently. */
+const ODD = [1e21, 0.00001, 1.5, 2n ** 64n, 'žluť 🐎 \u2028 \0 / "', { b: [], 9: {}, a: null }]
+
+besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
+  test('it finds, deletes and clears in queues', async () => {
+    const { ruby, redis } = world()
+    const { hq } = world().node()
+    const Quick = hq.jobNamed('Quick').set({ queue: 'q' })
+    const jids = await Quick.performBulk([ODD, [2], [3]])
+    expect(await ruby.run('Sidekiq::Queue.new("q").find_job(args).delete', jids[0])).toBe(true)
+    expect((await world().queue('q')).map(({ jid }) => jid)).toEqual([jids[1], jids[2]])
+    await ruby.run('Sidekiq::Queue.new("q").clear; nil')
+    expect(await redis.keys('*')).toEqual([])
+  })
+
+  test('a queue that it cleared is one again when a job comes back to it', async () => {
+    const { ruby, redis } = world()
+    const node = world().node()
+    const worker = await node.work({ queues: ['q'], timeout: 0.1 })
+    await node.hq.push({ class: 'Long', args: ['never'], queue: 'q' })
+    await world().said(1, 'began')
+    await ruby.run('Sidekiq::Queue.new("q").clear; nil')
+    expect(await redis.smembers('queues')).toEqual([])
+    await worker.stop()
+    expect(await redis.smembers('queues')).toEqual(['q'])
+    expect(await ruby.run('Sidekiq::Queue.new("q").map(&:klass)')).toEqual(['Long'])
+  })
+
+  test('it reschedules, and the job is the same and there once', async () => {
+    const { ruby, redis } = world()
+    const node = world().node()
+    await node.work({ queues: ['node'] })
+    const scheduled = await node.hq.push({ class: 'Quick', args: ODD, queue: 'node', at: Date.now() / 1000 + 500.125 })
+    const failed = await node.hq.push({ class: 'Picky', args: [['node'], ...ODD], queue: 'node', tags: ['x'] })
+    for (const [name, api, jid] of [
+      ['schedule', 'ScheduledSet', scheduled],
+      ['retry', 'RetrySet', failed],
+    ] as const) {
+      const [text = ''] = await world().set(name, 1)
+      const at = Math.floor(Date.now() / 1000) + 1000
+      await ruby.run(`Sidekiq::${api}.new.find_job(args[0]).reschedule(args[1]); nil`, [jid, at])
+      const [after, score, ...more] = await redis.zrange(name, '0', '-1', 'WITHSCORES')
+      expect(after).toBe(text)
+      expect(Number(score)).toBeCloseTo(at, 3)
+      expect(more).toEqual([])
+    }
+  })
+
+  test('what it puts into a queue out of a set is run by us with every argument as it was', async () => {
+    const { ruby } = world()
+    const node = world().node()
+    const at = Date.now() / 1000 + 1000
+    const jids = [1, 2, 3].map(async (n) => node.hq.push({ class: 'Quick', args: [n, ...ODD], queue: 'node', at }))
+    const [first] = await Promise.all(jids)
+    const texts = await world().set('schedule', 3)
+    // All have one score: the right one goes.
+    await ruby.run('Sidekiq::ScheduledSet.new.find_job(args).add_to_queue', first)
+    expect(await world().redis.zcard('schedule')).toBe(2)
+    const [queued = ''] = await world().redis.lrange('queue:node', '0', '-1')
+    for (const field of ['args', 'class', 'jid', 'created_at']) {
+      expect(memberText(queued, field)).toBe(
+        memberText(texts.find((text) => memberText(text, 'jid') === `"${first}"`) ?? '', field),
+      )
+    }
+    await node.work({ queues: ['node'] })
+    expect(await world().said(1)).toMatchObject([
+      { jid: first, args: [1, 1e21, 0.00001, 1.5, `${2n ** 64n}`, ODD[4], ODD[5]] },
+    ])
+  })
+
+  test('it retries, kills and deletes in the sets, each entry once', async () => {
+    const { ruby, redis } = world()
+    const node = world().node()
+    const worker = await node.work({ queues: ['node'] })
+    const jids = await Promise.all(
+      [1, 2, 3, 4].map((n) => node.hq.push({ class: 'Picky', args: [['node'], n, ...ODD], queue: 'node' })),
+    )
+    await world().set('retry', 4)
+    expect(await ruby.run('Sidekiq::RetrySet.new.scan("Picky").map(&:jid).sort')).toEqual([...jids].sort())
+
+    await ruby.run('Sidekiq::RetrySet.new.find_job(args).retry', jids[0])
+    await until(() => node.errors.length === 5)
+    await world().set('retry', 4)
+    // From here on nobody works: `retry_all` goes on until the set is empty.
+    await worker.quiet()
+    await ruby.run('Sidekiq::RetrySet.new.find_job(args).kill', jids[1])
+    await ruby.run('Sidekiq::RetrySet.new.find_job(args).delete', jids[2])
+    expect(await redis.zcard('retry')).toBe(2)
+    expect(await ruby.run('Sidekiq::DeadSet.new.map(&:jid)')).toEqual([jids[1]])
+    await ruby.run('Sidekiq::DeadSet.new.retry_all; Sidekiq::RetrySet.new.retry_all; nil')
+    expect(await redis.exists('retry', 'dead')).toBe(0)
+    const queued = (await world().queue('node')).map(({ jid, retry_count }) => [jid, retry_count])
+    expect(queued.sort()).toEqual([jids[0], jids[1], jids[3]].map((jid) => [jid, -1]).sort())
+
+    await node.work({ queues: ['node'] })
+    await world().set('retry', 3)
+    const counts = await ruby.run('Sidekiq::RetrySet.new.map { |job| [job.jid, job["retry_count"]] }.sort')
+    expect(counts).toEqual([jids[0], jids[1], jids[3]].map((jid) => [jid, 0]).sort())
+  })
+})
