@@ -6,7 +6,7 @@ const ROUNDS = 3
 const JOBS = 1000
 
 besideRuby('whoever looks first moves what is due', (world) => {
-  test('jobs of both languages, due at once, run once each while both move them', { timeout: 60_000 }, async () => {
+  test('jobs of both languages, due at once, run once each while both move them', async () => {
     const { ruby, redis } = world()
     await world().rubyWorker({ queues: ['ruby', 'both'], concurrency: 5 })
     const nodes = [world().node(), world().node()]

@@ -5,9 +5,6 @@ import { expect, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
 import { all, besideRuby } from './world.ts'
 
-/** Processes of Ruby look for signals every 5 s, ours every 10 s. */
-const timeout = 40_000
-
 besideRuby('each language sees the processes of the other', (world) => {
   test('ours in Ruby', async () => {
     const { ruby } = world()
@@ -47,6 +44,47 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(await ruby.run('Sidekiq::ProcessSet.new.size')).toBe(0)
   })
 
+  test('what runs, on both sides', async () => {
+    const { ruby } = world()
+    const node = world().node()
+    const worker = await node.work({ queues: ['node'] })
+    const theirs = await world().rubyWorker({ queues: ['ruby'] })
+    const ours = await node.hq.push({ class: 'Long', args: ['go'], queue: 'node', tags: ['ž'] })
+    const jid = await ruby.run('Long.set(queue: "ruby").perform_async("go")')
+    await world().said(2, 'began')
+    await worker.quiet()
+    const shown = async () => (await node.hq.store.running()).map((job) => ({ ...job, ...JSON.parse(job.text) }))
+    await until(async () => (await shown()).length === 2)
+
+    const seen = await ruby.run<Record<string, unknown>[]>(`
+      Sidekiq::Workers.new.map do |process, thread, work|
+        job = work["payload"]
+        {process: process, thread: thread, queue: work["queue"], job: job, ago: Time.now.to_i - work["run_at"]}
+      end
+    `)
+    const [mine, rubys] = ['node', 'ruby'].map((queue) => seen.find((work) => work.queue === queue))
+    expect(mine).toMatchObject({
+      process: worker.identity,
+      job: { jid: ours, class: 'Long', args: ['go'], tags: ['ž'] },
+    })
+    expect(rubys).toMatchObject({ job: { jid } })
+    for (const work of [mine, rubys]) {
+      expect(Number.isInteger(work?.ago)).toBe(true)
+      expect(Math.abs(work?.ago as number)).toBeLessThan(30)
+    }
+    const found = await shown()
+    expect(found.map(({ jid }) => jid).sort()).toEqual([ours, jid].sort())
+    const other = found.find((job) => job.jid === jid)
+    expect(other).toMatchObject({ identity: rubys?.process, slot: rubys?.thread, queue: 'ruby', class: 'Long' })
+    expect(other?.startedAt).toBeGreaterThan(Date.now() - 60_000)
+
+    await world().redis.set('go', 1)
+    await theirs.end('SIGTERM')
+    await node.hq.close()
+    expect(await ruby.run('Sidekiq::Workers.new.to_a')).toEqual([])
+    expect(await world().redis.exists(`${worker.identity}:workers`, `${worker.identity}:work`)).toBe(0)
+  })
+
   test("Ruby's in ours", async () => {
     const { hq } = world().node()
     const worker = await world().rubyWorker({ queues: ['ruby', 'low'], concurrency: 3 })
@@ -63,7 +101,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(await hq.stats()).toMatchObject({ processes: 1 })
   })
 
-  test('each quiets and stops the other: it takes no more, and what it has taken goes on', { timeout }, async () => {
+  test('each quiets and stops the other: it takes no more, and what it has taken goes on', async () => {
     const { redis, ruby } = world()
     const node = world().node()
     const stopped = gate()

@@ -4,7 +4,7 @@ import { besideRuby, type Said } from './world.ts'
 
 besideRuby('what one language pushes, the other runs', (world) => {
   test('Node to Ruby: now, later and many', async () => {
-    const { redis } = world()
+    const { redis, ruby } = world()
     const { hq } = world().node()
     const Quick = hq.jobNamed('Quick').set({ queue: 'ruby', tags: ['shop'] })
     const jids = [
@@ -18,11 +18,18 @@ besideRuby('what one language pushes, the other runs', (world) => {
       ])),
     ]
     expect(await redis.zcard('schedule')).toBe(2)
-    const found = await world().ruby.run<unknown[]>(
+    const found = await ruby.run<unknown[]>(
       'Sidekiq::Queue.new("ruby").map { |job| [job.jid, job.klass, job.args, job.tags, job.queue] }',
     )
     expect(found[0]).toEqual([jids[5], 'Quick', ['bulk', 3], ['shop'], 'ruby'])
     expect(found[3]).toEqual([jids[0], 'Quick', ['now', { nested: [1, null, true] }], ['shop'], 'ruby'])
+
+    const times = await ruby.run<number[]>(`
+      job = Sidekiq::Queue.new("ruby").first
+      later = Sidekiq::ScheduledSet.new.first
+      [job.created_at, job.enqueued_at, later.created_at, later.at, Time.now - job.latency].map(&:to_f)
+    `)
+    for (const time of times) expect(Math.abs(Date.now() / 1000 - time)).toBeLessThan(30)
 
     await world().rubyWorker({ queues: ['ruby'] })
     const all = [['now', { nested: [1, null, true] }], ['in'], ['at'], ['bulk', 1], ['bulk', 2], ['bulk', 3]]

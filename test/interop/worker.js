@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { defineJobs } from './jobs.js'
 
 const [url, options] = process.argv.slice(2)
-const hq = new Highkiq({ url })
+const hq = new Highkiq({ url, wire: 6 })
 defineJobs(hq, new Redis(url))
 const worker = hq.worker({ leaseSeconds: 1, timeout: 5, ...JSON.parse(options) })
 hq.on('heartbeat', () => process.stdout.write('started\n'))

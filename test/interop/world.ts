@@ -36,9 +36,9 @@ export class World {
     return this.#server.url()
   }
 
-  /** An app with the jobs of the Node side. */
+  /** An app with the jobs of the Node side, which writes what this Ruby reads. */
   node(options: HighkiqOptions = {}): Bench {
-    const node = bench({ ...options, url: this.url })
+    const node = bench({ wire: 6, ...options, url: this.url })
     defineJobs(node.hq, this.redis)
     return node
   }
@@ -88,7 +88,7 @@ export class World {
 
 /** Registers a suite that needs Ruby's Sidekiq; see `suiteWith`. */
 export function besideRuby(name: string, suite: (world: () => World) => void): void {
-  suiteWith([redisServer, sidekiq], name, () => {
+  const withWorld = () => {
     let world: World
     beforeAll(async () => {
       world = new World(await startServer())
@@ -98,7 +98,9 @@ export function besideRuby(name: string, suite: (world: () => World) => void): v
     })
     afterAll(() => world.end())
     suite(() => world)
-  })
+  }
+  // Much of it is waiting: for Ruby to start, and for its beats.
+  suiteWith([redisServer, sidekiq], name, withWorld, { timeout: 60_000 })
 }
 
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
