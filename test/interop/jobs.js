@@ -12,6 +12,10 @@ export function defineJobs(hq, redis) {
     if (languages.includes('node')) throw new RangeError('not in node: žluťoučký 🐎')
     await say('ran', { jid, args })
   })
+  hq.job('Once', async ({ jid }, ...args) => {
+    if (await redis.set(`failed:${jid}`, 1, 'NX')) throw new Error('the first time, it fails')
+    await say('ran', { jid, args })
+  })
   hq.job('Long', async ({ jid, signal }, key) => {
     await say('began', { jid, args: [key] })
     while (!(await redis.exists(key))) {

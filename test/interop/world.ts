@@ -9,7 +9,8 @@ import { redis as redisServer } from '../redis/program.ts'
 import { type RedisServer, startServer } from '../redis/server.ts'
 import { defineJobs } from './jobs.js'
 import { sidekiq } from './program.ts'
-import { RubyConsole, RubyWorker } from './ruby.ts'
+import { RubyConsole } from './ruby-console.ts'
+import { nodeWorker, rubyWorker, type WorkerOptions, type WorkerProcess } from './worker-process.ts'
 
 /** What a job said that it did; see jobs.js and ruby/jobs.rb. */
 export interface Said {
@@ -44,11 +45,13 @@ export class World {
   }
 
   /** A `sidekiq` process that has started; killed at the end of the test. */
-  async rubyWorker(options: { queues: string[]; concurrency?: number }): Promise<RubyWorker> {
-    const worker = new RubyWorker(this.url, options)
-    onTestFinished(() => worker.end('SIGKILL'))
-    await worker.started
-    return worker
+  rubyWorker(options: WorkerOptions): Promise<WorkerProcess> {
+    return started(rubyWorker(this.url, options))
+  }
+
+  /** The same of ours. */
+  nodeWorker(options: WorkerOptions): Promise<WorkerProcess> {
+    return started(nodeWorker(this.url, options))
   }
 
   /** What jobs said that they did, once it is `n` things. */
@@ -101,6 +104,12 @@ export function besideRuby(name: string, suite: (world: () => World) => void): v
   }
   // Much of it is waiting: for Ruby to start, and for its beats.
   suiteWith([redisServer, sidekiq], name, withWorld, { timeout: 60_000 })
+}
+
+async function started(worker: WorkerProcess): Promise<WorkerProcess> {
+  onTestFinished(() => worker.end('SIGKILL'))
+  await worker.started
+  return worker
 }
 
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {

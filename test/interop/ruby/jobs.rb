@@ -30,6 +30,18 @@ class Picky
   end
 end
 
+# Fails the first time, whoever runs it.
+class Once
+  include Sidekiq::Worker
+
+  def perform(*args)
+    first = Sidekiq.redis { |redis| redis.set("failed:#{jid}", 1, nx: true) }
+    raise "the first time, it fails" if first
+
+    say("ran", jid: jid, args: args)
+  end
+end
+
 # Goes on until there is the key that it is given.
 class Long
   include Sidekiq::Worker
