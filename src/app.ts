@@ -69,8 +69,14 @@ export interface HighkiqOptions {
   maxRetries?: number
   /** What the dead set keeps; default 10,000 jobs and 180 days. */
   dead?: { max?: number; seconds?: number }
+  /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
+  backtraceCleaner?: (lines: string[]) => string[]
 }
 
+/**
+ * `about.context` says where it comes from: 'Job raised exception' (with the job, and `jid`, `class`, `queue`, `attempt`,
+ * `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
+ */
 export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
 export type DeathHandler = (payload: Payload, error: unknown) => unknown
 
@@ -89,6 +95,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'wire',
   'maxRetries',
   'dead',
+  'backtraceCleaner',
 ]
 /** Between lines that say that the store is away. */
 const AWAY_MS = 30_000
@@ -326,7 +333,7 @@ export class Highkiq {
   }
 
   #engine(): Engine {
-    const { random = Math.random, maxRetries = MAX_RETRIES, dead } = this.#options
+    const { random = Math.random, maxRetries = MAX_RETRIES, dead, backtraceCleaner } = this.#options
     return {
       store: this.store,
       definition: (name, queue) => this.#definitionOf(name, queue),
@@ -338,6 +345,7 @@ export class Highkiq {
       now: () => this.now(),
       random,
       limits: { retries: maxRetries, dead: dead?.max ?? DEAD_MAX, deadSeconds: dead?.seconds ?? DEAD_SECONDS },
+      ...(backtraceCleaner ? { backtraceCleaner } : {}),
       report: (error, about) => this.#report(error, about),
       died: (payload, error) => this.#died(payload, error),
       emit: (event) => this.#emit(event),
@@ -351,11 +359,14 @@ export class Highkiq {
 
   #report(error: unknown, about: Record<string, unknown>): void {
     if (this.#errorHandlers.length === 0) this.#logError(error, about)
-    for (const handler of this.#errorHandlers) void this.#safely(() => handler(error, about), 'onError')
+    const told = { context: about.during, ...about }
+    for (const handler of this.#errorHandlers) void this.#safely(() => handler(error, told), 'onError')
   }
 
   /** While the store is away every part of a worker says so: one line now and then is enough. */
-  #logError(error: unknown, about: Record<string, unknown>): void {
+  #logError(error: unknown, { job: _, jobstr, ...rest }: Record<string, unknown>): void {
+    // What a job carries is not for the log.
+    const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
     if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
       this.log.error({ ...about, err: error }, messageOf(error))
     } else if (performance.now() >= this.#tellAwayAt) {

@@ -4,6 +4,7 @@ import {
   Discard,
   HighkiqError,
   hasCode,
+  isCausedBy,
   Kill,
   messageOf,
   PushError,
@@ -73,6 +74,18 @@ test('anything has a message', () => {
   expect(messageOf(5n)).toBe('5')
   expect(messageOf(Object.assign(new Error('x'), { message: 7 }))).toBe('7')
   for (const strange of [Object.create(null), Symbol('s'), Object.setPrototypeOf(evil, Error.prototype)]) {
-    expect(messageOf(strange)).toBe('the error has no readable message')
+    expect(messageOf(strange)).toBe('!!! ERROR MESSAGE THREW AN ERROR !!!')
+  }
+})
+
+test('a code is found among the causes, also when they go round in circles', () => {
+  const shutdown = new HighkiqError('SHUTDOWN', 'x')
+  expect(isCausedBy(shutdown, 'SHUTDOWN')).toBe(true)
+  expect(isCausedBy(new Error('a', { cause: new Error('b', { cause: shutdown }) }), 'SHUTDOWN')).toBe(true)
+  const circle = new Error('a')
+  circle.cause = new Error('b', { cause: circle })
+  expect(isCausedBy(circle, 'SHUTDOWN')).toBe(false)
+  for (const other of [null, undefined, 'x', new Error('x', { cause: 'SHUTDOWN' })]) {
+    expect(isCausedBy(other, 'SHUTDOWN')).toBe(false)
   }
 })

@@ -162,12 +162,35 @@ export function hasCode(thrown: unknown, code: ErrorCode): boolean {
   return typeof thrown === 'object' && thrown !== null && (thrown as { code?: unknown }).code === code
 }
 
+/** Whether it has this code, or one of the errors that caused it has. Causes may go round in circles. */
+export function isCausedBy(thrown: unknown, code: ErrorCode): boolean {
+  const seen = new Set<unknown>()
+  for (let error = thrown; typeof error === 'object' && error !== null && !seen.has(error); ) {
+    if (hasCode(error, code)) return true
+    seen.add(error)
+    error = (error as { cause?: unknown }).cause
+  }
+  return false
+}
+
 /** The message of anything that can be thrown. Never throws itself. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message)
     return typeof thrown === 'string' ? thrown : `${thrown}`
   } catch {
-    return 'the error has no readable message'
+    // As Sidekiq stores it.
+    return '!!! ERROR MESSAGE THREW AN ERROR !!!'
+  }
+}
+
+/** The name of its class. Never throws itself. */
+export function classOf(thrown: unknown): string {
+  try {
+    if (!(thrown instanceof Error)) return typeof thrown
+    // `class MyError extends Error {}` has no name of its own.
+    return String(thrown.name === 'Error' ? thrown.constructor.name : thrown.name)
+  } catch {
+    return 'Error'
   }
 }

@@ -26,6 +26,8 @@ export interface Engine {
   random(): number
   /** Of a job without `retry`, of one with `true`, and of the dead set. */
   limits: { retries: number; dead: number; deadSeconds: number }
+  /** Of a stack, before it is stored with a job. */
+  backtraceCleaner?: (lines: string[]) => string[]
   /** An error that nobody else hears of. Never throws. */
   report(error: unknown, about: Record<string, unknown>): void
   /** A job will not run again. Never throws. */

@@ -327,10 +327,7 @@ export class Fetcher {
     try {
       this.#begin(taken)
     } catch (thrown) {
-      this.#engine.report(thrown, {
-        during: 'beginning a job; it went to the dead set',
-        text: taken.text.slice(0, 200),
-      })
+      this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
       this.#running.delete(taken.ticket)
       this.#settlements.push(bury(this.#engine, taken))
     }
@@ -340,7 +337,8 @@ export class Fetcher {
     const attempt = openAttempt(this.#engine, taken, this.#options.nextPlace())
     if (!attempt) {
       this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
-        text: taken.text.slice(0, 200),
+        context: 'Invalid JSON for job',
+        jobstr: taken.text,
       })
       this.#settlements.push(bury(this.#engine, taken))
       return

@@ -2,14 +2,15 @@
 
 import { deflateSync } from 'node:zlib'
 import { backoff, jitter } from '../job/backoff.ts'
-import type { JobDefinition } from '../job/definition.ts'
-import { messageOf, verdictOf } from '../job/errors.ts'
+import type { JobDefinition, JobOptions } from '../job/definition.ts'
+import { classOf, messageOf, verdictOf } from '../job/errors.ts'
 import { editPayload, type Payload, readTime, timeOf, type Wire } from '../job/payload.ts'
 
+/** What becomes of it, with the job as it is now. */
 export type Verdict =
-  | { kind: 'retry'; text: string; at: number; count: number }
+  | { kind: 'retry'; text: string; payload: Payload; at: number; count: number }
   /** Out of retries. `dead`: into the dead set. */
-  | { kind: 'exhausted'; text: string; dead: boolean; payload: Payload }
+  | { kind: 'exhausted'; text: string; payload: Payload; dead: boolean }
   /** Not to be retried at all. */
   | { kind: 'dropped'; payload: Payload }
 
@@ -27,10 +28,13 @@ export interface Failure {
   now: number
   wire: Wire
   definition: JobDefinition | undefined
+  /** Whose `retryIn` is asked: of the class that is `wrapped`, else of the job's own. */
+  hooks: JobOptions | undefined
   maxRetries: number
   random: () => number
-  /** An error in `retryIn`: the default applies. */
-  report: (error: unknown) => void
+  backtraceCleaner: ((lines: string[]) => string[]) | undefined
+  /** An error in `retryIn` or `backtraceCleaner`: it goes on without. */
+  report: (error: unknown, during: string) => void
   /** Fields that change whatever is decided. */
   changes: Partial<Payload>
 }
@@ -43,11 +47,12 @@ export function judge(failure: Failure): Verdict {
   // 0 is a number of retries, and leads to the dead set; false means no such job was ever here.
   if (retry === false && !kill) return { kind: 'dropped', payload }
 
-  const max = typeof retry === 'number' ? retry : failure.maxRetries
+  const max = Number.isInteger(retry) ? (retry as number) : failure.maxRetries
+  // 0 and -1 (retried by hand) are there, too.
   const again = typeof payload.retry_count === 'number'
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
-    queue: payload.retry_queue ?? failure.queue,
+    queue: isName(payload.retry_queue) ? payload.retry_queue : failure.queue,
     error_message: firstCharacters(messageOf(error).toWellFormed(), MESSAGE_CHARACTERS),
     error_class: classOf(error),
     ...(again ? {} : { failed_at: time }),
@@ -56,15 +61,11 @@ export function judge(failure: Failure): Verdict {
     ...failure.changes,
   }
   const backtrace = payload.backtrace ?? false
-  if (backtrace) changes.error_backtrace = compressed(error, backtrace)
+  if (backtrace) changes.error_backtrace = compressed(failure, backtrace)
+  const after = { ...payload, ...changes }
   const exhausted = (): Verdict => {
     const dead = payload.dead ?? definition?.options.dead
-    return {
-      kind: 'exhausted',
-      text: editPayload(text, changes, wire),
-      dead: dead !== false,
-      payload: { ...payload, ...changes },
-    }
+    return { kind: 'exhausted', text: editPayload(text, changes, wire), payload: after, dead: dead !== false }
   }
   if (kill) return exhausted()
   if (typeof payload.retry_for === 'number') {
@@ -73,28 +74,26 @@ export function judge(failure: Failure): Verdict {
   } else if (count >= max) {
     return exhausted()
   }
-  const wish = askRetryIn(failure, count)
+  const wish = askRetryIn(failure, count, after)
   if (wish === 'kill') return exhausted()
-  if (wish === 'discard') return { kind: 'dropped', payload: { ...payload, ...changes, discarded_at: time } }
+  if (wish === 'discard') return { kind: 'dropped', payload: { ...after, discarded_at: time } }
   const delay = (wish ?? backoff(count)) + jitter(count, failure.random)
-  return { kind: 'retry', text: editPayload(text, changes, wire), at: now / 1000 + delay, count }
+  return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }
 }
 
-function askRetryIn(failure: Failure, count: number): number | 'kill' | 'discard' | undefined {
+function askRetryIn({ hooks, error, report }: Failure, count: number, payload: Payload) {
   try {
-    const wish = failure.definition?.options.retryIn?.(count, failure.error, failure.payload)
+    const wish = hooks?.retryIn?.(count, error, payload)
     if (wish === 'kill' || wish === 'discard') return wish
     return typeof wish === 'number' && wish > 0 && wish < Number.POSITIVE_INFINITY ? wish : undefined
   } catch (thrown) {
-    failure.report(thrown)
+    report(thrown, 'retryIn')
     return undefined
   }
 }
 
-function classOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error
-  // `class MyError extends Error {}` has no name of its own.
-  return error.name === 'Error' ? error.constructor.name : error.name
+function isName(queue: unknown): queue is string {
+  return typeof queue === 'string' && queue !== ''
 }
 
 /** Whole characters, not halves of one. */
@@ -103,13 +102,18 @@ function firstCharacters(text: string, n: number): string {
 }
 
 /** The stack's lines as JSON, deflated, in base64: as Sidekiq stores a backtrace. */
-function compressed(error: unknown, lines: boolean | number): string {
+function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean | number): string {
   const stack = error instanceof Error ? String(error.stack ?? '') : ''
   // The message comes first, in as many lines as it has.
-  const frames = stack
+  let frames = stack
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at '))
+  try {
+    if (backtraceCleaner) frames = backtraceCleaner([...frames])
+  } catch (thrown) {
+    report(thrown, 'backtraceCleaner')
+  }
   const kept = typeof lines === 'number' ? frames.slice(0, lines) : frames
   return deflateSync(JSON.stringify(kept)).toString('base64')
 }

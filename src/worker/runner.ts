@@ -3,7 +3,7 @@
 import { runLinks } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
-import { HighkiqError, hasCode, type Snooze, verdictOf } from '../job/errors.ts'
+import { HighkiqError, isCausedBy, type Snooze, verdictOf } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
@@ -99,8 +99,9 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
       await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
       return failed(engine, attempt, { kind: 'discarded', error })
   }
-  if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || hasCode(error, 'SHUTDOWN'))
+  if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(error, 'SHUTDOWN')) {
     return putBack(engine, attempt, { kind: 'interrupted' })
+  }
   return failure(engine, attempt, error)
 }
 
@@ -167,7 +168,11 @@ function snoozed(engine: Engine, attempt: Attempt, seconds: number): Settlement 
 
 async function failure(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement> {
   const { taken, payload, definition } = attempt
+  const { jid } = payload
   const now = engine.now()
+  // A job that wraps another one fails as that one would.
+  const wrapped = typeof payload.wrapped === 'string' ? engine.definition(payload.wrapped) : undefined
+  const hooks = (wrapped ?? definition)?.options
   const verdict = judge({
     text: taken.text,
     payload,
@@ -176,18 +181,21 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
     now,
     wire: engine.wire,
     definition,
+    hooks,
     maxRetries: engine.limits.retries,
     random: engine.random,
-    report: (thrown) => engine.report(thrown, { jid: payload.jid, during: 'retryIn' }),
+    backtraceCleaner: engine.backtraceCleaner,
+    report: (thrown, during) => engine.report(thrown, { jid, during }),
     changes: attemptEnded(payload),
   })
-  const next = verdict.kind === 'retry' ? `retry at ${new Date(verdict.at * 1000).toISOString()}` : verdict.kind
   engine.report(error, {
-    jid: payload.jid,
+    context: 'Job raised exception',
+    job: verdict.payload,
+    jid,
     class: payload.class,
     queue: taken.queue,
     attempt: attempt.ctx.attempt,
-    next,
+    next: verdict.kind === 'retry' ? `retry at ${new Date(verdict.at * 1000).toISOString()}` : verdict.kind,
   })
   if (verdict.kind === 'retry') {
     return failed(
@@ -203,10 +211,10 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   }
   let { dead } = verdict
   try {
-    const wish = await definition?.options.onExhausted?.(verdict.payload, error)
+    const wish = await hooks?.onExhausted?.(verdict.payload, error)
     if (wish === 'discard') dead = false
   } catch (thrown) {
-    engine.report(thrown, { jid: payload.jid, during: 'onExhausted' })
+    engine.report(thrown, { jid, during: 'onExhausted' })
   }
   await engine.died(dead ? verdict.payload : { ...verdict.payload, discarded_at: timeOf(now, engine.wire) }, error)
   const move = dead ? ({ to: 'dead', text: verdict.text, score: now / 1000 } as const) : null

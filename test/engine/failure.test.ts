@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib'
-import { BusinessFailure, Discard, type Highkiq, type JobOptions, Kill, Release, Snooze } from 'highkiq'
-import { expect, test } from 'vitest'
-import { type Bench, Heard, bench as onDisk, until } from './bench.ts'
+import { BusinessFailure, Discard, Highkiq, HighkiqError, type JobOptions, Kill, Release, Snooze } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Bench, Heard, bench as onDisk, recorder, until } from './bench.ts'
 
 // What is decided here does not depend on where jobs are kept.
 const bench: typeof onDisk = (options = {}) => onDisk({ url: 'sqlite::memory:', ...options })
@@ -40,7 +40,16 @@ test('a failed job is retried after 15 s, with what happened in Sidekiq’s fiel
   expect(retry).not.toHaveProperty('error_backtrace')
   expect(deaths).toEqual([])
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 1, retries: 1, dead: 0 })
-  expect(t.errors).toMatchObject([{ error: { message: 'broken' }, about: { jid, class: 'J', queue: 'default' } }])
+  expect(t.errors).toMatchObject([
+    {
+      error: { message: 'broken' },
+      about: {
+        context: 'Job raised exception',
+        job: { jid, args: [1], retry_count: 0, error_message: 'broken' },
+        ...{ jid, class: 'J', queue: 'default', attempt: 1, next: 'retry at 2023-11-14T22:13:35.000Z' },
+      },
+    },
+  ])
 })
 
 test('retries run at their time, later and later, until the last; then the job is dead and says so', async () => {
@@ -238,6 +247,65 @@ test("retryIn that answers 'kill' ends as the last retry does; 'discard' ends wi
   expect(await figures(discarded)).toMatchObject({ processed: 1, failed: 1, retries: 0, dead: 0 })
 })
 
+test('a job that wraps another one has the hooks of that one, and the retries of its own', async () => {
+  const t = bench()
+  const asked: unknown[] = []
+  t.hq.job(
+    'Mine',
+    {
+      retry: 9,
+      retryIn: (count, _error, payload) => void asked.push(['retryIn', count, payload.class]),
+      onExhausted: (payload) => void asked.push(['onExhausted', payload.class, payload.wrapped]),
+    },
+    () => {},
+  )
+  const { dead } = await failing(
+    t,
+    new Error('x'),
+    { retryIn: () => expect.unreachable() },
+    {
+      ...{ retry: 1, wrapped: 'Mine', retry_count: 0 },
+    },
+  )
+  expect(dead).toMatchObject({ class: 'J', wrapped: 'Mine', retry_count: 1 })
+  expect(asked).toEqual([['onExhausted', 'J', 'Mine']])
+  const again = bench()
+  again.hq.job('Mine', { retryIn: (count) => void asked.push(['retryIn', count]) }, () => {})
+  const { retry } = await failing(again, new Error('x'), {}, { wrapped: 'Mine' })
+  expect(retry).toMatchObject({ retry_count: 0 })
+  expect(asked.at(-1)).toEqual(['retryIn', 0])
+})
+
+test('a shutdown anywhere among the causes of an error is no failure: the job goes back as it was', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async () => {
+    ran.say(1)
+    if (ran.all.length > 1) return
+    const error = new Error('the request was aborted')
+    error.cause = new Error('aborted', { cause: new HighkiqError('SHUTDOWN', 'stopping') })
+    throw error
+  })
+  const jid = await J.performAsync()
+  const [pushed] = await t.queue()
+  const worker = await t.work()
+  await ran.atLeast(1)
+  await until(() => worker.busy === 0)
+  await worker.stop()
+  expect(await t.queue()).toEqual([pushed])
+  expect(pushed).toMatchObject({ jid })
+  expect(await figures(t)).toMatchObject({ processed: 0, failed: 0, retries: 0 })
+  expect(t.errors).toEqual([])
+})
+
+test('the stack that is stored with a job is cleaned first', async () => {
+  const t = bench({ backtraceCleaner: (lines) => lines.filter((line) => line.includes('failure.test')) })
+  const { retry } = await failing(t, new Error('x'), { backtrace: true })
+  const stack = JSON.parse(inflateSync(Buffer.from(String(retry?.error_backtrace), 'base64')).toString()) as string[]
+  expect(stack.length).toBeGreaterThan(0)
+  for (const line of stack) expect(line).toMatch(/failure\.test/)
+})
+
 test('dead: false keeps a job out of the dead set; onExhausted and the death handlers run', async () => {
   const t = bench()
   let exhausted = 0
@@ -289,6 +357,21 @@ test('an error handler that throws is logged and the next ones run; without any,
   expect(t.log.lines).toMatchObject([{ level: 'error', message: 'in onError', about: { during: 'onError' } }])
 })
 
+test('without an error handler errors are logged, but not what their jobs carry', async () => {
+  const log = recorder()
+  const hq = new Highkiq({ url: 'sqlite::memory:', logger: log })
+  onTestFinished(() => hq.close())
+  const J = hq.job('J', async (_ctx, _secret: string) => {
+    throw new Error('x')
+  })
+  const jid = await J.performAsync('password')
+  await hq.worker().start()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  const [line] = log.lines
+  expect(line).toMatchObject({ level: 'error', message: 'x', about: { jid, context: 'Job raised exception' } })
+  expect(JSON.stringify(line)).not.toContain('password')
+})
+
 // ------------------------------------------------------------------------------------------------------ what is stored
 
 test('an error’s message is cut at 10,000 characters, never inside one', async () => {
@@ -303,7 +386,7 @@ test.each([
   ['undefined', undefined, 'undefined', 'undefined'],
   ['null', null, 'object', 'null'],
   ['a number', 5, 'number', '5'],
-  ['an object without a text', Object.create(null), 'object', 'the error has no readable message'],
+  ['an object without a text', Object.create(null), 'object', '!!! ERROR MESSAGE THREW AN ERROR !!!'],
   ['an error without a stack', Object.assign(new Error('bare'), { stack: undefined }), 'Error', 'bare'],
 ])('a handler that throws %s is retried', async (_, thrown, error_class, error_message) => {
   const { retry } = await failing(bench(), thrown, { backtrace: true })
@@ -480,7 +563,7 @@ test.each([
     await ran.atLeast(1)
     await t.settled()
     expect((await t.set('dead')).map((job) => job.text)).toEqual([text])
-    expect(t.errors).toHaveLength(1)
+    expect(t.errors).toMatchObject([{ about: { context: 'Invalid JSON for job', jobstr: text } }])
     expect(deaths).toBe(0)
     expect(await figures(t)).toMatchObject({ processed: 1, failed: 0 })
   },
