@@ -78,6 +78,7 @@ export interface HighkiqOptions {
  * `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
  */
 export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
+export type ErrorClass = abstract new (...about: never[]) => unknown
 export type DeathHandler = (payload: Payload, error: unknown) => unknown
 
 const OPTIONS: (keyof HighkiqOptions)[] = [
@@ -136,6 +137,7 @@ export class Highkiq {
   readonly #workers = new Set<Worker>()
   readonly #errorHandlers: ErrorHandler[] = []
   readonly #deathHandlers: DeathHandler[] = []
+  readonly #businessErrors: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
   #store: Store | undefined
   #tellAwayAt = 0
@@ -267,6 +269,18 @@ export class Highkiq {
     return this
   }
 
+  /**
+   * Makes errors of these classes business failures: recorded as `failed`, not retried, not counted as errors.
+   * @throws INVALID_OPTION
+   */
+  businessErrors(...classes: ErrorClass[]): this {
+    if (!classes.every((one) => typeof one === 'function')) {
+      throw new HighkiqError('INVALID_OPTION', 'businessErrors takes classes, for instance businessErrors(PriceError)')
+    }
+    this.#businessErrors.push(...classes)
+    return this
+  }
+
   /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
   onError(handler: ErrorHandler): this {
     this.#errorHandlers.push(handler)
@@ -346,6 +360,7 @@ export class Highkiq {
       random,
       limits: { retries: maxRetries, dead: dead?.max ?? DEAD_MAX, deadSeconds: dead?.seconds ?? DEAD_SECONDS },
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
+      isBusiness: (error) => this.#businessErrors.some((one) => error instanceof one),
       report: (error, about) => this.#report(error, about),
       died: (payload, error) => this.#died(payload, error),
       emit: (event) => this.#emit(event),

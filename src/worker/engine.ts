@@ -28,6 +28,8 @@ export interface Engine {
   limits: { retries: number; dead: number; deadSeconds: number }
   /** Of a stack, before it is stored with a job. */
   backtraceCleaner?: (lines: string[]) => string[]
+  /** Whether the app has declared it a business failure. */
+  isBusiness(error: unknown): boolean
   /** An error that nobody else hears of. Never throws. */
   report(error: unknown, about: Record<string, unknown>): void
   /** A job will not run again. Never throws. */

@@ -82,7 +82,7 @@ export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Sett
 /** What an error that was thrown makes of its job. */
 async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): Promise<Settlement> {
   let error = thrown
-  switch (verdictOf(error)) {
+  switch (verdictOf(error) ?? (engine.isBusiness(error) ? 'business-failure' : undefined)) {
     case 'business-failure':
       return done(engine, attempt, { kind: 'business-failure', error })
     case 'snooze': {

@@ -418,6 +418,23 @@ test('BusinessFailure is done: not retried, not an error, and nobody hears of a 
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
 })
 
+test('a class of one’s own can be a business failure, with what extends it', async () => {
+  class Refused extends Error {}
+  class PriceRefused extends Refused {}
+  for (const [error, failed] of [
+    [new Refused('no'), 0],
+    [new PriceRefused('no'), 0],
+    [new Error('no'), 1],
+  ] as const) {
+    const t = bench()
+    t.hq.businessErrors(Refused)
+    await failing(t, error)
+    expect(await figures(t)).toMatchObject({ processed: 1, failed, retries: failed })
+  }
+  const refused = expect.objectContaining({ code: 'INVALID_OPTION' })
+  expect(() => bench().hq.businessErrors('Refused' as never)).toThrow(refused)
+})
+
 test('Discard drops the job, whatever retries are left; death handlers run', async () => {
   const t = bench()
   const { deaths } = await failing(t, new Discard('not needed'))
