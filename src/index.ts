@@ -41,6 +41,7 @@ export type { Task, TaskStatus, WaitOptions } from './tasks/task.ts'
 export type { ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
+export type { Promote } from './worker/due.ts'
 export type { CapsuleOptions, WorkerOptions } from './worker/options.ts'
 export type { FetchOrder, QueueOption } from './worker/queues.ts'
 export type { Worker } from './worker/worker.ts'

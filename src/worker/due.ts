@@ -4,11 +4,18 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { readPayload } from '../job/payload.ts'
+import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
+
+/**
+ * Chooses where a job goes whose time has come: another queue, `'drop'`, or a Date at which it is asked again. Undefined:
+ * its own queue.
+ */
+export type Promote = (payload: Payload) => string | Date | undefined | Promise<string | Date | undefined>
 
 const DUTY = 'due-jobs'
 /** If its holder dies, jobs are late by this much. */
@@ -30,6 +37,7 @@ export class DueJobs implements Service {
   readonly #engine: Engine
   readonly #holder: string
   readonly #pollSeconds: number
+  readonly #choose: Promote | undefined
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
   #trimAt = 0
@@ -39,10 +47,11 @@ export class DueJobs implements Service {
   /** Seconds by which a job was put off that could not be promoted. */
   readonly #delays = new Map<string, number>()
 
-  constructor(engine: Engine, holder: string, pollSeconds: number) {
+  constructor(engine: Engine, holder: string, pollSeconds: number, choose?: Promote) {
     this.#engine = engine
     this.#holder = holder
     this.#pollSeconds = pollSeconds
+    this.#choose = choose
   }
 
   start(): void {
@@ -152,19 +161,34 @@ export class DueJobs implements Service {
 
   async #promoted(set: SetName, entry: Entry): Promise<Swap> {
     try {
-      const promoted = await withLimit(this.#engine.promote(entry.text))
-      this.#delays.delete(entry.text)
-      if (promoted === undefined) {
-        return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
-      }
       const payload = readPayload(entry.text)
+      if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
+      const wish = await withLimit(this.#wishFor(payload))
+      if (wish instanceof Date) {
+        return { ...entry, to: { to: set, text: entry.text, score: wish.getTime() / 1000 } }
+      }
+      const text = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
+      const promoted = wish === 'drop' ? null : await withLimit(this.#engine.promote(text))
+      this.#delays.delete(entry.text)
       const kind = promoted ? 'promoted' : 'stopped'
-      const effects = payload && effectsOf(this.#engine, payload, { kind })
+      const effects = effectsOf(this.#engine, payload, { kind })
       const to = promoted ? ({ to: 'queue', ...promoted, end: 'back' } as const) : null
       return { ...entry, to, effects }
     } catch (thrown) {
       return this.#putOff(set, entry, thrown)
     }
+  }
+
+  /** What the strategy says, if there is one. @throws INVALID_OPTION */
+  async #wishFor(payload: Payload): Promise<string | Date | undefined> {
+    const wish = await this.#choose?.(payload)
+    if (!(wish instanceof Date)) {
+      if (wish !== undefined) checkQueueName(wish)
+      return wish
+    }
+    if (Number.isNaN(wish.getTime())) throw new HighkiqError('INVALID_OPTION', 'promote answered an invalid Date')
+    // One that is past would come again at once, for ever.
+    return wish.getTime() > this.#engine.now() ? wish : undefined
   }
 
   /** Longer each time. */

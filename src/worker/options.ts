@@ -4,6 +4,7 @@ import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkMiddleware, refuseUnknown } from '../job/options.ts'
+import type { Promote } from './due.ts'
 import type { FetchOrder, QueueOption } from './queues.ts'
 
 /** Queues with slots of their own. */
@@ -33,6 +34,8 @@ export interface WorkerOptions extends CapsuleOptions {
   maxBlockSeconds?: number
   /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
   pollInterval?: number
+  /** Chooses where a job goes whose time has come. One worker at a time moves them: give all of them the same. */
+  promote?: Promote
   /** Shown beside the process. */
   tag?: string
   /** Shown beside the process. */
@@ -47,13 +50,16 @@ const OPTIONS: (keyof WorkerOptions)[] = [
   'leaseSeconds',
   'maxBlockSeconds',
   'pollInterval',
+  'promote',
   'tag',
   'labels',
 ]
 
 /** With the defaults of what was left out. */
 export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
-export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder'>> & CapsuleSettings
+export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promote'>> &
+  CapsuleSettings &
+  Pick<WorkerOptions, 'promote'>
 
 /** @throws INVALID_OPTION */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
@@ -69,11 +75,12 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     ...given(options),
     ...capsule('worker', options),
   }
-  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, labels, capsules } = settings
+  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, promote, labels, capsules } = settings
   if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
   if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
   if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
   if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
+  if (promote !== undefined && typeof promote !== 'function') throw wrong('promote is a function of a job')
   if (!(Array.isArray(labels) && labels.every((label) => typeof label === 'string'))) {
     throw wrong('labels is an array of strings')
   }

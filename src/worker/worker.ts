@@ -50,7 +50,7 @@ export class Worker {
     this.options = workerSettings(options)
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
-    const { leaseSeconds, maxBlockSeconds, pollInterval, tag, labels } = this.options
+    const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
     const plan = planCapsules(this.options, about.bindings ?? [], engine.random)
     const vitals = new Vitals(slotsOf(plan))
     this.#capsules = new Capsules(engine, {
@@ -78,7 +78,7 @@ export class Worker {
     )
     this.#services = [
       this.#recovery,
-      new DueJobs(engine, this.identity, pollInterval),
+      new DueJobs(engine, this.identity, pollInterval, promote),
       this.#heartbeat,
       ...(about.services ?? []),
     ]

@@ -89,3 +89,58 @@ test('when the one that moves due jobs becomes quiet, another one goes on at onc
   expect(ran.all[1]).toBe('b')
   expect(Date.now() - due).toBeLessThan(1000)
 })
+
+test('a promote of one’s own chooses another queue, drops, or puts off; without an answer a job goes where it says', async () => {
+  const { hq, work, clock, queue, set } = bench()
+  const asked: unknown[] = []
+  const J = hq.job('J', { queue: 'own' }, (_ctx, _name: string) => {})
+  const now = Date.now() / 1000
+  const later = new Date((now + 5000) * 1000)
+  const answers: Record<string, string | Date | undefined> = { other: 'other', gone: 'drop', later, own: undefined }
+  // What is past is now.
+  answers.past = new Date(1)
+  for (const [n, name] of Object.keys(answers).entries()) await J.performAt(now + 100 + n, name)
+  await hq.store.push([{ to: 'schedule', text: 'garbage', score: 1 }], Date.now())
+  let passed = 0
+  hq.client.use((_payload, next) => {
+    passed++
+    return next()
+  })
+  clock.ahead = 200
+  await work({
+    queues: ['none'],
+    promote: async (payload) => {
+      asked.push(payload.args[0])
+      return answers[payload.args[0] as string]
+    },
+  })
+  await until(async () => (await hq.store.size('schedule')) === 1 && (await hq.store.stats()).enqueued === 3)
+  expect(asked).toEqual(['other', 'gone', 'later', 'own', 'past'])
+  expect(await set('schedule')).toMatchObject([{ args: ['later'], score: later.getTime() / 1000 }])
+  expect(await queue('other')).toMatchObject([{ args: ['other'], queue: 'other' }])
+  expect((await queue('own')).map(({ args }) => args[0])).toEqual(['own', 'past'])
+  expect(await set('dead')).toMatchObject([{ text: 'garbage' }])
+  // What is dropped or put off does not pass the client middleware.
+  expect(passed).toBe(3)
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no plan')
+    },
+  ],
+  ['names no queue', () => 'a b'],
+  ['answers an invalid date', () => new Date('never')],
+  ['answers a number', () => 5],
+])('a promote of one’s own that %s puts the job off by a minute, and is reported', async (_, promote) => {
+  const { hq, work, clock, set, errors } = bench({ url: 'sqlite::memory:' })
+  const J = hq.job('J', () => {})
+  const now = Date.now() / 1000
+  await J.performAt(now + 100)
+  clock.ahead = 200
+  await work({ promote: promote as () => undefined })
+  await until(async () => ((await set('schedule'))[0]?.score ?? 0) > now + 250)
+  expect(errors).toMatchObject([{ about: { during: 'promoting a due job', again: 'in 60 s' } }])
+})
