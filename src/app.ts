@@ -2,6 +2,7 @@
 
 import { Client, type PushRequest } from './client/client.ts'
 import { Job } from './client/job.ts'
+import { type ResultOptions, resultOf } from './inspect/result.ts'
 import {
   type Day,
   historyOf,
@@ -291,6 +292,15 @@ export class Highkiq {
   onDeath(handler: DeathHandler): this {
     this.#deathHandlers.push(handler)
     return this
+  }
+
+  /**
+   * What a job's handler returned, once it has: of a job with `keepResult`, or a row of a task. Waits for it without
+   * asking again and again.
+   * @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time (60 s)
+   */
+  async result<Result = unknown>(jid: string, options: ResultOptions = {}): Promise<Result> {
+    return (await resultOf(this.store, jid, options)) as Result
   }
 
   async stats(): Promise<Stats> {

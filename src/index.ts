@@ -15,6 +15,7 @@ export { type DeathHandler, type ErrorHandler, Highkiq, type HighkiqOptions } fr
 export type { PushRequest } from './client/client.ts'
 export type { Job, PushOptions } from './client/job.ts'
 // Looking
+export type { ResultOptions } from './inspect/result.ts'
 export type { Day, ProcessInfo, Queue, Stats } from './inspect/stats.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { JobContext } from './job/context.ts'

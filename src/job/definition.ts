@@ -31,6 +31,8 @@ export interface JobOptions {
   timeout?: number
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
   maxStalls?: number
+  /** Seconds for which what the handler returns (16 kB of JSON at most) is kept for `hq.result(jid)`. */
+  keepResult?: number
   /** Middleware around the handler, inside the app's and the capsule's. */
   use?: readonly Middleware<JobContext, unknown>[]
 }
@@ -63,6 +65,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'onExhausted',
   'timeout',
   'maxStalls',
+  'keepResult',
   'use',
 ]
 
@@ -70,7 +73,7 @@ const OPTIONS: (keyof JobOptions)[] = [
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, maxStalls, use } = options
+  const { queue, retry, tags, retryFor, timeout, maxStalls, keepResult, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
@@ -84,6 +87,9 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (timeout !== undefined && !(timeout > 0)) throw wrong('timeout is a number of seconds above 0')
   if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
     throw wrong('maxStalls is a whole number above 0')
+  }
+  if (keepResult !== undefined && !(keepResult > 0 && keepResult < Number.POSITIVE_INFINITY)) {
+    throw wrong('keepResult is a number of seconds above 0')
   }
   if (use !== undefined) checkMiddleware(job, use)
 }

@@ -55,6 +55,10 @@ const STATUS = {
   REPORT_FAILED: 500,
   /** The attempt ran longer than the job's `timeout`. */
   JOB_TIMEOUT: 500,
+  /** The job whose result was asked for failed for good. Carries `class`, `message` and `code` of its error. */
+  JOB_FAILED: 422,
+  /** The job whose result was asked for has not ended in time, is not known, or its result was not kept. */
+  NO_RESULT: 404,
   /** Somebody cancelled the job. */
   JOB_CANCELLED: 409,
   /** The worker is stopping and the grace time is over. */

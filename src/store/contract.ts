@@ -516,6 +516,13 @@ export interface Store {
   /** Identity of the process that leads, where somebody elects one (Sidekiq Enterprise does). */
   leader(): Promise<string | null>
 
+  // --------------------------------------------------------------------------------------------- results
+
+  /** Keeps a text under a job's id for `seconds`, instead of the one before; who waits for it hears of it. */
+  keepResult(jid: string, text: string, seconds: number): Promise<void>
+  /** The text that is kept; waits for it at most `ms`, or until `signal` aborts. null: there is none. */
+  result(jid: string, ms?: number, signal?: AbortSignal): Promise<string | null>
+
   // --------------------------------------------------------------------------------------------- tasks
 
   /** Makes a task, in state `adding`, without rows. False: the id is taken, nothing changed. */

@@ -1,14 +1,12 @@
 /** What happens to a task's event when something happens to its job. */
 
 import type { JobContext } from '../job/context.ts'
-import { stringifyJson } from '../job/json.ts'
 import { splitTaskJid } from '../job/payload.ts'
+import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { broke, refused, said } from './words.ts'
 
-/** A larger result is left out, and the event says so. */
-const RESULT_BYTES = 16_384
 /** The first ones are kept whole; see JobContext.message. */
 const FIRST_MESSAGES = 10
 
@@ -109,16 +107,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {
-  if (result === undefined) return {}
-  let text: string | undefined
-  try {
-    text = stringifyJson(result)
-  } catch {
-    return { messages: [said(at, 'its result was not kept: it is not JSON')] }
-  }
-  if (text === undefined) return {}
-  if (Buffer.byteLength(text) > RESULT_BYTES) {
-    return { messages: [said(at, `its result was not kept: it is larger than ${RESULT_BYTES} bytes`)] }
-  }
-  return { result: text }
+  const { text, problem } = resultText(result)
+  if (problem !== undefined) return { messages: [said(at, problem)] }
+  return text === undefined ? {} : { result: text }
 }

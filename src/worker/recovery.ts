@@ -9,6 +9,7 @@ import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
+import { keepOutcome } from './results.ts'
 
 const PAGE = 100
 const MAX_STALLS = 3
@@ -118,9 +119,13 @@ export class Recovery implements Service {
     return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 }, effects }
   }
 
-  async #tellDeath({ to }: Restore): Promise<void> {
+  async #tellDeath({ queue, to }: Restore): Promise<void> {
     const payload = to.to === 'dead' ? readPayload(to.text) : undefined
-    if (payload?.error_class === STALLED) await this.#engine.died(payload, new Error(payload.error_message))
+    if (payload?.error_class !== STALLED) return
+    const error = Object.assign(new Error(payload.error_message), { name: STALLED })
+    await this.#engine.died(payload, error)
+    const definition = this.#engine.definition(payload.class, queue)
+    await keepOutcome(this.#engine, payload, definition, { kind: 'dead', error })
   }
 
   #schedule(): void {

@@ -8,6 +8,7 @@ import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '..
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
+import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 
 /** A job that was taken, ready to run. */
@@ -21,6 +22,8 @@ export interface Attempt {
   began: number
   /** The how-many-th it is that its worker took. */
   place: number
+  /** How it ended, if its job did. */
+  outcome: Outcome | undefined
 }
 
 /** How long a handler may go on after its timeout before its attempt is given up. */
@@ -42,6 +45,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
     startedAt: engine.now(),
     began: 0,
     place,
+    outcome: undefined,
   }
 }
 
@@ -60,7 +64,12 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
 }
 
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */
-export async function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
+export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
+  const concluded = conclude(engine, attempt)
+  return attempt.definition?.options.keepResult === undefined ? concluded : keepEnd(engine, attempt, concluded)
+}
+
+async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
   let error: unknown
   attempt.began = performance.now()
   try {
@@ -234,7 +243,9 @@ function failed(engine: Engine, attempt: Attempt, outcome: Outcome, move: Settle
 }
 
 /** Tells the features how an attempt ended; answers what they want changed with its job. */
-function ended(engine: Engine, { payload, ctx, began }: Attempt, outcome: Outcome): Effect[] | undefined {
+function ended(engine: Engine, attempt: Attempt, outcome: Outcome): Effect[] | undefined {
+  const { payload, ctx, began } = attempt
+  attempt.outcome = outcome
   if (began > 0) {
     const ms = performance.now() - began
     for (const aspect of engine.aspects) aspect.ended?.(payload, outcome, ms)

@@ -8,6 +8,7 @@ import { processes } from './processes.ts'
 import { push } from './push.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
+import { results } from './results.ts'
 import { search } from './search.ts'
 import { sets } from './sets.ts'
 import { taskModel } from './task-model.ts'
@@ -31,6 +32,7 @@ export const verbs = {
   search,
   removal,
   processes,
+  results,
   tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,
   crash,

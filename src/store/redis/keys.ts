@@ -54,6 +54,8 @@ export interface Keys {
   tasks: string
   /** Sorted set: task by its creation. */
   taskAges: string
+  /** What became of a job; also a channel, for who waits for it. */
+  result(jid: string): string
   duty(name: string): string
   /** Channel: something is due earlier than known. */
   wake: string
@@ -95,6 +97,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     ourQueues: `${prefix}hk:queues`,
     tasks: `${prefix}hk:tasks`,
     taskAges: `${prefix}hk:tasks:by-age`,
+    result: (jid) => `${prefix}hk:result:${jid}`,
     duty: (name) => `${prefix}hk:duty:${name}`,
     wake: `${prefix}hk:wake`,
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,

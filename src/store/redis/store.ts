@@ -43,6 +43,7 @@ import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
 import { Reconciler } from './reconcile.ts'
 import { Removal } from './removal.ts'
+import { Results } from './results.ts'
 import { Search } from './search.ts'
 import { Server } from './server.ts'
 import { Sets } from './sets.ts'
@@ -72,6 +73,7 @@ export class RedisStore implements Store {
   readonly #leases: Leases
   readonly #processes: Processes
   readonly #tasks: Tasks
+  readonly #results: Results
   readonly #stats: Stats
   readonly #search: Search
   readonly #removal: Removal
@@ -95,6 +97,7 @@ export class RedisStore implements Store {
     this.#leases = new Leases(server)
     this.#processes = new Processes(server)
     this.#tasks = new Tasks(server, this.#sets)
+    this.#results = new Results(server)
     this.#stats = new Stats(server, this.#leases)
     this.#search = new Search(server)
     this.#removal = new Removal(server)
@@ -315,6 +318,14 @@ export class RedisStore implements Store {
 
   signal(identity: string, signal: Signal): Promise<boolean> {
     return this.#processes.signal(identity, signal)
+  }
+
+  keepResult(jid: string, text: string, seconds: number): Promise<void> {
+    return this.#results.keep(jid, text, seconds)
+  }
+
+  result(jid: string, ms = 0, signal?: AbortSignal): Promise<string | null> {
+    return this.#results.find(jid, ms, signal)
   }
 
   createTask(task: TaskSpec): Promise<boolean> {

@@ -8,6 +8,7 @@ import { Ledger } from './ledger.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
 import type { Removal } from './removal.ts'
+import type { Results } from './results.ts'
 import type { Search } from './search.ts'
 import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
@@ -23,6 +24,7 @@ export interface Opened {
   sets: Sets
   leases: Leases
   processes: Processes
+  results: Results
   tasks: Tasks
   search: Search
   removal: Removal

@@ -1,6 +1,6 @@
 /** The embedded store: one SQLite file, any number of processes on one machine. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
   AddAnswer,
@@ -45,6 +45,7 @@ import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
 import { type Quest, Removal } from './removal.ts'
+import { Results, topicOf } from './results.ts'
 import { Search } from './search.ts'
 import { DUE, Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
@@ -55,6 +56,8 @@ import { closedError, Writer } from './writer.ts'
 const CHUNK = 1000
 /** Who pushes or leaves wants an answer, also when another program keeps the file locked. */
 const ANSWER_SECONDS = 5
+/** Between looks of one who waits for a result. */
+const LOOK_MS = 10
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
@@ -293,6 +296,26 @@ export class SqliteStore implements Store {
     return this.#write(({ processes }) => processes.signal(identity, signal))
   }
 
+  keepResult(jid: string, text: string, seconds: number): Promise<void> {
+    return this.#write((s) => {
+      s.results.keep(jid, text, seconds)
+      s.db.checkRoom()
+    }, ANSWER_SECONDS)
+  }
+
+  async result(jid: string, ms = 0, signal: AbortSignal = new AbortController().signal): Promise<string | null> {
+    const { bell } = await this.#opened()
+    const end = performance.now() + ms
+    for (;;) {
+      const text = await this.#read(({ results }) => results.find(jid))
+      const left = end - performance.now()
+      if (text !== null || left <= 0 || this.#closed || signal.aborted) return text
+      await bell.wait([topicOf(jid)], left, signal)
+      // A write of another process wakes all who wait: one look in a while is enough.
+      await pause(LOOK_MS)
+    }
+  }
+
   createTask(task: TaskSpec): Promise<boolean> {
     return this.#write(({ tasks }) => tasks.create(task))
   }
@@ -421,6 +444,7 @@ export class SqliteStore implements Store {
       sets: new Sets(db, rung),
       leases: new Leases(db),
       processes: new Processes(db),
+      results: new Results(db, rung),
       tasks: new Tasks(db),
       search: new Search(db),
       removal: new Removal(db),

@@ -1,0 +1,49 @@
+/** Waiting for what a job's handler returned. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HighkiqError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import { jobFailed, readEnd } from '../job/result.ts'
+import type { EventRecord, Store } from '../store/contract.ts'
+
+export interface ResultOptions {
+  /** Seconds to wait for the job's end; default 60, 0 only looks. */
+  timeout?: number
+  signal?: AbortSignal
+}
+
+const STANDARD_SECONDS = 60
+/** Between looks at the event of a row: first, and at last. */
+const FIRST_LOOK_MS = 20
+const LAST_LOOK_MS = 1000
+
+/** @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time, INVALID_OPTION */
+export async function resultOf(store: Store, jid: string, options: ResultOptions): Promise<unknown> {
+  const { timeout = STANDARD_SECONDS, signal } = options
+  if (!(timeout >= 0)) throw new HighkiqError('INVALID_OPTION', 'timeout is a number of seconds')
+  signal?.throwIfAborted()
+  const end = performance.now() + timeout * 1000
+  let event = await store.event(jid)
+  for (let pause = FIRST_LOOK_MS; event; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
+    if (event.status !== 'enqueued' && event.status !== 'working') return resultOfRow(event)
+    const left = end - performance.now()
+    if (left <= 0) throw none(jid, timeout, 'its row has not ended')
+    await sleep(Math.min(pause, left), undefined, signal ? { signal } : {})
+    event = await store.event(jid)
+  }
+  const text = await store.result(jid, Math.max(end - performance.now(), 0), signal)
+  signal?.throwIfAborted()
+  if (text !== null) return readEnd(jid, text)
+  throw none(jid, timeout, 'it has not ended, it is unknown, or its result is not kept (any more): see keepResult')
+}
+
+function resultOfRow({ jid, status, result, code, messages }: EventRecord): unknown {
+  if (status === 'finished') return result === null ? undefined : parseJson(result)
+  const { params, code: word } = messages.at(-1) ?? {}
+  const message = String(params?.message ?? params?.text ?? word ?? status)
+  throw jobFailed(jid, code === null ? { message } : { message, code })
+}
+
+function none(jid: string, timeout: number, why: string): HighkiqError {
+  return new HighkiqError('NO_RESULT', `no result of job ${jid} within ${timeout} s: ${why}`, { jid })
+}

@@ -1,0 +1,51 @@
+/** What a job's handler returned, and how the job ended, as they are kept for who asks. */
+
+import { HighkiqError } from './errors.ts'
+import { parseJson, stringifyJson } from './json.ts'
+
+/** A larger result is not kept. */
+const MOST_BYTES = 16_384
+
+/** A result as JSON; or why it can't be kept. Neither: there is none. */
+export function resultText(result: unknown): { text?: string; problem?: string } {
+  if (result === undefined) return {}
+  let text: string | undefined
+  try {
+    text = stringifyJson(result)
+  } catch {
+    return { problem: 'its result was not kept: it is not JSON' }
+  }
+  if (text === undefined) return {}
+  if (Buffer.byteLength(text) > MOST_BYTES) {
+    return { problem: `its result was not kept: it is larger than ${MOST_BYTES} bytes` }
+  }
+  return { text }
+}
+
+/** How a job ended that will not run again. */
+export type End =
+  | { result: string | undefined }
+  /** Done, and its result could not be kept. */
+  | { problem: string }
+  | { failed: { message: string; class?: string; code?: string } }
+
+export function writeEnd(end: End): string {
+  if ('result' in end) return end.result === undefined ? '{}' : `{"result":${end.result}}`
+  return JSON.stringify(end)
+}
+
+/** @returns the result @throws JOB_FAILED, NO_RESULT */
+export function readEnd(jid: string, text: string): unknown {
+  const end = parseJson(text) as {
+    result?: unknown
+    problem?: string
+    failed?: Extract<End, { failed: object }>['failed']
+  }
+  if (end.problem !== undefined) throw new HighkiqError('NO_RESULT', `job ${jid} is done, but ${end.problem}`, { jid })
+  if (end.failed) throw jobFailed(jid, end.failed)
+  return end.result
+}
+
+export function jobFailed(jid: string, about: { message: string; class?: string; code?: string }): HighkiqError {
+  return new HighkiqError('JOB_FAILED', `job ${jid} failed for good: ${about.message}`, { jid, ...about })
+}

@@ -1,0 +1,9 @@
+-- keep: keeps a text under a job's id, instead of the one before.
+INSERT INTO result (jid, text, ends) VALUES (?, ?, ?)
+ON CONFLICT (jid) DO UPDATE SET text = excluded.text, ends = excluded.ends;
+
+-- find: a text that is still kept.
+SELECT text FROM result WHERE jid = ? AND ends > ?;
+
+-- forget: drops those whose time is over.
+DELETE FROM result WHERE ends <= ?;

@@ -1,0 +1,201 @@
+import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, gate, Heard, until } from './bench.ts'
+
+const KEPT: JobOptions = { keepResult: 60 }
+
+test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n ** 60n]])(
+  'what a handler returns (%o) is what result answers, now and later',
+  async (value) => {
+    const { hq, work, settled } = bench()
+    const J = hq.job('J', KEPT, async () => value)
+    const jid = (await J.performAsync()) as string
+    const waiting = hq.result(jid)
+    await work()
+    expect(await waiting).toEqual(value)
+    await settled()
+    expect(await hq.result(jid, { timeout: 0 })).toEqual(value)
+  },
+)
+
+test('a result is waited for, also from another process, and not beyond the time-out', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const J = t.hq.job('J', KEPT, async () => {
+    await opened
+    return 7
+  })
+  const jid = (await J.performAsync()) as string
+  await t.work()
+  const began = performance.now()
+  await expect(t.hq.result(jid, { timeout: 0.1 })).rejects.toMatchObject({ code: 'NO_RESULT', details: { jid } })
+  expect(performance.now() - began).toBeLessThan(1000)
+  const waiting = t.another().hq.result<number>(jid)
+  open()
+  expect(await waiting).toBe(7)
+})
+
+test('nobody waits for a job that keeps no result, or that there never was, beyond the time-out', async () => {
+  const { hq, work, settled } = bench()
+  const jid = (await hq.job('J', async () => 5).performAsync()) as string
+  await work()
+  await settled()
+  for (const id of [jid, 'unknown']) {
+    await expect(hq.result(id, { timeout: 0.05 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  }
+  await expect(hq.result(jid, { timeout: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  const signal = AbortSignal.timeout(50)
+  await expect(hq.result(jid, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
+})
+
+test.each<[string, unknown, JobOptions, object]>([
+  ['exhausted its retries', new TypeError('broken'), { retry: 0 }, { class: 'TypeError', message: 'broken' }],
+  ['is not retried', new Error('broken'), { retry: false }, { class: 'Error', message: 'broken' }],
+  ['was killed', new Kill('hopeless'), {}, { class: 'Kill', message: 'hopeless' }],
+  ['was discarded', new Discard('old'), {}, { class: 'Discard', message: 'old' }],
+  ['was refused', new BusinessFailure('no price', { code: 'price' }), {}, { message: 'no price', code: 'price' }],
+])('a job that %s has failed, and says why', async (_, error, options, details) => {
+  const { hq, work } = bench()
+  const J = hq.job('J', { ...KEPT, ...options }, async () => {
+    throw error
+  })
+  const jid = (await J.performAsync()) as string
+  await work()
+  const thrown = await hq.result(jid).then(
+    () => expect.unreachable(),
+    (one: Error) => one,
+  )
+  expect(thrown).toMatchObject({ code: 'JOB_FAILED', status: 422, details: { jid, ...details } })
+  expect(thrown.message).toContain((error as Error).message)
+})
+
+test('a failure that will be retried is no end; the result comes with the retry', async () => {
+  const { hq, work, clock } = bench()
+  const J = hq.job('J', KEPT, async (ctx) => {
+    if (ctx.attempt === 1) throw new Error('again')
+    return ctx.attempt
+  })
+  const jid = (await J.performAsync()) as string
+  await work()
+  await until(async () => (await hq.store.size('retry')) === 1)
+  await expect(hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  clock.ahead = 16
+  expect(await hq.result(jid)).toBe(2)
+})
+
+test.each<[string, () => unknown, RegExp]>([
+  ['larger than 16 kB', () => 'é'.repeat(8192), /larger than 16384 bytes/],
+  [
+    'no JSON',
+    () => {
+      const circle: Record<string, unknown> = {}
+      circle.circle = circle
+      return circle
+    },
+    /not JSON/,
+  ],
+])(
+  'a result that is %s is not kept: the job is done, a warning says so, and who waits is told',
+  async (_, make, why) => {
+    const { hq, work, settled, log } = bench()
+    const J = hq.job('J', KEPT, async () => make())
+    const jid = (await J.performAsync()) as string
+    await work()
+    await expect(hq.result(jid)).rejects.toMatchObject({ code: 'NO_RESULT', message: expect.stringMatching(why) })
+    await settled()
+    expect(await hq.stats()).toMatchObject({ processed: 1, failed: 0 })
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', about: { jid, class: 'J' }, message: expect.stringMatching(why) }),
+    )
+  },
+)
+
+test('a result is there before its job is settled', async () => {
+  const { hq, work, settled } = bench()
+  const J = hq.job('J', KEPT, async () => 1)
+  const { store } = hq
+  const keep = store.keepResult.bind(store)
+  const seen: unknown[] = []
+  store.keepResult = async (...about) => {
+    await keep(...about)
+    const { taken, processed } = await store.stats()
+    seen.push([taken, processed])
+  }
+  await J.performAsync()
+  await work()
+  await settled()
+  expect(seen).toEqual([[1, 0]])
+})
+
+test('while the store is away a result is kept back, and its handler does not run again', async () => {
+  const { hq, work, settled } = bench()
+  const ran = new Heard<number>()
+  const J = hq.job('J', KEPT, async () => {
+    ran.say(1)
+    return 'kept'
+  })
+  const { store } = hq
+  const keep = store.keepResult.bind(store)
+  let refusals = 0
+  store.keepResult = async (...about) => {
+    if (++refusals <= 3) throw new HighkiqError('STORE_UNREACHABLE', 'away')
+    return keep(...about)
+  }
+  const jid = (await J.performAsync()) as string
+  await work()
+  expect(await hq.result(jid)).toBe('kept')
+  await settled()
+  expect(ran.all).toHaveLength(1)
+})
+
+test('a result that the store refuses is reported, and its job is done', async () => {
+  const { hq, work, settled, errors } = bench()
+  const J = hq.job('J', KEPT, async () => 'lost')
+  hq.store.keepResult = async () => {
+    throw new HighkiqError('STORE_FULL', 'full')
+  }
+  const jid = await J.performAsync()
+  await work()
+  await settled()
+  expect(errors).toMatchObject([{ error: { code: 'STORE_FULL' }, about: { jid, during: 'keeping a result' } }])
+  expect(await hq.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+test('a job whose process died too often has failed', async () => {
+  const { hq, work, raw } = bench()
+  hq.job('J', KEPT, () => 'never')
+  await raw('{"class":"J","args":[],"jid":"victim","retry":true,"hk_stalls":2}')
+  await hq.store.join('gone', { queues: ['default'], seconds: 60, host: '' })
+  const turn = { now: Date.now(), started: [], settlements: [], take: { queues: ['default'], n: 1 } }
+  await hq.store.turn('gone', turn)
+  await hq.store.claim('gone', null)
+  await work()
+  await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Stalled' } })
+})
+
+test('of a row of a task the result is that of its event', async () => {
+  const { hq, work } = bench()
+  const J = hq.job('J', { retry: 0 }, async (_ctx, n: number) => {
+    if (n === 1) throw new BusinessFailure('one is refused', { code: 'one' })
+    if (n === 2) throw new RangeError('two is broken')
+    return n === 3 ? undefined : { n }
+  })
+  const task = await hq.tasks.create(J, [[0], [1], [2], [3]])
+  const jids: string[] = []
+  for await (const { jid } of task.events()) jids.push(jid)
+  const all = jids.map((jid) => hq.result(jid))
+  void Promise.allSettled(all)
+  await expect(hq.result(jids[0] as string, { timeout: 0.01 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  await work()
+  const [zero, one, two, three] = await Promise.allSettled(all)
+  expect(zero).toEqual({ status: 'fulfilled', value: { n: 0 } })
+  expect(one).toMatchObject({ reason: { code: 'JOB_FAILED', message: expect.stringContaining('one is refused') } })
+  expect(two).toMatchObject({ reason: { code: 'JOB_FAILED', message: expect.stringContaining('two is broken') } })
+  expect(three).toEqual({ status: 'fulfilled', value: undefined })
+})
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5m'])('keepResult: %o is refused', (keepResult) => {
+  const { hq } = bench({ url: 'sqlite::memory:' })
+  const options = { keepResult: keepResult as number }
+  expect(() => hq.job('J', options, () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
