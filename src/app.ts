@@ -81,6 +81,7 @@ export interface HighkiqOptions {
 export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
 export type ErrorClass = abstract new (...about: never[]) => unknown
 export type DeathHandler = (payload: Payload, error: unknown) => unknown
+export type FatalHandler = (error: unknown) => unknown
 
 const OPTIONS: (keyof HighkiqOptions)[] = [
   'url',
@@ -104,7 +105,7 @@ const AWAY_MS = 30_000
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
-const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat'])
+const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat', 'reopen'])
 
 /** Marks an app, also one of another copy of this package. */
 const APP: unique symbol = Symbol.for('highkiq.app')
@@ -138,6 +139,7 @@ export class Highkiq {
   readonly #workers = new Set<Worker>()
   readonly #errorHandlers: ErrorHandler[] = []
   readonly #deathHandlers: DeathHandler[] = []
+  readonly #fatalHandlers: FatalHandler[] = []
   readonly #businessErrors: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
   #store: Store | undefined
@@ -261,7 +263,10 @@ export class Highkiq {
     return worker
   }
 
-  /** Runs at a point of a worker's life; those of its end run in reverse order. @throws INVALID_OPTION */
+  /**
+   * Runs at a point of a worker's life; those of its end run in reverse order. `heartbeat`: the first beat, and one after
+   * the store had lost the process; `beat`: each one; `reopen`: SIGUSR2, for loggers. @throws INVALID_OPTION
+   */
   on(event: Lifecycle, handler: () => unknown): this {
     if (!LIFECYCLE.has(event)) {
       throw new HighkiqError('INVALID_OPTION', `there is no event ${event}; there are ${[...LIFECYCLE].join(', ')}`)
@@ -285,6 +290,15 @@ export class Highkiq {
   /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
   onError(handler: ErrorHandler): this {
     this.#errorHandlers.push(handler)
+    return this
+  }
+
+  /**
+   * Runs last when an error that nobody caught ends `worker.run()`: no more jobs were taken, those that ran had their
+   * `timeout`, the others went back. Then the process ends with 1.
+   */
+  onFatal(handler: FatalHandler): this {
+    this.#fatalHandlers.push(handler)
     return this
   }
 
@@ -374,6 +388,7 @@ export class Highkiq {
       report: (error, about) => this.#report(error, about),
       died: (payload, error) => this.#died(payload, error),
       emit: (event) => this.#emit(event),
+      lastWords: (error) => this.#lastWords(error),
     }
   }
 
@@ -402,6 +417,10 @@ export class Highkiq {
 
   async #died(payload: Payload, error: unknown): Promise<void> {
     for (const handler of this.#deathHandlers) await this.#safely(() => handler(payload, error), 'onDeath')
+  }
+
+  async #lastWords(error: unknown): Promise<void> {
+    for (const handler of this.#fatalHandlers) await this.#safely(() => handler(error), 'onFatal')
   }
 
   async #emit(event: Lifecycle): Promise<void> {

@@ -10,7 +10,14 @@
  */
 
 // The app
-export { type DeathHandler, type ErrorHandler, Highkiq, type HighkiqOptions } from './app.ts'
+export {
+  type DeathHandler,
+  type ErrorClass,
+  type ErrorHandler,
+  type FatalHandler,
+  Highkiq,
+  type HighkiqOptions,
+} from './app.ts'
 // Jobs
 export type { PushRequest } from './client/client.ts'
 export type { Job, PushOptions } from './client/job.ts'
@@ -18,7 +25,7 @@ export type { Job, PushOptions } from './client/job.ts'
 export type { ResultOptions } from './inspect/result.ts'
 export type { Day, ProcessInfo, Queue, Stats } from './inspect/stats.ts'
 export type { Chain, Middleware } from './job/chain.ts'
-export type { JobContext } from './job/context.ts'
+export type { JobContext, Progress } from './job/context.ts'
 export type { Handler, JobOptions, ProcessOptions, RetryIn } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 // Errors to catch, and errors to throw

@@ -4,6 +4,22 @@ import type { Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
+/** How far an attempt has come, as its handler says. */
+export interface Progress {
+  done: number
+  total?: number
+  note?: string
+}
+
+/** What a context is made of. */
+export interface ContextParts {
+  log: Logger
+  now: () => number
+  task?: { id: string; index: number } | undefined
+  /** Whether the worker takes no more jobs. */
+  isStopping?: (() => boolean) | undefined
+}
+
 /** Of one attempt; an event keeps 50 of its whole life. */
 const MOST_MESSAGES = 40
 const FIRST_MESSAGES = 10
@@ -25,18 +41,17 @@ export class JobContext {
   /** Texts given to `message`, until the attempt ends. */
   #messages: { at: number; text: string }[] | undefined
   #dropped = 0
+  #progress: Progress | undefined
+  readonly #isStopping: (() => boolean) | undefined
 
-  constructor(
-    payload: Payload,
-    queue: string,
-    about: { log: Logger; now: () => number; task?: { id: string; index: number } | undefined },
-  ) {
+  constructor(payload: Payload, queue: string, about: ContextParts) {
     this.payload = payload
     this.queue = queue
     this.args = payload.args
     this.task = about.task
     this.#baseLog = about.log
     this.#now = about.now
+    this.#isStopping = about.isStopping
   }
 
   get jid(): string {
@@ -62,6 +77,11 @@ export class JobContext {
     return this.#log
   }
 
+  /** Whether the attempt was told to end, or its worker takes no more jobs: for a loop that can break off and go on later. */
+  get interrupted(): boolean {
+    return this.#aborted !== undefined || this.#isStopping?.() === true
+  }
+
   /** Why the attempt was told to end; undefined while it was not. */
   get abortReason(): HighkiqError | undefined {
     return this.#aborted
@@ -78,6 +98,16 @@ export class JobContext {
       this.#dropped++
     }
     this.#messages.push({ at: this.#now(), text: String(text) })
+  }
+
+  /** How far it has come: shown with the running job, a few seconds later, and not stored. */
+  progress(done: number, total?: number, note?: string): void {
+    this.#progress = { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note }) }
+  }
+
+  /** What `progress` was told last. */
+  get progressed(): Progress | undefined {
+    return this.#progress
   }
 
   get messages(): readonly { at: number; text: string }[] {

@@ -217,6 +217,8 @@ export interface RunningJob {
   text: string
   /** Milliseconds. */
   startedAt: number
+  /** How far it has come, as its handler says. */
+  progress?: { done: number; total?: number; note?: string }
 }
 
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'

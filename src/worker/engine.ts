@@ -6,7 +6,7 @@ import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Aspect, Outcome } from './aspect.ts'
 
-export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat'
+export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
 /** What a worker needs of its app. */
 export interface Engine {
@@ -35,6 +35,10 @@ export interface Engine {
   /** A job will not run again. Never throws. */
   died(payload: Payload, error: unknown): Promise<void>
   emit(event: Lifecycle): Promise<void>
+  /** The process ends because of this. Never throws. */
+  lastWords(error: unknown): Promise<void>
+  /** Whether the worker takes no more jobs; absent where there is no worker. */
+  isStopping?(): boolean
 }
 
 /** All that the features want changed with a job; undefined when none has a say, which costs nothing. */

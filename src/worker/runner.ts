@@ -40,7 +40,12 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
   return {
     taken,
     payload,
-    ctx: new JobContext(payload, taken.queue, { log: engine.log, now: engine.now, task }),
+    ctx: new JobContext(payload, taken.queue, {
+      log: engine.log,
+      now: engine.now,
+      task,
+      isStopping: engine.isStopping,
+    }),
     definition: engine.definition(payload.class, taken.queue),
     startedAt: engine.now(),
     began: 0,

@@ -4,19 +4,22 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
-import type { RunningJob, Signal } from '../store/contract.ts'
+import type { RunningJob } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
+import { dump } from './dump.ts'
 import type { Engine } from './engine.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from './options.ts'
 import { Recovery } from './recovery.ts'
+import { hearProcess, type Order } from './signals.ts'
 import { Vitals } from './vitals.ts'
 
 const GRACE_MS = 3000
+const LAST_WORDS_MS = 5000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
 
@@ -40,14 +43,19 @@ export class Worker {
   /** On its way out: no new epoch begins. */
   #left = false
   #whenStopped: (() => void)[] = []
+  /** The process is there for this worker alone. */
+  #alone = false
+  /** Ends with the process. */
+  #dying: Promise<never> | undefined
 
   /** @throws INVALID_OPTION */
   constructor(
-    engine: Engine,
+    app: Engine,
     options: WorkerOptions,
     about: { version: string; services?: Service[]; bindings?: readonly Binding[] },
   ) {
     this.options = workerSettings(options)
+    const engine: Engine = { ...app, isStopping: () => this.#state !== 'running' }
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
@@ -127,42 +135,37 @@ export class Worker {
   }
 
   /**
-   * Starts, and works until SIGTERM or SIGINT; SIGTSTP quiets, SIGTTIN tells what runs. A second SIGTERM or SIGINT ends
-   * the process at once: what it held is found and run by others.
+   * Starts, and works until SIGTERM or SIGINT; SIGTSTP quiets, SIGTTIN tells what runs, SIGUSR2 lets loggers reopen their
+   * files. A second SIGTERM or SIGINT ends the process at once: what it held is found and run by others. An error that
+   * nobody caught ends it too, in order: see `Highkiq.onFatal`.
    */
   async run(): Promise<void> {
+    this.#alone = true
     this.#heartbeat.embedded = false
-    let told = false
-    const stop = () => {
-      if (told) process.exit(1)
-      told = true
-      this.#engine.log.info({}, 'stopping: again ends at once')
-      void this.stop()
-    }
-    const handlers: Record<string, () => void> = {
-      SIGTERM: stop,
-      SIGINT: stop,
-      SIGTSTP: () => void this.quiet(),
-      SIGTTIN: () => this.#tellRunning(),
-    }
-    for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler)
+    const release = hearProcess(
+      (order) => this.#obey(order),
+      (error) => this.#fatal(error),
+    )
     try {
       await this.start()
       await new Promise<void>((resolve) => {
         if (this.#state === 'stopped') resolve()
         else this.#whenStopped.push(resolve)
       })
+      // The process ends there.
+      await this.#dying
       this.#engine.log.info({}, 'stopped')
     } finally {
-      for (const [signal, handler] of Object.entries(handlers)) process.off(signal, handler)
+      release()
     }
   }
 
   async #quiet(): Promise<void> {
     this.#state = 'quiet'
     this.#capsules.quiet()
+    const told = this.#engine.emit('quiet')
     for (const service of this.#started) await service.quiet()
-    await this.#engine.emit('quiet')
+    await told
   }
 
   async #start(): Promise<void> {
@@ -281,29 +284,39 @@ export class Worker {
   }
 
   #running(): RunningJob[] {
-    return this.#capsules.attempts.map(({ taken, startedAt, place }) => ({
+    return this.#capsules.attempts.map(({ ctx, taken, startedAt, place }) => ({
       slot: place.toString(36),
       queue: taken.queue,
       text: taken.text,
       startedAt,
+      ...(ctx.progressed ? { progress: ctx.progressed } : {}),
     }))
   }
 
-  #obey(signal: Signal): void {
-    if (signal === 'TSTP') void this.quiet()
-    else if (signal === 'TERM') void this.stop()
-    else this.#tellRunning()
+  /** Orders come as signals to the process, or through the store. */
+  #obey(order: Order): void {
+    const { emit, log } = this.#engine
+    if (order === 'TSTP') void this.quiet()
+    else if (order === 'USR2') void emit('reopen')
+    else if (order === 'TTIN') {
+      const { identity, concurrency } = this
+      void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts: this.#capsules.attempts })
+    } else {
+      if (this.#alone && this.#stopped) process.exit(1)
+      log.info({}, this.#alone ? 'stopping: again ends at once' : 'stopping')
+      void this.stop()
+    }
   }
 
-  #tellRunning(): void {
-    const now = this.#engine.now()
-    const running = this.#capsules.attempts.map(({ ctx, payload, taken, startedAt }) => ({
-      jid: ctx.jid,
-      class: payload.class,
-      queue: taken.queue,
-      seconds: (now - startedAt) / 1000,
-    }))
-    this.#engine.log.warn({ running, owner: this.#owner }, `${running.length} jobs are running`)
+  /** The program is not in order any more: nothing new is begun, what runs may end, and then so does the process. */
+  #fatal(error: unknown): void {
+    const { report, lastWords } = this.#engine
+    report(error, { during: 'nothing that is known: an error that nobody caught; this worker ends' })
+    this.#dying ??= (async () => {
+      await this.stop().catch((thrown) => report(thrown, { during: 'stopping' }))
+      await within(LAST_WORDS_MS, lastWords(error))
+      return process.exit(1)
+    })()
   }
 }
 

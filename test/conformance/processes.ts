@@ -74,14 +74,15 @@ export const processes: Case[] = [
     async run(t) {
       const job = (slot: string, n: number) => ({ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 })
       await t.store.beat(record('host:1', { busy: 1 }), 60, [job('a', 9)])
-      await t.store.beat(record('host:1', { busy: 2 }), 60, [job('a', 1), job('b', 2)])
-      await t.store.beat(record('host:2', { busy: 1 }), 60, [job('a', 3)])
+      const far = { ...job('b', 2), progress: { done: 1, total: 2.5, note: 'žluťoučký "kůň"' } }
+      await t.store.beat(record('host:1', { busy: 2 }), 60, [job('a', 1), far])
+      await t.store.beat(record('host:2', { busy: 1 }), 60, [{ ...job('a', 3), progress: { done: 0 } }])
       await t.store.beat(record('host:3'), 60)
       const shown = (await t.store.running()).sort((x, y) => x.startedAt - y.startedAt)
       expect(shown).toEqual([
         { identity: 'host:1', ...job('a', 1) },
-        { identity: 'host:1', ...job('b', 2) },
-        { identity: 'host:2', ...job('a', 3) },
+        { identity: 'host:1', ...far },
+        { identity: 'host:2', ...job('a', 3), progress: { done: 0 } },
       ])
       await t.store.beat(record('host:1'), 60)
       await t.store.forget('host:2')

@@ -16,11 +16,13 @@ quiet.child = () => quiet
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
 hq.onError((error) => say('error', { code: error.code, message: error.message }))
 hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_stalls, message: error.message }))
-for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat']) hq.on(event, () => say(event))
+hq.onFatal((error) => say('last words', { message: error.message }))
+for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => say(event))
 
 hq.job('Quick', (ctx, n) => say('ran', { n, attempt: ctx.attempt }))
 /** Goes on until it is told to end. */
 hq.job('Long', async (ctx, n) => {
+  ctx.progress(1, 4)
   say('began', { n, attempt: ctx.attempt })
   await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
   say('aborted', { n, code: ctx.signal.reason.code })
@@ -36,6 +38,17 @@ hq.job('Blocking', (_ctx, ms) => {
   say('began')
   for (const end = performance.now() + ms; performance.now() < end; );
   say('ended')
+})
+/** Leaves an error behind that nobody catches. */
+hq.job('Careless', (_ctx, how) => {
+  say('began')
+  const error = new Error(`nobody ${how}`)
+  if (how === 'catches') setTimeout(() => Promise.reject(error))
+  else {
+    setTimeout(() => {
+      throw error
+    })
+  }
 })
 hq.job('Killer', { maxStalls: 3 }, async (ctx) => {
   say('began', { stalls: ctx.payload.hk_stalls ?? 0 })

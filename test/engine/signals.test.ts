@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
-import { bench, Child, Heard, until } from './bench.ts'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Bench, bench, Child, Heard, until } from './bench.ts'
 
 const order = (child: Child) => child.said.all.map(({ is }) => is).filter((is) => is !== 'logged' && is !== 'error')
 
@@ -57,17 +60,85 @@ test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still end
   expect(child.all('aborted')).toHaveLength(1)
 })
 
-test('SIGTTIN tells what runs, and all goes on', async () => {
+/** The only process that is shown. */
+async function identityOf({ hq }: Bench): Promise<string> {
+  const [seen] = await hq.store.processes()
+  return seen?.identity ?? ''
+}
+
+test('SIGTTIN tells what runs, where, and who holds leases, to the log and to a file, and all goes on', async () => {
   const t = bench()
   const jid = await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
-  await child.tells('began')
+  const [began] = await child.tells('began')
   child.kill('SIGTTIN')
   const [warned] = await child.tells('warned')
-  expect(warned?.running).toMatchObject([{ jid, class: 'Long', queue: 'default', seconds: expect.any(Number) }])
+  const file = join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`)
+  onTestFinished(() => rmSync(file, { force: true }))
+  const identity = await identityOf(t)
+  expect(warned).toMatchObject({
+    running: [{ jid, class: 'Long', queue: 'default', seconds: expect.any(Number), progress: { done: 1, total: 4 } }],
+    leases: [{ owner: `${identity}.0`, ended: false, claimed: false }],
+    stacks: { 'main thread': expect.arrayContaining([expect.stringMatching(/^at /)]) },
+    file,
+  })
+  await until(() => existsSync(file) && readFileSync(file, 'utf8').includes('thread'))
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^.+: 1 of 10 busy\n/)
+  expect(text).toContain(`${jid}  Long  (default) {"done":1,"total":4}`)
+  expect(text).toContain(`held  ${identity}.0  (this worker)`)
+  expect(text).toMatch(/main thread\n {4}at /)
   await t.hq.push({ class: 'Quick', args: [2] })
   await child.tells('ran')
 })
+
+test('orders that come through the store are obeyed as signals are', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Long', args: [1] })
+  const child = new Child(t.url, { timeout: 0.05 })
+  const [began] = await child.tells('began')
+  onTestFinished(() => rmSync(join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`), { force: true }))
+  const identity = await identityOf(t)
+  await t.hq.store.signal(identity, 'TTIN')
+  // A beat comes at once with this.
+  child.kill('SIGTSTP')
+  await child.tells('warned')
+  expect(child.all('shutdown')).toEqual([])
+  const other = bench()
+  const second = new Child(other.url, { timeout: 0.05 })
+  await second.tells('heartbeat')
+  await other.hq.store.signal(await identityOf(other), 'TERM')
+  second.kill('SIGTSTP')
+  expect(await second.exited).toEqual({ code: 0, signal: null })
+  expect(order(second).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])
+})
+
+test('SIGUSR2 lets loggers reopen their files, and all goes on', async () => {
+  const t = bench()
+  const child = new Child(t.url)
+  await child.tells('heartbeat')
+  child.kill('SIGUSR2')
+  await child.tells('reopen')
+  await t.hq.push({ class: 'Quick', args: [2] })
+  await child.tells('ran')
+})
+
+test.each(['throws', 'catches'])(
+  'an error that nobody %s ends the process with 1, in order: what runs is put back, last words are heard',
+  async (how) => {
+    const t = bench()
+    await t.hq.push({ class: 'Long', args: [1] })
+    const child = new Child(t.url, { timeout: 0.05 })
+    await child.tells('began')
+    await t.hq.push({ class: 'Careless', args: [how] })
+    expect(await child.exited).toEqual({ code: 1, signal: null })
+    expect(order(child).slice(-5)).toEqual(['quiet', 'aborted', 'shutdown', 'exit', 'last words'])
+    expect(child.all('error')).toMatchObject([{ message: `nobody ${how}` }])
+    expect(child.all('last words')).toMatchObject([{ message: `nobody ${how}` }])
+    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0, processed: 1, failed: 0 })
+    expect(await t.hq.store.leases()).toEqual([])
+  },
+)
 
 test('SIGTERM while a worker starts ends it as soon as it has started', async () => {
   const t = bench()

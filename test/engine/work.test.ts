@@ -324,6 +324,50 @@ test('handlers of other events may throw: it is logged and the next ones run', a
   })
 })
 
+test('a handler that asks is told when its worker takes no more jobs, before its signal aborts', async () => {
+  const { hq, work } = bench()
+  const began = new Heard<boolean>()
+  const J = hq.job('J', async (ctx) => {
+    began.say(ctx.interrupted)
+    await until(() => ctx.interrupted)
+    began.say(ctx.signal.aborted)
+  })
+  const jid = await J.performAsync()
+  const worker = await work()
+  await began.atLeast(1)
+  expect(worker.busy).toBe(1)
+  await worker.quiet()
+  expect(await began.atLeast(2)).toEqual([false, false])
+  await worker.stop()
+  expect(jid).not.toBeNull()
+})
+
+test('what a handler says of its progress is shown with what runs', async () => {
+  const { hq, work } = bench()
+  const { opened, open } = gate()
+  const said = new Heard<unknown>()
+  const J = hq.job('J', async (ctx) => {
+    said.say(ctx.progressed)
+    ctx.progress(1, 3)
+    ctx.progress(2, 3, 'counting')
+    said.say(ctx.progressed)
+    await opened
+  })
+  await J.performAsync()
+  const worker = await work()
+  expect(await said.atLeast(2)).toEqual([undefined, { done: 2, total: 3, note: 'counting' }])
+  const beats: unknown[] = []
+  const { store } = hq
+  const beat = store.beat.bind(store)
+  store.beat = (process, seconds, running) => {
+    beats.push(running)
+    return beat(process, seconds, running)
+  }
+  await worker.quiet()
+  expect(beats).toMatchObject([[{ queue: 'default', progress: { done: 2, total: 3, note: 'counting' } }]])
+  open()
+})
+
 test('ctx.log knows the job', async () => {
   const { hq, work, log, settled } = bench()
   const J = hq.job('J', async (ctx) => ctx.log.info({ n: 1 }, 'hello'))

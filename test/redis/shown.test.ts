@@ -16,7 +16,8 @@ onRedis('a worker, as Sidekiq shows it', () => {
     const hq = new Highkiq({ url: server.url(), logger: recorder() })
     const begun = gate()
     const end = gate()
-    const Long = hq.job('Long', async () => {
+    const Long = hq.job('Long', async (ctx) => {
+      ctx.progress(1, 2)
       begun.open()
       await end.opened
     })
@@ -43,7 +44,8 @@ onRedis('a worker, as Sidekiq shows it', () => {
     expect(Number(await server.ask('TTL', worker.identity))).toBeGreaterThan(50)
 
     const [running] = Object.values(pairs(await server.ask('HGETALL', `${worker.identity}:work`)))
-    const { queue, payload, run_at } = JSON.parse(running ?? '') as Record<string, string>
+    const { queue, payload, run_at, progress } = JSON.parse(running ?? '') as Record<string, string>
+    expect(progress).toEqual({ done: 1, total: 2 })
     expect(queue).toBe('default')
     expect(JSON.parse(payload ?? '')).toMatchObject({ jid, class: 'Long' })
     expect(Number.isInteger(run_at)).toBe(true)

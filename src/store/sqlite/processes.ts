@@ -7,6 +7,13 @@ import { sql } from './sql.generated.ts'
 
 type ProcessRow = Omit<ProcessRecord, 'quiet'> & { quiet: number; boot: string; ends: number }
 
+type RunningRow = Omit<RunningJob, 'progress'> & {
+  identity: string
+  progress: string | null
+  boot: string
+  ends: number
+}
+
 /** No process is shown for longer than this without a beat. */
 const MAX_SECONDS = 3600
 
@@ -28,7 +35,13 @@ export class Processes {
     this.#db.run(sql.look.dropSignals)
     this.#db.run(sql.look.dropRunning)
     this.#db.run(sql.look.forgetRunning, identity)
-    const rows = running.map(({ slot, queue, text, startedAt }) => [slot, queue, text.toWellFormed(), startedAt])
+    const rows = running.map(({ slot, queue, text, startedAt, progress = null }) => [
+      slot,
+      queue,
+      text.toWellFormed(),
+      startedAt,
+      progress,
+    ])
     if (rows.length > 0) this.#db.run(sql.look.showRunning, identity, JSON.stringify(rows))
     const signal = this.#db.first<{ name: Signal }>(sql.look.receive, identity)?.name ?? null
     return { signal, known, rtt: null }
@@ -51,9 +64,12 @@ export class Processes {
 
   running(): (RunningJob & { identity: string })[] {
     return this.#db
-      .all<RunningJob & { identity: string; boot: string; ends: number }>(sql.look.running)
+      .all<RunningRow>(sql.look.running)
       .filter(alive)
-      .map(({ identity, slot, queue, text, startedAt }) => ({ identity, slot, queue, text, startedAt }))
+      .map(({ identity, slot, queue, text, startedAt, progress }) => {
+        const job = { identity, slot, queue, text, startedAt }
+        return progress === null ? job : { ...job, progress: JSON.parse(progress) }
+      })
   }
 
   forget(identity: string): void {

@@ -5,6 +5,8 @@ CREATE TABLE running (
   queue      TEXT NOT NULL,
   text       TEXT NOT NULL,
   started_at INTEGER NOT NULL,
+  -- JSON, when its handler has said how far it has come.
+  progress   TEXT,
   PRIMARY KEY (identity, slot)
 ) STRICT, WITHOUT ROWID;
 

@@ -48,10 +48,10 @@ DELETE FROM running WHERE identity = ?;
 -- dropRunning: what was said by those who are not there any more.
 DELETE FROM running WHERE identity NOT IN (SELECT identity FROM process);
 
--- showRunning: what a process works on, as a JSON array of [slot, queue, text, started].
-INSERT INTO running (identity, slot, queue, text, started_at)
-SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2);
+-- showRunning: what a process works on, as a JSON array of [slot, queue, text, started, progress or null].
+INSERT INTO running (identity, slot, queue, text, started_at, progress)
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2);
 
 -- running: what all of them said.
-SELECT identity, slot, running.queue, text, started_at AS startedAt, boot, ends
+SELECT identity, slot, running.queue, text, started_at AS startedAt, progress, boot, ends
 FROM running JOIN process USING (identity) ORDER BY identity, slot;
