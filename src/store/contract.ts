@@ -465,7 +465,7 @@ export interface Store {
   /** Waits until something may be due earlier than known, at most `ms`, or until `signal` aborts. */
   waitDue(ms: number, signal: AbortSignal): Promise<void>
   size(set: SetName): Promise<number>
-  /** A page in the order of (score, text), from behind `after` on. */
+  /** A page in the order of (score, text), from behind `after` on, which need not be there. */
   entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
   /** Keeps the newest `max` entries, and of those the ones with a score ≥ `since`. */
   trim(set: SetName, max: number, since: number): Promise<void>
@@ -501,7 +501,8 @@ export interface Store {
   resetStats(which: 'processed' | 'failed'): Promise<void>
   /** Processed and failed of each UTC day `YYYY-MM-DD`, in the order given. */
   history(days: readonly string[]): Promise<{ processed: number; failed: number }[]>
-  queues(): Promise<QueueInfo[]>
+  /** All queues that are listed, by name; or these, in the order given, whether there is anything in them or not. */
+  queues(only?: readonly string[]): Promise<QueueInfo[]>
   /** Texts of a queue, next to run first, from place `offset` on. */
   peek(queue: string, offset: number, limit: number): Promise<string[]>
 

@@ -96,6 +96,10 @@ export const counters: Case[] = [
       expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, next: t.job(4) })
       const empty = infos.find(({ name }) => name === 'b')
       if (empty) expect(empty).toEqual({ name: 'b', size: 0, next: null })
+      expect(await t.store.queues(['none', 'a'])).toEqual([
+        { name: 'none', size: 0, next: null },
+        { name: 'a', size: 3, next: t.job(4) },
+      ])
     },
   },
   {

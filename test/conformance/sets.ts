@@ -51,6 +51,33 @@ export const sets: Case[] = [
     },
   },
   {
+    name: 'a page goes on behind any place, also one where nothing stands, in a crowd of equal scores',
+    async run(t) {
+      const all = Array.from({ length: 1000 }, (_, n) => ({ score: 5, text: `{"n":"${String(n).padStart(4, '0')}é"}` }))
+      const [first, last] = [
+        { score: 4, text: '{"first":1}' },
+        { score: 6, text: '{"last":1}' },
+      ]
+      await t.store.push(
+        [...all, first, last].map((entry) => ({ to: 'dead', ...entry })),
+        NOW,
+      )
+      const behind = (text: string, desc: boolean) =>
+        t.store.entries('dead', { after: { score: 5, text }, desc, limit: 2 })
+      expect(await behind('{"n":"0700', false)).toEqual(all.slice(700, 702))
+      expect(await behind('{"n":"0700', true)).toEqual([all[699], all[698]])
+      expect(await behind('{"n":"0700~', false)).toEqual(all.slice(700, 702))
+      expect(await behind('{"n":"0700ê', true)).toEqual([all[700], all[699]])
+      expect(await behind('', false)).toEqual(all.slice(0, 2))
+      expect(await behind('', true)).toEqual([first])
+      expect(await behind('\u{10ffff}', false)).toEqual([last])
+      expect(await behind('\u{10ffff}', true)).toEqual([all[999], all[998]])
+      expect(await t.store.entries('dead', { after: { score: 5.5, text: 'x' }, limit: 2 })).toEqual([last])
+      expect(await t.store.entries('dead', { after: { score: 7, text: 'x' }, limit: 2 })).toEqual([])
+      expect(await t.store.entries('dead', { after: { score: 3, text: 'x' }, limit: 1 })).toEqual([first])
+    },
+  },
+  {
     name: 'scores keep their fractions',
     async run(t) {
       const scores = [1_779_019_200.123, 1_779_019_200.1230001, 1_779_019_200.5, 0.1]

@@ -93,6 +93,13 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing'),
   },
   {
+    name: 'entries: behind one that is not there',
+    async run(w) {
+      const page = await w.store.entries('retry', { after: { score: 2, text: 'x' }, limit: 9 })
+      return page.length > 0 ? '' : 'some are missing'
+    },
+  },
+  {
     name: 'restore: gives back what an owner held who died',
     async run(w) {
       const items = w.stranded.map((one) => ({

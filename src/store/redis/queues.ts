@@ -41,10 +41,11 @@ export class Queues {
     }
   }
 
-  async list(): Promise<QueueInfo[]> {
+  /** All of them, or some whether they are listed or not. */
+  async list(only?: readonly string[]): Promise<QueueInfo[]> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const names = (await main.call((client) => client.smembers(keys.queues))).sort()
+    const names = only ?? (await main.call((client) => client.smembers(keys.queues))).sort()
     const answers = await readable(main, (pipeline) => {
       for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
     })

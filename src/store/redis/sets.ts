@@ -84,7 +84,9 @@ export class Sets {
       desc ? pipeline.zrevrank(key, member).zscore(key, member) : pipeline.zrank(key, member).zscore(key, member),
     )
     if (rank !== null && Number(score) === after.score) return range((rank as number) + 1)
-    return this.#pageBehind(key, after, desc, limit)
+    // The entry before the page has gone, or never was.
+    const start = await main.run(lua.place, [key], [after.score, member, desc ? 'desc' : ''])
+    return range(start as number)
   }
 
   async trim(set: SetName, max: number, since: number): Promise<void> {
@@ -103,28 +105,6 @@ export class Sets {
 
   #key(set: SetName): string {
     return this.#server.keys.set(set, '')
-  }
-
-  /** The entry before the page has gone: look for its place among those of its score. */
-  async #pageBehind(key: string, after: Entry, desc: boolean, limit: number): Promise<Entry[]> {
-    const main = await this.#server.ready()
-    const place = Buffer.from(after.text)
-    const page: Entry[] = []
-    for (let offset = 0; page.length < limit; offset += limit) {
-      const flat = await main.call((client) =>
-        desc
-          ? client.zrevrangebyscoreBuffer(key, after.score, '-inf', 'WITHSCORES', 'LIMIT', offset, limit)
-          : client.zrangebyscoreBuffer(key, after.score, '+inf', 'WITHSCORES', 'LIMIT', offset, limit),
-      )
-      const entries = this.#entries(flat)
-      for (const entry of entries) {
-        const order = Buffer.from(entry.text).compare(place) * (desc ? -1 : 1)
-        if (entry.score === after.score && order <= 0) continue
-        if (page.length < limit) page.push(entry)
-      }
-      if (entries.length < limit) break
-    }
-    return page
   }
 
   #entries(flat: readonly (Buffer | Reply)[]): Entry[] {

@@ -296,8 +296,8 @@ export class RedisStore implements Store {
     return this.#stats.history(days)
   }
 
-  queues(): Promise<QueueInfo[]> {
-    return this.#queues.list()
+  queues(only?: readonly string[]): Promise<QueueInfo[]> {
+    return this.#queues.list(only)
   }
 
   peek(queue: string, offset: number, limit: number): Promise<string[]> {

@@ -62,6 +62,11 @@ export class Queues {
     return this.#db.all<QueueInfo>(sql.queue.list)
   }
 
+  /** These, whether they are listed or not. */
+  some(names: readonly string[]): QueueInfo[] {
+    return names.map((name) => this.#db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, next: null })
+  }
+
   peek(queue: string, offset: number, limit: number): string[] {
     return this.#db.all<{ text: string }>(sql.queue.peek, queue, limit, offset).map((row) => row.text)
   }

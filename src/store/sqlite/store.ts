@@ -272,8 +272,8 @@ export class SqliteStore implements Store {
     )
   }
 
-  queues(): Promise<QueueInfo[]> {
-    return this.#read(({ queues }) => queues.list())
+  queues(only?: readonly string[]): Promise<QueueInfo[]> {
+    return this.#read(({ queues }) => (only ? queues.some(only) : queues.list()))
   }
 
   peek(queue: string, offset: number, limit: number): Promise<string[]> {

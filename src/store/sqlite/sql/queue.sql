@@ -73,3 +73,7 @@ SELECT place, octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY pl
 
 -- hide: a queue that is empty is not listed.
 UPDATE queue SET cleared = 1 WHERE id = ? AND size = 0;
+
+-- one: a queue with its size and the job that is next.
+SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY place LIMIT 1) AS next
+FROM queue WHERE name = ?;

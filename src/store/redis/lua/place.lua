@@ -1,0 +1,28 @@
+-- Finds where a page of a set begins that goes on behind an entry which is not there (any more).
+--
+-- KEYS  1 the set.
+-- ARGV  score and text of the entry, "desc" or "".
+-- Gives the rank of the first entry of the page, counted from the end that the order begins with.
+-- include: arguments
+
+if wrong(KEYS[1], 'zset') then return redis.error_reply(unusable(KEYS[1])) end
+local score, place, isDesc = text(), text(), text() == 'desc'
+
+-- Byte by byte, as Redis sorts: Lua goes by the language of the server.
+local function isBefore(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- Among those of the same score, the first one that is not before the place (upwards: that is behind it).
+local low = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score)
+local high = low + redis.call('ZCOUNT', KEYS[1], score, score)
+while low < high do
+  local middle = math.floor((low + high) / 2)
+  local other = redis.call('ZRANGE', KEYS[1], middle, middle)[1]
+  if isBefore(other, place) or not isDesc and other == place then low = middle + 1 else high = middle end
+end
+return isDesc and redis.call('ZCARD', KEYS[1]) - low or low
