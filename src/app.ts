@@ -2,17 +2,14 @@
 
 import { Client, type PushRequest } from './client/client.ts'
 import { Job } from './client/job.ts'
+import { type Found, findJob } from './inspect/find.ts'
+import type { Host } from './inspect/host.ts'
+import { type Process, processesOf } from './inspect/process.ts'
+import { Queue, type QueueSummary, summaryOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
-import {
-  type Day,
-  historyOf,
-  type ProcessInfo,
-  processesOf,
-  type Queue,
-  queuesOf,
-  type Stats,
-  statsOf,
-} from './inspect/stats.ts'
+import { type Running, runningOf } from './inspect/running.ts'
+import { JobSet } from './inspect/set.ts'
+import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
 import {
@@ -31,11 +28,12 @@ import { defaultLogger } from './log.ts'
 import type { Store } from './store/contract.ts'
 import { openStore, type RedisSettings } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
+import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
 import type { Service } from './worker/aspect.ts'
 import { DialectCheck } from './worker/dialect.ts'
-import type { Engine, Lifecycle } from './worker/engine.ts'
+import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
 import { Worker } from './worker/worker.ts'
@@ -131,6 +129,13 @@ export class Highkiq {
   /** Middleware around each run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly tasks: Tasks
+  /** Jobs that failed and will run again, by the time they are due. */
+  readonly retries: JobSet
+  /** Jobs that run later, by the time they are due. */
+  readonly scheduled: JobSet
+  /** Jobs that will not run again unless somebody says so, by the time they died. */
+  readonly dead: JobSet
+  readonly #host: Host
   readonly #options: HighkiqOptions
   readonly #jobs = new Map<string, JobDefinition>()
   /** Of queues, for classes that have no job here. */
@@ -163,6 +168,17 @@ export class Highkiq {
       maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
     })
     this.client = this.#client.chain
+    this.#host = {
+      store: () => this.store,
+      now: () => this.now(),
+      promote: (text) => this.#client.promote(text),
+      effects: (payload, deed) => effectsOf(this.#engine(), payload, deed),
+      died: (payload, error) => this.#died(payload, error),
+      limits: () => this.#engine().limits,
+    }
+    this.retries = new JobSet(this.#host, 'retry')
+    this.scheduled = new JobSet(this.#host, 'schedule')
+    this.dead = new JobSet(this.#host, 'dead')
     this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
   }
 
@@ -308,6 +324,8 @@ export class Highkiq {
     return this
   }
 
+  // ------------------------------------------------------------------------------------- looking and acting
+
   /**
    * What a job's handler returned, once it has: of a job with `keepResult`, or a row of a task. Waits for it without
    * asking again and again.
@@ -321,17 +339,48 @@ export class Highkiq {
     return statsOf(this.store, this.now())
   }
 
-  /** Processed and failed of each of the last days, today first. */
-  async history(days = 30): Promise<Day[]> {
-    return historyOf(this.store, days, this.now())
+  /** Sets totals back to zero: both, or one. The figures of the days stay. */
+  async resetStats(...which: ('processed' | 'failed')[]): Promise<void> {
+    for (const one of which.length > 0 ? which : (['processed', 'failed'] as const)) await this.store.resetStats(one)
   }
 
+  /**
+   * Processed and failed of each UTC day, newest first: today and the days before, or those before `from`.
+   * @throws INVALID_OPTION: days is 1 to 1825
+   */
+  async history(days = 30, from: Date | string = new Date(this.now())): Promise<Day[]> {
+    return historyOf(this.store, days, from)
+  }
+
+  /** The queue of this name, whether there is anything in it or not. */
+  queue(name: string): Queue {
+    return new Queue(this.#host, name)
+  }
+
+  /** All queues, by name. */
   async *queues(): AsyncGenerator<Queue> {
-    yield* await queuesOf(this.store, this.now())
+    for (const { name } of await this.store.queues()) yield this.queue(name)
   }
 
-  async *processes(): AsyncGenerator<ProcessInfo> {
-    yield* await processesOf(this.store)
+  /** Name, size and latency of all queues, asked for at once. */
+  async queueSummaries(): Promise<QueueSummary[]> {
+    return (await this.store.queues()).map((info) => summaryOf(info, this.now()))
+  }
+
+  /** The processes that work, ours and Ruby's, by identity. */
+  async *processes(): AsyncGenerator<Process> {
+    yield* await processesOf(() => this.store)
+  }
+
+  /** What runs now, longest first, as the processes showed it at their last beats. */
+  async *running(): AsyncGenerator<Running> {
+    yield* await runningOf(this.store, () => this.now())
+  }
+
+  /** Where a job is, what it looks like there, and its event when it belongs to a task. It may take a while among millions. */
+  async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
+    const found = await findJob(this.#host, jid, options)
+    return { ...found, event: await this.tasks.event(jid) }
   }
 
   /** Stops the workers of this app and closes its store. */

@@ -21,9 +21,18 @@ export {
 // Jobs
 export type { PushRequest } from './client/client.ts'
 export type { Job, PushOptions } from './client/job.ts'
-// Looking
+// Looking and acting
+export type { BulkOptions, BulkResult } from './inspect/bulk.ts'
+export type { KillOptions, SetEntry } from './inspect/entry.ts'
+export type { Found, JobState } from './inspect/find.ts'
+export type { Page, PageOptions } from './inspect/host.ts'
+export type { CapsuleInfo, Process } from './inspect/process.ts'
+export type { Queue, QueuedJob, QueueSummary } from './inspect/queue.ts'
+export type { JobRecord } from './inspect/record.ts'
 export type { ResultOptions } from './inspect/result.ts'
-export type { Day, ProcessInfo, Queue, Stats } from './inspect/stats.ts'
+export type { Running } from './inspect/running.ts'
+export type { JobSet } from './inspect/set.ts'
+export type { Day, Stats } from './inspect/stats.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { JobContext, Progress } from './job/context.ts'
 export type { Handler, JobOptions, ProcessOptions, RetryIn } from './job/definition.ts'

@@ -59,6 +59,8 @@ const STATUS = {
   JOB_FAILED: 422,
   /** The job whose result was asked for has not ended in time, is not known, or its result was not kept. */
   NO_RESULT: 404,
+  /** The process runs inside another program, and obeys no signals from afar. */
+  EMBEDDED_PROCESS: 409,
   /** Somebody cancelled the job. */
   JOB_CANCELLED: 409,
   /** The worker is stopping and the grace time is over. */

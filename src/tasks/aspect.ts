@@ -36,8 +36,10 @@ export const trackedTasks: Aspect = {
 
 /** Whether the job moved without an attempt of its own. */
 function betweenAttempts({ kind }: Outcome): boolean {
-  return kind === 'promoted' || kind === 'stopped'
+  return BETWEEN.has(kind)
 }
+
+const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'killed', 'requeued'])
 
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   switch (outcome.kind) {
@@ -85,6 +87,12 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
         code: 'stopped',
         messages: [{ at, code: 'stopped', params: {} }],
       }
+    case 'deleted':
+      return { status: 'cancelled', place: 'leave', code: 'deleted', messages: [{ at, code: 'deleted', params: {} }] }
+    case 'killed':
+      return { status: 'error', place: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
+    case 'requeued':
+      return { status: 'enqueued', place: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
     case 'untouched':
       return undefined
   }

@@ -37,6 +37,9 @@ const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
   interrupted: () => 'interrupted: its worker was stopped, it goes back to its queue',
   restored: ({ stalls }) => `its process died (${stalls} in a row), it goes back to its queue`,
   stalled: ({ stalls }) => `its process died ${stalls} times in a row: given up`,
+  deleted: () => 'deleted by hand',
+  killed: () => 'killed by hand',
+  requeued: () => 'sent to its queue by hand',
   dropped: ({ messages }) => `(${messages} messages are not kept)`,
 }
 

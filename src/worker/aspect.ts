@@ -28,6 +28,12 @@ export type Outcome =
   | { kind: 'promoted' }
   /** Client middleware stopped it on that way. */
   | { kind: 'stopped' }
+  /** Somebody deleted it, while it waited. */
+  | { kind: 'deleted' }
+  /** Somebody put it into the dead set, while it waited. */
+  | { kind: 'killed' }
+  /** Somebody sent it from a set to its queue. */
+  | { kind: 'requeued' }
 
 export interface Aspect {
   /**

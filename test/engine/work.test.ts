@@ -224,13 +224,13 @@ test('a worker is seen with what it is and does, until it has stopped', async ()
       tag: 'shop',
       concurrency: 3,
       queues: ['default', 'low'],
-      quiet: false,
+      isQuiet: false,
     },
   ])
   await began.atLeast(1)
   const quiet = worker.quiet()
   await quiet
-  expect(await seen()).toMatchObject([{ busy: 1, quiet: true }])
+  expect(await seen()).toMatchObject([{ busy: 1, isQuiet: true }])
   open()
   await worker.stop()
   expect(await seen()).toEqual([])

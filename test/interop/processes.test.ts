@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Highkiq, ProcessInfo } from 'highkiq'
+import type { Highkiq, Process } from 'highkiq'
 import { expect, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
 import { all, besideRuby } from './world.ts'
@@ -90,7 +90,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const worker = await world().rubyWorker({ queues: ['ruby', 'low'], concurrency: 3 })
     const seen = await processOf(hq, worker.pid)
     expect(seen).toMatchObject({
-      ...{ hostname: hostname(), tag: 'rubies', labels: [], concurrency: 3, busy: 0, quiet: false },
+      ...{ hostname: hostname(), tag: 'rubies', labels: [], concurrency: 3, busy: 0, isQuiet: false },
     })
     expect(seen.queues.sort()).toEqual(['low', 'ruby'])
     expect(seen.identity).toMatch(new RegExp(`^${hostname()}:${worker.pid}:[0-9a-f]{12}$`))
@@ -127,7 +127,7 @@ besideRuby('each language sees the processes of the other', (world) => {
       for (const signal of ['TSTP', 'TERM'] as const) expect(await node.hq.store.signal(identity, signal)).toBe(true)
       await until(async () => {
         const seen = await processOf(node.hq, theirs.pid)
-        return seen.quiet && seen.busy === 1
+        return seen.isQuiet && seen.busy === 1
       })
     }
     await Promise.all([rubyQuietsOurs(), weQuietRubys()])
@@ -188,7 +188,7 @@ besideRuby('each language sees the processes of the other', (world) => {
 })
 
 /** What the app shows of a process, as soon as it does. */
-async function processOf(hq: Highkiq, pid: number): Promise<ProcessInfo> {
+async function processOf(hq: Highkiq, pid: number): Promise<Process> {
   for (;;) {
     const found = (await all(hq.processes())).find((process) => process.pid === pid)
     if (found) return found

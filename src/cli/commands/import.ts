@@ -154,7 +154,7 @@ class Submission {
   }
 
   async #tellWithoutWorker(): Promise<void> {
-    for await (const { queues, quiet } of this.#hq.processes()) if (!quiet && queues.includes(this.#queue)) return
+    for await (const { queues, isQuiet } of this.#hq.processes()) if (!isQuiet && queues.includes(this.#queue)) return
     say(`no worker serves queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
   }
 

@@ -1,14 +1,14 @@
 /** `highkiq processes`: who works. */
 
 import type { Command } from 'commander'
-import type { ProcessInfo } from '../../index.ts'
+import type { Process } from '../../index.ts'
 import { count, duration } from '../figures.ts'
 import { all, type LookOptions, look, withLookOptions } from '../look.ts'
 import { type Column, table } from '../output.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
-const COLUMNS: Column<ProcessInfo>[] = [
+const COLUMNS: Column<Process>[] = [
   { title: 'IDENTITY', of: ({ identity }) => identity },
   { title: 'TAG', of: ({ tag }) => tag },
   { title: 'QUEUES', of: ({ queues }) => queues.join(' ') },
@@ -16,7 +16,7 @@ const COLUMNS: Column<ProcessInfo>[] = [
   { title: 'MEMORY', of: ({ rss }) => `${count(Math.round(rss / 1024))} MB`, right: true },
   { title: 'RUNS FOR', of: ({ startedAt }) => since(startedAt), right: true },
   { title: 'SEEN', of: ({ beat }) => `${since(beat)} ago`, right: true },
-  { title: '', of: ({ quiet }) => (quiet ? 'quiet' : '') },
+  { title: '', of: ({ isQuiet, leader }) => [...(isQuiet ? ['quiet'] : []), ...(leader ? ['leader'] : [])].join(' ') },
 ]
 
 export function register(program: Command): void {
@@ -26,6 +26,6 @@ export function register(program: Command): void {
     .action((options: LookOptions) => look(options, { get: (hq) => all(hq.processes()), text }))
 }
 
-function text(processes: ProcessInfo[]): string {
+function text(processes: Process[]): string {
   return processes.length > 0 ? table(COLUMNS, processes) : 'no worker is running: start one with highkiq work -r FILE'
 }

@@ -1,0 +1,51 @@
+/** What can be done with a job that waits: each is one move of exactly the text that was read. */
+
+import { HighkiqError } from '../job/errors.ts'
+import { editPayload } from '../job/payload.ts'
+import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
+import type { Deed, Host } from './host.ts'
+import { jobOf } from './record.ts'
+
+export const KILLED = 'Job killed by API'
+
+/** To its queue, through the client middleware. `again`: as a retry, which is taken off the count of retries. @throws INVALID_JOB */
+export async function requeued(host: Host, { text, score }: Entry, again: boolean): Promise<Swap> {
+  const job = jobOf({ text })
+  const count = job?.retry_count
+  const edited = again && typeof count === 'number' ? editPayload(text, { retry_count: count - 1 }) : text
+  const promoted = await host.promote(edited)
+  if (!job || promoted === undefined) {
+    throw new HighkiqError('INVALID_JOB', `this entry is no job and can't run: delete it (${text.slice(0, 80)})`)
+  }
+  if (!promoted) return { text, score, to: null, ...effectsOf(host, text, { kind: 'stopped' }) }
+  const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
+  return { text, score, to, ...effectsOf(host, text, { kind: 'requeued' }) }
+}
+
+export function killed(host: Host, { text, score }: Entry): Swap {
+  const to = { to: 'dead', text, score: host.now() / 1000 } as const
+  return { text, score, to, ...effectsOf(host, text, { kind: 'killed' }) }
+}
+
+/** Of what is dead the outcome is known, and stays. */
+export function deleted(host: Host, set: SetName, { text, score }: Entry): Swap {
+  return { text, score, to: null, ...(set === 'dead' ? {} : effectsOf(host, text, { kind: 'deleted' })) }
+}
+
+export function effectsOf(host: Host, text: string, deed: Deed): { effects?: Effect[] } {
+  const job = jobOf({ text })
+  const effects = job && host.effects(job, deed)
+  return effects ? { effects } : {}
+}
+
+/** Tells the death handlers, who are for jobs alone. */
+export async function tellDeath(host: Host, text: string, error: unknown = new Error(KILLED)): Promise<void> {
+  const job = jobOf({ text })
+  if (job) await host.died(job, error)
+}
+
+/** What a killed job came on top of. */
+export async function trimDead(host: Host): Promise<void> {
+  const { dead, deadSeconds } = host.limits()
+  await host.store().trim('dead', dead, host.now() / 1000 - deadSeconds)
+}

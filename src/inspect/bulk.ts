@@ -1,0 +1,77 @@
+/** Doing the same with all entries of a set, or with all that match: a batch at a time, each entry by compare-and-swap. */
+
+import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
+import type { Host } from './host.ts'
+import { searchOf } from './pattern.ts'
+
+const BATCH = 100
+
+export interface BulkOptions {
+  /** Only those whose text matches; see `JobSet.scan`. */
+  matching?: string
+  /** Stops between two batches, and throws its reason. */
+  signal?: AbortSignal
+  /** After each batch. */
+  onProgress?: (sofar: BulkResult) => void
+}
+
+export interface BulkResult {
+  done: number
+  /** Entries that could not be moved and are still there. */
+  refused: number
+  /** Why the first of them was refused. */
+  error?: unknown
+}
+
+/** `done` hears of the entries of each batch that were moved. */
+export async function forAll(
+  host: Host,
+  set: SetName,
+  { matching, signal, onProgress }: BulkOptions,
+  act: (entry: Entry) => Promise<Swap> | Swap,
+  done: (entries: Entry[]) => Promise<void> = async () => {},
+): Promise<BulkResult> {
+  const result: BulkResult = { done: 0, refused: 0 }
+  const refuse = (error: unknown) => {
+    result.refused++
+    result.error ??= error
+  }
+  for await (const entries of matching === undefined ? ordered(host, set) : found(host, set, matching)) {
+    signal?.throwIfAborted()
+    const acts = await Promise.allSettled(entries.map(async (entry) => act(entry)))
+    const swaps = acts.flatMap((one) => {
+      if (one.status === 'fulfilled') return one.value
+      refuse(one.reason)
+      return []
+    })
+    const answers = await host.store().swap(set, swaps, host.now())
+    const of = (wanted: SwapAnswer) => swaps.filter((_, i) => answers[i] === wanted)
+    for (const { text } of of('error')) refuse(new Error(`the store can't move ${text.slice(0, 80)}`))
+    result.done += of('ok').length
+    await done(of('ok'))
+    onProgress?.({ ...result })
+  }
+  return result
+}
+
+/** From the highest score down: what comes in meanwhile, with a higher one, is not met. */
+async function* ordered(host: Host, set: SetName): AsyncGenerator<Entry[]> {
+  let after: Entry | undefined
+  for (;;) {
+    const page = await host.store().entries(set, { ...(after ? { after } : {}), desc: true, limit: BATCH })
+    if (page.length === 0) return
+    after = page.at(-1)
+    yield page
+  }
+}
+
+async function* found(host: Host, set: SetName, matching: string): AsyncGenerator<Entry[]> {
+  const { needle, matches } = searchOf(matching)
+  let after: string | undefined
+  do {
+    const { items, next } = await host.store().scanSet(set, needle, { after, limit: BATCH })
+    const page = items.filter(({ text }) => matches(text))
+    if (page.length > 0) yield page
+    after = next ?? undefined
+  } while (after !== undefined)
+}

@@ -1,0 +1,54 @@
+/** What people see of a job's class and arguments, as Sidekiq Web shows them. */
+
+const WRAPPERS = new Set(['Sidekiq::ActiveJob::Wrapper', 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper'])
+const ENCRYPTED = '[encrypted data]'
+/** Of a mail: the mailer, its method, how it is delivered. */
+const MAIL_ARGUMENTS = 3
+
+interface Display {
+  class: string
+  args: unknown[]
+}
+
+export function displayOf(payload: Record<string, unknown>, name: string, args: unknown[]): Display {
+  const shown = WRAPPERS.has(name) ? unwrapped(payload, name, args) : { class: name, args }
+  const { display_class, encrypt } = payload
+  return {
+    class: typeof display_class === 'string' ? display_class : shown.class,
+    args: encrypt && shown.args.length > 0 ? [...shown.args.slice(0, -1), ENCRYPTED] : shown.args,
+  }
+}
+
+/** An Active Job stands inside a job of Sidekiq's. */
+function unwrapped(payload: Record<string, unknown>, wrapper: string, args: unknown[]): Display {
+  const [job] = args
+  const { job_class, arguments: own } = (typeof job === 'object' && job !== null ? job : {}) as Record<string, unknown>
+  const name = [payload.wrapped, job, job_class].find((one) => typeof one === 'string') as string | undefined
+  if (!Array.isArray(own)) return { class: name ?? wrapper, args }
+  const plain = own.map(deserialised)
+  if (name === 'ActionMailer::DeliveryJob') return { class: mailOf(plain), args: plain.slice(MAIL_ARGUMENTS) }
+  if (name === 'ActionMailer::MailDeliveryJob') {
+    const [more] = plain.slice(MAIL_ARGUMENTS)
+    const { params = null, args: rest = null } = (typeof more === 'object' && more !== null ? more : {}) as Display & {
+      params?: unknown
+    }
+    return { class: mailOf(plain), args: [params, rest] }
+  }
+  return { class: name ?? wrapper, args: plain }
+}
+
+function mailOf([mailer, method]: unknown[]): string {
+  return `${mailer}#${method}`
+}
+
+/** Without what Active Job adds: of a record only its global id is left. */
+function deserialised(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deserialised)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value)
+  const [first] = members
+  if (first && members.length === 1 && first[0] === '_aj_globalid') return first[1]
+  return Object.fromEntries(
+    members.filter(([key]) => !key.startsWith('_aj_')).map(([key, member]) => [key, deserialised(member)]),
+  )
+}

@@ -1,0 +1,78 @@
+import { type Duration, dueAt } from '../job/duration.ts'
+import { HighkiqError } from '../job/errors.ts'
+import type { Entry, SetName, Swap } from '../store/contract.ts'
+import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
+import type { Host } from './host.ts'
+import { JobRecord } from './record.ts'
+
+export interface KillOptions {
+  /** Whether death handlers hear of it. */
+  notify?: boolean
+  /** What they are told; by default an error "Job killed by API". */
+  error?: unknown
+}
+
+/**
+ * A job in one of the sets. Whatever is done, is done to exactly this entry, and only while it stands there as it was
+ * read: false tells that somebody else was faster.
+ */
+export class SetEntry extends JobRecord {
+  readonly set: SetName
+  /** Seconds since the epoch: when it is due, or when it died. */
+  readonly score: number
+  readonly #host: Host
+
+  constructor(host: Host, set: SetName, { text, score }: Entry) {
+    super(text, { now: () => host.now() })
+    this.#host = host
+    this.set = set
+    this.score = score
+  }
+
+  get at(): Date {
+    return new Date(this.score * 1000)
+  }
+
+  /** To its queue now; the retry is taken off its count. @throws INVALID_JOB; what client middleware throws */
+  async retry(): Promise<boolean> {
+    return this.#swap(await requeued(this.#host, this, true))
+  }
+
+  /** To its queue now, as it is. @throws INVALID_JOB; what client middleware throws */
+  async addToQueue(): Promise<boolean> {
+    return this.#swap(await requeued(this.#host, this, false))
+  }
+
+  /** Into the dead set; death handlers hear of it. @throws INVALID_OPTION: it is dead already */
+  async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
+    refuseDead(this.set)
+    if (!(await this.#swap(killed(this.#host, this)))) return false
+    if (notify) await tellDeath(this.#host, this.text, error)
+    await trimDead(this.#host)
+    return true
+  }
+
+  async delete(): Promise<boolean> {
+    return this.#swap(deleted(this.#host, this.set, this))
+  }
+
+  /** To another time: a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now). @throws INVALID_OPTION */
+  async reschedule(at: Date | number | Duration): Promise<boolean> {
+    const { text, score, set } = this
+    return this.#swap({ text, score, to: { to: set, text, score: dueAt(at, this.#host.now()) } })
+  }
+
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), at: this.at }
+  }
+
+  async #swap(swap: Swap): Promise<boolean> {
+    const [answer] = await this.#host.store().swap(this.set, [swap], this.#host.now())
+    if (answer !== 'error') return answer === 'ok'
+    throw new HighkiqError('STORE_UNUSABLE', `the store can't move job ${this.jid}: does a key hold something else?`)
+  }
+}
+
+export function refuseDead(set: SetName): void {
+  if (set === 'dead') throw new HighkiqError('INVALID_OPTION', 'what is in the dead set is dead already')
+}

@@ -1,0 +1,98 @@
+/** Where a job is. */
+
+import type { Payload } from '../job/payload.ts'
+import type { Store } from '../store/contract.ts'
+import type { Host } from './host.ts'
+import { Queue } from './queue.ts'
+import { JobRecord } from './record.ts'
+import { JobSet } from './set.ts'
+
+/**
+ * `held` – a task's row that waits inside its task. `ended` – a task's row that has ended, which its event tells, and of
+ * which nothing is left. `unknown` – no such job is anywhere: it is done, or never was.
+ */
+export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'held' | 'ended' | 'unknown'
+
+export interface Found {
+  state: JobState
+  /** null when nothing is left of it. */
+  queue: string | null
+  payload: Payload | null
+  job: JobRecord | null
+}
+
+const PAGE = 500
+
+/**
+ * Looks everywhere, along the way that a job goes, so that one which goes on meanwhile is still met; twice, for one that
+ * goes back. A task's row is looked for only while its event says that there is something to find.
+ */
+export async function findJob(host: Host, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
+  const store = host.store()
+  for (let look = 1; ; look++) {
+    const event = await store.event(jid)
+    const isOver = event !== null && event.status !== 'enqueued' && event.status !== 'working'
+    const found = await lookFor(host, jid, isOver ? ['dead'] : PLACES, signal)
+    if (found) return found
+    if (isOver) return nothing('ended')
+    if (look === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'held')
+  }
+}
+
+type Place = 'sets' | 'queues' | 'owners' | 'dead'
+const PLACES: readonly Place[] = ['sets', 'queues', 'owners', 'dead']
+
+async function lookFor(host: Host, jid: string, places: readonly Place[], signal?: AbortSignal): Promise<Found | null> {
+  const how = signal ? { signal } : {}
+  const inSet = async (set: 'schedule' | 'retry' | 'dead', state: JobState) => {
+    const job = await new JobSet(host, set).find(jid, how)
+    return job && foundAs(state, job)
+  }
+  const looks: Record<Place, () => Promise<Found | null>> = {
+    sets: async () => (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry')),
+    queues: async () => {
+      for (const { name, size } of await host.store().queues()) {
+        const job = size > 0 ? await new Queue(host, name).find(jid, how) : null
+        if (job) return foundAs('queued', job)
+      }
+      return null
+    },
+    owners: async () => {
+      const job = await heldBy(host.store(), jid, () => host.now())
+      return job ? foundAs('running', job) : null
+    },
+    dead: () => inSet('dead', 'dead'),
+  }
+  for (const place of places) {
+    const found = await looks[place]()
+    if (found) return found
+  }
+  return null
+}
+
+/** With one of our owners, or shown by a process of another program. */
+async function heldBy(store: Store, jid: string, now: () => number): Promise<JobRecord | undefined> {
+  const needle = JSON.stringify(jid).slice(1, -1)
+  const isIt = ({ text }: { text: string }) => text.includes(needle)
+  const first = (some: { text: string; queue: string }[]) =>
+    some
+      .filter(isIt)
+      .map(({ text, queue }) => new JobRecord(text, { queue, now }))
+      .find((job) => job.jid === jid)
+  let after: string | undefined
+  do {
+    const { items, next } = await store.taken({ after, limit: PAGE })
+    const job = first(items)
+    if (job) return job
+    after = next ?? undefined
+  } while (after !== undefined)
+  return first(await store.running())
+}
+
+function foundAs(state: JobState, job: JobRecord): Found {
+  return { state, queue: job.queue, payload: job.payload as Payload, job }
+}
+
+function nothing(state: JobState): Found {
+  return { state, queue: null, payload: null, job: null }
+}

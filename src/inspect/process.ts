@@ -1,0 +1,129 @@
+import { HighkiqError } from '../job/errors.ts'
+import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
+
+export interface CapsuleInfo {
+  concurrency: number
+  mode: string
+  /** Queue → weight. */
+  weights: Record<string, number>
+}
+
+/** A process that works, ours or Ruby's, as it has shown itself at its last beat. */
+export class Process {
+  readonly identity: string
+  readonly hostname: string
+  readonly pid: number
+  readonly tag: string
+  readonly labels: string[]
+  readonly queues: string[]
+  /** Queue → weight, of each capsule. */
+  readonly weights: Record<string, number>[]
+  readonly capsules: Record<string, CapsuleInfo>
+  readonly version: string
+  /** Inside a program of another purpose: it obeys no signals. */
+  readonly embedded: boolean
+  readonly busy: number
+  readonly concurrency: number
+  /** kB. */
+  readonly rss: number
+  /** It takes no more jobs. In JSON: `quiet`. */
+  readonly isQuiet: boolean
+  /** The one that leads, where somebody elects one (Sidekiq Enterprise does). */
+  readonly leader: boolean
+  readonly startedAt: Date
+  /** When it was last seen. */
+  readonly beat: Date
+  readonly #store: () => Store
+
+  constructor(store: () => Store, record: ProcessRecord, leader: string | null) {
+    const info = infoOf(record.info)
+    this.#store = store
+    this.identity = record.identity
+    this.hostname = textOf(info.hostname)
+    this.pid = Number(info.pid ?? 0) || 0
+    this.tag = textOf(info.tag)
+    this.labels = listOf(info.labels).map(String)
+    this.queues = listOf(info.queues).map(String)
+    // Before 7.0.3 one object for all queues.
+    this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
+    this.capsules = capsulesOf(info.capsules)
+    this.version = textOf(info.version)
+    this.embedded = info.embedded === true
+    this.busy = record.busy
+    this.concurrency = record.concurrency
+    this.rss = record.rss
+    this.isQuiet = record.quiet
+    this.leader = leader === record.identity
+    this.startedAt = new Date((Number(info.started_at ?? 0) || 0) * 1000)
+    this.beat = new Date(record.beat)
+  }
+
+  /** It takes no more jobs; what runs goes on. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  async quiet(): Promise<boolean> {
+    return this.#send('TSTP')
+  }
+
+  /** It ends, as at SIGTERM. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  async stop(): Promise<boolean> {
+    return this.#send('TERM')
+  }
+
+  /** It tells in its log what it is doing. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  async dumpTrace(): Promise<boolean> {
+    return this.#send('TTIN')
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { isQuiet, ...rest } = this
+    return { ...rest, quiet: isQuiet }
+  }
+
+  #send(signal: Signal): Promise<boolean> {
+    if (!this.embedded) return this.#store().signal(this.identity, signal)
+    throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: quiet or stop it there`)
+  }
+}
+
+/** Sorted by identity. */
+export async function processesOf(store: () => Store): Promise<Process[]> {
+  const [records, leader] = await Promise.all([store().processes(), store().leader()])
+  return records.map((record) => new Process(store, record, leader))
+}
+
+/** What cannot be read is not there. */
+function infoOf(text: string): Record<string, unknown> {
+  try {
+    const info: unknown = JSON.parse(text)
+    return isObject(info) ? info : {}
+  } catch {
+    return {}
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function numbersOf(object: Record<string, unknown>): Record<string, number> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, Number(value) || 0]))
+}
+
+function capsulesOf(value: unknown): Record<string, CapsuleInfo> {
+  const capsules = Object.entries(isObject(value) ? value : {})
+  return Object.fromEntries(
+    capsules.flatMap(([name, capsule]) => {
+      if (!isObject(capsule)) return []
+      const { concurrency, mode, weights } = capsule
+      const about = { concurrency: Number(concurrency) || 0, mode: textOf(mode) }
+      return [[name, { ...about, weights: numbersOf(isObject(weights) ? weights : {}) }]]
+    }),
+  )
+}

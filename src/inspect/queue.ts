@@ -1,0 +1,164 @@
+import { HighkiqError } from '../job/errors.ts'
+import { readTime } from '../job/payload.ts'
+import type { QueueInfo, Scan, Waiting } from '../store/contract.ts'
+import { effectsOf } from './acts.ts'
+import { type Host, MARK, PAGE, type Page, type PageOptions } from './host.ts'
+import { searchOf } from './pattern.ts'
+import { JobRecord } from './record.ts'
+
+/** One scan looks at about so many, and then says where to go on. */
+const MOST_SCANNED = 20_000
+const BATCH = 100
+
+export interface QueueSummary {
+  name: string
+  size: number
+  /** Seconds that its next job has waited. */
+  latency: number
+}
+
+/** A job that waits in its queue. */
+export class QueuedJob extends JobRecord {
+  readonly #host: Host
+  readonly #at: string
+
+  constructor(host: Host, queue: string, { text, at }: Waiting) {
+    super(text, { queue, now: () => host.now() })
+    this.#host = host
+    this.#at = at
+  }
+
+  /** False: it is not in its queue any more. */
+  async delete(): Promise<boolean> {
+    const { queue, text } = this
+    const pull = { text, at: this.#at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
+    const [answer] = await this.#host.store().pull(queue, [pull], this.#host.now())
+    if (answer === 'error') throw refused(queue)
+    return answer === 'ok'
+  }
+}
+
+/**
+ * A queue, by its name, whether there is anything in it or not.
+ *
+ * @example for await (const job of hq.queue('default')) if (job.class === 'OldJob') await job.delete()
+ */
+export class Queue implements AsyncIterable<QueuedJob> {
+  readonly name: string
+  readonly #host: Host
+
+  constructor(host: Host, name: string) {
+    this.#host = host
+    this.name = name
+  }
+
+  async size(): Promise<number> {
+    return (await this.#info()).size
+  }
+
+  /** Seconds that its next job has waited; 0 when it is empty. */
+  async latency(): Promise<number> {
+    return latencyOf(await this.#info(), this.#host.now())
+  }
+
+  /** The job with this jid; null when there is none. It may take a while in a long queue. */
+  async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
+    const needle = JSON.stringify(jid).slice(1, -1)
+    let after: string | undefined
+    do {
+      signal?.throwIfAborted()
+      const { items, next } = await this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
+      for (const job of items.map((item) => this.#job(item))) if (job.jid === jid) return job
+      after = next ?? undefined
+    } while (after !== undefined)
+    return null
+  }
+
+  /**
+   * Jobs whose text matches, newest first; patterns are those of `JobSet.scan`. A call looks at a bounded number, so it
+   * may find nothing and go on all the same.
+   */
+  async scan(
+    pattern: string,
+    { after, limit = PAGE }: PageOptions = {},
+  ): Promise<Page<QueuedJob> & { scanned: number }> {
+    const { needle, matches } = searchOf(pattern)
+    const answer = { items: [] as QueuedJob[], next: after ?? null, scanned: 0 }
+    do {
+      const page: Scan<Waiting> = await this.#host
+        .store()
+        .scanQueue(this.name, needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })
+      for (const item of page.items) if (matches(item.text)) answer.items.push(this.#job(item))
+      answer.next = page.next
+      answer.scanned += page.scanned
+    } while (answer.next !== null && answer.items.length < limit && answer.scanned < MOST_SCANNED)
+    return answer
+  }
+
+  /** A page of its jobs, newest first. What is pushed and taken meanwhile makes it skip nothing. */
+  page(options: PageOptions = {}): Promise<Page<QueuedJob>> {
+    return this.scan('', options)
+  }
+
+  /** Its jobs, newest first, a page at a time. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<QueuedJob> {
+    let after: string | null = null
+    do {
+      const page: Page<QueuedJob> = await this.page({ after, limit: BATCH })
+      yield* page.items
+      after = page.next
+    } while (after !== null)
+  }
+
+  /**
+   * Drops what waits in it when this is called. Rows that their tasks hold back are not in it yet: they come in as rows
+   * are dropped, unless their task is cancelled. @returns how many
+   */
+  async clear(): Promise<number> {
+    const store = this.#host.store()
+    let left = await this.size()
+    let removed = 0
+    for (;;) {
+      const cleared = await store.clearQueue(this.name, MARK, Math.max(left, 0))
+      const dropped = cleared.removed + (await this.#drop(cleared.met))
+      removed += dropped
+      left -= dropped
+      // Once more when the last ones were rows, so that the name of an empty queue goes too.
+      const isOver = cleared.met.length === 0 && (cleared.done || left <= 0)
+      if (isOver || dropped === 0) return removed
+    }
+  }
+
+  async #drop(rows: readonly Waiting[]): Promise<number> {
+    const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#host, row.text, { kind: 'deleted' }) }))
+    const answers = await this.#host.store().pull(this.name, pulls, this.#host.now())
+    if (answers.includes('error')) throw refused(this.name)
+    return answers.filter((answer) => answer === 'ok').length
+  }
+
+  async #info(): Promise<QueueInfo> {
+    const [info] = await this.#host.store().queues([this.name])
+    return info ?? { name: this.name, size: 0, next: null }
+  }
+
+  #job(item: Waiting): QueuedJob {
+    return new QueuedJob(this.#host, this.name, item)
+  }
+}
+
+export function summaryOf(info: QueueInfo, now: number): QueueSummary {
+  return { name: info.name, size: info.size, latency: latencyOf(info, now) }
+}
+
+/** By when it was put into the queue, else by when it was made. */
+export function latencyOf({ next }: QueueInfo, now: number): number {
+  const since = readTime(next ?? '', 'enqueued_at') ?? readTime(next ?? '', 'created_at')
+  return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
+}
+
+function refused(queue: string): HighkiqError {
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `the store can't take jobs out of queue ${queue}: does a key hold something else?`,
+  )
+}
