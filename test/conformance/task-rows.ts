@@ -94,6 +94,28 @@ export const taskRows: Case[] = [
     },
   },
   {
+    name: 'a template may want the time in seconds, which then always has a fraction',
+    async run(t) {
+      const template = '{"class":"RowJob","queue":"q","enqueued_at":0.0}'
+      const task = spec(1, { template, window: 9 })
+      await t.store.createTask(task)
+      const rest = (index: number, time: string) => `"jid":"${jidOf(task.id, index)}","hk_run":1,"enqueued_at":${time}}`
+      const add = (index: number, args: string, ms: number) =>
+        t.store.addRows(task.id, ADDER, index, [{ args }], NOW + ms)
+      await add(0, '[0]', 0)
+      await add(1, '[1]', 5)
+      await add(2, '[2]', 120)
+      await add(3, '{"class":"Other","args":[]}', 999)
+      const second = NOW / 1000
+      expect(await t.waiting('q')).toEqual([
+        `{"class":"RowJob","queue":"q","args":[0],${rest(0, `${second}.0`)}`,
+        `{"class":"RowJob","queue":"q","args":[1],${rest(1, `${second}.005`)}`,
+        `{"class":"RowJob","queue":"q","args":[2],${rest(2, `${second}.12`)}`,
+        `{"class":"Other","args":[],${rest(3, `${second}.999`)}`,
+      ])
+    },
+  },
+  {
     name: 'a row may bring a whole payload of its own',
     async run(t) {
       const task = spec(1, { window: 1 })

@@ -60,6 +60,27 @@ onRedis('a worker, as Sidekiq shows it', () => {
     expect(await server.ask('EXISTS', `${worker.identity}:work`)).toEqual(['0'])
   })
 
+  test.each([
+    [6, 'workers'],
+    [7, 'work'],
+  ] as const)('in the dialect of Sidekiq %i what runs stands under IDENTITY:%s', async (wire, name) => {
+    const hq = new Highkiq({ url: server.url(), logger: recorder(), wire })
+    const begun = gate()
+    const end = gate()
+    const Long = hq.job('Long', async () => {
+      begun.open()
+      await end.opened
+    })
+    await Long.performAsync()
+    const worker = hq.worker()
+    await worker.start()
+    await begun.opened
+    await worker.quiet()
+    expect(await server.ask('KEYS', `${worker.identity}:work*`)).toEqual([`${worker.identity}:${name}`])
+    end.open()
+    await hq.close()
+  })
+
   test('what is left when everything has ended is what Sidekiq would leave, and names', async () => {
     await server.ask('FLUSHALL')
     const hq = new Highkiq({ url: server.url(), logger: recorder() })
