@@ -1,7 +1,10 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
-import { Client, type PushRequest } from './client/client.ts'
-import { Job } from './client/job.ts'
+import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
+import { Job, type JobHost, type Target } from './client/job.ts'
+import type { Collected } from './client/outlet.ts'
+import type { PushRequest } from './client/request.ts'
+import { transact } from './client/transact.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
 import { type Process, processesOf } from './inspect/process.ts'
@@ -25,7 +28,7 @@ import type { Logger } from './job/logger.ts'
 import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, type Wire, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
-import type { Store } from './store/contract.ts'
+import type { SqlConnection, Store } from './store/contract.ts'
 import { openStore, type RedisSettings } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
@@ -125,7 +128,7 @@ export function isApp(value: unknown): value is Highkiq {
 export class Highkiq {
   readonly [APP] = true
   /** Middleware around each push: what it answers is pushed. */
-  readonly client: Client['chain']
+  readonly client: ClientChain
   /** Middleware around each run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly tasks: Tasks
@@ -147,6 +150,8 @@ export class Highkiq {
   readonly #fatalHandlers: FatalHandler[] = []
   readonly #businessErrors: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
+  /** Other stores to which something was pushed, by their URLs. */
+  readonly #otherStores = new Map<string, Store>()
   #store: Store | undefined
   #tellAwayAt = 0
   #log: Logger | undefined
@@ -163,6 +168,7 @@ export class Highkiq {
       defaults: options.defaultJobOptions ?? {},
       wire: options.wire ?? 8,
       now: () => this.now(),
+      random: options.random ?? Math.random,
       log: this.log,
       strictArgs: options.strictArgs ?? 'raise',
       maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
@@ -227,7 +233,12 @@ export class Highkiq {
     if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
     checkJobOptions(name, options)
     const all = { ...this.#options.defaultJobOptions, ...options }
-    const definition: JobDefinition = { name, options: all, handler: handler as unknown as Handler<never[]> }
+    const definition: JobDefinition = {
+      name,
+      options: all,
+      own: options,
+      handler: handler as unknown as Handler<never[]>,
+    }
     this.#jobs.set(name, definition)
     return this.#jobOf(definition)
   }
@@ -268,6 +279,37 @@ export class Highkiq {
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
   push(request: PushRequest): Promise<string | null> {
     return this.#client.push(request)
+  }
+
+  /** Pushes many of a class. @returns an id for each, in their order, null where middleware stopped one */
+  pushBulk(request: BulkRequest): Promise<(string | null)[]> {
+    return this.#client.pushBulk(request)
+  }
+
+  /**
+   * Pushes this app's jobs to another store – of a URL, or of another app –, or makes all that `work` and what it awaits
+   * push go there. This app's definitions and client middleware apply.
+   *
+   * @example await hq.via('redis://eu').push({ class: 'HardJob', args: [] })
+   */
+  via(target: Target): Pusher
+  via<T>(target: Target, work: () => T): T
+  via<T>(target: Target, work?: () => T): Pusher | T {
+    const client = this.#clientOf(target)
+    return work ? this.#client.within(client, work) : client
+  }
+
+  /**
+   * On SQLite: runs `work` once, at once, in a write transaction. It gets the driver's own connection (of `node:sqlite` or
+   * `libsql`), for statements on tables of your own in the same file; what it pushes is stored in the same commit. If it
+   * throws, or a push in it is refused, nothing of all that is stored.
+   * @throws what `work` throws; NO_TRANSACTION on Redis; INVALID_OPTION for a function that is asynchronous
+   *
+   * @example await hq.transaction((db) => { db.prepare('INSERT …').run(7); HardJob.performAsync(7) })
+   */
+  transaction<T, Connection = SqlConnection>(work: (db: Connection) => T): Promise<T> {
+    const host = { client: this.#client, store: () => this.store, now: () => this.now() }
+    return transact(host, work as (db: unknown) => T)
   }
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
@@ -388,6 +430,7 @@ export class Highkiq {
     const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
     this.#workers.clear()
     await this.#store?.close()
+    for (const store of this.#otherStores.values()) await store.close()
     for (const stop of stops) if (stop.status === 'rejected') throw stop.reason
   }
 
@@ -402,8 +445,34 @@ export class Highkiq {
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
-    const runInline = (request: PushRequest) => this.#runInline(request)
-    return new Job({ client: this.#client, now: () => this.now(), runInline }, definition)
+    return new Job(this.#jobHost(), definition)
+  }
+
+  #jobHost(): JobHost {
+    return {
+      client: this.#client,
+      runInline: (request) => this.#runInline(request),
+      via: (target) => this.#clientOf(target),
+      collected: () => this.#collected(),
+    }
+  }
+
+  #clientOf(target: Target): Client {
+    if (target instanceof Client) return target
+    if (typeof target === 'object' && 'store' in target) return this.#client.via(() => target.store)
+    if (typeof target !== 'string') {
+      throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
+    }
+    const known = this.#otherStores.get(target)
+    const store = known ?? this.#open(target)
+    this.#otherStores.set(target, store)
+    return this.#client.via(() => store)
+  }
+
+  #collected(): Collected {
+    const collected = this.#client.testing.current?.collected
+    if (collected) return collected
+    throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')
   }
 
   async #runInline(request: PushRequest): Promise<unknown> {

@@ -19,10 +19,12 @@ export {
   type HighkiqOptions,
 } from './app.ts'
 // Jobs
-export type { PushRequest } from './client/client.ts'
-export type { Job, PushOptions } from './client/job.ts'
+export type { BulkOptions } from './client/bulk.ts'
+export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
+export type { Job, Target } from './client/job.ts'
+export type { PushOptions, PushRequest } from './client/request.ts'
 // Looking and acting
-export type { BulkOptions, BulkResult } from './inspect/bulk.ts'
+export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
 export type { Found, JobState } from './inspect/find.ts'
 export type { Page, PageOptions } from './inspect/host.ts'

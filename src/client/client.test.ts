@@ -22,10 +22,12 @@ function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
   onTestFinished(() => store.close())
   const client = new Client({
     store: () => store,
-    definition: (name) => (name === 'J' ? { name, options, handler: async () => {} } : undefined),
+    definition: (name) =>
+      name === 'J' ? { name, options: { ...defaults, ...options }, own: options, handler: async () => {} } : undefined,
     defaults,
     wire: 8,
     now: () => NOW,
+    random: () => 0,
     log: silent,
     strictArgs: 'raise',
     maxArgsBytes: { warn: 64_000, refuse: 10_000_000 },
@@ -43,8 +45,8 @@ test('pushes of one turn are one call of the store, of at most a thousand jobs',
 
 test('a bulk is stored a batch at a time', async () => {
   const { client, calls } = clientOf()
-  const requests = Array.from({ length: 25 }, (_, n) => ({ class: 'J', args: [n] }))
-  expect(await client.pushBulk(requests, 10)).toHaveLength(25)
+  const requests = Array.from({ length: 25 }, (_, n) => [n])
+  expect(await client.pushBulk({ class: 'J', args: requests, batchSize: 10 })).toHaveLength(25)
   expect(calls.map((items) => items.length)).toEqual([10, 10, 5])
 })
 

@@ -1,155 +1,196 @@
 import { checkArgs } from '../job/args.ts'
-import { Chain } from '../job/chain.ts'
-import { checkQueueName, type JobDefinition, type JobOptions } from '../job/definition.ts'
-import { HighkiqError, PushError } from '../job/errors.ts'
+import { Chain, type Middleware } from '../job/chain.ts'
+import { checkQueueName } from '../job/definition.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
-import { editPayload, newJid, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
-import type { PushItem, Store } from '../store/contract.ts'
+import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
+import type { Store } from '../store/contract.ts'
+import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
+import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
+import { type PushOptions, type PushRequest, payloadOf, type RequestContext } from './request.ts'
+import type { Transaction } from './transaction.ts'
 
-/** A push as the caller says it: any class, also one that only another program knows. */
-export interface PushRequest {
-  class: string
-  args: unknown[]
-  queue?: string
-  /** Seconds since the epoch; in the past or absent: now. */
-  at?: number
-  jid?: string
-  retry?: boolean | number
-  tags?: string[]
-  [field: string]: unknown
-}
-
-export interface ClientOptions {
+export interface ClientOptions extends RequestContext {
   store: () => Store
-  /** Knows the options of a job's definition; undefined for a class of another program. */
-  definition: (name: string) => JobDefinition | undefined
-  defaults: JobOptions
-  wire: Wire
-  now: () => number
+  random: () => number
   log: Logger
   strictArgs: 'raise' | 'warn' | false
   maxArgsBytes: { warn: number; refuse: number }
 }
 
-/** Jobs of one bulk push that are stored in one step. */
-export const BULK = 1000
+/** Jobs of one class, whose other members are the same. */
+export interface BulkRequest extends PushOptions, BulkOptions {
+  class: string
+  args: Rows
+}
 
-interface Batch {
-  items: PushItem[]
-  stored: Promise<void>
+/** What can be pushed through. */
+export interface Pusher {
+  /** @returns the job's id; null when client middleware stopped it */
+  push(request: PushRequest): Promise<string | null>
+  /** @returns an id for each, in their order, null where client middleware stopped one */
+  pushBulk(request: BulkRequest): Promise<(string | null)[]>
+}
+
+export type ClientMiddleware = Middleware<Payload, Payload | null>
+
+/** What middleware answers is the payload that is pushed; a falsy answer stops the push. */
+export class ClientChain extends Chain<Payload, Payload | null> {
+  readonly #with: (links: readonly ClientMiddleware[]) => Pusher
+
+  constructor(pusherWith: (links: readonly ClientMiddleware[]) => Pusher) {
+    super()
+    this.#with = pusherWith
+  }
+
+  /** For single pushes: through this chain, and inside it through these. */
+  with(...links: ClientMiddleware[]): Pusher {
+    return this.#with(links)
+  }
+}
+
+/** What a client shares with those that were made from it. */
+interface Shared {
+  readonly chain: ClientChain
+  /** Of everything that is pushed. */
+  readonly testing: Instead<Outlet>
+  /** Of a part of the program that pushes to another store. */
+  readonly elsewhere: Instead<Outlet>
+  /** While its function runs. */
+  transaction: Transaction | undefined
 }
 
 /**
  * Pushing: a request becomes a payload, passes the client middleware, is checked, and is stored together with whatever
  * else is pushed in the same turn of the event loop.
  */
-export class Client {
-  /** What middleware answers is the payload that is pushed; a falsy answer stops the push. */
-  readonly chain = new Chain<Payload, Payload | null>()
+export class Client implements Pusher {
   readonly #options: ClientOptions
-  #batch: Batch | undefined
+  readonly #shared: Shared
+  readonly #outlet: Outlet
+  /** For another store, whatever stands in the place of the app's own. */
+  readonly #elsewhere: boolean
+  /** Inside the chain. */
+  readonly #inner: Chain<Payload, Payload | null> | undefined
 
-  constructor(options: ClientOptions) {
+  constructor(
+    options: ClientOptions,
+    from?: { shared: Shared; outlet?: Outlet; inner?: Chain<Payload, Payload | null> },
+  ) {
     this.#options = options
+    this.#outlet = from?.outlet ?? new StoreOutlet(options.store, options.now)
+    this.#elsewhere = from !== undefined && from.outlet === undefined
+    this.#inner = from?.inner
+    this.#shared = from?.shared ?? {
+      chain: new ClientChain((links) => this.#with(links)),
+      testing: new Instead(),
+      elsewhere: new Instead(),
+      transaction: undefined,
+    }
+  }
+
+  get chain(): ClientChain {
+    return this.#shared.chain
   }
 
   get wire(): Wire {
     return this.#options.wire
   }
 
+  /** Put there by highkiq/testing. */
+  get testing(): Instead<Outlet> {
+    return this.#shared.testing
+  }
+
+  /** Whether a push waits for nothing but its store. */
+  get isPlain(): boolean {
+    return this.chain.size === 0 && this.#inner === undefined
+  }
+
+  /** The same, for another store. */
+  via(store: () => Store): Client {
+    return new Client({ ...this.#options, store }, { shared: this.#shared })
+  }
+
+  /** Within `work`, and all that it calls and awaits, what is pushed goes the way of `client`. */
+  within<T>(client: Client, work: () => T): T {
+    return this.#shared.elsewhere.within(client.#outlet, work)
+  }
+
+  /** While `work` runs, what is pushed joins the transaction. */
+  joining<T>(transaction: Transaction, work: () => T): T {
+    this.#shared.transaction = transaction
+    try {
+      return work()
+    } finally {
+      this.#shared.transaction = undefined
+    }
+  }
+
   /**
    * The job's id once it is stored; null when middleware stopped it.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
-  async push(request: PushRequest): Promise<string | null> {
-    const item = await this.prepare(request)
-    if (!item) return null
-    try {
-      await this.#store(item.destination)
-    } catch (thrown) {
-      throw pushError(thrown, [item.jid])
-    }
-    return item.jid
+  push(request: PushRequest): Promise<string | null> {
+    // Whose push this is must be asked now: when its middleware has run, the transaction or the scope may be over.
+    return this.transaction?.push(this, request) ?? this.#push(request, this.#current)
   }
 
-  /**
-   * Pushes many, a thousand in a step, and reads no further ahead than that.
-   * @returns one id for each request, null where middleware stopped it
-   */
-  async pushBulk(
-    requests: Iterable<PushRequest> | AsyncIterable<PushRequest>,
-    batchSize = BULK,
-  ): Promise<(string | null)[]> {
-    if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= BULK)) {
-      throw new HighkiqError('INVALID_OPTION', `batchSize is a whole number from 1 to ${BULK}`)
-    }
-    const jids: (string | null)[] = []
-    let items: PushItem[] = []
-    const flush = async () => {
-      const slice = items
-      items = []
-      try {
-        await this.#options.store().push(slice, this.#options.now())
-      } catch (thrown) {
-        throw pushError(thrown, jids.filter((jid) => jid !== null).slice(-slice.length))
-      }
-    }
-    for await (const request of requests) {
-      const item = await this.prepare(request)
-      jids.push(item?.jid ?? null)
-      if (item) items.push(item.destination)
-      if (items.length >= batchSize) await flush()
-    }
-    if (items.length > 0) await flush()
-    return jids
+  /** Pushes a job for each list of arguments, a batch in a step, and reads no further ahead than that. */
+  pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
+    const { class: name, jid } = rest
+    const requestOf = (args: unknown[]) => ({ ...rest, args })
+    return this.pushEach({ name, rows: args, jid, requestOf, options: { at, spreadInterval, batchSize } })
+  }
+
+  pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {
+    const plan = () => planBulk(bulk, this.#options)
+    return this.transaction?.pushEach(this, bulk.rows, plan) ?? this.#pushEach(bulk.rows, plan, this.#current)
   }
 
   /** The finished job and where it goes, not yet stored; null when middleware stopped it. */
-  async prepare(request: PushRequest): Promise<{ jid: string; destination: PushItem } | null> {
-    const payload = await this.pass(this.normalise(request))
-    if (!payload) return null
-    this.check(payload)
-    const now = this.#options.now()
-    const { at, ...job } = payload as Payload & { at?: number }
-    if (typeof at === 'number' && at * 1000 > now) {
-      delete job.enqueued_at
-      const text = this.#write(job as Payload)
-      return { jid: payload.jid, destination: { to: 'schedule', text, score: at } }
-    }
-    job.enqueued_at = timeOf(now, this.wire)
-    const text = this.#write(job as Payload)
-    return { jid: payload.jid, destination: { to: 'queue', queue: payload.queue, text, end: 'back' } }
+  async prepare(request: PushRequest): Promise<Finished | null> {
+    const payload = this.normalise(request)
+    const passed = this.isPlain ? payload : await this.pass(payload)
+    return passed && this.finish(passed, request.idempotent)
   }
 
-  /** A payload with everything that a job must have. @throws INVALID_JOB */
+  /** A payload with everything that a job must have. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload {
-    const { class: name, args, queue, jid, at, ...rest } = request
-    if (typeof name !== 'string' || name === '') throw invalid('a job needs a class: the name it was defined under')
-    if (!Array.isArray(args)) throw invalid(`${name}: args must be an array, one element for each argument`)
-    if (at !== undefined && !(typeof at === 'number' && Number.isFinite(at))) {
-      throw invalid(`${name}: at must be a number, in seconds since the epoch`)
+    return payloadOf(request, this.#options)
+  }
+
+  /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
+  async pass(payload: Payload): Promise<Payload | null> {
+    if (this.isPlain) return payload
+    const inner = this.#inner
+    const after = await this.chain.run(
+      payload,
+      inner ? () => inner.run(payload, async () => payload) : async () => payload,
+    )
+    if (!after) return null
+    const { class: name, args, queue = 'default' } = after
+    if (typeof name !== 'string' || !Array.isArray(args)) {
+      throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
     }
-    if (jid !== undefined && (typeof jid !== 'string' || jid === '')) throw invalid(`${name}: jid must be a text`)
-    if (rest.tags !== undefined && !Array.isArray(rest.tags)) throw invalid(`${name}: tags must be an array`)
-    if (Number(rest.retry_for ?? 0) > 1e9) throw invalid(`${name}: retry_for is at most 1,000,000,000 seconds`)
-    const defined = { ...this.#options.defaults, ...this.#options.definition(name)?.options }
-    const payload: Payload = {
-      class: name,
-      args,
-      queue: queue ?? defined.queue ?? 'default',
-      jid: jid ?? newJid(),
-      retry: defined.retry ?? true,
-      created_at: timeOf(this.#options.now(), this.wire),
+    checkQueueName(queue)
+    return after
+  }
+
+  /** @throws INVALID_ARGS, ARGS_TOO_LARGE */
+  finish(payload: Payload, once = false): Finished {
+    this.check(payload)
+    const now = this.#options.now()
+    const { at, ...job } = payload as Payload & { at?: unknown }
+    const { jid, queue } = payload
+    const item = once ? { once } : {}
+    if (typeof at === 'number' && at * 1000 > now) {
+      delete job.enqueued_at
+      return { jid, destination: { ...item, to: 'schedule', text: this.#write(job as Payload), score: at } }
     }
-    if (defined.backtrace !== undefined) payload.backtrace = defined.backtrace
-    if (defined.dead !== undefined) payload.dead = defined.dead
-    if (defined.tags !== undefined) payload.tags = defined.tags
-    if (defined.retryFor !== undefined) payload.retry_for = defined.retryFor
-    Object.assign(payload, rest)
-    checkQueueName(payload.queue)
-    if (at !== undefined) payload.at = at
-    return payload
+    job.enqueued_at = timeOf(now, this.wire)
+    return { jid, destination: { ...item, to: 'queue', queue, text: this.#write(job as Payload), end: 'back' } }
   }
 
   /** @throws INVALID_ARGS */
@@ -162,6 +203,20 @@ export class Client {
       if (strictArgs === 'raise') throw thrown
       log.warn({ jid: payload.jid }, (thrown as Error).message)
     }
+  }
+
+  /** Warns of what is large. @throws ARGS_TOO_LARGE */
+  weigh(job: string, text: string): void {
+    const { maxArgsBytes, log } = this.#options
+    if (text.length <= maxArgsBytes.warn) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes > maxArgsBytes.refuse) {
+      throw new HighkiqError(
+        'ARGS_TOO_LARGE',
+        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
+      )
+    }
+    log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
   }
 
   /**
@@ -190,17 +245,48 @@ export class Client {
     return { text: editPayload(text, changes, this.wire), queue: after.queue ?? queue }
   }
 
-  /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
-  async pass(payload: Payload): Promise<Payload | null> {
-    if (this.chain.size === 0) return payload
-    const after = await this.chain.run(payload, async () => payload)
-    if (!after) return null
-    const { class: name, args, queue = 'default' } = after
-    if (typeof name !== 'string' || !Array.isArray(args)) {
-      throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
+  /** The one that a push of this very moment belongs to. */
+  get transaction(): Transaction | undefined {
+    return this.#elsewhere ? undefined : this.#shared.transaction
+  }
+
+  /** Who stores what is pushed now. */
+  get #current(): Outlet {
+    const { testing, elsewhere } = this.#shared
+    return testing.current ?? (this.#elsewhere ? undefined : elsewhere.current) ?? this.#outlet
+  }
+
+  #with(links: readonly ClientMiddleware[]): Client {
+    const inner = new Chain<Payload, Payload | null>()
+    for (const link of links) inner.use(link)
+    return new Client(this.#options, { shared: this.#shared, outlet: this.#outlet, inner })
+  }
+
+  async #push(request: PushRequest, outlet: Outlet): Promise<string | null> {
+    const finished = await this.prepare(request)
+    if (!finished) return null
+    await outlet.put(finished)
+    return finished.jid
+  }
+
+  async #pushEach(rows: Rows, planned: () => BulkPlan, outlet: Outlet): Promise<(string | null)[]> {
+    const plan = planned()
+    const jids: (string | null)[] = []
+    let batch: Finished[] = []
+    const flush = async () => {
+      const finished = batch
+      batch = []
+      await outlet.putAll(finished)
     }
-    checkQueueName(queue)
-    return after
+    for await (const args of rows) {
+      const finished = await this.prepare(plan.request(args, jids.length))
+      jids.push(finished?.jid ?? null)
+      if (finished) batch.push(finished)
+      if (batch.length >= plan.batchSize) await flush()
+    }
+    plan.end(jids.length)
+    if (batch.length > 0) await flush()
+    return jids
   }
 
   #write(payload: Payload): string {
@@ -208,45 +294,8 @@ export class Client {
     this.weigh(payload.class, text)
     return text
   }
-
-  /** Warns of what is large. @throws ARGS_TOO_LARGE */
-  weigh(job: string, text: string): void {
-    const { maxArgsBytes, log } = this.#options
-    if (text.length <= maxArgsBytes.warn) return
-    const bytes = Buffer.byteLength(text)
-    if (bytes > maxArgsBytes.refuse) {
-      throw new HighkiqError(
-        'ARGS_TOO_LARGE',
-        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
-      )
-    }
-    log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
-  }
-
-  /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */
-  #store(item: PushItem): Promise<void> {
-    let batch = this.#batch
-    // A store may store more than a thousand in several steps, and of its error nobody could tell whom it concerns.
-    if (!batch || batch.items.length >= BULK) {
-      const items: PushItem[] = []
-      const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        if (this.#batch?.items === items) this.#batch = undefined
-        return this.#options.store().push(items, this.#options.now())
-      })
-      batch = { items, stored }
-      this.#batch = batch
-    }
-    batch.items.push(item)
-    return batch.stored
-  }
 }
 
 function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_JOB', message)
-}
-
-/** The store does not know the jobs' ids. */
-function pushError(thrown: unknown, jids: string[]): unknown {
-  if (!(thrown instanceof PushError)) return thrown
-  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
 }

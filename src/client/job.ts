@@ -1,18 +1,25 @@
-import type { JobDefinition, JobOptions } from '../job/definition.ts'
-import { type Duration, dueAt } from '../job/duration.ts'
-import type { Client, PushRequest } from './client.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import type { Duration } from '../job/duration.ts'
+import type { Payload } from '../job/payload.ts'
+import type { Store } from '../store/contract.ts'
+import type { BulkOptions, Rows } from './bulk.ts'
+import type { Client, Pusher } from './client.ts'
+import type { Collected } from './outlet.ts'
+import type { PushOptions, PushRequest } from './request.ts'
 
-/** What one push may say differently from its job's definition. */
-export interface PushOptions extends Pick<JobOptions, 'queue' | 'retry' | 'tags' | 'backtrace' | 'dead' | 'retryFor'> {
-  jid?: string
-}
+/** Where to push to instead: a store's URL, another app, or what `hq.via()` and `hq.client.with()` answer. */
+export type Target = string | { readonly store: Store } | Pusher
 
 /** What a job needs of its app. */
 export interface JobHost {
   client: Client
-  now(): number
   /** Runs a job in this process, through both middleware chains. */
   runInline(request: PushRequest): Promise<unknown>
+  via(target: Target): Client
+  /** @throws INVALID_OPTION outside of a test that collects them */
+  collected(): Collected
+  /** What is pushed for it, when that is another job that wraps it. */
+  wrap?(request: PushRequest): PushRequest
 }
 
 /**
@@ -37,35 +44,40 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
     return this.definition.name
   }
 
-  /** The same job with other options for what is pushed through it. */
+  /** The same job with other options for what is pushed through it; the last word on each of them counts. */
   set(options: PushOptions): Job<Args, Result> {
-    return new Job(this.#host, this.definition, { ...this.#options, ...options })
+    const timed = 'wait' in options || 'waitUntil' in options || 'at' in options
+    return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...options })
   }
 
-  /** Now. @returns the job's id; null when client middleware stopped it */
+  /** The same job, pushed to another store, or through other middleware. */
+  via(target: Target): Job<Args, Result> {
+    return new Job({ ...this.#host, client: this.#host.via(target) }, this.definition, this.#options)
+  }
+
+  /** Now, unless `set` says when. @returns the job's id; null when client middleware stopped it */
   performAsync(...args: Args): Promise<string | null> {
     return this.#host.client.push(this.#request(args))
   }
 
   /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A number from 1,000,000,000 on is an epoch second, as in Sidekiq. */
-  async performIn(delay: number | Duration, ...args: Args): Promise<string | null> {
-    return this.#host.client.push(this.#request(args, dueAt(delay, this.#host.now())))
+  performIn(delay: number | Duration, ...args: Args): Promise<string | null> {
+    return this.#at(delay, args)
   }
 
   /** At a time: a Date, or seconds since the epoch. In the past: now. */
-  async performAt(when: Date | number, ...args: Args): Promise<string | null> {
-    return this.#host.client.push(this.#request(args, dueAt(when, this.#host.now())))
+  performAt(when: Date | number, ...args: Args): Promise<string | null> {
+    return this.#at(when, args)
   }
 
   /**
    * Many at once, from anything that can be iterated; no more is read ahead than one batch.
    * @returns the ids, one for each, null where client middleware stopped a job
    */
-  performBulk(
-    all: Iterable<Args> | AsyncIterable<Args>,
-    { batchSize }: { batchSize?: number } = {},
-  ): Promise<(string | null)[]> {
-    return this.#host.client.pushBulk(this.#requests(all), batchSize)
+  performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
+    const { jid } = this.#options
+    const requestOf = (args: Args) => this.#request(args)
+    return this.#host.client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
   }
 
   /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
@@ -73,18 +85,38 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
     return (await this.#host.runInline(this.#request(args))) as Result
   }
 
-  async *#requests(all: Iterable<Args> | AsyncIterable<Args>): AsyncGenerator<PushRequest> {
-    for await (const args of all) yield this.#request(args)
+  // In tests (highkiq/testing) -----------------------------------------------------------------------------------
+
+  /** What was pushed of it and has not run, in order; those for later have their `at`. */
+  get jobs(): Payload[] {
+    return this.#host.collected().jobs(this.name)
   }
 
-  #request(args: Args, at?: number): PushRequest {
-    const { retryFor, ...options } = this.#options
-    return {
-      ...options,
-      ...(retryFor === undefined ? {} : { retry_for: retryFor }),
-      class: this.definition.name,
-      args,
-      ...(at === undefined ? {} : { at }),
-    }
+  /** Runs what was pushed of it, also what comes meanwhile. @returns how many; @throws what a handler throws */
+  drain(): Promise<number> {
+    return this.#host.collected().drain(this.name)
+  }
+
+  /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE */
+  performOne(): Promise<Result> {
+    return this.#host.collected().performOne(this.name) as Promise<Result>
+  }
+
+  clear(): void {
+    this.#host.collected().clear(this.name)
+  }
+
+  #at(when: Date | number | Duration, args: Args): Promise<string | null> {
+    // What is nothing must not become "now".
+    const wait = when ?? (null as never)
+    return this.#host.client.push(this.#request(args, { ...NO_TIME, wait }))
+  }
+
+  #request(args: Args, time?: PushOptions): PushRequest {
+    const { wrap } = this.#host
+    const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
+    return wrap ? wrap(request) : request
   }
 }
+
+const NO_TIME = { at: undefined, wait: undefined, waitUntil: undefined }

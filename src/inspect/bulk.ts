@@ -6,7 +6,7 @@ import { searchOf } from './pattern.ts'
 
 const BATCH = 100
 
-export interface BulkOptions {
+export interface SweepOptions {
   /** Only those whose text matches; see `JobSet.scan`. */
   matching?: string
   /** Stops between two batches, and throws its reason. */
@@ -27,7 +27,7 @@ export interface BulkResult {
 export async function forAll(
   host: Host,
   set: SetName,
-  { matching, signal, onProgress }: BulkOptions,
+  { matching, signal, onProgress }: SweepOptions,
   act: (entry: Entry) => Promise<Swap> | Swap,
   done: (entries: Entry[]) => Promise<void> = async () => {},
 ): Promise<BulkResult> {

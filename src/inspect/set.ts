@@ -2,7 +2,7 @@ import { between } from '../job/between.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Entry, Scan, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
-import { type BulkOptions, type BulkResult, forAll } from './bulk.ts'
+import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
 import { type Host, MARK, PAGE, type Page, type PageOptions } from './host.ts'
 import { searchOf } from './pattern.ts'
@@ -93,17 +93,17 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /** Sends all to their queues, each retry taken off its count. */
-  retryAll(options: BulkOptions = {}): Promise<BulkResult> {
+  retryAll(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#host, this.name, options, (entry) => requeued(this.#host, entry, true))
   }
 
   /** Sends all to their queues as they are. */
-  addAllToQueue(options: BulkOptions = {}): Promise<BulkResult> {
+  addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#host, this.name, options, (entry) => requeued(this.#host, entry, false))
   }
 
   /** Puts all into the dead set; death handlers hear of it only with `notify: true`. @throws INVALID_OPTION of the dead set */
-  async killAll({ notify = false, error, ...options }: BulkOptions & KillOptions = {}): Promise<BulkResult> {
+  async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
     refuseDead(this.name)
     const tell = async (entries: Entry[]) => {
       if (notify) for (const { text } of entries) await tellDeath(this.#host, text, error)
@@ -116,7 +116,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /** Deletes all, or those that match. */
-  deleteAll(options: BulkOptions = {}): Promise<BulkResult> {
+  deleteAll(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#host, this.name, options, (entry) => deleted(this.#host, this.name, entry))
   }
 

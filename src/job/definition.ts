@@ -51,6 +51,8 @@ export type Handler<Args extends unknown[] = unknown[], Result = unknown> = (
 export interface JobDefinition {
   readonly name: string
   readonly options: JobOptions
+  /** The options without the app's defaults, where there are any. */
+  readonly own?: JobOptions
   readonly handler: Handler<never[]>
 }
 

@@ -41,6 +41,10 @@ const STATUS = {
   STORE_CLOSED: 503,
   /** A push could not be stored. Carries `jids` and `maybePushed`. */
   PUSH_FAILED: 503,
+  /** The store has no transactions that rows of others could be part of. */
+  NO_TRANSACTION: 501,
+  /** A test wants to run a job, and none was pushed. */
+  EMPTY_QUEUE: 404,
   /** No task with that id. */
   UNKNOWN_TASK: 404,
   /** The task has ended or was cancelled: nothing can be added. */

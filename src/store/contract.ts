@@ -23,7 +23,11 @@ export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
   | { to: SetName; text: string; score: number }
 
-export type PushItem = Destination & { effects?: Effect[] }
+/**
+ * `once`: a push that failed may be repeated, byte for byte, within five minutes: if it was stored at first, it is not
+ * stored again. It comes without effects.
+ */
+export type PushItem = Destination & { effects?: Effect[]; once?: boolean }
 
 /** A job taken from a queue: it belongs to the owner who took it until it is settled or restored. */
 export interface Taken {
@@ -375,6 +379,20 @@ export interface EventQuery {
   limit: number
 }
 
+// ------------------------------------------------------------------------------------------------ transactions
+
+/** What drivers of SQLite have in common; who knows which one it is may use all of it, but for its transactions. */
+export interface SqlConnection {
+  exec(sql: string): unknown
+  prepare(sql: string): {
+    run(...values: SqlValue[]): unknown
+    get(...values: SqlValue[]): unknown
+    all(...values: SqlValue[]): unknown[]
+  }
+}
+
+export type SqlValue = string | number | bigint | Uint8Array | null
+
 // ------------------------------------------------------------------------------------------------------- the store
 
 /**
@@ -404,6 +422,15 @@ export interface Store {
    * store promises to survive. Rejected with a PushError: `maybePushed` says whether they may be stored all the same.
    */
   push(items: PushItem[], now: number): Promise<void>
+
+  // ------------------------------------------------------------------------------------------ transactions
+
+  /**
+   * Runs `work` once, in a write transaction of its own, and stores the jobs that it answers in the same commit: all of
+   * it or nothing. `work` may answer in a later microtask, but waits for nothing else. It is not begun while others
+   * write. null: the store has no transactions.
+   */
+  transaction: ((work: (connection: SqlConnection) => Promise<PushItem[]>, now: number) => Promise<void>) | null
 
   // ------------------------------------------------------------------------------------ take and settle
 

@@ -107,7 +107,7 @@ test('times are read by their type: latency, and the end of retry_for, whoever w
     await raw(`{"class":"X","args":[],${times}}`, queue)
   }
   const latencies: Record<string, number> = {}
-  for await (const { name, latency } of hq.queues()) latencies[name] = latency
+  for await (const queue of hq.queues()) latencies[queue.name] = await queue.latency()
   expect(latencies).toEqual({ eight: 5, seven: 5, 'go-workers': 5, 'no-enqueued': 5, none: 0 })
 
   hq.job('Broken', async () => {

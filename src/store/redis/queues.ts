@@ -1,5 +1,6 @@
 /** Jobs that are ready: pushing them, and looking at them. */
 
+import { createHash } from 'node:crypto'
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type { PushItem, QueueInfo } from '../contract.ts'
 import { tasksOf } from './call.ts'
@@ -12,6 +13,8 @@ const MOST_ITEMS = 1000
 const MOST_BYTES = 1_000_000
 /** One script does no more. */
 const MOST_MOVES = 100
+/** Who repeats a push gives up long before. */
+const ONCE_SECONDS = 300
 
 export class Queues {
   readonly #server: Server
@@ -25,7 +28,7 @@ export class Queues {
     if (items.length === 0) return
     let stored = false
     try {
-      const plain = items.filter(({ effects }) => !effects?.length)
+      const plain = items.filter(({ effects, once }) => !effects?.length && !once)
       if (plain.length > 0) {
         await this.#pushPlain(plain)
         stored = true
@@ -33,6 +36,11 @@ export class Queues {
       const tracked = items.filter(({ effects }) => effects?.length)
       for (const some of pieces(tracked, ({ text }) => text.length, MOST_MOVES)) {
         await this.#pushTracked(some, now)
+        stored = true
+      }
+      const once = items.filter(({ effects, once }) => once && !effects?.length)
+      for (const some of pieces(once, ({ text }) => text.length, MOST_MOVES)) {
+        await this.#pushOnce(some, now)
         stored = true
       }
     } catch (thrown) {
@@ -122,6 +130,26 @@ export class Queues {
     for (const item of items) call.item(item, item.to === 'queue' ? item.queue : '', item.effects)
     await main.run(lua.push, call.keys, call.args)
   }
+
+  async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const call = this.#server.call()
+    call.key(keys.queues)
+    call.add(now, keys.wake, ONCE_SECONDS, items.length)
+    for (const item of items) {
+      const queue = item.to === 'queue' ? item.queue : ''
+      call.add(call.key(keys.once(queue, digestOf(item))))
+      call.item(item, queue)
+    }
+    await main.run(lua.pushOnce, call.keys, call.args)
+  }
+}
+
+/** Which text, and where to. */
+function digestOf(item: PushItem): string {
+  const place = item.to === 'queue' ? item.end : `${item.to} ${item.score}`
+  return createHash('sha1').update(`${place} ${item.text}`).digest('hex')
 }
 
 /** At most so many and so long at once, but for one that is longer by itself. */

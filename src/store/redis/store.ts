@@ -66,6 +66,7 @@ const UNWANTED_MS = 2000
 export class RedisStore implements Store {
   readonly kind = 'redis'
   readonly turnsAtOnce = 2
+  readonly transaction = null
   readonly url: string
   readonly #server: Server
   readonly #queues: Queues

@@ -2,6 +2,7 @@
 
 import { dirname, resolve } from 'node:path'
 import { HighkiqError } from '../../job/errors.ts'
+import type { SqlConnection } from '../contract.ts'
 import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
 import { migrations } from './sql.generated.ts'
 
@@ -58,6 +59,11 @@ export class Database {
       if (thrown instanceof HighkiqError) throw thrown
       throw unusable(path, driver?.resultCode(thrown), thrown)
     }
+  }
+
+  /** The driver's own connection, for statements that are not ours. */
+  get connection(): SqlConnection {
+    return this.#driver.connection
   }
 
   /** To be called when a push has been written: @throws STORE_FULL beyond the limit, so that it is rolled back. */

@@ -4,6 +4,7 @@
  */
 
 import { HighkiqError } from '../../job/errors.ts'
+import type { SqlConnection } from '../contract.ts'
 
 export type Value = string | number | bigint | null
 
@@ -15,6 +16,8 @@ export interface Statement {
 
 export interface Driver {
   readonly name: string
+  /** The driver's own object. */
+  readonly connection: SqlConnection
   /** Several statements, without parameters. */
   exec(sql: string): void
   prepare(sql: string): Statement
@@ -47,6 +50,7 @@ async function openNodeSqlite(path: string): Promise<Driver> {
   const db = new DatabaseSync(path)
   return {
     name: 'node:sqlite',
+    connection: db as unknown as SqlConnection,
     exec: (sql) => db.exec(sql),
     prepare: (sql) => db.prepare(sql),
     close: () => db.close(),
@@ -86,6 +90,7 @@ async function openLibsql(path: string): Promise<Driver> {
   const db = new Database(path)
   return {
     name: 'libsql',
+    connection: db as unknown as SqlConnection,
     exec: (sql) => {
       db.exec(sql)
     },

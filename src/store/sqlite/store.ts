@@ -24,6 +24,7 @@ import type {
   ScanPage,
   SetName,
   Signal,
+  SqlConnection,
   Store,
   StoreStats,
   Stranded,
@@ -97,6 +98,12 @@ export class SqliteStore implements Store {
       if (!(thrown instanceof HighkiqError)) throw thrown
       throw new PushError(thrown.message, [], from > 0, { cause: thrown })
     }
+  }
+
+  async transaction(work: (connection: SqlConnection) => Promise<PushItem[]>, now: number): Promise<void> {
+    const s = await this.#opened()
+    const put = (items: PushItem[]) => pushAll(s, items, now)
+    await s.writer.alone(() => work(s.db.connection), put, ANSWER_SECONDS)
   }
 
   async turn(owner: string, turn: Turn): Promise<TurnAnswer> {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, messageOf } from '../../job/errors.ts'
 import type { Database } from './database.ts'
 
 /**
@@ -12,6 +12,8 @@ import type { Database } from './database.ts'
  */
 
 interface Operation {
+  /** In a transaction of its own, in which it runs once. */
+  alone: boolean
   /** On the monotonic clock, in milliseconds. */
   deadline: number
   work: () => unknown
@@ -23,6 +25,8 @@ interface Operation {
 const SIGN_MS = 100
 /** A transaction that has lasted this long takes no further operation in: the event loop and others get their turn. */
 const TRANSACTION_MS = 10
+/** A savepoint: when it is gone, somebody has ended the transaction around it. */
+const ALONE = 'highkiq_alone'
 
 export class Writer {
   readonly #db: Database
@@ -49,12 +53,21 @@ export class Writer {
    * @throws STORE_TIMEOUT when the file was locked for `seconds`, and nothing was written
    */
   write<T>(work: () => T, seconds = Number.POSITIVE_INFINITY): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError(this.#db.path))
-    return new Promise<T>((resolve, reject) => {
-      const deadline = performance.now() + seconds * 1000
-      this.#operations.push({ deadline, work, resolve: resolve as (value: never) => void, reject })
-      this.#schedule()
-    })
+    return this.#ask(false, work, seconds)
+  }
+
+  /**
+   * The same for work of others: nothing else is in its transaction, and it is run once and no more. It may answer in a
+   * later microtask; for more than that it must not wait. `then` is ours again, in the same transaction.
+   */
+  alone<T>(work: () => Promise<T>, then: (answer: T) => void, seconds: number): Promise<void> {
+    const both = async () => {
+      this.#db.run(`SAVEPOINT ${ALONE}`)
+      const answer = await work()
+      this.#db.run(`RELEASE ${ALONE}`)
+      then(answer)
+    }
+    return this.#ask(true, both, seconds)
   }
 
   /** Writes what was asked for so far and refuses all else. */
@@ -63,6 +76,15 @@ export class Writer {
     if (!this.#scheduled) return
     await new Promise<void>((resolve) => {
       this.#whenIdle = resolve
+    })
+  }
+
+  #ask<T>(alone: boolean, work: () => T | Promise<T>, seconds: number): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError(this.#db.path))
+    return new Promise<T>((resolve, reject) => {
+      const deadline = performance.now() + seconds * 1000
+      this.#operations.push({ alone, deadline, work, resolve: resolve as (value: never) => void, reject })
+      this.#schedule()
     })
   }
 
@@ -76,8 +98,24 @@ export class Writer {
 
   #flush(): void {
     this.#scheduled = false
-    const began = this.#begin()
-    if (began) this.#work()
+    if (this.#begin()) {
+      const [first] = this.#operations
+      if (first?.alone) {
+        this.#operations.shift()
+        // Until it has ended nobody else begins.
+        this.#scheduled = true
+        void this.#workAlone(first).then(() => {
+          this.#scheduled = false
+          this.#next()
+        })
+        return
+      }
+      this.#work()
+    }
+    this.#next()
+  }
+
+  #next(): void {
     if (this.#operations.length > 0) this.#schedule()
     else this.#whenIdle?.()
   }
@@ -121,6 +159,7 @@ export class Writer {
     let current: Operation | undefined
     try {
       for (const operation of this.#operations) {
+        if (operation.alone) break
         current = operation
         answers.push(operation.work())
         done.push(operation)
@@ -142,9 +181,27 @@ export class Writer {
       return
     }
     this.#operations.splice(0, done.length)
+    this.#committed()
+    for (const [i, operation] of done.entries()) operation.resolve(answers[i] as never)
+  }
+
+  async #workAlone({ work, resolve, reject }: Operation): Promise<void> {
+    try {
+      await work()
+      this.#db.run('COMMIT')
+    } catch (thrown) {
+      this.#rollBack()
+      const ended = messageOf(thrown).includes(ALONE)
+      reject(ended ? endedByOthers(this.#db.path) : this.#db.explain(thrown))
+      return
+    }
+    this.#committed()
+    resolve(undefined as never)
+  }
+
+  #committed(): void {
     if (this.#othersWait()) this.#pauseUntil = performance.now() + 1 + Math.random()
     this.#afterCommit()
-    for (const [i, operation] of done.entries()) operation.resolve(answers[i] as never)
   }
 
   #rollBack(): void {
@@ -180,4 +237,11 @@ export class Writer {
 
 export function closedError(path: string): HighkiqError {
   return new HighkiqError('STORE_CLOSED', `${path}: the store was closed`)
+}
+
+function endedByOthers(path: string): HighkiqError {
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `${path}: the function given to hq.transaction has ended the transaction by itself; its jobs are not stored, what it committed is: leave BEGIN, COMMIT and ROLLBACK out of it`,
+  )
 }

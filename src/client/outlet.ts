@@ -1,0 +1,124 @@
+/** Who stores the jobs that are pushed: the app's store, unless something else stands in its place for a while. */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { PushError } from '../job/errors.ts'
+import type { Payload } from '../job/payload.ts'
+import type { PushItem, Store } from '../store/contract.ts'
+import { resend } from './resend.ts'
+
+/** A job that is ready to be stored. */
+export interface Finished {
+  jid: string
+  destination: PushItem
+}
+
+/** The jobs that highkiq/testing keeps instead of storing them. */
+export interface Collected {
+  jobs(name: string): Payload[]
+  drain(name: string): Promise<number>
+  performOne(name: string): Promise<unknown>
+  clear(name: string): void
+}
+
+/** Resolves when the jobs are stored. @throws PushError with the jids of those that are not, or may not be */
+export interface Outlet {
+  put(job: Finished): Promise<void>
+  putAll(jobs: Finished[]): Promise<void>
+  /** What it keeps, if it keeps jobs for a test. */
+  readonly collected?: Collected
+}
+
+/** Jobs of one bulk push, or of one turn of the event loop, that are stored in one step. */
+export const BULK = 1000
+
+interface Batch {
+  items: PushItem[]
+  stored: Promise<void>
+}
+
+export class StoreOutlet implements Outlet {
+  readonly #store: () => Store
+  readonly #now: () => number
+  #batch: Batch | undefined
+
+  constructor(store: () => Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  async put({ jid, destination }: Finished): Promise<void> {
+    const put = () => this.#batched(destination)
+    try {
+      await (destination.once ? resend(put) : put())
+    } catch (thrown) {
+      throw withJids(thrown, [jid])
+    }
+  }
+
+  async putAll(jobs: Finished[]): Promise<void> {
+    const items = jobs.map(({ destination }) => destination)
+    const put = () => this.#store().push(items, this.#now())
+    try {
+      await (items.every(({ once }) => once) ? resend(put) : put())
+    } catch (thrown) {
+      throw withJids(
+        thrown,
+        jobs.map(({ jid }) => jid),
+      )
+    }
+  }
+
+  /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */
+  #batched(item: PushItem): Promise<void> {
+    let batch = this.#batch
+    // A store may store more than a thousand in several steps, and of its error nobody could tell whom it concerns.
+    if (!batch || batch.items.length >= BULK) {
+      const items: PushItem[] = []
+      const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        if (this.#batch?.items === items) this.#batch = undefined
+        return this.#store().push(items, this.#now())
+      })
+      batch = { items, stored }
+      this.#batch = batch
+    }
+    batch.items.push(item)
+    return batch.stored
+  }
+}
+
+/** What stands in the place of something: everywhere, or within one function and all that it calls and awaits. */
+export class Instead<Thing> {
+  #everywhere: Thing | undefined
+  /** Made when it is first needed: it makes every promise of the process a little dearer. */
+  #scopes: AsyncLocalStorage<{ thing: Thing | undefined }> | undefined
+
+  get current(): Thing | undefined {
+    const scope = this.#scopes?.getStore()
+    return scope ? scope.thing : this.#everywhere
+  }
+
+  /** Whether this is called within a scope. */
+  get isScoped(): boolean {
+    return this.#scopes?.getStore() !== undefined
+  }
+
+  set everywhere(thing: Thing | undefined) {
+    this.#everywhere = thing
+  }
+
+  get everywhere(): Thing | undefined {
+    return this.#everywhere
+  }
+
+  /** Undefined: within `work` nothing stands in its place. */
+  within<T>(thing: Thing | undefined, work: () => T): T {
+    this.#scopes ??= new AsyncLocalStorage()
+    return this.#scopes.run({ thing }, work)
+  }
+}
+
+/** The store does not know the jobs' ids. */
+function withJids(thrown: unknown, jids: string[]): unknown {
+  if (!(thrown instanceof PushError)) return thrown
+  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
+}

@@ -1,0 +1,139 @@
+/** From a push as the caller says it to a payload: what is missing is filled in, what is wrong is refused. */
+
+import { checkQueueName, type JobDefinition, type JobOptions } from '../job/definition.ts'
+import { type Duration, dueAt } from '../job/duration.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
+
+/** What a push may say beside its class and arguments. Members not named here go into the payload as they are. */
+export interface PushOptions {
+  queue?: string
+  /** From now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as `waitUntil`. */
+  wait?: number | Duration | Date
+  /** A Date, or seconds since the epoch. In the past: now. It goes before `wait`. */
+  waitUntil?: number | Date | Duration
+  /** Default: a new one. */
+  jid?: string
+  retry?: boolean | number | null
+  retryFor?: number
+  tags?: string[]
+  backtrace?: boolean | number
+  dead?: boolean
+  /** The push may be repeated when its answer was lost, and is: it is stored once all the same. */
+  idempotent?: boolean
+  /** The job that another framework's wrapper, which is the class, runs. */
+  wrapped?: string
+  [field: string]: unknown
+}
+
+/** A push as the caller says it: any class, also one that only another program knows. */
+export interface PushRequest extends PushOptions {
+  class: string
+  args: unknown[]
+  /** Seconds since the epoch; in the past or absent: now. It goes before `wait` and `waitUntil`. */
+  at?: number
+}
+
+export interface RequestContext {
+  /** Knows the options of a job's definition; undefined for a class of another program. */
+  definition: (name: string) => JobDefinition | undefined
+  /** Of jobs that are not defined here. */
+  defaults: JobOptions
+  wire: Wire
+  now: () => number
+}
+
+/** What a request says to the client, and no payload has. */
+const SAID_TO_US = new Set(['at', 'wait', 'waitUntil', 'retryFor', 'idempotent'])
+const LONGEST_RETRY_SECONDS = 1e9
+
+/**
+ * A payload with everything that a job must have. What the call says goes before the options of the job that is wrapped,
+ * those before the options of the class, and those before the app's defaults.
+ * @throws INVALID_JOB, INVALID_OPTION
+ */
+export function payloadOf(request: PushRequest, context: RequestContext): Payload {
+  check(request)
+  const { class: name, args, wrapped } = request
+  const options = optionsOf(name, wrapped, context)
+  const now = context.now()
+  const payload: Payload = {
+    class: name,
+    args,
+    queue: options.queue ?? 'default',
+    jid: request.jid ?? newJid(),
+    retry: options.retry ?? true,
+    created_at: timeOf(now, context.wire),
+  }
+  if (options.backtrace !== undefined) payload.backtrace = options.backtrace
+  if (options.dead !== undefined) payload.dead = options.dead
+  if (options.tags !== undefined) payload.tags = options.tags
+  const retryFor = request.retryFor ?? options.retryFor
+  if (retryFor !== undefined) payload.retry_for = retryFor
+  for (const field of Object.keys(request)) {
+    const value = request[field]
+    if (value === undefined || SAID_TO_US.has(field)) continue
+    if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
+    else payload[field] = value
+  }
+  checkQueueName(payload.queue)
+  if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
+  const at = timeToRun(request, now)
+  if (at !== undefined && at * 1000 > now) payload.at = at
+  return payload
+}
+
+const PLAIN = { writable: true, enumerable: true, configurable: true }
+
+function optionsOf(name: string, wrapped: string | undefined, { definition, defaults }: RequestContext): JobOptions {
+  const defined = definition(name)
+  // A definition's options have the defaults in them.
+  if (wrapped === undefined) return defined?.options ?? defaults
+  return { ...defaults, ...ownOptions(defined), ...ownOptions(definition(wrapped)) }
+}
+
+function ownOptions(definition: JobDefinition | undefined): JobOptions | undefined {
+  return definition?.own ?? definition?.options
+}
+
+function timeToRun({ at, wait, waitUntil }: PushRequest, now: number): number | undefined {
+  if (at !== undefined) return at
+  const when = waitUntil ?? wait
+  return when === undefined ? undefined : dueAt(when, now)
+}
+
+function check(request: PushRequest): void {
+  if (typeof request !== 'object' || request === null) {
+    throw invalid(`a push is an object, for instance { class: 'HardJob', args: [1, 2] }, not ${String(request)}`)
+  }
+  const { class: name, args, at, jid, tags, retry, wrapped } = request
+  if (typeof name !== 'string' || name === '') {
+    throw invalid("a job needs a class: the name it was defined under, for instance { class: 'HardJob', args: [] }")
+  }
+  if (!Array.isArray(args)) throw invalid(`${name}: args must be an array, one element for each argument (none: [])`)
+  if (at !== undefined && !Number.isFinite(at)) {
+    throw invalid(`${name}: at must be a number, in seconds since the epoch: date.getTime() / 1000`)
+  }
+  if (jid !== undefined && (typeof jid !== 'string' || jid === '')) {
+    throw invalid(`${name}: jid must be a text; leave it out to get a new one`)
+  }
+  if (tags && !Array.isArray(tags)) throw invalid(`${name}: tags must be an array, for instance ['vip']`)
+  if (retry !== undefined && retry !== null && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
+    throw invalid(`${name}: retry must be true, false or a number of retries`)
+  }
+  if (wrapped !== undefined && typeof wrapped !== 'string') {
+    throw invalid(`${name}: wrapped must be the name of the job that it wraps`)
+  }
+  const [symbol] = Object.getOwnPropertySymbols(request)
+  if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by a text`)
+}
+
+/** Sidekiq reads whole seconds. */
+function wholeSeconds(name: string, retryFor: unknown): number {
+  if (typeof retryFor === 'number' && retryFor <= LONGEST_RETRY_SECONDS) return Math.trunc(retryFor)
+  throw invalid(`${name}: retry_for must be a number of seconds, at most 1,000,000,000`)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_JOB', message)
+}

@@ -1,0 +1,138 @@
+/** The pushes that are made in a transaction: what becomes of them until it is committed or rolled back. */
+
+import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
+import { editPayload, type Payload } from '../job/payload.ts'
+import type { BulkPlan, Rows } from './bulk.ts'
+import type { Finished } from './outlet.ts'
+import type { PushRequest } from './request.ts'
+
+/** Middleware that has not answered after so many steps waits for something, for which a transaction can't. */
+const STEPS = 1000
+
+/** What it needs of the client that is pushed through. */
+export interface JoiningClient {
+  readonly isPlain: boolean
+  normalise(request: PushRequest): Payload
+  pass(payload: Payload): Promise<Payload | null>
+  finish(payload: Payload): Finished
+}
+
+/** A push that was made while the function ran. */
+interface Joined {
+  client: JoiningClient
+  payload: Payload
+  /** What the middleware made of it; undefined: it has not answered yet. */
+  passed: Payload | null | undefined
+  /** What the caller is told. */
+  jid: string | null
+  resolve: (jid: string | null) => void
+  reject: (thrown: unknown) => void
+}
+
+export class Transaction {
+  readonly #joined: Joined[] = []
+  #open = 0
+  #failure: { thrown: unknown } | undefined
+
+  /** Resolves after the commit, rejects when it is rolled back. A push that fails rolls it back. */
+  push(client: JoiningClient, request: PushRequest): Promise<string | null> {
+    const told = new Promise<string | null>((resolve, reject) => {
+      try {
+        const payload = client.normalise(request)
+        const joined: Joined = { client, payload, passed: undefined, jid: payload.jid, resolve, reject }
+        this.#joined.push(joined)
+        if (client.isPlain) joined.passed = payload
+        else this.#pass(joined)
+      } catch (thrown) {
+        this.fail(thrown)
+        reject(thrown)
+      }
+    })
+    return toldElsewhere(told)
+  }
+
+  pushEach(client: JoiningClient, rows: Rows, planned: () => BulkPlan): Promise<(string | null)[]> {
+    return toldElsewhere(Promise.all(this.#eachOf(client, rows, planned)))
+  }
+
+  /** Something was asked for that can't be part of it. */
+  refuse(thrown: unknown): Promise<never> {
+    this.fail(thrown)
+    return toldElsewhere(Promise.reject(thrown))
+  }
+
+  fail(thrown: unknown): void {
+    this.#failure ??= { thrown }
+  }
+
+  /**
+   * What is to be stored. Middleware gets the time that it takes to compute; a job whose middleware waits for something
+   * is stored as due now, as far as it has come, and passes the middleware when it is promoted.
+   * @throws what any of the pushes failed with
+   */
+  async finished(now: number): Promise<Finished[]> {
+    for (let step = 0; this.#open > 0 && step < STEPS; step++) await undefined
+    if (this.#failure) throw this.#failure.thrown
+    const all: Finished[] = []
+    for (const joined of this.#joined) {
+      const { client, payload, passed } = joined
+      const finished = passed === null ? null : client.finish(passed ?? payload)
+      joined.jid = finished?.jid ?? null
+      if (finished) all.push(passed ? finished : dueNow(finished, now))
+    }
+    return all
+  }
+
+  committed(): void {
+    for (const { resolve, jid } of this.#joined) resolve(jid)
+  }
+
+  rolledBack(thrown: unknown): void {
+    for (const { reject, payload } of this.#joined) {
+      const message = `not pushed, for its transaction was rolled back: ${messageOf(thrown)}`
+      reject(new PushError(message, [payload.jid], false, { cause: thrown }))
+    }
+  }
+
+  /** Middleware begins at once, where its push is made; if it does, what surrounds the push is what it sees. */
+  #pass(joined: Joined): void {
+    this.#open++
+    joined.client
+      .pass(joined.payload)
+      .then((passed) => {
+        joined.passed = passed
+      })
+      .catch((thrown) => this.fail(thrown))
+      .finally(() => this.#open--)
+  }
+
+  #eachOf(client: JoiningClient, rows: Rows, planned: () => BulkPlan): Promise<string | null>[] {
+    try {
+      const plan = planned()
+      if (!(Symbol.iterator in rows)) {
+        throw new HighkiqError(
+          'INVALID_JOB',
+          'what is read by and by can not join a transaction: push an array, or another iterable that is not async',
+        )
+      }
+      const told: Promise<string | null>[] = []
+      for (const args of rows) told.push(this.push(client, plan.request(args, told.length)))
+      plan.end(told.length)
+      return told
+    } catch (thrown) {
+      return [this.refuse(thrown)]
+    }
+  }
+}
+
+function dueNow({ jid, destination }: Finished, now: number): Finished {
+  if (destination.to !== 'queue') return { jid, destination }
+  const text = editPayload(destination.text, { enqueued_at: undefined })
+  return { jid, destination: { to: 'schedule', text, score: now / 1000 } }
+}
+
+/** Who makes a push in a transaction can't wait for it there: the transaction tells what went wrong. */
+function toldElsewhere<T>(told: Promise<T>): Promise<T> {
+  told.catch(() => {})
+  return told
+}

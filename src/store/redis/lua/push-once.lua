@@ -1,0 +1,21 @@
+-- Stores jobs, each unless the same text was stored there a short while ago: all that are new, or none.
+--
+-- KEYS  1 queues; then the keys that items name, and the mark of each.
+-- ARGV  now (ms), wake channel, seconds for which marks stay, number of jobs; of each: place of its mark, item (moves.lua).
+-- include: arguments ledger moves
+
+QUEUES = KEYS[1]
+now = number()
+local channel, seconds = text(), number()
+local new = {}
+for i = 1, number() do
+  local mark, item = KEYS[number()], readItem()
+  local key = wrongKey(item)
+  if key then return redis.error_reply(unusable(key)) end
+  if redis.call('EXISTS', mark) == 0 then new[#new + 1] = { mark = mark, item = item } end
+end
+for _, one in ipairs(new) do
+  apply(one.item)
+  redis.call('SET', one.mark, '', 'EX', seconds)
+end
+finish(channel)

@@ -1,0 +1,366 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Highkiq } from 'highkiq'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDriver } from '#dist/store/sqlite/driver.js'
+import { type Bench, bench, Heard, until } from '../engine/bench.ts'
+
+const onRedis = process.env.HIGHKIQ_TEST_REDIS !== undefined
+const noop = async () => {}
+
+test.runIf(onRedis)('on Redis a transaction is refused, with the reason', async () => {
+  const { hq } = bench()
+  let ran = false
+  await expect(
+    hq.transaction(() => {
+      ran = true
+    }),
+  ).rejects.toMatchObject({ code: 'NO_TRANSACTION', message: expect.stringMatching(/^redis:.*commit them first/) })
+  expect(ran).toBe(false)
+})
+
+/** An app with a table of its own in the same file. */
+async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: () => Promise<unknown[]> }> {
+  const t = bench()
+  await t.hq.transaction((db) => {
+    db.exec('CREATE TABLE "order" (id INTEGER PRIMARY KEY)')
+  })
+  return {
+    ...t,
+    orders: () =>
+      t.hq.transaction((db) =>
+        db
+          .prepare('SELECT id FROM "order" ORDER BY id')
+          .all()
+          .map((row) => (row as { id: number }).id),
+      ),
+    jobs: async () => (await t.queue()).map(({ args }) => args[0]),
+  }
+}
+
+describe.skipIf(onRedis)('a transaction', () => {
+  test('rows and jobs are committed together; its pushes resolve after the commit, and it answers what the function does', async () => {
+    const { hq, orders, jobs, set } = await shop()
+    const J = hq.job('J', async (_ctx, _n: number) => {})
+    const order: string[] = []
+    const pushes: Promise<unknown>[] = []
+    const answer = await hq
+      .transaction((db) => {
+        db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+        pushes.push(
+          J.performAsync(1).then((jid) => {
+            order.push('pushed')
+            return jid
+          }),
+          hq.push({ class: 'Other', args: [2] }),
+          J.performIn(60, 3),
+          J.performAt(new Date(Date.now() + 60_000), 4),
+          J.performBulk([[5], [6]]),
+          hq.pushBulk({ class: 'J', args: new Set([[7]]) }),
+          J.set({ tags: ['x'], idempotent: true }).performAsync(8),
+        )
+        order.push('ran')
+        return 'answer'
+      })
+      .finally(() => order.push('committed'))
+    expect(answer).toBe('answer')
+    const jids = await Promise.all(pushes)
+    expect(order).toEqual(['ran', 'pushed', 'committed'])
+    expect(await orders()).toEqual([1])
+    expect(await jobs()).toEqual([1, 2, 5, 6, 7, 8])
+    expect((await set('schedule')).map(({ args }) => args[0])).toEqual([3, 4])
+    expect(jids.flat()).toHaveLength(8)
+    for (const jid of jids.flat()) expect(jid).toMatch(/^[0-9a-f]{24}$/)
+  })
+
+  test('when the function throws nothing is stored, the error is its own, and no rejection is left unheard', async () => {
+    const { hq, orders, jobs } = await shop()
+    const unheard: unknown[] = []
+    const listen = (thrown: unknown) => unheard.push(thrown)
+    process.on('unhandledRejection', listen)
+    onTestFinished(() => void process.off('unhandledRejection', listen))
+    const no = new Error('no')
+    let push: Promise<unknown> | undefined
+    const failing = hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      push = hq.push({ class: 'J', args: [1] })
+      void hq.pushBulk({ class: 'J', args: [[2]] })
+      throw no
+    })
+    await expect(failing).rejects.toBe(no)
+    await sleep(10)
+    expect(unheard).toEqual([])
+    await expect(push).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false, jids: [expect.any(String)] })
+    expect(await orders()).toEqual([])
+    expect(await jobs()).toEqual([])
+  })
+
+  test('an error of a statement rolls it back and comes as it is', async () => {
+    const { hq, orders, jobs } = await shop()
+    const insert = () =>
+      hq.transaction((db) => {
+        void hq.push({ class: 'J', args: [1] })
+        db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      })
+    await insert()
+    await expect(insert()).rejects.toThrow(/UNIQUE constraint failed/)
+    expect(await orders()).toEqual([1])
+    expect(await jobs()).toEqual([1])
+  })
+
+  test('a push that is refused rolls it back, though nobody looks at it', async () => {
+    const { hq, orders } = await shop()
+    const J = hq.job('J', async (_ctx, _a: unknown) => {})
+    const refused: [() => unknown, string][] = [
+      [() => J.performAsync(new Date()), 'INVALID_ARGS'],
+      [() => J.performIn('soon', 1), 'INVALID_OPTION'],
+      [() => hq.push({ class: '', args: [] }), 'INVALID_JOB'],
+      [() => J.performBulk([[1], 5 as never]), 'INVALID_JOB'],
+      [() => J.performBulk([[1]], { at: [] }), 'INVALID_JOB'],
+      [() => J.performBulk(lazily()), 'INVALID_JOB'],
+      [() => hq.transaction(() => {}), 'INVALID_OPTION'],
+    ]
+    for (const [push, code] of refused) {
+      const failing = hq.transaction((db) => {
+        db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+        push()
+      })
+      await expect(failing).rejects.toMatchObject({ code })
+    }
+    expect(await orders()).toEqual([])
+    expect((await hq.stats()).enqueued).toBe(0)
+    async function* lazily(): AsyncGenerator<[number]> {
+      yield [1]
+    }
+  })
+
+  test('a function that is asynchronous is not run; one that answers a promise is rolled back', async () => {
+    const { hq, orders, jobs } = await shop()
+    const words = { code: 'INVALID_OPTION', message: expect.stringContaining('answers no promise') }
+    let ran = 0
+    await expect(
+      hq.transaction(async () => {
+        ran++
+      }),
+    ).rejects.toMatchObject(words)
+    expect(ran).toBe(0)
+    const failing = hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      return hq.push({ class: 'J', args: [1] })
+    })
+    await expect(failing).rejects.toMatchObject(words)
+    await expect(hq.transaction(5 as never)).rejects.toMatchObject(words)
+    expect(await orders()).toEqual([])
+    expect(await jobs()).toEqual([])
+  })
+
+  test('one that ends the transaction by itself is found out', async () => {
+    const { hq, jobs } = await shop()
+    for (const end of ['COMMIT', 'ROLLBACK', 'ROLLBACK; BEGIN']) {
+      const failing = hq.transaction((db) => {
+        void hq.push({ class: 'J', args: [1] })
+        db.exec(end)
+      })
+      await expect(failing).rejects.toThrow(/leave BEGIN, COMMIT and ROLLBACK out/)
+    }
+    expect(await jobs()).toEqual([])
+    await hq.push({ class: 'J', args: [2] })
+    expect(await jobs()).toEqual([2])
+  })
+
+  test('nothing of others is in it: what is pushed beside it stays when it is rolled back', async () => {
+    const { hq, jobs } = await shop()
+    const before = hq.push({ class: 'J', args: ['before'] })
+    const failing = hq.transaction(() => {
+      throw new Error('no')
+    })
+    const after = hq.push({ class: 'J', args: ['after'] })
+    const working = hq.store.join('host:1:a.0', { queues: ['default'], seconds: 60, host: '' })
+    await expect(failing).rejects.toThrow('no')
+    await Promise.all([before, after, working])
+    expect((await jobs()).sort()).toEqual(['after', 'before'])
+    expect(await hq.store.renew('host:1:a.0', 60)).toBe(true)
+  })
+
+  test('it waits for its turn while another program writes, and runs once; a lock that stays is told in words', async () => {
+    const { hq, url, orders } = await shop()
+    const other = await openDriver(url.slice('sqlite:'.length))
+    onTestFinished(() => other.close())
+    let ran = 0
+    const insert = () =>
+      hq.transaction((db) => {
+        db.prepare('INSERT INTO "order" VALUES (?)').run(++ran)
+      })
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = insert()
+    await sleep(50)
+    expect(ran).toBe(0)
+    other.exec('COMMIT')
+    await waiting
+    expect(ran).toBe(1)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(insert()).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+    other.exec('ROLLBACK')
+    expect(ran).toBe(1)
+    expect(await orders()).toEqual([1])
+  })
+
+  test('workers hear of its jobs at once', async () => {
+    const { hq, work } = await shop()
+    const ran = new Heard<number>()
+    const J = hq.job('J', async (_ctx, n: number) => ran.say(n))
+    await work()
+    await hq.transaction(() => {
+      void J.performAsync(1)
+    })
+    expect(await ran.atLeast(1)).toEqual([1])
+  })
+
+  test('a file that is full stores nothing of it', async () => {
+    const { hq } = bench({ query: '?maxMegabytes=1' })
+    await hq.transaction((db) => {
+      db.exec('CREATE TABLE note (text TEXT)')
+    })
+    const failing = hq.transaction((db) => {
+      db.prepare('INSERT INTO note VALUES (?)').run('x'.repeat(2_000_000))
+      void hq.push({ class: 'J', args: [] })
+    })
+    await expect(failing).rejects.toMatchObject({ code: 'STORE_FULL' })
+    expect(await hq.transaction((db) => db.prepare('SELECT count(*) AS n FROM note').get())).toMatchObject({ n: 0 })
+  })
+})
+
+describe.skipIf(onRedis)('a transaction beside client middleware', () => {
+  test('middleware that only computes runs at the push, in its surroundings, and its answer is stored', async () => {
+    const { hq, queue, orders } = await shop()
+    let user = ''
+    hq.client.use(async (payload, next) => {
+      payload.user = user
+      const after = await next()
+      await Promise.resolve()
+      return after && { ...after, signed: true }
+    })
+    hq.client.use((payload, next) => (payload.args[0] === 'stop' ? null : next()))
+    const pushes: Promise<string | null>[] = []
+    await hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      user = 'ann'
+      pushes.push(hq.push({ class: 'J', args: [1] }))
+      user = 'bob'
+      pushes.push(hq.push({ class: 'J', args: ['stop'] }))
+      user = ''
+    })
+    expect(await queue()).toMatchObject([{ user: 'ann', signed: true, args: [1] }])
+    expect(await Promise.all(pushes)).toEqual([expect.any(String), null])
+    expect(await orders()).toEqual([1])
+  })
+
+  test('middleware that waits is not waited for: the job is due now, and passes it when it is promoted', async () => {
+    const { hq, queue, set, work, orders } = await shop()
+    let calls = 0
+    hq.client.use(async (payload, next) => {
+      payload.seen = ++calls
+      await sleep(20)
+      payload.waited = true
+      return next()
+    })
+    let jid: Promise<string | null> | undefined
+    await hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      jid = hq.push({ class: 'J', args: [1] })
+    })
+    const [stored] = await set('schedule')
+    expect(stored).toMatchObject({ args: [1], jid: await jid, seen: 1 })
+    expect(stored).not.toHaveProperty('waited')
+    expect(stored).not.toHaveProperty('enqueued_at')
+    expect(stored?.score).toBeLessThanOrEqual(Date.now() / 1000)
+    expect(await orders()).toEqual([1])
+    await work({ queues: ['idle'] })
+    await until(async () => (await queue()).length === 1)
+    expect(await queue()).toMatchObject([{ jid: await jid, seen: 2, waited: true }])
+  })
+
+  test('middleware that throws rolls it back', async () => {
+    const { hq, orders } = await shop()
+    const broken = new Error('no tenant')
+    hq.client.use(async () => {
+      await Promise.resolve()
+      throw broken
+    })
+    const failing = hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(1)
+      void hq.push({ class: 'J', args: [1] })
+    })
+    await expect(failing).rejects.toBe(broken)
+    expect(await orders()).toEqual([])
+    expect(await hq.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
+  })
+})
+
+describe.skipIf(onRedis)('a process that is killed', () => {
+  /** What it says, line by line, until it is gone. */
+  async function lived(mode: string, url: string, end?: (child: ChildProcess) => void): Promise<string[]> {
+    const program = fileURLToPath(new URL('buyer.js', import.meta.url))
+    const child = spawn(process.execPath, [program, mode, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const said: string[] = []
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      said.push(line)
+      end?.(child)
+    })
+    await once(child, 'close')
+    return said
+  }
+
+  async function both(url: string): Promise<{ orders: number[]; jobs: unknown[] }> {
+    const hq = new Highkiq({ url })
+    const rows = await hq.transaction((db) => db.prepare('SELECT id FROM "order" ORDER BY id').all())
+    const texts = await hq.store.peek('default', 0, 100_000)
+    await hq.close()
+    return {
+      orders: rows.map((row) => (row as { id: number }).id),
+      jobs: texts.map((text) => JSON.parse(text).args[0]),
+    }
+  }
+
+  test.each([
+    ['inside the function', 'inside', []],
+    ['while middleware runs', 'middleware', []],
+    ['after the commit', 'after', [1]],
+  ])('%s leaves both or nothing', async (_, mode, left) => {
+    const { url } = await shop()
+    await lived(mode, url)
+    expect(await both(url)).toEqual({ orders: left, jobs: left })
+  })
+
+  test('at any moment leaves both or nothing of each', async () => {
+    const { url } = await shop()
+    const said = await lived('loop', url, (child) => setTimeout(() => child.kill('SIGKILL'), 150 + Math.random() * 150))
+    const { orders, jobs } = await both(url)
+    expect(jobs).toEqual(orders)
+    // What it was told is committed is there.
+    expect(orders.length).toBeGreaterThanOrEqual(said.length)
+    expect(said.length).toBeGreaterThan(2)
+  })
+})
+
+test.skipIf(onRedis)('a job may write in a transaction too', async () => {
+  const { hq, work, orders, jobs, settled } = await shop()
+  const Next = hq.job('Next', { queue: 'next' }, noop)
+  const Order = hq.job('Order', async (_ctx, id: number) => {
+    await hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (?)').run(id)
+      void Next.performAsync()
+    })
+  })
+  await Order.performBulk([[1], [2], [3]])
+  await work()
+  await until(async () => (await orders()).length === 3)
+  expect(await jobs()).toEqual([])
+  expect(await hq.store.peek('next', 0, 9)).toHaveLength(3)
+  await hq.worker({ queues: ['next'] }).start()
+  await settled()
+})
