@@ -16,13 +16,14 @@ import { taskRows } from './task-rows.ts'
 import { taskTransitions } from './task-transitions.ts'
 import { taskWindow } from './task-window.ts'
 import { tasks } from './tasks.ts'
+import { transaction } from './transaction.ts'
 import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
 import { wait } from './wait.ts'
 
 /** The whole suite, by verb. */
 export const verbs = {
-  push,
+  push: [...push, ...transaction],
   turn: [...turn, ...turnModel],
   due,
   recovery,

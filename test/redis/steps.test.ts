@@ -5,6 +5,7 @@ import { found } from './steps/found.ts'
 import { longest } from './steps/hand.ts'
 import { pushes } from './steps/pushes.ts'
 import { repeats } from './steps/repeats.ts'
+import { resend } from './steps/resend.ts'
 import { loadScripts } from './steps/stage.ts'
 import { starts } from './steps/starts.ts'
 import { turns } from './steps/turns.ts'
@@ -29,6 +30,7 @@ onRedis('a fault at each step between a request and its answer', () => {
   starts(() => server)
   pushes(() => server)
   repeats(() => server)
+  resend(() => server)
   worker(() => server)
   forgotten(() => server)
 })

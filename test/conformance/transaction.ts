@@ -1,0 +1,78 @@
+import { expect } from 'vitest'
+import { type Bench, type Case, NOW, toQueue } from './bench.ts'
+
+/** Transactions that others have their say in; a store without them says null. */
+export const transaction: Case[] = [
+  {
+    name: 'what it answers is stored with what was written in it',
+    async run(t) {
+      await transactions(t, async (transact) => {
+        await transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          db.prepare('INSERT INTO mine VALUES (?)').run(7)
+          return [toQueue('q', t.job(1)), { to: 'schedule', text: t.job(2), score: 2e9 }]
+        })
+        expect(await t.waiting('q')).toEqual([t.job(1)])
+        expect(await t.store.size('schedule')).toBe(1)
+        await transact(async (db) => {
+          expect(db.prepare('SELECT n FROM mine').all()).toMatchObject([{ n: 7 }])
+          return []
+        })
+      })
+    },
+  },
+  {
+    name: 'when it fails nothing of it is stored, and the next one works',
+    async run(t) {
+      await transactions(t, async (transact) => {
+        const no = new Error('no')
+        const failing = transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          throw no
+        })
+        await expect(failing).rejects.toBe(no)
+        await transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          return [toQueue('q', t.job(1))]
+        })
+        expect(await t.waiting('q')).toEqual([t.job(1)])
+      })
+    },
+  },
+  {
+    name: 'what others ask for at the same time is not part of it, and each runs once, in the order they came',
+    async run(t) {
+      await transactions(t, async (transact) => {
+        const order: number[] = []
+        const failing = (n: number) =>
+          transact(async () => {
+            order.push(n)
+            await Promise.resolve()
+            throw new Error('no')
+          }).catch(() => {})
+        await Promise.all([
+          t.push('q', t.job(1)),
+          failing(1),
+          t.push('q', t.job(2)),
+          t.store.push([{ to: 'dead', text: t.job(4), score: 1 }], NOW),
+          failing(2),
+          transact(async () => {
+            order.push(3)
+            return [toQueue('q', t.job(3))]
+          }),
+          failing(4),
+        ])
+        expect(order).toEqual([1, 2, 3, 4])
+        expect(await t.waiting('q')).toEqual([t.job(1), t.job(2), t.job(3)])
+        expect(await t.store.size('dead')).toBe(1)
+      })
+    },
+  },
+]
+
+type Transact = (work: Parameters<NonNullable<Bench['store']['transaction']>>[0]) => Promise<void>
+
+async function transactions(t: Bench, use: (transact: Transact) => Promise<void>): Promise<void> {
+  if (t.store.transaction) await use((work) => t.store.transaction?.(work, NOW) as Promise<void>)
+  else expect(t.store.kind).toBe('redis')
+}
