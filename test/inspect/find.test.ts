@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { bench, gate } from '../engine/bench.ts'
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+test('a job is found wherever it is, with what it looks like there', async () => {
+  const t = bench()
+  const begun = gate()
+  const end = gate()
+  const Job = t.hq.job('Job', { retry: 2 }, async (_ctx, what: string) => {
+    if (what === 'fail') throw new Error('broken')
+    begun.open()
+    await end.opened
+  })
+  const jid = (await Job.set({ queue: 'low' }).performAsync('wait')) as string
+  const later = (await Job.performIn('1h', 'later')) as string
+  expect(await t.hq.find(jid)).toMatchObject({
+    state: 'queued',
+    queue: 'low',
+    payload: { args: ['wait'] },
+    event: null,
+  })
+  expect(await t.hq.find(later)).toMatchObject({ state: 'scheduled', queue: 'default' })
+  expect(await t.hq.find('nothing')).toEqual({ state: 'unknown', queue: null, payload: null, job: null, event: null })
+  await t.work({ queues: ['low', 'default'], concurrency: 2 })
+  await begun.opened
+  expect(await t.hq.find(jid)).toMatchObject({ state: 'running', queue: 'low', payload: { jid } })
+  const failing = (await Job.performAsync('fail')) as string
+  while ((await t.hq.retries.size()) === 0) await new Promise((resume) => setTimeout(resume, 5))
+  expect(await t.hq.find(failing)).toMatchObject({ state: 'retry', job: { errorMessage: 'broken' } })
+  await t.hq.retries.killAll()
+  expect((await t.hq.find(failing)).state).toBe('dead')
+  end.open()
+  await t.settled()
+  expect((await t.hq.find(jid)).state).toBe('unknown')
+})
+
+test('looking can be given up', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Job', args: [] })
+  await expect(t.hq.find('x', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+})
+
+test('what runs is shown with its process, longest first', async () => {
+  const t = bench()
+  const begun = gate()
+  const end = gate()
+  let n = 0
+  const Job = t.hq.job('Job', async (_ctx, _name: string) => {
+    if (++n === 2) begun.open()
+    await end.opened
+  })
+  await Job.performBulk([['a'], ['b']])
+  const worker = await t.work()
+  await begun.opened
+  await worker.quiet()
+  const running = await all(t.hq.running())
+  expect(running.map(({ process, class: name, queue }) => [process, name, queue])).toEqual([
+    [worker.identity, 'Job', 'default'],
+    [worker.identity, 'Job', 'default'],
+  ])
+  expect(new Set(running.map(({ thread }) => thread)).size).toBe(2)
+  expect(Math.abs(Date.now() - Number(running[0]?.startedAt))).toBeLessThan(10_000)
+  expect(await t.hq.stats()).toMatchObject({ busy: 2, processes: 1 })
+  end.open()
+})

@@ -1,0 +1,80 @@
+import type { Process } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, until } from '../engine/bench.ts'
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+const record = { concurrency: 5, busy: 0, beat: Date.now(), quiet: false, rss: 1000 }
+
+test('a process is quieted, asked what it does, and stopped from afar: it hears so with its beats', async () => {
+  const t = bench()
+  const beat = async () => (await t.hq.store.beat({ identity: 'host:1:a', info: '{}', ...record }, 60)).signal
+  await beat()
+  const [process] = (await all(t.another().hq.processes())) as [Process]
+  expect(process).toMatchObject({ identity: 'host:1:a', isQuiet: false, embedded: false })
+  for (const send of [process.quiet(), process.dumpTrace(), process.stop()]) expect(await send).toBe(true)
+  expect([await beat(), await beat(), await beat(), await beat()].sort()).toEqual(['TERM', 'TSTP', 'TTIN', null])
+  await t.hq.store.forget('host:1:a')
+  expect(await process.stop()).toBe(false)
+})
+
+test('an embedded process obeys no signals from afar', async () => {
+  const t = bench()
+  await t.hq.store.beat({ identity: 'host:1:a', info: '{"embedded":true}', ...record }, 60)
+  const [process] = (await all(t.hq.processes())) as [Process]
+  expect(process.embedded).toBe(true)
+  await expect(process.quiet()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
+  await expect(process.stop()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
+})
+
+test('processes of all versions are read, whatever is missing or wrong', async () => {
+  const t = bench()
+  const infos = {
+    'a:1': { hostname: 'h', pid: 7, tag: 't', labels: ['x'], queues: ['q'], weights: { q: 2 }, started_at: 1.5 },
+    'b:1': { weights: [{ q: 1 }, { p: 3 }], version: '7.3.0', embedded: false },
+    'c:1': { capsules: { default: { concurrency: 3, mode: 'strict', weights: { q: 0 } }, odd: 5 } },
+    'd:1': { labels: 'x', queues: null, weights: [5, null], capsules: [], pid: 'seven', started_at: 'now' },
+  }
+  for (const [identity, info] of Object.entries(infos)) {
+    await t.hq.store.beat({ identity, info: JSON.stringify(info), ...record }, 60)
+  }
+  await t.hq.store.beat({ identity: 'e:1', info: 'nonsense', ...record }, 60)
+  await t.hq.store.beat({ identity: 'f:1', info: 'null', ...record }, 60)
+  const [a, b, c, d, e, f] = await all(t.hq.processes())
+  expect(a).toMatchObject({ hostname: 'h', pid: 7, labels: ['x'], queues: ['q'], weights: [{ q: 2 }], leader: false })
+  expect(a?.startedAt).toEqual(new Date(1500))
+  expect(b).toMatchObject({ weights: [{ q: 1 }, { p: 3 }], version: '7.3.0', embedded: false, concurrency: 5 })
+  expect(c?.capsules).toEqual({ default: { concurrency: 3, mode: 'strict', weights: { q: 0 } } })
+  for (const one of [d, e, f]) {
+    expect(one).toMatchObject({ hostname: '', pid: 0, labels: [], queues: [], weights: [], capsules: {} })
+  }
+  expect(JSON.parse(JSON.stringify(a))).toMatchObject({ identity: 'a:1', quiet: false })
+})
+
+test('totals can be set back, and history tells the days asked for', async () => {
+  const t = bench()
+  const Job = t.hq.job('Job', { retry: false }, async (_ctx, fails: boolean) => {
+    if (fails) throw new Error('broken')
+  })
+  await Job.performBulk([[true], [false], [false]])
+  await t.work()
+  await until(async () => (await t.hq.stats()).processed === 3)
+  const today = new Date(t.hq.now()).toISOString().slice(0, 10)
+  expect(await t.hq.history(2)).toMatchObject([
+    { date: today, processed: 3, failed: 1 },
+    { processed: 0, failed: 0 },
+  ])
+  expect(await t.hq.history(1, '2020-02-29')).toEqual([{ date: '2020-02-29', processed: 0, failed: 0 }])
+  expect(await t.hq.history(1825)).toHaveLength(1825)
+  for (const days of [0, 1826, 1.5]) await expect(t.hq.history(days)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await expect(t.hq.history(1, 'nonsense')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await t.hq.resetStats('failed')
+  expect(await t.hq.stats()).toMatchObject({ processed: 3, failed: 0 })
+  await t.hq.resetStats()
+  expect(await t.hq.stats()).toMatchObject({ processed: 0, failed: 0 })
+  expect(await t.hq.history(1)).toMatchObject([{ processed: 3, failed: 1 }])
+})

@@ -1,0 +1,273 @@
+import type { Payload, SetEntry } from 'highkiq'
+import { expect, test } from 'vitest'
+import { type Bench, bench } from '../engine/bench.ts'
+
+const HOUR = 3600
+
+function text(n: number | string, more: object = {}): string {
+  return JSON.stringify({ class: 'Job', args: [n], queue: 'default', jid: `jid-${n}`, retry: true, ...more })
+}
+
+async function fill(
+  t: Bench,
+  to: 'retry' | 'schedule' | 'dead',
+  entries: [text: string, score: number][],
+): Promise<void> {
+  await t.hq.store.push(
+    entries.map(([text, score]) => ({ to, text, score })),
+    t.clock.now(),
+  )
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+const jids = (entries: { jid: string }[]) => entries.map(({ jid }) => jid)
+
+async function first(entries: AsyncIterable<SetEntry>): Promise<SetEntry> {
+  for await (const entry of entries) return entry
+  throw new Error('there is none')
+}
+
+test('a set is walked from the highest score down, in pages or one by one, and tells what it holds', async () => {
+  const t = bench()
+  const entries = Array.from({ length: 120 }, (_, n) => [text(n), n < 60 ? 5 : n] as [string, number])
+  await fill(t, 'retry', entries)
+  expect(await t.hq.retries.size()).toBe(120)
+  expect(await t.hq.scheduled.size()).toBe(0)
+  const walked = await all(t.hq.retries)
+  expect(walked.map(({ score }) => score)).toEqual(entries.map(([, score]) => score).sort((a, b) => b - a))
+  expect(new Set(jids(walked)).size).toBe(120)
+  const paged: SetEntry[] = []
+  let after: string | null = null
+  do {
+    const page = await t.hq.retries.page({ after, limit: 7 })
+    expect(page.next?.length ?? 0).toBeLessThan(100)
+    paged.push(...page.items)
+    after = page.next
+  } while (after !== null)
+  expect(jids(paged)).toEqual(jids(walked))
+  expect((await t.hq.retries.page({ limit: 120 })).next).toBe(null)
+  expect(walked[0]?.at).toEqual(new Date(119_000))
+  await expect(t.hq.retries.page({ after: 'nonsense' })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('an entry is found by its jid, its score, or a pattern', async () => {
+  const t = bench()
+  await fill(t, 'dead', [
+    [text(1, { error_class: 'TypeError' }), 7.25],
+    [text(2), 7.25],
+    [text(3, { error_class: 'TypeError' }), 9],
+    [text('10'), 8],
+  ])
+  expect((await t.hq.dead.find('jid-1'))?.errorClass).toBe('TypeError')
+  expect(await t.hq.dead.find('jid')).toBe(null)
+  expect(await t.hq.retries.find('jid-1')).toBe(null)
+  expect(jids(await t.hq.dead.fetch(7.25)).sort()).toEqual(['jid-1', 'jid-2'])
+  expect(jids(await t.hq.dead.fetch(7.25, 'jid-2'))).toEqual(['jid-2'])
+  expect(jids(await t.hq.dead.fetch([7.3, 9]))).toEqual(['jid-3', 'jid-10'])
+  expect(await t.hq.dead.fetch(7)).toEqual([])
+  await expect(t.hq.dead.fetch([2, 1])).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  const scanned = await t.hq.dead.scan('TypeError')
+  expect(jids(scanned.items).sort()).toEqual(['jid-1', 'jid-3'])
+  expect(scanned.next).toBe(null)
+  expect(scanned.scanned).toBeGreaterThan(0)
+  expect(jids((await t.hq.dead.scan('*"jid":"jid-?"*Type*')).items).sort()).toEqual(['jid-1', 'jid-3'])
+  expect((await t.hq.dead.scan('Type*')).items).toEqual([])
+})
+
+test('retry sends exactly this entry to its queue, one retry fewer, through the middleware; the rest of its text stays', async () => {
+  const t = bench()
+  t.hq.client.use((payload, next) => {
+    payload.seen = true
+    return next()
+  })
+  const raw =
+    '{"class":"Job","args":[1.0,9007199254740993],"jid":"a","retry_count":3,"queue":"low","retry":true,"enqueued_at":1}'
+  await fill(t, 'retry', [
+    [raw, 10],
+    [raw.replace('"a"', '"b"'), 10],
+    [text('first', { retry_count: 0 }), 10],
+  ])
+  const entry = (await t.hq.retries.find('b')) as SetEntry
+  expect(await entry.retry()).toBe(true)
+  expect(await entry.retry()).toBe(false)
+  expect(await ((await t.hq.retries.find('jid-first')) as SetEntry).retry()).toBe(true)
+  expect(jids(await all(t.hq.retries))).toEqual(['a'])
+  const [back] = await t.hq.store.peek('low', 0, 9)
+  expect(back).toContain('"args":[1.0,9007199254740993]')
+  expect(JSON.parse(back as string)).toMatchObject({ jid: 'b', retry_count: 2, seen: true })
+  expect(Number(JSON.parse(back as string).enqueued_at)).toBeGreaterThan(1e12)
+  expect((await t.queue())[0]).toMatchObject({ jid: 'jid-first', retry_count: -1 })
+})
+
+test('addToQueue leaves the count of retries alone', async () => {
+  const t = bench()
+  await fill(t, 'schedule', [[text(1, { retry_count: 3 }), 1e10]])
+  expect(await (await first(t.hq.scheduled)).addToQueue()).toBe(true)
+  expect(await t.queue()).toMatchObject([{ jid: 'jid-1', retry_count: 3 }])
+})
+
+test('a retry that middleware stops is gone, as in Sidekiq; one where it throws stays', async () => {
+  const t = bench()
+  let throws = true
+  t.hq.client.use(async () => {
+    if (throws) throw new Error('no database')
+    return null
+  })
+  await fill(t, 'retry', [[text(1), 10]])
+  const entry = await first(t.hq.retries)
+  await expect(entry.retry()).rejects.toThrow('no database')
+  expect(await t.hq.retries.size()).toBe(1)
+  throws = false
+  expect(await entry.retry()).toBe(true)
+  expect(await t.hq.stats()).toMatchObject({ retries: 0, enqueued: 0 })
+})
+
+test('kill puts an entry into the dead set and tells the death handlers, unless it shall not', async () => {
+  const t = bench()
+  const died: [string, string][] = []
+  t.hq.onDeath((payload: Payload, error) => died.push([payload.jid, (error as Error).message]))
+  await fill(
+    t,
+    'retry',
+    [1, 2, 3].map((n) => [text(n), n]),
+  )
+  const [three, two, one] = (await all(t.hq.retries)) as [SetEntry, SetEntry, SetEntry]
+  expect(await one.kill()).toBe(true)
+  expect(await one.kill()).toBe(false)
+  expect(await two.kill({ error: new Error('by hand') })).toBe(true)
+  expect(await three.kill({ notify: false })).toBe(true)
+  expect(died).toEqual([
+    ['jid-1', 'Job killed by API'],
+    ['jid-2', 'by hand'],
+  ])
+  expect(jids(await all(t.hq.dead)).sort()).toEqual(['jid-1', 'jid-2', 'jid-3'])
+  const [dead] = await all(t.hq.dead)
+  expect(Math.abs((dead?.score ?? 0) * 1000 - Date.now())).toBeLessThan(10_000)
+  await expect(dead?.kill()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('an entry can be rescheduled and deleted, and of several with one score it is the right one', async () => {
+  const t = bench()
+  await fill(
+    t,
+    'schedule',
+    ['a', 'b', 'c'].map((n) => [text(n), 1e10]),
+  )
+  const b = (await t.hq.scheduled.find('jid-b')) as SetEntry
+  expect(await b.reschedule('1h')).toBe(true)
+  expect(await b.reschedule('2h')).toBe(false)
+  const moved = (await t.hq.scheduled.find('jid-b')) as SetEntry
+  expect(Math.abs(moved.score - Date.now() / 1000 - HOUR)).toBeLessThan(10)
+  expect(await moved.reschedule(new Date(5e12))).toBe(true)
+  expect((await t.hq.scheduled.find('jid-b'))?.score).toBe(5e9)
+  await expect(moved.reschedule(Number.NaN)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect(await ((await t.hq.scheduled.find('jid-c')) as SetEntry).delete()).toBe(true)
+  expect(jids(await all(t.hq.scheduled))).toEqual(['jid-a', 'jid-b'])
+})
+
+test('what is retried, runs', async () => {
+  const t = bench()
+  let broken = true
+  const ran: number[] = []
+  const Job = t.hq.job('Job', { retry: 3 }, async (_ctx, n: number) => {
+    if (broken) throw new Error('broken')
+    ran.push(n)
+  })
+  await Job.performBulk([[1], [2]])
+  await t.work()
+  await t.settled()
+  expect(await t.hq.retries.size()).toBe(2)
+  broken = false
+  expect(await t.hq.retries.retryAll()).toEqual({ done: 2, refused: 0 })
+  await t.settled()
+  expect(ran.sort()).toEqual([1, 2])
+})
+
+test('all entries, or those that match, are retried, killed and deleted in batches that can be watched and stopped', async () => {
+  const t = bench()
+  const died: string[] = []
+  t.hq.onDeath(({ jid }) => died.push(jid))
+  const entries = Array.from(
+    { length: 450 },
+    (_, n) => [text(n, n % 3 ? {} : { color: 'red' }), n % 7] as [string, number],
+  )
+  await fill(t, 'retry', entries)
+
+  const told: number[] = []
+  const onProgress = ({ done }: { done: number }) => told.push(done)
+  expect(await t.hq.retries.deleteAll({ matching: '"color":"red"', onProgress })).toEqual({ done: 150, refused: 0 })
+  expect(told.length).toBeGreaterThan(0)
+  expect(told.at(-1)).toBe(150)
+
+  const stop = new AbortController()
+  const stopped = t.hq.retries.killAll({ signal: stop.signal, onProgress: () => stop.abort(new Error('enough')) })
+  await expect(stopped).rejects.toThrow('enough')
+  expect(await t.hq.dead.size()).toBe(100)
+  expect(await t.hq.retries.killAll({ matching: '[2' })).toMatchObject({ refused: 0 })
+  expect(died).toEqual([])
+  const left = await t.hq.retries.size()
+  expect(await t.hq.retries.killAll({ notify: true })).toEqual({ done: left, refused: 0 })
+  expect(died).toHaveLength(left)
+  expect(await t.hq.dead.size()).toBe(300)
+
+  expect(await t.hq.dead.retryAll()).toEqual({ done: 300, refused: 0 })
+  expect(await t.hq.stats()).toMatchObject({ enqueued: 300, dead: 0, retries: 0 })
+  await expect(t.hq.dead.killAll()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('the limits of the dead set hold after one kill and after many', async () => {
+  const t = bench({ dead: { max: 50, seconds: 1000 } })
+  await fill(t, 'dead', [[text('old'), 5]])
+  await fill(
+    t,
+    'retry',
+    Array.from({ length: 130 }, (_, n) => [text(n), n]),
+  )
+  await (await first(t.hq.retries)).kill()
+  expect(jids(await all(t.hq.dead))).toEqual(['jid-129'])
+  await t.hq.retries.killAll()
+  expect(await t.hq.dead.size()).toBe(50)
+})
+
+test('of two who act on the same entries each entry is acted on once', async () => {
+  const t = bench()
+  const other = t.another()
+  await fill(
+    t,
+    'retry',
+    Array.from({ length: 300 }, (_, n) => [text(n), n % 5]),
+  )
+  const [mine, theirs] = await Promise.all([t.hq.retries.retryAll(), other.hq.retries.killAll()])
+  expect(mine.done + theirs.done).toBe(300)
+  expect(await t.hq.stats()).toMatchObject({ enqueued: mine.done, dead: theirs.done, retries: 0 })
+})
+
+test('what is no job can be seen, killed and deleted, is refused where it would have to run, and stops nobody', async () => {
+  const t = bench()
+  const garbage = ['not json', '{}', '[1]', '{"class":"A","args":null}', '{"class":7,"args":[],"jid":{}}']
+  await fill(t, 'retry', [...garbage.map((one, n) => [one, n] as [string, number]), [text('ok'), 2]])
+  expect((await all(t.hq.retries)).map((entry) => entry.text).sort()).toEqual([...garbage, text('ok')].sort())
+  await expect((await first(t.hq.retries)).retry()).rejects.toMatchObject({ code: 'INVALID_JOB' })
+  expect(await t.hq.retries.find('{}')).toBe(null)
+  expect(await t.hq.retries.retryAll()).toMatchObject({ done: 1, refused: 5, error: { code: 'INVALID_JOB' } })
+  expect(await t.hq.retries.killAll({ notify: true, matching: 'class' })).toEqual({ done: 2, refused: 0 })
+  expect(await t.hq.retries.deleteAll()).toEqual({ done: 3, refused: 0 })
+  expect(await t.hq.dead.clear()).toBe(2)
+})
+
+test('clear empties a set, whatever its size', async () => {
+  const t = bench()
+  await fill(
+    t,
+    'schedule',
+    Array.from({ length: 3000 }, (_, n) => [text(n), 1e10 + (n % 9)]),
+  )
+  expect(await t.hq.scheduled.clear()).toBe(3000)
+  expect(await t.hq.scheduled.clear()).toBe(0)
+  expect(await t.hq.stats()).toMatchObject({ scheduled: 0 })
+})
