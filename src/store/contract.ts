@@ -128,8 +128,25 @@ export interface EventEffect {
   result?: string
 }
 
+/** How far a job has come that goes through many items. */
+export interface IterationState {
+  /** Attempts begun, this one included. */
+  executions: number
+  /** Seconds, of all attempts together. */
+  runtime: number
+  /** JSON text: where to begin next. */
+  cursor: string
+}
+
+/** A change of what is known of an iteration, in the step that moves its job; null: it is not needed any more. */
+export interface IterationEffect {
+  kind: 'iteration'
+  jid: string
+  state: IterationState | null
+}
+
 /** The closed set of things that may change together with a job. */
-export type Effect = EventEffect
+export type Effect = EventEffect | IterationEffect
 
 // ---------------------------------------------------------------------------------------------------------- leases
 
@@ -393,6 +410,62 @@ export interface SqlConnection {
 
 export type SqlValue = string | number | bigint | Uint8Array | null
 
+// --------------------------------------------------------------------------------------------------------- metrics
+
+/** What ended of one class since its process told last. */
+export interface JobCounts {
+  /** The class's name: any text. */
+  name: string
+  processed: number
+  failed: number
+  /** Whole milliseconds that those took together that did not fail. */
+  ms: number
+  /** How many of those took how long: HISTOGRAM_BUCKETS counts. */
+  histogram: readonly number[]
+}
+
+export const HISTOGRAM_BUCKETS = 26
+/** A count of a histogram stays there. */
+export const MOST_IN_A_BUCKET = 65_535
+
+/** What a process tells at a time. `source` and `number` (1, 2, …) name it: recording it again changes nothing. */
+export interface MetricsBatch {
+  source: string
+  number: number
+  /** Milliseconds: in whose minute and ten minutes it counts. */
+  at: number
+  /** At most 100. */
+  jobs: readonly JobCounts[]
+}
+
+/** What is known of a class in one span; absent where nothing is. */
+export interface JobSums {
+  /** Where the span begins, as it was asked for. */
+  at: number
+  name: string
+  processed: number
+  failed: number
+  ms: number
+}
+
+export interface Deploy {
+  /** Milliseconds: a full minute. */
+  at: number
+  label: string
+}
+
+// ------------------------------------------------------------------------------------------------------ iterations
+
+/** What is known of an iteration; when it was cancelled before it ever ran, only that. */
+export interface IterationRecord {
+  executions: number
+  runtime: number
+  /** JSON text; null before the first item. */
+  cursor: string | null
+  /** Milliseconds; null: it is not. */
+  cancelled: number | null
+}
+
 // ------------------------------------------------------------------------------------------------------- the store
 
 /**
@@ -574,4 +647,42 @@ export interface Store {
   event(jid: string): Promise<EventRecord | null>
   /** Adds a message to an event, whatever its state; at most 50 are kept. */
   message(jid: string, message: Message): Promise<void>
+
+  // -------------------------------------------------------------------------------------------- metrics
+
+  /**
+   * Adds to the counts of the batch's minute and ten minutes. All of it or nothing. Minutes are kept for 8 hours, ten
+   * minutes for 3 days.
+   */
+  recordMetrics(batch: MetricsBatch): Promise<void>
+  /**
+   * What ended in the minutes, or ten minutes, that begin at these times (milliseconds): of all classes, or of one.
+   * @param span minutes
+   */
+  metrics(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
+  /** The histograms of a class, of those of these minutes that have one. */
+  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
+  /**
+   * Remembers a deploy for 90 days. False: the same label came within the last minute (many processes start at once), or
+   * this minute has a deploy.
+   */
+  markDeploy(deploy: Deploy, now: number): Promise<boolean>
+  /** The deploys of UTC days `YYYY-MM-DD`, oldest first. */
+  deploys(days: readonly string[]): Promise<Deploy[]>
+
+  // ----------------------------------------------------------------------------------------- iterations
+
+  /** In the order given; null where nothing is known. */
+  iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]>
+  /**
+   * Keeps how far an iteration has come, 30 days from the first time on; answers when it was cancelled, if it was.
+   * `overtaken`: a later execution has begun to save, and nothing changed.
+   */
+  saveIteration(
+    jid: string,
+    state: IterationState,
+    now: number,
+  ): Promise<{ overtaken: boolean; cancelled: number | null }>
+  /** Asks an iteration, also one that has not begun, to end. The first time stays; false: it was asked before. */
+  cancelIteration(jid: string, now: number): Promise<boolean>
 }

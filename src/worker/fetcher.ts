@@ -381,7 +381,9 @@ export class Fetcher {
     this.#running.delete(ticket)
     if (this.#started.delete(ticket)) {
       // It began and ended since the last call: one change tells both.
-      for (const effect of settlement.effects ?? []) effect.startedAt = attempt.startedAt
+      for (const effect of settlement.effects ?? []) {
+        if (effect.kind === 'event') effect.startedAt = attempt.startedAt
+      }
     }
     const { place } = attempt
     const goesBack = settlement.move?.to === 'queue'

@@ -4,6 +4,8 @@ import { counters } from './counters.ts'
 import { crash } from './crash.ts'
 import { due } from './due.ts'
 import { duties } from './duties.ts'
+import { iterations } from './iterations.ts'
+import { metrics } from './metrics.ts'
 import { processes } from './processes.ts'
 import { push } from './push.ts'
 import { recovery } from './recovery.ts'
@@ -37,6 +39,8 @@ export const verbs = {
   tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,
   crash,
+  metrics,
+  iterations,
 } satisfies Record<string, Case[]>
 
 /** Registers every case (or those of some verbs) as a test, each with a fresh store of its own. */

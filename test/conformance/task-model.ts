@@ -207,7 +207,7 @@ class Model {
     expect(answer.settled).toEqual(['ok', 'fenced'])
     row.ended = attempt
     row.begun = false
-    this.applied(row, sure(settlement.effects?.[0]))
+    this.applied(row, sure(settlement.effects?.[0]) as EventEffect)
     if (how === 'postpone' || how === 'bury') {
       this.away.push({ set: how === 'bury' ? 'dead' : 'retry', text: taken.text, score })
     }

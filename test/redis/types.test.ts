@@ -196,6 +196,26 @@ const operations: Operation[] = [
     },
   },
   {
+    name: 'recordMetrics',
+    async run(w) {
+      const jobs = [
+        { name: 'A', processed: 2, failed: 1, ms: 3, histogram: [1] },
+        { name: 'B', processed: 1, failed: 0, ms: 0, histogram: [0, 1] },
+      ]
+      return (await w.store.recordMetrics({ source: 'here', number: 1, at: NOW, jobs })) ?? ''
+    },
+  },
+  {
+    name: 'markDeploy',
+    run: async (w) => ((await w.store.markDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'marked before'),
+  },
+  {
+    name: 'saveIteration',
+    run: async (w) =>
+      (await w.store.saveIteration('j', { executions: 1, runtime: 1, cursor: '1' }, NOW)).overtaken ? 'overtaken' : '',
+  },
+  { name: 'cancelIteration', run: async (w) => ((await w.store.cancelIteration('j', NOW)) ? '' : 'cancelled before') },
+  {
     // A queue that can't be waited on is named by the next turn.
     name: 'wait: is handed a job',
     unnamed: true,

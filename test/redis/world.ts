@@ -76,11 +76,12 @@ export class World {
     const arrived = await wait('A', 'q')
     const row7 = await wait('A', 'rows')
 
+    const state = { executions: 1, runtime: 1, cursor: '7' }
     w.started = [begin(row7)]
     w.settlements = [
       done(one),
       retry(two, 7, { move: dead('x', two.text) }),
-      retry(three, 8),
+      retry(three, 8, { effects: [{ kind: 'iteration', jid: 'three', state }] }),
       release(arrived),
       finish(row4, { result: '1' }),
       postpone(row7, 9),

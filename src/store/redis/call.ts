@@ -67,12 +67,18 @@ export class Call {
     const at = this.args.push(0) - 1
     let count = 0
     for (const effect of effects) {
+      if (effect.kind === 'iteration') {
+        count++
+        const { executions, cursor, runtime } = effect.state ?? { executions: 0, cursor: '', runtime: 0 }
+        this.args.push('i', this.key(this.#names.iteration(effect.jid)), executions, cursor, runtime)
+        continue
+      }
       const { id, index } = splitTaskJid(effect.jid)
       const base = this.task(id)
       if (base === undefined) continue
       count++
       const { run, attempt, status, startedAt = '', place, code = '', result = '', messages = [] } = effect
-      this.args.push(base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
+      this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
       this.args.push(messages.length)
       for (const message of messages) this.args.push(JSON.stringify(message))
     }
@@ -87,5 +93,5 @@ export function taskKeys(names: Keys, queue: string, id: string): string[] {
 
 /** Tasks that effects are about. */
 export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
-  for (const { jid } of effects) yield splitTaskJid(jid).id
+  for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
 }

@@ -59,12 +59,31 @@ export interface Keys {
   /** What became of a job; also a channel, for who waits for it. */
   result(jid: string): string
   duty(name: string): string
+  metrics: MetricKeys
+  /** Sidekiq's: hash of an iterable job. */
+  iteration(jid: string): string
   /** Channel: something is due earlier than known. */
   wake: string
   /** Finds the owners' keys of all queues. */
   ownersPattern: string
   /** The queue and owner of a key that was found by it. */
   parseOwners(key: string): { queue: string; owner: string } | undefined
+}
+
+/** Sidekiq's, of all its versions; times in milliseconds, all of it UTC. */
+export interface MetricKeys {
+  /** Hashes that what ended then is added to, with the seconds that they are kept. */
+  added(at: number): [key: string, seconds: number][]
+  /** The hashes that have a minute, or ten. */
+  read(span: 1 | 10, at: number): string[]
+  /** Bit field of a class and minute, as it is written; or where it may be found. */
+  histogram(name: string, at: number): string
+  histograms(name: string, at: number): string[]
+  /** Ours: the number of the last batch of a process. */
+  told(source: string): string
+  /** Hash of a day `YYYY-MM-DD`: minute → label. */
+  deploys(day: string): string
+  deployLock(label: string): string
 }
 
 export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire = 8): Keys {
@@ -102,6 +121,8 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     taskAges: `${prefix}hk:tasks:by-age`,
     result: (jid) => `${prefix}hk:result:${jid}`,
     duty: (name) => `${prefix}hk:duty:${name}`,
+    metrics: metricKeysOf(prefix, wire),
+    iteration: (jid) => `${prefix}it-${jid}`,
     wake: `${prefix}hk:wake`,
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
     parseOwners(key) {
@@ -111,6 +132,51 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
       const owner = /^(?:working|arriving):(.+)$/s.exec(kind)?.[1]
       return end > 0 && owner ? { queue: inside.slice(0, end), owner } : undefined
     },
+  }
+}
+
+/** Version 8 pads what 7 does not, and the other way round. */
+function metricKeysOf(prefix: string, wire: Wire): MetricKeys {
+  const pad = (n: number) => String(n).padStart(2, '0')
+  const partsOf = (at: number) => {
+    const date = new Date(at)
+    const yearMonthDay = date.toISOString().slice(0, 10).replaceAll('-', '')
+    return { yearMonthDay, day: date.getUTCDate(), hour: date.getUTCHours(), minute: date.getUTCMinutes() }
+  }
+  const minute8 = (at: number) => {
+    const { yearMonthDay, hour, minute } = partsOf(at)
+    return `${prefix}j|${yearMonthDay.slice(2)}|${hour}:${pad(minute)}`
+  }
+  const minute7 = (at: number) => {
+    const { yearMonthDay, hour, minute } = partsOf(at)
+    return `${prefix}j|${yearMonthDay}|${hour}:${minute}`
+  }
+  const tenMinutes = (at: number) => minute8(at).slice(0, -1)
+  const histogram8 = (name: string, at: number) => {
+    const { day, hour, minute } = partsOf(at)
+    return `${prefix}h|${name}-${day}-${hour}:${minute}`
+  }
+  const histogram7 = (name: string, at: number) => {
+    const { day, hour, minute } = partsOf(at)
+    return `${prefix}${name}-${pad(day)}-${pad(hour)}:${minute}`
+  }
+  return {
+    added(at) {
+      const added: [string, number][] = [
+        [wire === 8 ? minute8(at) : minute7(at), 8 * 3600],
+        // Before version 8 Sidekiq has none, and does not look at it: without it we could tell of no more than 8 hours.
+        [tenMinutes(at), 3 * 86_400],
+      ]
+      if (wire > 6) return added
+      const { yearMonthDay, hour } = partsOf(at)
+      return [...added, [`${prefix}j|${yearMonthDay}|${hour}`, 7 * 86_400], [`${prefix}j|${yearMonthDay}`, 90 * 86_400]]
+    },
+    read: (span, at) => (span === 10 ? [tenMinutes(at)] : [minute8(at), minute7(at)]),
+    histogram: wire === 8 ? histogram8 : histogram7,
+    histograms: (name, at) => [histogram8(name, at), histogram7(name, at)],
+    told: (source) => `${prefix}hk:metrics:${source}`,
+    deploys: (day) => `${prefix}${day.replaceAll('-', '')}-marks`,
+    deployLock: (label) => `${prefix}deploylock-${label}`,
   }
 }
 

@@ -5,11 +5,16 @@ import type {
   AddAnswer,
   BeatAnswer,
   Cleared,
+  Deploy,
   Entry,
   EventQuery,
   EventRecord,
+  IterationRecord,
+  IterationState,
+  JobSums,
   Lease,
   Message,
+  MetricsBatch,
   NewRow,
   Owned,
   ProcessRecord,
@@ -37,7 +42,9 @@ import type {
 } from '../contract.ts'
 import { type Connection, closedError } from './connection.ts'
 import { DueBell } from './due.ts'
+import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
+import { Metrics } from './metrics.ts'
 import { Owner } from './owner.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
@@ -78,6 +85,8 @@ export class RedisStore implements Store {
   readonly #stats: Stats
   readonly #search: Search
   readonly #removal: Removal
+  readonly #metrics: Metrics
+  readonly #iterations: Iterations
   readonly #due: DueBell
   readonly #turns: Turns
   readonly #waits: Waits
@@ -102,6 +111,8 @@ export class RedisStore implements Store {
     this.#stats = new Stats(server, this.#leases)
     this.#search = new Search(server)
     this.#removal = new Removal(server)
+    this.#metrics = new Metrics(server)
+    this.#iterations = new Iterations(server)
     this.#due = new DueBell(server)
     const connection = () => this.#turnsLine()
     this.#turns = new Turns(server, connection)
@@ -359,6 +370,38 @@ export class RedisStore implements Store {
 
   message(jid: string, message: Message): Promise<void> {
     return this.#tasks.message(jid, message)
+  }
+
+  recordMetrics(batch: MetricsBatch): Promise<void> {
+    return this.#metrics.record(batch)
+  }
+
+  metrics(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
+    return this.#metrics.sums(span, times, name)
+  }
+
+  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+    return this.#metrics.histograms(name, minutes)
+  }
+
+  markDeploy(deploy: Deploy, _now: number): Promise<boolean> {
+    return this.#metrics.markDeploy(deploy)
+  }
+
+  deploys(days: readonly string[]): Promise<Deploy[]> {
+    return this.#metrics.deploys(days)
+  }
+
+  iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
+    return this.#iterations.find(jids)
+  }
+
+  saveIteration(jid: string, state: IterationState): Promise<{ overtaken: boolean; cancelled: number | null }> {
+    return this.#iterations.save(jid, state)
+  }
+
+  cancelIteration(jid: string, now: number): Promise<boolean> {
+    return this.#iterations.cancel(jid, now)
   }
 
   // -------------------------------------------------------------------------------------------------- owners

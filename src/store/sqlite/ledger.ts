@@ -6,6 +6,7 @@
 import { completeRow, splitTaskJid } from '../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, StartAnswer, TaskState } from '../contract.ts'
 import type { Database } from './database.ts'
+import type { Iterations } from './iterations.ts'
 import type { Queues } from './queues.ts'
 import { sql } from './sql.generated.ts'
 
@@ -80,12 +81,14 @@ interface Book {
 export class Ledger {
   readonly #db: Database
   readonly #queues: Queues
+  readonly #iterations: Iterations
   readonly #now: number
   readonly #books = new Map<string, Book | undefined>()
 
-  constructor(db: Database, queues: Queues, now: number) {
+  constructor(db: Database, queues: Queues, iterations: Iterations, now: number) {
     this.#db = db
     this.#queues = queues
+    this.#iterations = iterations
     this.#now = now
   }
 
@@ -96,7 +99,8 @@ export class Ledger {
   /** Reads the events of many changes at once, which is much cheaper than one by one. */
   prepare(effects: Iterable<Effect>): void {
     const wanted = new Map<Book, number[]>()
-    for (const { jid } of effects) {
+    for (const { kind, jid } of effects) {
+      if (kind !== 'event') continue
       const { id, index } = splitTaskJid(jid)
       const book = this.#book(id)
       if (!book || book.events.has(index)) continue
@@ -110,7 +114,10 @@ export class Ledger {
   /** Changes that come with a job which stays out of the queue, or is done. */
   apply(effects: readonly Effect[] = []): StartAnswer {
     let answer: StartAnswer = 'ok'
-    for (const effect of effects) if (this.#change(effect) === 'superseded') answer = 'superseded'
+    for (const effect of effects) {
+      if (effect.kind === 'iteration') this.#iterations.change(effect, this.#now)
+      else if (this.#change(effect) === 'superseded') answer = 'superseded'
+    }
     return answer
   }
 
@@ -118,6 +125,10 @@ export class Ledger {
   admit(text: string, effects: readonly Effect[] = []): boolean {
     let admitted = true
     for (const effect of effects) {
+      if (effect.kind === 'iteration') {
+        this.#iterations.change(effect, this.#now)
+        continue
+      }
       // A text that has been overtaken goes on its way and is settled unrun: it has no place.
       if (this.#change(effect) === 'superseded') continue
       if (effect.place === 'enter') admitted = this.#enter(effect, text) && admitted

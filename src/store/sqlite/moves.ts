@@ -3,8 +3,10 @@
 import type { Destination, Effect, PushItem, SettleAnswer, Settlement, Turn, TurnAnswer } from '../contract.ts'
 import type { Bell } from './bell.ts'
 import type { Database } from './database.ts'
+import type { Iterations } from './iterations.ts'
 import type { Leases } from './leases.ts'
 import { Ledger } from './ledger.ts'
+import type { Metrics } from './metrics.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
 import type { Removal } from './removal.ts'
@@ -28,6 +30,8 @@ export interface Opened {
   tasks: Tasks
   search: Search
   removal: Removal
+  metrics: Metrics
+  iterations: Iterations
 }
 
 /** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */
@@ -124,7 +128,7 @@ export function move(s: Opened, ledger: Ledger, to: Destination | null, effects?
 
 /** Runs `work` with the tasks' books open, and closes them behind it. */
 export function withLedger<T>(s: Opened, now: number, work: (ledger: Ledger) => T): T {
-  const ledger = new Ledger(s.db, s.queues, now)
+  const ledger = new Ledger(s.db, s.queues, s.iterations, now)
   const answer = work(ledger)
   ledger.close()
   return answer

@@ -6,11 +6,16 @@ import type {
   AddAnswer,
   BeatAnswer,
   Cleared,
+  Deploy,
   Entry,
   EventQuery,
   EventRecord,
+  IterationRecord,
+  IterationState,
+  JobSums,
   Lease,
   Message,
+  MetricsBatch,
   NewRow,
   Owned,
   ProcessRecord,
@@ -40,8 +45,10 @@ import type {
 import { Bell } from './bell.ts'
 import { monotonicNow } from './clock.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
 import type { Ledger } from './ledger.ts'
+import { Metrics } from './metrics.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
@@ -359,6 +366,42 @@ export class SqliteStore implements Store {
     return this.#write((s) => withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
   }
 
+  recordMetrics(batch: MetricsBatch): Promise<void> {
+    return this.#write(({ metrics }) => metrics.record(batch), ANSWER_SECONDS)
+  }
+
+  metrics(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
+    return this.#read(({ metrics }) => metrics.sums(span, times, name))
+  }
+
+  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+    return this.#read(({ metrics }) => metrics.histograms(name, minutes))
+  }
+
+  markDeploy(deploy: Deploy, now: number): Promise<boolean> {
+    return this.#write(({ metrics }) => metrics.markDeploy(deploy, now), ANSWER_SECONDS)
+  }
+
+  deploys(days: readonly string[]): Promise<Deploy[]> {
+    return this.#read(({ metrics }) => metrics.deploys(days))
+  }
+
+  iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
+    return this.#read(({ iterations }) => jids.map((jid) => iterations.find(jid)))
+  }
+
+  saveIteration(
+    jid: string,
+    state: IterationState,
+    now: number,
+  ): Promise<{ overtaken: boolean; cancelled: number | null }> {
+    return this.#write(({ iterations }) => iterations.saveUnlessOvertaken(jid, state, now), ANSWER_SECONDS)
+  }
+
+  cancelIteration(jid: string, now: number): Promise<boolean> {
+    return this.#write(({ iterations }) => iterations.cancel(jid, now), ANSWER_SECONDS)
+  }
+
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
   async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {
     const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
@@ -455,6 +498,8 @@ export class SqliteStore implements Store {
       tasks: new Tasks(db),
       search: new Search(db),
       removal: new Removal(db),
+      metrics: new Metrics(db),
+      iterations: new Iterations(db),
     }
   }
 }

@@ -1,9 +1,10 @@
 -- Where jobs go, and what changes with them.
 --
 -- An item in ARGV is: "-" (nowhere: it is done); or "z", place of the set's key, score, text; or "f" | "b" (front | back
--- of a queue), place of the queue's key, its name, text; then the number of its effects, and each effect: base of its
--- task, index, run, attempt, status (number), at, startedAt or "", place (keep | leave | enter), code or "", result or
--- "", number of messages, messages.
+-- of a queue), place of the queue's key, its name, text; then the number of its effects, and each effect: "e" (event),
+-- base of its task, index, run, attempt, status (number), at, startedAt or "", place (keep | leave | enter), code or "",
+-- result or "", number of messages, messages; or "i" (iteration), place of its key, executions (0: it ends), cursor,
+-- runtime.
 
 -- A set's entry that is due sooner than others look.
 local SOON = 2
@@ -11,6 +12,9 @@ local SOON = 2
 local woken = false
 
 local function readEffect()
+  if text() == 'i' then
+    return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
+  end
   local effect = {
     base = number(), index = number(), run = number(), attempt = number(), status = number(), at = number(),
     startedAt = number(), place = text(), code = text(), result = text(), messages = {},
@@ -36,6 +40,23 @@ local function readItem()
   return item
 end
 
+-- The first key of an effect that holds something else than it should.
+local function wrongEffect(effect)
+  if not effect.iteration then return wrongTask(effect.base) end
+  return wrong(effect.iteration, 'hash') and effect.iteration or nil
+end
+
+-- False: the event has moved on without this attempt.
+local function applyEffect(effect)
+  if not effect.iteration then return change(effect) end
+  if effect.executions > 0 then
+    saveIteration(effect.iteration, effect.executions, effect.cursor, effect.runtime)
+  else
+    redis.call('UNLINK', effect.iteration)
+  end
+  return true
+end
+
 -- The first key of an item that holds something else than it should.
 local function wrongKey(item)
   if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return item.key end
@@ -43,7 +64,7 @@ local function wrongKey(item)
     if wrong(QUEUES, 'set') then return QUEUES end
   end
   for _, effect in ipairs(item.effects) do
-    local key = wrongTask(effect.base)
+    local key = wrongEffect(effect)
     if key then return key end
   end
 end
@@ -61,7 +82,7 @@ local function apply(item)
   local admitted = true
   for _, effect in ipairs(item.effects) do
     -- A text that has been overtaken goes on its way and is settled unrun: it has no place.
-    local current = change(effect)
+    local current = applyEffect(effect)
     if current and effect.place == 'enter' and (item.kind == 'f' or item.kind == 'b') then
       admitted = enter(effect, item.text) and admitted
     end

@@ -11,7 +11,7 @@
 -- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to other ends (o ok, g gone,
 --       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
 --       wrong, as lines; "more" when the rest was too large for one answer; then the texts taken, in order, under the tickets reserved.
--- include: arguments ledger moves
+-- include: arguments ledger iteration moves
 
 -- A request that was held up on its way for longer does nothing any more: its connection is gone.
 local MARKED_SECONDS = 3600
@@ -67,10 +67,10 @@ if beginnings > 0 then redis.call('LREM', queues[1].arriving, 1, '') end
 for i = 1, beginnings do
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do
-    local key = wrongTask(effect.base)
+    local key = wrongEffect(effect)
     if key then
       tell(unusable(key))
-    elseif not change(effect) then
+    elseif not applyEffect(effect) then
       started[i] = 's'
     end
   end

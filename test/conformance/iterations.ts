@@ -1,0 +1,120 @@
+import { expect } from 'vitest'
+import type { IterationEffect, IterationState } from '#dist/store/contract.js'
+import { type Case, done, NOW, release, retry, sure, toQueue } from './bench.ts'
+
+const state = (executions: number, cursor: unknown, runtime = 1.5): IterationState => ({
+  executions,
+  runtime,
+  cursor: JSON.stringify(cursor),
+})
+const ends = (jid: string): IterationEffect => ({ kind: 'iteration', jid, state: null })
+const keeps = (jid: string, kept: IterationState): IterationEffect => ({ kind: 'iteration', jid, state: kept })
+
+/** How far jobs have come that go through many items. */
+export const iterations: Case[] = [
+  {
+    name: 'what is saved is found, the last of it; of others nothing is known',
+    async run(t) {
+      expect(await t.store.saveIteration('one', state(1, 5, 0.25), NOW)).toEqual({ overtaken: false, cancelled: null })
+      await t.store.saveIteration('one', state(1, { page: 'ü"\n', n: [1] }, 2.75), NOW)
+      await t.store.saveIteration('two', state(3, null, 0), NOW)
+      expect(await t.store.iterations(['two', 'none', 'one'])).toEqual([
+        { executions: 3, runtime: 0, cursor: 'null', cancelled: null },
+        null,
+        { executions: 1, runtime: 2.75, cursor: '{"page":"ü\\"\\n","n":[1]}', cancelled: null },
+      ])
+      expect(await t.store.iterations([])).toEqual([])
+    },
+  },
+  {
+    name: 'an execution that was overtaken by a later one changes nothing',
+    async run(t) {
+      await t.store.saveIteration('j', state(2, 'later'), NOW)
+      expect(await t.store.saveIteration('j', state(1, 'earlier'), NOW)).toEqual({ overtaken: true, cancelled: null })
+      expect(await t.store.iterations(['j'])).toMatchObject([{ executions: 2, cursor: '"later"' }])
+      expect(await t.store.saveIteration('j', state(2, 'on'), NOW)).toMatchObject({ overtaken: false })
+      expect(await t.store.saveIteration('j', state(3, 'and on'), NOW)).toMatchObject({ overtaken: false })
+    },
+  },
+  {
+    name: 'one that was cancelled before it ran holds nothing else; the first time stays and is told at each save',
+    async run(t) {
+      expect(await t.store.cancelIteration('j', NOW)).toBe(true)
+      expect(await t.store.cancelIteration('j', NOW + 5000)).toBe(false)
+      expect(await t.store.iterations(['j'])).toEqual([{ executions: 0, runtime: 0, cursor: null, cancelled: NOW }])
+      expect(await t.store.saveIteration('j', state(1, 7), NOW)).toEqual({ overtaken: false, cancelled: NOW })
+      expect(await t.store.cancelIteration('j', NOW + 9000)).toBe(false)
+      expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: NOW }])
+    },
+  },
+  {
+    name: 'cancelling one that runs keeps how far it has come',
+    async run(t) {
+      await t.store.saveIteration('j', state(1, 7), NOW)
+      expect(await t.store.cancelIteration('j', NOW + 1000)).toBe(true)
+      expect(await t.store.iterations(['j'])).toMatchObject([{ cursor: '7', cancelled: NOW + 1000 }])
+    },
+  },
+  {
+    name: 'a settlement keeps and ends iterations in its own step, and a fenced one does not',
+    async run(t) {
+      await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
+      await Promise.all(['a', 'b', 'c', 'd'].map((jid) => t.store.saveIteration(jid, state(1, jid), NOW)))
+      const owner = await t.owner()
+      const [a, b, c, d] = await t.take(owner, 'q', 4)
+      const { settled } = await t.turn(owner, {
+        settlements: [
+          done(a, { effects: [ends('a')] }),
+          retry(b, 9, { effects: [keeps('b', state(2, 'failed here'))] }),
+          release(c, { effects: [keeps('c', state(2, 'put back here'))] }),
+        ],
+      })
+      expect(settled).toEqual(['ok', 'ok', 'ok'])
+      const again = await t.turn(owner, {
+        settlements: [
+          done(a, { effects: [keeps('a', state(9, 'late'))] }),
+          retry(b, 9, { effects: [ends('b')] }),
+          done({ ...d, ticket: a.ticket }, { effects: [ends('d')] }),
+        ],
+      })
+      expect(again.settled).toEqual(['fenced', 'fenced', 'fenced'])
+      expect(await t.store.iterations(['a', 'b', 'c', 'd'])).toMatchObject([
+        null,
+        { executions: 2, cursor: '"failed here"' },
+        { executions: 2, cursor: '"put back here"' },
+        { executions: 1, cursor: '"d"' },
+      ])
+    },
+  },
+  {
+    name: 'a job that came while its owner waited takes its iteration along as well',
+    async run(t) {
+      const owner = await t.owner()
+      await t.push('q', t.job(1))
+      const waited = await t.store.wait(owner, ['q'], 1, 1000, new AbortController().signal)
+      const job = waited[0] ?? sure((await t.take(owner, 'q'))[0])
+      await t.turn(owner, { settlements: [release(job, { effects: [keeps('j', state(1, 3))] })] })
+      expect(await t.store.iterations(['j'])).toMatchObject([{ cursor: '3' }])
+      const [next] = await t.take(owner, 'q')
+      await t.turn(owner, { settlements: [done(next, { effects: [ends('j')] })] })
+      expect(await t.store.iterations(['j'])).toEqual([null])
+    },
+  },
+  {
+    name: 'swaps and restores take iterations along',
+    async run(t) {
+      await Promise.all(['a', 'b'].map((jid) => t.store.saveIteration(jid, state(1, jid), NOW)))
+      await t.store.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
+      expect(await t.store.swap('retry', [{ text: t.job(1), score: 1, to: null, effects: [ends('a')] }], NOW)).toEqual([
+        'ok',
+      ])
+      await t.push('q', t.job(2))
+      const owner = await t.owner()
+      const [taken] = await t.take(owner, 'q')
+      await t.store.claim(owner, null)
+      const to = toQueue('q', taken.text, 'front')
+      expect(await t.store.restore([{ ...taken, owner, to, effects: [ends('b')] }], NOW)).toEqual(['ok'])
+      expect(await t.store.iterations(['a', 'b'])).toEqual([null, null])
+    },
+  },
+]
