@@ -28,6 +28,10 @@ import type { Logger } from './job/logger.ts'
 import { refuseUnknown } from './job/options.ts'
 import { type Payload, readPayload, type Wire, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
+import { Collector } from './metrics/collector.ts'
+import { markDeploy } from './metrics/deploy.ts'
+import { Metrics } from './metrics/metrics.ts'
+import { Teller } from './metrics/teller.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
 import { openStore, type RedisSettings } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
@@ -132,6 +136,9 @@ export class Highkiq {
   /** Middleware around each run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly tasks: Tasks
+  /** What ended, by class and time. */
+  readonly metrics: Metrics
+  readonly #collector = new Collector()
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
   /** Jobs that run later, by the time they are due. */
@@ -186,6 +193,10 @@ export class Highkiq {
     this.scheduled = new JobSet(this.#host, 'schedule')
     this.dead = new JobSet(this.#host, 'dead')
     this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
+    this.metrics = new Metrics(
+      () => this.store,
+      () => this.now(),
+    )
   }
 
   /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
@@ -425,6 +436,16 @@ export class Highkiq {
     return { ...found, event: await this.tasks.event(jid) }
   }
 
+  /**
+   * Marks a deploy, which charts show: at this minute, or at a Date. Many processes may say so at once.
+   * @param label default: git's last commit, hash and subject
+   * @returns false: the label was marked within the last minute, or this minute is marked
+   * @throws INVALID_OPTION
+   */
+  deploy(label?: string, at?: Date): Promise<boolean> {
+    return markDeploy(this.store, this.now(), label, at)
+  }
+
   /** Stops the workers of this app and closes its store. */
   async close(): Promise<void> {
     const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
@@ -495,7 +516,7 @@ export class Highkiq {
       definition: (name, queue) => this.#definitionOf(name, queue),
       chain: this.server,
       promote: (text) => this.#client.promote(text),
-      aspects: [trackedTasks],
+      aspects: [trackedTasks, this.#collector],
       log: this.log,
       wire: this.#client.wire,
       now: () => this.now(),
@@ -512,7 +533,10 @@ export class Highkiq {
 
   /** What the features run beside the jobs, as long as a worker does. */
   #services(engine: Engine): Service[] {
-    return [new DialectCheck(engine)]
+    const { store, now, report } = engine
+    const tell = () =>
+      this.#collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
+    return [new DialectCheck(engine), new Teller(tell)]
   }
 
   #report(error: unknown, about: Record<string, unknown>): void {

@@ -52,6 +52,17 @@ export {
 } from './job/errors.ts'
 export type { Logger } from './job/logger.ts'
 export type { Payload } from './job/payload.ts'
+// Metrics
+export type {
+  DeployMark,
+  JobFigures,
+  JobMetrics,
+  Metrics,
+  Step,
+  TopJob,
+  TopJobs,
+  TopOptions,
+} from './metrics/metrics.ts'
 export { EVENT_STATUSES, type EventStatus, type TaskState } from './store/contract.ts'
 // Tracked tasks
 export type { CreateOptions } from './tasks/create.ts'

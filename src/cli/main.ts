@@ -6,6 +6,7 @@ import { VERSION } from '../index.ts'
 import * as demo from './commands/demo.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as imports from './commands/import.ts'
+import * as metrics from './commands/metrics.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
 import * as stats from './commands/stats.ts'
@@ -28,6 +29,6 @@ const program = prepare(new Command('highkiq'))
   .version(VERSION, '-V, --version')
   .addHelpText('after', HELP)
 
-for (const command of [work, enqueue, imports, task, stats, queues, processes, demo]) command.register(program)
+for (const command of [work, enqueue, imports, task, stats, metrics, queues, processes, demo]) command.register(program)
 
 await run(program, process.argv)

@@ -47,7 +47,7 @@ local function wrongEffect(effect)
 end
 
 -- False: the event has moved on without this attempt.
-local function applyEffect(effect)
+local function takeEffect(effect)
   if not effect.iteration then return change(effect) end
   if effect.executions > 0 then
     saveIteration(effect.iteration, effect.executions, effect.cursor, effect.runtime)
@@ -82,7 +82,7 @@ local function apply(item)
   local admitted = true
   for _, effect in ipairs(item.effects) do
     -- A text that has been overtaken goes on its way and is settled unrun: it has no place.
-    local current = applyEffect(effect)
+    local current = takeEffect(effect)
     if current and effect.place == 'enter' and (item.kind == 'f' or item.kind == 'b') then
       admitted = enter(effect, item.text) and admitted
     end

@@ -70,7 +70,7 @@ for i = 1, beginnings do
     local key = wrongEffect(effect)
     if key then
       tell(unusable(key))
-    elseif not applyEffect(effect) then
+    elseif not takeEffect(effect) then
       started[i] = 's'
     end
   end

@@ -1,0 +1,90 @@
+/**
+ * Counts what ends, by class, in memory, and tells the store now and then; what ended counts in the minute in which it is
+ * cut off to be told.
+ */
+
+import { hasCode } from '../job/errors.ts'
+import { newJid, type Payload } from '../job/payload.ts'
+import { HISTOGRAM_BUCKETS, type MetricsBatch, type Store } from '../store/contract.ts'
+import type { Aspect, Outcome } from '../worker/aspect.ts'
+import { bucketOf } from './histogram.ts'
+
+interface Counts {
+  processed: number
+  failed: number
+  ms: number
+  histogram: number[]
+}
+
+/** Classes that are told at once. */
+const MOST_CLASSES = 100
+
+export class Collector implements Aspect {
+  readonly #source = newJid()
+  #counts = new Map<string, Counts>()
+  /** A batch keeps its number and its counts: it may have been recorded though no answer came. */
+  #untold: MetricsBatch[] = []
+  #number = 0
+  #telling: Promise<void> = Promise.resolve()
+
+  ended(payload: Payload, { kind }: Outcome, ms: number): void {
+    const failed = kind === 'retry' || kind === 'dead' || kind === 'discarded'
+    if (!failed && kind !== 'done' && kind !== 'business-failure') return
+    const counts = this.#countsOf(typeof payload.wrapped === 'string' ? payload.wrapped : payload.class)
+    counts.processed++
+    if (failed) {
+      counts.failed++
+      return
+    }
+    // What failed may have taken any time: only the others tell how fast a class is.
+    counts.ms += ms
+    const bucket = bucketOf(ms)
+    counts.histogram[bucket] = (counts.histogram[bucket] as number) + 1
+  }
+
+  /** Nothing is written when nothing has ended. What can't be told now is kept for the next time, and thrown. */
+  tell(store: Store, now: () => number): Promise<void> {
+    const telling = async () => {
+      await this.#send(store)
+      this.#cut(now())
+      await this.#send(store)
+    }
+    // Workers of one app share this.
+    const told = this.#telling.then(telling, telling)
+    this.#telling = told
+    return told
+  }
+
+  #cut(at: number): void {
+    const jobs = [...this.#counts].map(([name, counts]) => ({ name, ...counts, ms: Math.round(counts.ms) }))
+    this.#counts = new Map()
+    for (let from = 0; from < jobs.length; from += MOST_CLASSES) {
+      const some = jobs.slice(from, from + MOST_CLASSES)
+      this.#untold.push({ source: this.#source, number: ++this.#number, at, jobs: some })
+    }
+  }
+
+  async #send(store: Store): Promise<void> {
+    let refused: unknown
+    for (let batch = this.#untold[0]; batch; batch = this.#untold[0]) {
+      try {
+        await store.recordMetrics(batch)
+      } catch (thrown) {
+        // Refused for what is there already: it would be again.
+        if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown
+        refused = thrown
+      }
+      this.#untold.shift()
+    }
+    if (refused) throw refused
+  }
+
+  #countsOf(name: string): Counts {
+    let counts = this.#counts.get(name)
+    if (!counts) {
+      counts = { processed: 0, failed: 0, ms: 0, histogram: new Array<number>(HISTOGRAM_BUCKETS).fill(0) }
+      this.#counts.set(name, counts)
+    }
+    return counts
+  }
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { bucketOf, LABELS, LIMITS, percentile } from './histogram.ts'
+
+test('a time that is a limit goes to the next bucket; beyond the last limit there is one more', () => {
+  expect([0, 19.99, 20, 29, 30].map(bucketOf)).toEqual([0, 0, 1, 1, 2])
+  for (const [i, limit] of LIMITS.entries()) expect([bucketOf(limit - 0.001), bucketOf(limit)]).toEqual([i, i + 1])
+  expect([bucketOf(335_000), bucketOf(Number.POSITIVE_INFINITY)]).toEqual([25, 25])
+  expect(LABELS).toHaveLength(26)
+  expect([LABELS[0], LABELS[9], LABELS[10], LABELS[14], LABELS[24], LABELS[25]]).toEqual([
+    '20ms',
+    '750ms',
+    '1.1s',
+    '5.75s',
+    '335s',
+    'Slow',
+  ])
+})
+
+test('a percentile lies between the limits of its bucket, as far as its share of the bucket’s runs', () => {
+  const counts = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, i) => filled[i] ?? 0)
+  expect(percentile(counts({}), 0.5)).toBeNull()
+  expect(percentile(counts({ 0: 100 }), 0.5)).toBeCloseTo(0.01)
+  expect(percentile(counts({ 0: 50, 4: 50 }), 0.5)).toBeCloseTo(0.02)
+  // 45 of the 50 runs between 65 and 100 ms are among the fastest 95.
+  expect(percentile(counts({ 0: 50, 4: 50 }), 0.95)).toBeCloseTo(0.065 + 0.035 * 0.9)
+  expect(percentile(counts({ 0: 1, 25: 99 }), 0.99)).toBe(335)
+  expect(percentile(counts({ 2: 1 }), 1)).toBeCloseTo(0.045)
+})

@@ -1,0 +1,203 @@
+/** Looking at what was counted. */
+
+import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
+import { HISTOGRAM_BUCKETS, type JobSums, type Store } from '../store/contract.ts'
+import { LABELS, percentile } from './histogram.ts'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+const MOST_MINUTES = 480
+const MOST_HOURS = 72
+const MOST_DAYS = 90
+
+export interface TopOptions {
+  /** The last minutes, this one included; at most 480. Default 60. */
+  minutes?: number
+  /** Instead: the last hours, in steps of ten minutes; at most 72. */
+  hours?: number
+  /** Only classes whose names contain this, in upper or lower case. */
+  filter?: string
+}
+
+/** What ended of a class. */
+export interface JobFigures {
+  name: string
+  /** Runs that ended: those that failed and those that did not. */
+  processed: number
+  failed: number
+  success: number
+  /** That the successful ones took together. */
+  seconds: number
+  /** Seconds of a successful one; 0 without one. */
+  average: number
+}
+
+export interface TopJob extends JobFigures {
+  /** Steps in which something ended, oldest first. */
+  steps: Step[]
+}
+
+export interface Step {
+  at: Date
+  processed: number
+  failed: number
+  seconds: number
+}
+
+export interface TopJobs {
+  from: Date
+  to: Date
+  /** Seconds from step to step: 60 or 600. */
+  step: number
+  /** Those that took most time first. */
+  jobs: TopJob[]
+  /** In this time, oldest first. */
+  deploys: DeployMark[]
+}
+
+export interface DeployMark {
+  /** A full minute. */
+  at: Date
+  label: string
+}
+
+export interface JobMetrics extends JobFigures {
+  from: Date
+  to: Date
+  /** Seconds; estimated from the histogram, as if times lay evenly within a bucket. Null without a successful run. */
+  p50: number | null
+  p95: number | null
+  p99: number | null
+  /** Successful runs by what they took. */
+  histogram: { label: string; count: number }[]
+  /** Minutes in which something ended, oldest first; `histogram` has the counts of the 26 buckets. */
+  minutes: (Step & { histogram: number[] })[]
+  deploys: DeployMark[]
+}
+
+/** What ended by class and time, of all processes together, Sidekiq's included. It is told every ten seconds. */
+export class Metrics {
+  readonly #store: () => Store
+  readonly #now: () => number
+
+  constructor(store: () => Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** Which classes take most of the time. @throws INVALID_OPTION */
+  async top(options: TopOptions = {}): Promise<TopJobs> {
+    refuseUnknown('metrics.top', options, ['minutes', 'hours', 'filter'])
+    const { minutes = 60, hours, filter = '' } = options
+    if (hours === undefined) checkWhole('minutes', minutes, MOST_MINUTES)
+    else checkWhole('hours', hours, MOST_HOURS)
+    if (typeof filter !== 'string') throw wrong('filter is a text that the names contain')
+    const span = hours === undefined ? 1 : 10
+    const times = timesBefore(this.#now(), span, hours === undefined ? minutes : hours * 6)
+    const window = windowOf(times, span)
+    const [sums, deploys] = await Promise.all([this.#store().metrics(span, times), this.#deploysIn(window)])
+    const wanted = filter.toLowerCase()
+    const jobs = [...byName(sums)]
+      .filter(([name]) => name.toLowerCase().includes(wanted))
+      .map(([name, steps]) => ({ ...figuresOf(name, steps), steps: steps.map(stepOf).sort(byTime) }))
+      .sort((a, b) => b.seconds - a.seconds || b.processed - a.processed || (a.name < b.name ? -1 : 1))
+    return { ...window, step: span * 60, jobs, deploys }
+  }
+
+  /** One class, minute by minute. Of one that nobody knows everything is 0. @throws INVALID_OPTION */
+  async job(name: string, options: { minutes?: number } = {}): Promise<JobMetrics> {
+    refuseUnknown('metrics.job', options, ['minutes'])
+    if (typeof name !== 'string' || name === '') throw wrong('metrics.job needs the name of a class')
+    const { minutes = 60 } = options
+    checkWhole('minutes', minutes, MOST_MINUTES)
+    const times = timesBefore(this.#now(), 1, minutes)
+    const window = windowOf(times, 1)
+    const [sums, histograms, deploys] = await Promise.all([
+      this.#store().metrics(1, times, name),
+      this.#store().histograms(name, times),
+      this.#deploysIn(window),
+    ])
+    const none = new Array<number>(HISTOGRAM_BUCKETS).fill(0)
+    const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
+    const total = none.map((_, bucket) => histograms.reduce((sum, one) => sum + (one.counts[bucket] ?? 0), 0))
+    return {
+      ...figuresOf(name, sums),
+      ...window,
+      p50: percentile(total, 0.5),
+      p95: percentile(total, 0.95),
+      p99: percentile(total, 0.99),
+      histogram: total.map((count, bucket) => ({ label: LABELS[bucket] as string, count })),
+      minutes: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...none] })).sort(byTime),
+      deploys,
+    }
+  }
+
+  /** The deploys of the last days, today included; at most (and by default) 90. Oldest first. @throws INVALID_OPTION */
+  async deploys(options: { days?: number } = {}): Promise<DeployMark[]> {
+    refuseUnknown('metrics.deploys', options, ['days'])
+    const { days = MOST_DAYS } = options
+    checkWhole('days', days, MOST_DAYS)
+    const now = this.#now()
+    return this.#deploysOf(Array.from({ length: days }, (_, i) => dayOf(now - i * DAY)))
+  }
+
+  async #deploysIn({ from, to }: { from: Date; to: Date }): Promise<DeployMark[]> {
+    const days: string[] = []
+    for (let at = from.getTime(); dayOf(at) <= dayOf(to.getTime() - 1); at += DAY) days.push(dayOf(at))
+    return (await this.#deploysOf(days)).filter(({ at }) => at >= from && at < to)
+  }
+
+  async #deploysOf(days: readonly string[]): Promise<DeployMark[]> {
+    return (await this.#store().deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
+  }
+}
+
+/** Where the last spans begin, this one included, the newest first. */
+function timesBefore(now: number, span: 1 | 10, n: number): number[] {
+  const step = span * MINUTE
+  const last = now - (now % step)
+  return Array.from({ length: n }, (_, i) => last - i * step)
+}
+
+function windowOf(times: readonly number[], span: number): { from: Date; to: Date } {
+  return { from: new Date(times.at(-1) as number), to: new Date((times[0] as number) + span * MINUTE) }
+}
+
+function byName(sums: readonly JobSums[]): Map<string, JobSums[]> {
+  const all = new Map<string, JobSums[]>()
+  for (const sum of sums) {
+    const some = all.get(sum.name)
+    if (some) some.push(sum)
+    else all.set(sum.name, [sum])
+  }
+  return all
+}
+
+function figuresOf(name: string, sums: readonly JobSums[]): JobFigures {
+  const sum = (what: 'processed' | 'failed' | 'ms') => sums.reduce((total, one) => total + one[what], 0)
+  const [processed, failed, ms] = [sum('processed'), sum('failed'), sum('ms')]
+  const success = processed - failed
+  return { name, processed, failed, success, seconds: ms / 1000, average: success > 0 ? ms / 1000 / success : 0 }
+}
+
+function stepOf({ at, processed, failed, ms }: JobSums): Step {
+  return { at: new Date(at), processed, failed, seconds: ms / 1000 }
+}
+
+function byTime(a: Step, b: Step): number {
+  return a.at.getTime() - b.at.getTime()
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
+function checkWhole(what: string, n: unknown, most: number): void {
+  if (Number.isInteger(n) && (n as number) >= 1 && (n as number) <= most) return
+  throw wrong(`${what} is a whole number from 1 to ${most}`)
+}
+
+function wrong(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}
