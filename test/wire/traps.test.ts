@@ -1,0 +1,419 @@
+import { inflateSync } from 'node:zlib'
+import { Discard, type JobOptions } from 'highkiq'
+import { expect, test } from 'vitest'
+import { Heard, until } from '../engine/bench.ts'
+import { onRedis } from '../redis/suite.ts'
+import { type Wire, wires } from './world.ts'
+
+/**
+ * Forty things that are easily got wrong beside Sidekiq, each as it shows in Redis. Their numbers are those of the list
+ * that this project was designed by.
+ */
+onRedis('on Sidekiq’s wire', () => {
+  const wire = wires()
+  const NOW = 1_700_000_000_000
+  const atNow = { clock: { now: () => NOW } }
+
+  /** A job of class J that fails, pushed as this text; answers when it has settled. */
+  async function fails(t: Wire, text: string, options: JobOptions = {}, thrown: unknown = new Error('no')) {
+    const deaths: unknown[] = []
+    t.hq.onDeath((payload) => deaths.push(payload.jid))
+    const ran = new Heard<number>()
+    t.hq.job('J', options, (ctx) => {
+      ran.say(ctx.attempt)
+      throw thrown
+    })
+    await t.redis('LPUSH', 'queue:default', text)
+    await t.redis('SADD', 'queues', 'default')
+    await t.work()
+    await ran.atLeast(1)
+    await t.settled()
+    const [retry] = await t.redis('ZRANGE', 'retry', 0, -1)
+    const [dead] = await t.redis('ZRANGE', 'dead', 0, -1)
+    return { deaths, retry, dead, job: JSON.parse(retry ?? dead ?? '{}') }
+  }
+  const payload = (more: Record<string, unknown> = {}) =>
+    JSON.stringify({ class: 'J', args: [], jid: 'j'.repeat(24), queue: 'default', retry: true, ...more })
+
+  test('1: the first failure has retry_count 0, and 0 is a count', async () => {
+    expect((await fails(wire(), payload())).job.retry_count).toBe(0)
+    expect((await fails(wire(), payload({ retry_count: 0, failed_at: NOW }))).job.retry_count).toBe(1)
+  })
+
+  test('2: after a retry by hand (-1) the next failure is 0, with retried_at and the old failed_at', async () => {
+    const { job } = await fails(wire(atNow), payload({ retry_count: -1, failed_at: NOW - 5000 }))
+    expect(job).toMatchObject({ retry_count: 0, retried_at: NOW, failed_at: NOW - 5000 })
+  })
+
+  test('3: retry 0 is the dead set, false is nothing, null is the job’s own option', async () => {
+    expect(await fails(wire(), payload({ retry: 0 }))).toMatchObject({ dead: expect.any(String), deaths: [/j+/] })
+    expect(await fails(wire(), payload({ retry: false }))).toMatchObject({ dead: undefined, deaths: [/j+/] })
+    expect(await fails(wire(), payload({ retry: null }), { retry: 0 })).toMatchObject({ dead: expect.any(String) })
+  })
+
+  test('4: retry N is N + 1 executions', async () => {
+    const t = wire()
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', { retry: 2 }, (ctx) => {
+      ran.say(ctx.attempt)
+      throw new Error('no')
+    })
+    await J.performAsync()
+    await t.work()
+    for (let n = 1; n <= 3; n++) {
+      await ran.atLeast(n)
+      await until(async () => n === 3 || (await t.redis('ZCARD', 'retry'))[0] === '1')
+      t.clock.ahead += 1000
+    }
+    await until(async () => (await t.redis('ZCARD', 'dead'))[0] === '1')
+    expect(ran.all).toEqual([1, 2, 3])
+  })
+
+  test('5: death handlers hear of retry: false, dead: false and of what is discarded, not of what is no JSON', async () => {
+    expect((await fails(wire(), payload({ retry: false }))).deaths).toHaveLength(1)
+    expect((await fails(wire(), payload({ retry: 0, dead: false }))).deaths).toHaveLength(1)
+    expect((await fails(wire(), payload(), { retryIn: () => 'discard' })).deaths).toHaveLength(1)
+    expect((await fails(wire(), payload(), {}, new Discard())).deaths).toHaveLength(1)
+    const t = wire()
+    const deaths: unknown[] = []
+    t.hq.onDeath((job) => deaths.push(job))
+    await t.redis('LPUSH', 'queue:default', '{"class":')
+    await t.work()
+    await until(async () => (await t.redis('ZCARD', 'dead'))[0] === '1')
+    expect(await t.redis('ZRANGE', 'dead', 0, -1)).toEqual(['{"class":'])
+    expect(deaths).toEqual([])
+    expect(await t.hq.stats()).toMatchObject({ processed: 0, failed: 0 })
+  })
+
+  test('6: onExhausted is not asked when retryIn discards, but when it kills', async () => {
+    const asked: string[] = []
+    const onExhausted = (job: { jid: string }) => void asked.push(job.jid)
+    await fails(wire(), payload({ jid: 'a' }), { retryIn: () => 'discard', onExhausted })
+    await fails(wire(), payload({ jid: 'b' }), { retryIn: () => 'kill', onExhausted })
+    expect(asked).toEqual(['b'])
+  })
+
+  test('7: chance comes on top of delays of one’s own, and grows with the count', async () => {
+    const delay = async (count: number, options: JobOptions = {}) => {
+      const t = wire({ ...atNow, random: () => 0.99 })
+      await fails(t, payload(count < 0 ? {} : { retry_count: count, failed_at: NOW }), options)
+      const [, score] = await t.redis('ZRANGE', 'retry', 0, -1, 'WITHSCORES')
+      return Number(score) - NOW / 1000
+    }
+    expect(await delay(-1)).toBe(15 + 9)
+    expect(await delay(-1, { retryIn: () => 100 })).toBe(100 + 9)
+    expect(await delay(1)).toBe(2 ** 4 + 15 + 29)
+  })
+
+  test('8: after a failure queue is where it came from, or retry_queue', async () => {
+    expect((await fails(wire(), payload({ queue: 'elsewhere' }))).job.queue).toBe('default')
+    expect((await fails(wire(), payload({ retry_queue: 'low' }))).job.queue).toBe('low')
+  })
+
+  test('9: what is retried is the text as it came, whatever middleware made of the job', async () => {
+    const t = wire()
+    t.hq.server.use((ctx, next) => {
+      ctx.args = ['changed']
+      ;(ctx.payload.args as unknown[]).push('mutated')
+      return next()
+    })
+    expect((await fails(t, payload({ args: [1] }))).job.args).toEqual([1])
+  })
+
+  test('10, 11: a due job passes the client middleware again; what that answers is pushed, nothing drops it', async () => {
+    const t = wire()
+    const ran = new Heard<unknown>()
+    t.hq.job('J', (_ctx, ...args) => ran.say(args))
+    t.hq.client.use((job, next) => (job.jid === 'drop' ? null : next()))
+    t.hq.client.use(async (_job, next) => {
+      const job = await next()
+      return job && { ...job, args: [...job.args, 'seen'] }
+    })
+    await t.redis('ZADD', 'retry', 1, payload({ jid: 'drop' }), 2, payload({ jid: 'keep', retry_count: 0 }))
+    await t.work()
+    expect(await ran.atLeast(1)).toEqual([['seen']])
+    expect(await t.redis('ZCARD', 'retry')).toEqual(['0'])
+  })
+
+  test('12: created_at stays, enqueued_at changes at each push, is not in schedule, and is stale in retry', async () => {
+    const t = wire()
+    await t.hq.push({ class: 'J', args: [], at: Date.now() / 1000 + 100, created_at: 7 })
+    const [scheduled] = await t.redis('ZRANGE', 'schedule', 0, -1)
+    expect(JSON.parse(scheduled ?? '')).not.toHaveProperty('enqueued_at')
+    expect(JSON.parse(scheduled ?? '')).not.toHaveProperty('at')
+    expect(JSON.parse(scheduled ?? '').created_at).toBe(7)
+    expect((await fails(wire(), payload({ created_at: 7, enqueued_at: 8 }))).job).toMatchObject({
+      created_at: 7,
+      enqueued_at: 8,
+    })
+    const due = wire()
+    await due.redis('ZADD', 'schedule', 1, payload({ enqueued_at: 8, created_at: 7, at: 1 }))
+    await due.work({ queues: ['other'] })
+    await until(async () => (await due.redis('LLEN', 'queue:default'))[0] === '1')
+    const job = JSON.parse(await due.newest())
+    expect(job.created_at).toBe(7)
+    expect(job.enqueued_at).toBeGreaterThan(NOW)
+    expect(job).not.toHaveProperty('at')
+  })
+
+  test('13: a float stays a float', async () => {
+    const { retry } = await fails(wire(), payload().replace('"args"', '"created_at":1700000000.0,"args"'))
+    expect(retry).toContain('"created_at":1700000000.0,')
+  })
+
+  test('14: integers beyond 2^53 arrive, and stay', async () => {
+    const t = wire()
+    const heard = new Heard<unknown>()
+    t.hq.job('Id', (_ctx, id) => heard.say(id))
+    await t.redis('LPUSH', 'queue:default', '{"class":"Id","args":[12345678901234567890],"jid":"1"}')
+    await t.work()
+    expect(await heard.atLeast(1)).toEqual([12345678901234567890n])
+    expect((await fails(wire(), payload().replace('[]', '[12345678901234567890]'))).retry).toContain(
+      '[12345678901234567890]',
+    )
+  })
+
+  test('15: keys keep their order, also those that look like numbers; NaN is refused', async () => {
+    const strange = '"meta":{"b":1,"1":2,"__proto__":{"x":1}},"9":9,"__proto__":{"y":2},"args"'
+    const { retry } = await fails(wire(), payload().replace('"args"', strange))
+    expect(retry).toContain(strange)
+    await expect(wire().hq.push({ class: 'J', args: [{ a: Number.NaN }] })).rejects.toMatchObject({
+      code: 'INVALID_ARGS',
+    })
+  })
+
+  test('16: what we write stays as it is when Ruby reads and writes it: no spaces, no needless escapes', async () => {
+    const t = wire()
+    await t.hq.push({ class: 'J', args: ['a/b', 'é\u2028', 1.5, { k: [true, null] }] })
+    expect(await t.newest()).toContain('"args":["a/b","é\u2028",1.5,{"k":[true,null]}]')
+  })
+
+  test('17, 18: an entry is found by its score to the last digit, and of several with one score the right one goes', async () => {
+    const t = wire()
+    const score = 1723900000.1234567
+    for (const jid of ['a', 'b', 'c']) await t.redis('ZADD', 'dead', score, payload({ jid }))
+    await (await t.hq.dead.find('b'))?.delete()
+    const left = await t.redis('ZRANGE', 'dead', 0, -1)
+    expect(left.map((text) => JSON.parse(text).jid)).toEqual(['a', 'c'])
+    expect((await t.redis('ZRANGE', 'dead', 0, 0, 'WITHSCORES'))[1]).toBe('1723900000.1234567')
+  })
+
+  test('19: pushed at the head, taken from the tail, put back at the tail', async () => {
+    const t = wire()
+    const heard = new Heard<string>()
+    t.hq.job('J', async (ctx, name: string) => {
+      heard.say(name)
+      if (name === 'b') await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      ctx.signal.throwIfAborted()
+    })
+    for (const name of ['a', 'b', 'c']) await t.hq.push({ class: 'J', args: [name] })
+    expect(JSON.parse(await t.newest()).args).toEqual(['c'])
+    const worker = await t.work({ concurrency: 1, timeout: 0 })
+    await heard.atLeast(2)
+    await worker.stop()
+    const queue = await t.redis('LRANGE', 'queue:default', 0, -1)
+    expect(queue.map((text) => JSON.parse(text).args[0])).toEqual(['c', 'b'])
+  })
+
+  test('20: a job that is handed over while nobody listens is not lost: nothing is popped into the void', async () => {
+    const t = wire()
+    const worker = await t.work()
+    const commands = await t.redis('INFO', 'commandstats')
+    await worker.stop()
+    expect(commands.join()).not.toMatch(/cmdstat_b[lr]pop:|cmdstat_blmpop:/)
+  })
+
+  test('21: one weight makes the whole list weighted, and each queue is asked once', async () => {
+    const t = wire()
+    expect(t.hq.worker({ queues: ['a', 'b,2', 'a'] }).options.queues).toHaveLength(3)
+    const heard = new Heard<string>()
+    t.hq.job('J', (ctx) => heard.say(ctx.queue))
+    for (const queue of ['a', 'b']) {
+      await t.hq.push({ class: 'J', args: [], queue })
+    }
+    await t.work({ queues: ['a', 'b,2', 'a'] })
+    expect((await heard.atLeast(2)).sort()).toEqual(['a', 'b'])
+  })
+
+  test('22, 23: a stop gives back what did not end, once, and nothing is left with the process', async () => {
+    const t = wire()
+    const heard = new Heard<unknown>()
+    t.hq.job('Endless', () => {
+      heard.say(1)
+      return new Promise(() => {})
+    })
+    for (let i = 0; i < 3; i++) await t.hq.push({ class: 'Endless', args: [i] })
+    const worker = await t.work({ concurrency: 3, timeout: 0 })
+    await heard.atLeast(3)
+    await worker.stop()
+    const queue = await t.redis('LRANGE', 'queue:default', 0, -1)
+    expect(queue.map((text) => JSON.parse(text).args[0])).toEqual([2, 1, 0])
+    expect((await t.redis('KEYS', 'hk:*working*')).length).toBe(0)
+    expect(await t.hq.stats()).toMatchObject({ processed: 0, failed: 0, busy: 0 })
+  })
+
+  test('24: a shutdown hidden among the causes is still a shutdown', async () => {
+    const t = wire()
+    const heard = new Heard<unknown>()
+    t.hq.job('Wraps', async (ctx) => {
+      heard.say(1)
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      const inner = new Error('inner', { cause: ctx.signal.reason })
+      const outer = new Error('outer', { cause: inner })
+      throw outer
+    })
+    await t.hq.push({ class: 'Wraps', args: [] })
+    const worker = await t.work({ timeout: 0 })
+    await heard.atLeast(1)
+    await worker.stop()
+    expect(await t.redis('LLEN', 'queue:default')).toEqual(['1'])
+    expect(await t.redis('ZCARD', 'retry')).toEqual(['0'])
+  })
+
+  test('25, 38: a beat shows what runs as JSON inside JSON, with whole seconds, and lasts a minute; idle there is no such key', async () => {
+    const t = wire()
+    const heard = new Heard<unknown>()
+    let end = () => {}
+    t.hq.job('J', () => {
+      heard.say(1)
+      return new Promise<void>((resolve) => {
+        end = resolve
+      })
+    })
+    const jid = await t.hq.push({ class: 'J', args: [] })
+    const worker = await t.work()
+    expect(await t.redis('EXISTS', `${worker.identity}:work`)).toEqual(['0'])
+    await heard.atLeast(1)
+    await worker.quiet()
+    const [, shown] = await t.redis('HGETALL', `${worker.identity}:work`)
+    const work = JSON.parse(shown ?? '')
+    expect(work).toMatchObject({ queue: 'default', payload: expect.any(String), run_at: expect.any(Number) })
+    expect(Number.isInteger(work.run_at)).toBe(true)
+    expect(JSON.parse(work.payload).jid).toBe(jid)
+    for (const key of [worker.identity, `${worker.identity}:work`]) {
+      expect(Number(await t.redis('TTL', key))).toBeGreaterThan(50)
+      expect(Number(await t.redis('TTL', key))).toBeLessThanOrEqual(60)
+    }
+    end()
+  })
+
+  test('25: one signal is obeyed with each beat', async () => {
+    const t = wire()
+    const worker = await t.work()
+    await t.redis('LPUSH', `${worker.identity}-signals`, 'TSTP')
+    await t.redis('LPUSH', `${worker.identity}-signals`, 'TERM')
+    await t.hq.store.beat(
+      { identity: worker.identity, info: '{}', concurrency: 1, busy: 0, beat: 0, quiet: false, rss: 0 },
+      60,
+    )
+    expect(await t.redis('LRANGE', `${worker.identity}-signals`, 0, -1)).toEqual(['TERM'])
+  })
+
+  test('26: after a clean stop the process is not listed, and nothing of its work is left', async () => {
+    const t = wire()
+    const worker = await t.work()
+    await worker.stop()
+    expect(await t.redis('SMEMBERS', 'processes')).toEqual([])
+    expect(await t.redis('EXISTS', `${worker.identity}:work`)).toEqual(['0'])
+  })
+
+  test('27: failures count as processed, too; interruptions count as nothing', async () => {
+    const t = wire()
+    await fails(t, payload())
+    expect(await t.redis('MGET', 'stat:processed', 'stat:failed')).toEqual(['1', '1'])
+  })
+
+  test('28: the dead set keeps its newest, and none that is too old', async () => {
+    const t = wire({ dead: { max: 3, seconds: 100 } })
+    const now = Date.now() / 1000
+    await t.redis('ZADD', 'dead', now - 200, 'old', now - 3, 'a', now - 2, 'b', now - 1, 'c', now, 'd')
+    await t.work()
+    await until(async () => (await t.redis('ZCARD', 'dead'))[0] === '3')
+    expect(await t.redis('ZRANGE', 'dead', 0, -1)).toEqual(['b', 'c', 'd'])
+  })
+
+  // 29, 30, 31: test/metrics.
+
+  test('31: names with colons, dots and bars work as names of queues and classes', async () => {
+    const t = wire()
+    const heard = new Heard<string>()
+    t.hq.job('My::Job|x', (ctx) => heard.say(ctx.queue))
+    await t.hq.push({ class: 'My::Job|x', args: [], queue: 'a:b.c' })
+    await t.work({ queues: ['a:b.c'] })
+    expect(await heard.atLeast(1)).toEqual(['a:b.c'])
+  })
+
+  test('32: processes that no longer beat are struck off at most once a minute, whoever looks', async () => {
+    const t = wire()
+    await t.redis('SADD', 'processes', 'gone:1:aa', 'gone:2:bb')
+    await t.redis('SET', 'process_cleanup', 1, 'EX', 60)
+    for await (const _ of t.hq.processes());
+    expect(await t.redis('SCARD', 'processes')).toEqual(['2'])
+    await t.redis('DEL', 'process_cleanup')
+    for await (const _ of t.hq.processes());
+    await until(async () => (await t.redis('SCARD', 'processes'))[0] === '0')
+    expect(Number(await t.redis('TTL', 'process_cleanup'))).toBeGreaterThan(50)
+  })
+
+  // 33: nothing is polled here in numbers of processes. 34: each job is moved by compare-and-swap (test/conformance/sets.ts).
+
+  test('35: bulk answers one id for each, null for what middleware stopped; at is aligned, spread is at least 5 s', async () => {
+    const t = wire()
+    t.hq.client.use((job, next) => (job.args[0] === 2 ? null : next()))
+    const J = t.hq.job('J', (_ctx, _n: number) => {})
+    const jids = await J.performBulk([[1], [2], [3]])
+    expect(jids).toEqual([expect.any(String), null, expect.any(String)])
+    const soon = Date.now() / 1000 + 1000
+    await J.performBulk([[1], [2], [3]], { at: [soon, soon + 1, soon + 2] })
+    expect((await t.redis('ZRANGE', 'schedule', 0, -1, 'WITHSCORES')).filter((_, i) => i % 2).map(Number)).toEqual([
+      soon,
+      soon + 2,
+    ])
+  })
+
+  test('36: below 1e9 is from now, from there on a time; what is past is pushed at once', async () => {
+    const t = wire()
+    const J = t.hq.job('J', (_ctx, _when: string) => {})
+    await J.performIn(-5, 'past')
+    await J.performIn(1_000_000_000, 'past too')
+    expect(await t.redis('LLEN', 'queue:default')).toEqual(['2'])
+    await J.performIn(60, 'later')
+    await J.performIn(4_000_000_000, 'much later')
+    const scores = (await t.redis('ZRANGE', 'schedule', 0, -1, 'WITHSCORES')).filter((_, i) => i % 2).map(Number)
+    expect(scores[0]).toBeGreaterThan(Date.now() / 1000 + 50)
+    expect(scores[1]).toBe(4_000_000_000)
+  })
+
+  test('37: ten thousand characters of the message, whole ones; the backtrace deflated in base64', async () => {
+    const { job } = await fails(wire(), payload({ backtrace: 2 }), {}, new Error('😀'.repeat(10_001)))
+    expect([...job.error_message]).toHaveLength(10_000)
+    const lines = JSON.parse(inflateSync(Buffer.from(job.error_backtrace, 'base64')).toString())
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toMatch(/^at /)
+  })
+
+  // 39: test/iterable. 40: the pages are not there yet; what they read may be garbage:
+  test('40: garbage in every place is shown, not thrown', async () => {
+    const t = wire()
+    const garbage = ['no json', '[]', '{}', 'null', '{"class":1,"args":null}', '{"class":"X","args":"none","jid":5}']
+    for (const [i, text] of garbage.entries()) {
+      await t.redis('LPUSH', 'queue:default', text)
+      for (const set of ['retry', 'schedule', 'dead']) await t.redis('ZADD', set, 4e9 + i, text)
+    }
+    await t.redis('SADD', 'queues', 'default')
+    await t.redis('SADD', 'processes', 'a:1:b', 'c:2:d')
+    await t.redis('HSET', 'a:1:b', 'info', 'no json', 'busy', 'x')
+    await t.redis('HSET', 'a:1:b:work', 't1', 'no json', 't2', '{"queue":1}')
+    let seen = 0
+    for await (const job of t.hq.queue('default')) seen += String(job.text).length > 0 ? 1 : 0
+    for (const set of [t.hq.retries, t.hq.scheduled, t.hq.dead]) {
+      for await (const job of set)
+        seen += typeof job.displayClass === 'string' && Array.isArray(job.displayArgs) ? 1 : 0
+    }
+    expect(seen).toBe(4 * garbage.length)
+    for await (const process of t.hq.processes()) expect(process.identity).toMatch(/:/)
+    for await (const running of t.hq.running()) expect(running.process).toBe('a:1:b')
+    await t.hq.stats()
+    expect(await t.hq.find('nothing')).toMatchObject({ state: 'unknown' })
+  })
+})
