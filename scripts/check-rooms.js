@@ -10,10 +10,11 @@ const ROOMS = {
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
   client: ['job', 'store/contract'],
   inspect: ['job', 'store/contract'],
-  worker: ['job', 'store/contract'],
+  worker: ['job', 'store/contract', 'log/line'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   app: [
+    'environment',
     'job',
     'store/contract',
     'store/open',
@@ -25,10 +26,12 @@ const ROOMS = {
     'log',
     'version.generated',
   ],
-  log: ['job'],
+  environment: ['job'],
+  'log/line': [],
+  log: ['job', 'environment', 'log/line'],
   'version.generated': [],
   index: ['app', 'job', 'store/contract', 'client', 'inspect', 'worker', 'tasks', 'metrics', 'version.generated'],
-  cli: ['app', 'index', 'job', 'cli/commands/demo'],
+  cli: ['app', 'index', 'job', 'environment', 'log', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
 }

@@ -1,11 +1,12 @@
 /**
- * A warning from a thread whose main thread can't log: one line on standard error, in the shape that the default logger
- * would give it – JSON, or text on a terminal – and under the same HIGHKIQ_LOG_LEVEL.
+ * A warning from a thread whose main thread can't log: one line where the default logger writes, in the shape that it
+ * would give it, and under the same HIGHKIQ_LOG_LEVEL.
  */
 
-import { write } from 'node:fs'
+import { appendFile, write } from 'node:fs'
 import { hostname } from 'node:os'
 import { isatty } from 'node:tty'
+import { type Entry, lineOf, lineOptions } from '../log/line.ts'
 
 const WARN = 40
 const SILENCED_BY = new Set(['error', 'fatal', 'silent'])
@@ -17,16 +18,19 @@ export function warnOnStderr(fields: object, message: string): void {
   // for the reader, with one line at most, and never this thread, which has a lease to renew.
   if (writing || SILENCED_BY.has(process.env.HIGHKIQ_LOG_LEVEL ?? '')) return
   writing = true
-  write(2, `${isatty(2) ? asText(message) : asJson(fields, message)}\n`, () => {
+  const done = () => {
     writing = false
-  })
+  }
+  const file = process.env.HIGHKIQ_LOG_FILE
+  const options = lineOptions(!file && isatty(2), process.env)
+  const entry = { level: WARN, time: Date.now(), pid: process.pid, hostname: hostname(), ...fields, msg: message }
+  const line = `${options.format === 'pretty' ? asText(message, options.time) : lineOf(entry as Entry, options)}\n`
+  if (file) appendFile(file, line, done)
+  else write(2, line, done)
 }
 
-function asJson(fields: object, msg: string): string {
-  return JSON.stringify({ level: WARN, time: Date.now(), pid: process.pid, hostname: hostname(), ...fields, msg })
-}
-
-function asText(message: string): string {
+function asText(message: string, withTime: boolean): string {
+  if (!withTime) return `WARN: ${message}`
   const now = new Date()
   const two = (n: number) => String(n).padStart(2, '0')
   const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join(':')
