@@ -5,6 +5,7 @@ import { Job, type JobHost, type Target } from './client/job.ts'
 import type { Collected } from './client/outlet.ts'
 import type { PushRequest } from './client/request.ts'
 import { transact } from './client/transact.ts'
+import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
 import { type Process, processesOf } from './inspect/process.ts'
@@ -41,14 +42,15 @@ import { VERSION } from './version.generated.ts'
 import type { Service } from './worker/aspect.ts'
 import { DialectCheck } from './worker/dialect.ts'
 import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
+import { jobLogOf } from './worker/job-log.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
 import { Worker } from './worker/worker.ts'
 
 export interface HighkiqOptions {
   /**
-   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else
-   * REDIS_URL, else `sqlite:highkiq.db`.
+   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else what
+   * REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
    */
   url?: string
   /** A store that is ready, instead of `url`. */
@@ -60,6 +62,8 @@ export interface HighkiqOptions {
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
   redis?: RedisSettings['redis']
   logger?: Logger
+  /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
+  loggedJobAttributes?: readonly string[]
   /** For tests: the time in milliseconds since the epoch. */
   clock?: { now(): number }
   /** For tests: from 0 up to but not including 1. */
@@ -79,6 +83,10 @@ export interface HighkiqOptions {
   backtraceCleaner?: (lines: string[]) => string[]
 }
 
+/** What a configuration file may say of the app. */
+export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'>
+/** Text at the end of the process title. */
+export type TitlePiece = () => string | undefined
 /**
  * `about.context` says where it comes from: 'Job raised exception' (with the job, and `jid`, `class`, `queue`, `attempt`,
  * `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
@@ -95,6 +103,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'commandTimeout',
   'redis',
   'logger',
+  'loggedJobAttributes',
   'clock',
   'random',
   'maxArgsBytes',
@@ -110,6 +119,7 @@ const AWAY_MS = 30_000
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
+const LOGGED = ['bid', 'tags']
 const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat', 'reopen'])
 
 /** Marks an app, also one of another copy of this package. */
@@ -136,6 +146,8 @@ export class Highkiq {
   /** Middleware around each run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly tasks: Tasks
+  /** What a configuration file says that Highkiq itself does not know: `highkiq work` reads it before it begins. */
+  readonly settings: Readonly<Record<string, unknown>> = {}
   /** What ended, by class and time. */
   readonly metrics: Metrics
   readonly #collector = new Collector()
@@ -161,6 +173,8 @@ export class Highkiq {
   readonly #otherStores = new Map<string, Store>()
   #store: Store | undefined
   #tellAwayAt = 0
+  #file: FileOptions = {}
+  readonly #titles: TitlePiece[] = []
   #log: Logger | undefined
 
   /** @throws INVALID_OPTION */
@@ -201,9 +215,7 @@ export class Highkiq {
 
   /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
   get store(): Store {
-    this.#store ??=
-      this.#options.store ??
-      this.#open(this.#options.url ?? (process.env.HIGHKIQ_URL || process.env.REDIS_URL || 'sqlite:highkiq.db'))
+    this.#store ??= this.#options.store ?? this.#open(this.#options.url ?? storeUrl() ?? 'sqlite:highkiq.db')
     return this.#store
   }
 
@@ -221,6 +233,31 @@ export class Highkiq {
   useUrl(url: string): void {
     if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
     this.#store = this.#open(url)
+  }
+
+  /** What a configuration file says, for workers that are made from now on: what the app says itself comes first. */
+  useFile(options: FileOptions, settings: Record<string, unknown>): void {
+    this.#file = options
+    Object.assign(this.settings, settings)
+  }
+
+  /** Adds a piece to the title that `highkiq work` shows in ps; undefined adds none. */
+  processTitle(piece: TitlePiece): this {
+    this.#titles.push(piece)
+    return this
+  }
+
+  /** A process title with the pieces that were added to it. */
+  titleOf(title: string): string {
+    const pieces = this.#titles.map((piece) => {
+      try {
+        return piece()
+      } catch {
+        // Asked every second: an error would flood the log.
+        return undefined
+      }
+    })
+    return [title, ...pieces.filter(Boolean)].join(' ')
   }
 
   /**
@@ -325,7 +362,7 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
-    const engine = this.#engine()
+    const engine = { ...this.#engine(), jobLog: jobLogOf(this.log, options.logJobs ?? false) }
     const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
     const worker = new Worker(engine, options, { version: VERSION, services: this.#services(engine), bindings })
     this.#workers.add(worker)
@@ -501,8 +538,10 @@ export class Highkiq {
     if (!payload) return null
     this.#client.check(payload)
     const arrived = readPayload(writePayload(payload)) as Payload
-    const ctx = new JobContext(arrived, arrived.queue, { log: this.log, now: () => this.now() })
-    return runHandler(this.#engine(), ctx, this.#definitionOf(arrived.class, arrived.queue))
+    const engine = this.#engine()
+    const { log, loggedJobAttributes: attributes, now } = engine
+    const ctx = new JobContext(arrived, arrived.queue, { log, attributes, now })
+    return runHandler(engine, ctx, this.#definitionOf(arrived.class, arrived.queue))
   }
 
   #definitionOf(name: string, queue = ''): JobDefinition | undefined {
@@ -510,7 +549,8 @@ export class Highkiq {
   }
 
   #engine(): Engine {
-    const { random = Math.random, maxRetries = MAX_RETRIES, dead, backtraceCleaner } = this.#options
+    const { random = Math.random, maxRetries, dead, loggedJobAttributes, backtraceCleaner } = this.#options
+    const file = this.#file
     return {
       store: this.store,
       definition: (name, queue) => this.#definitionOf(name, queue),
@@ -518,10 +558,15 @@ export class Highkiq {
       promote: (text) => this.#client.promote(text),
       aspects: [trackedTasks, this.#collector],
       log: this.log,
+      loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
       wire: this.#client.wire,
       now: () => this.now(),
       random,
-      limits: { retries: maxRetries, dead: dead?.max ?? DEAD_MAX, deadSeconds: dead?.seconds ?? DEAD_SECONDS },
+      limits: {
+        retries: maxRetries ?? file.maxRetries ?? MAX_RETRIES,
+        dead: dead?.max ?? file.dead?.max ?? DEAD_MAX,
+        deadSeconds: dead?.seconds ?? file.dead?.seconds ?? DEAD_SECONDS,
+      },
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
       isBusiness: (error) => this.#businessErrors.some((one) => error instanceof one),
       report: (error, about) => this.#report(error, about),

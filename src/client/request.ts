@@ -70,6 +70,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   if (options.tags !== undefined) payload.tags = options.tags
   const retryFor = request.retryFor ?? options.retryFor
   if (retryFor !== undefined) payload.retry_for = retryFor
+  if (options.logLevel !== undefined) payload.log_level = options.logLevel
   for (const field of Object.keys(request)) {
     const value = request[field]
     if (value === undefined || SAID_TO_US.has(field)) continue

@@ -14,6 +14,8 @@ export interface Progress {
 /** What a context is made of. */
 export interface ContextParts {
   log: Logger
+  /** Members of the payload that each line shows. */
+  attributes: readonly string[]
   now: () => number
   task?: { id: string; index: number } | undefined
   /** Whether the worker takes no more jobs. */
@@ -23,6 +25,13 @@ export interface ContextParts {
 /** Of one attempt; an event keeps 50 of its whole life. */
 const MOST_MESSAGES = 40
 const FIRST_MESSAGES = 10
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
+
+/** Ruby's `unknown` is above all others. What is no level is none: a payload comes from anywhere. */
+function levelOf(wanted: unknown): string | undefined {
+  return wanted === 'unknown' ? 'fatal' : LOG_LEVELS.find((level) => level === wanted)
+}
 
 /** What a handler knows of the attempt that it is. Everything that costs something is made when it is first asked for. */
 export class JobContext {
@@ -34,6 +43,7 @@ export class JobContext {
   /** Set when the job is a row of a tracked task. */
   readonly task: { id: string; index: number } | undefined
   readonly #baseLog: Logger
+  readonly #attributes: readonly string[]
   readonly #now: () => number
   #log: Logger | undefined
   #controller: AbortController | undefined
@@ -50,6 +60,7 @@ export class JobContext {
     this.args = payload.args
     this.task = about.task
     this.#baseLog = about.log
+    this.#attributes = about.attributes
     this.#now = about.now
     this.#isStopping = about.isStopping
   }
@@ -73,13 +84,25 @@ export class JobContext {
   }
 
   get log(): Logger {
-    this.#log ??= this.#baseLog.child({ jid: this.jid, class: this.payload.class })
+    this.#log ??= this.#openLog()
     return this.#log
   }
 
   /** Whether the attempt was told to end, or its worker takes no more jobs: for a loop that can break off and go on later. */
   get interrupted(): boolean {
     return this.#aborted !== undefined || this.#isStopping?.() === true
+  }
+
+  #openLog(): Logger {
+    const { payload } = this
+    const fields: Record<string, unknown> = {
+      jid: this.jid,
+      class: payload.wrapped ?? payload.class,
+      queue: this.queue,
+    }
+    for (const name of this.#attributes) if (payload[name] !== undefined) fields[name] = payload[name]
+    const level = levelOf(payload.log_level)
+    return level ? this.#baseLog.child(fields, { level }) : this.#baseLog.child(fields)
   }
 
   /** Why the attempt was told to end; undefined while it was not. */

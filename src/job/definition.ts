@@ -29,6 +29,8 @@ export interface JobOptions {
   onExhausted?: (payload: Payload, error: unknown) => unknown
   /** Seconds; then `ctx.signal` is aborted and the attempt has failed. */
   timeout?: number
+  /** Of this job's own lines: `debug`, `info`, `warn`, `error` or `fatal`. */
+  logLevel?: LogLevel
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
   maxStalls?: number
   /** Seconds for which what the handler returns (16 kB of JSON at most) is kept for `hq.result(jid)`. */
@@ -48,6 +50,9 @@ export type Handler<Args extends unknown[] = unknown[], Result = unknown> = (
   ...args: Args
 ) => Result | Promise<Result>
 
+export type LogLevel = (typeof LOG_LEVELS)[number]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
+
 export interface JobDefinition {
   readonly name: string
   readonly options: JobOptions
@@ -66,6 +71,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'retryIn',
   'onExhausted',
   'timeout',
+  'logLevel',
   'maxStalls',
   'keepResult',
   'use',
@@ -75,7 +81,7 @@ const OPTIONS: (keyof JobOptions)[] = [
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, maxStalls, keepResult, use } = options
+  const { queue, retry, tags, retryFor, timeout, logLevel, maxStalls, keepResult, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
@@ -87,6 +93,8 @@ export function checkJobOptions(job: string, options: JobOptions): void {
     throw wrong('retryFor is a number of seconds, at most 1,000,000,000')
   }
   if (timeout !== undefined && !(timeout > 0)) throw wrong('timeout is a number of seconds above 0')
+  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel))
+    throw wrong(`logLevel is one of ${LOG_LEVELS.join(', ')}`)
   if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
     throw wrong('maxStalls is a whole number above 0')
   }

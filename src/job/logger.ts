@@ -4,5 +4,8 @@ export interface Logger {
   info(about: object, message?: string): void
   warn(about: object, message?: string): void
   error(about: object, message?: string): void
-  child(fields: object): Logger
+  /** `level`: of a job that asks for its own (`log_level`); a logger without levels may ignore it. */
+  child(fields: object, options?: { level?: string }): Logger
+  /** Asked so that lines nobody would see cost nothing. */
+  isLevelEnabled?(level: string): boolean
 }

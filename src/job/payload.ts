@@ -38,6 +38,8 @@ export interface Payload {
   retry_for?: number
   retry_queue?: string
   wrapped?: string
+  /** Of this job's own lines. */
+  log_level?: string
   /** The task that this job belongs to. */
   hk_task?: string
   /** The task's run that this text is of. */

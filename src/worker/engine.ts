@@ -5,6 +5,7 @@ import type { Logger } from '../job/logger.ts'
 import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Aspect, Outcome } from './aspect.ts'
+import type { JobLog } from './job-log.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
@@ -20,6 +21,10 @@ export interface Engine {
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   aspects: readonly Aspect[]
   log: Logger
+  /** Members of the payload that each line of a job shows. */
+  loggedJobAttributes: readonly string[]
+  /** Absent where nobody would see its lines. */
+  jobLog?: JobLog | undefined
   /** How times are written. */
   wire: Wire
   now(): number

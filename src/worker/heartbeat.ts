@@ -107,7 +107,7 @@ export class Heartbeat implements Service {
 /** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
 function infoOf({ identity, tag, labels, capsules, startedAt, version }: Shown, embedded: boolean): string {
   return JSON.stringify({
-    hostname: hostname(),
+    hostname: process.env.DYNO || hostname(),
     started_at: startedAt / 1000,
     pid: process.pid,
     tag,

@@ -40,6 +40,8 @@ export interface WorkerOptions extends CapsuleOptions {
   tag?: string
   /** Shown beside the process. */
   labels?: readonly string[]
+  /** `start` and `done` (or `fail`) of each job at info; default false: at debug, where the logger shows it. */
+  logJobs?: boolean
 }
 
 const CAPSULE: (keyof CapsuleOptions)[] = ['concurrency', 'queues', 'fetchOrder', 'use']
@@ -53,6 +55,7 @@ const OPTIONS: (keyof WorkerOptions)[] = [
   'promote',
   'tag',
   'labels',
+  'logJobs',
 ]
 
 /** With the defaults of what was left out. */
@@ -72,6 +75,7 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     pollInterval: 1,
     tag: '',
     labels: [],
+    logJobs: false,
     ...given(options),
     ...capsule('worker', options),
   }

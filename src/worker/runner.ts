@@ -42,6 +42,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
     payload,
     ctx: new JobContext(payload, taken.queue, {
       log: engine.log,
+      attributes: engine.loggedJobAttributes,
       now: engine.now,
       task,
       isStopping: engine.isStopping,
@@ -75,17 +76,20 @@ export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement
 }
 
 async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
+  const { jobLog } = engine
   let error: unknown
   attempt.began = performance.now()
+  jobLog?.start(attempt)
   try {
     const result = await runHandler(engine, attempt.ctx, attempt.definition)
-    engine.log.debug({ jid: attempt.payload.jid, class: attempt.payload.class }, 'done')
+    jobLog?.done(attempt)
     return done(engine, attempt, { kind: 'done', result })
   } catch (thrown) {
     error = thrown
   }
   if (attempt.ctx.abortReason?.code === 'LEASE_LOST') return undefined
   try {
+    jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
   } catch {
     // An error whose own members throw when they are read: it is a failure like any other.

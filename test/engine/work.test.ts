@@ -375,7 +375,7 @@ test('ctx.log knows the job', async () => {
   await work()
   await settled()
   expect(log.lines.filter(({ level }) => level !== 'debug')).toEqual([
-    { level: 'info', about: { jid, class: 'J', n: 1 }, message: 'hello' },
+    { level: 'info', about: { jid, class: 'J', queue: 'default', n: 1 }, message: 'hello' },
   ])
 })
 
