@@ -31,7 +31,7 @@ const ROOMS = {
   log: ['job', 'environment', 'log/line'],
   'version.generated': [],
   index: ['app', 'job', 'store/contract', 'client', 'inspect', 'worker', 'tasks', 'metrics', 'version.generated'],
-  cli: ['app', 'index', 'job', 'environment', 'log', 'cli/commands/demo'],
+  cli: ['app', 'index', 'job', 'environment', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
 }

@@ -62,7 +62,6 @@ export function environmentName(env: Environment = process.env): string | undefi
 }
 
 export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-export type Level = (typeof LEVELS)[number]
 
 /** Of the default logger; info unless somebody wants it otherwise. */
 export function logLevel(env: Environment = process.env): string {

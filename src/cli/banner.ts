@@ -14,15 +14,25 @@ export interface Facts {
   version: string
   store: string
   queues: readonly string[]
+  /** Of all capsules. */
   concurrency: number
+  /** Those beside the worker's own queues. */
+  capsules?: readonly string[]
+  /** The file that was read. */
+  config?: string
 }
 
-export function banner({ version, store, queues, concurrency }: Facts, out: NodeJS.WriteStream): string {
+export function banner(
+  { version, store, queues, capsules = [], concurrency, config }: Facts,
+  out: NodeJS.WriteStream,
+): string {
   const facts = [
     ['version', version],
     ['store', store],
     ['queues', queues.join(' ')],
+    ...capsules.map((capsule) => ['capsule', capsule] as const),
     ['concurrency', String(concurrency)],
+    ...(config ? [['config', config] as const] : []),
   ] as const
   const lines = facts.map(([label, value]) => `${styleText('dim', label.padEnd(12), { stream: out })}${value}`)
   return `${styleText('cyan', ART, { stream: out })}\n\n${lines.map((line) => `  ${line}`).join('\n')}\n\n`

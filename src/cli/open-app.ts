@@ -2,7 +2,9 @@
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
+import { FORMATS } from '../log/line.ts'
 import { loadApp } from './load-app.ts'
 import { CliError, collect } from './usage.ts'
 
@@ -48,18 +50,23 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
 async function openApp({ require: files, url, verbose }: AppOptions): Promise<Highkiq> {
   // An app makes its logger when it is made.
   if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
-  checkLogLevel(process.env.HIGHKIQ_LOG_LEVEL)
+  checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
   if (url !== undefined) hq.useUrl(url)
   return usable(hq)
 }
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+/** @throws CliError (exit code 2), for the logger would say it with a stack, or not at all */
+export function checkLogVariables(): void {
+  check('HIGHKIQ_LOG_LEVEL', LEVELS)
+  check('HIGHKIQ_LOG_FORMAT', FORMATS)
+}
 
-function checkLogLevel(level: string | undefined): void {
-  if (level === undefined || LEVELS.includes(level)) return
-  throw new CliError(`HIGHKIQ_LOG_LEVEL is ${JSON.stringify(level)}; there are ${LEVELS.join(', ')}`, 2)
+function check(name: Variable, known: readonly string[]): void {
+  const value = variable(name)
+  if (value === undefined || known.includes(value)) return
+  throw new CliError(`${name} is ${JSON.stringify(value)}; there are ${known.join(', ')}`, 2)
 }
 
 /** @throws UNKNOWN_STORE, INVALID_OPTION at once, and not wrapped into the first push */

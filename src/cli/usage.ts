@@ -88,10 +88,16 @@ export function wholeNumber(text: string): number {
   return n
 }
 
-export function secondsOrInfinity(text: string): number {
+export function positiveSecondsOrInfinity(text: string): number {
   const n = Number(text)
-  if (text.trim() === '' || !(n >= 0)) throw new InvalidArgumentError('It is a number of seconds, or Infinity.')
+  if (!(n > 0)) throw new InvalidArgumentError('It is a number of seconds above 0, or Infinity.')
   return n
+}
+
+export function yesOrNo(text: string): boolean {
+  if (/^(1|true|yes|on)$/i.test(text)) return true
+  if (/^(0|false|no|off)$/i.test(text)) return false
+  throw new InvalidArgumentError('It is true or false.')
 }
 
 export function positiveSeconds(text: string): number {

@@ -45,8 +45,14 @@ export class Recovery implements Service {
     await this.#sweeping
   }
 
-  /** Claims what is lost and restores what is claimed. */
-  async sweep(): Promise<void> {
+  /** Looks at once for processes of this machine that are gone, because somebody saw one die. */
+  lookForDead(): Promise<void> {
+    if (!this.#stopped) this.#sweeping = this.#sweeping.then(() => this.#sweepAndReport(false))
+    return this.#sweeping
+  }
+
+  /** Claims what is lost and restores what is claimed. `suspect`: also leases whose end was past at the last look. */
+  async sweep(suspect = true): Promise<void> {
     const { store } = this.#engine
     // Who can't write himself judges nobody: in an outage everybody's lease ends, and nobody must lose by it.
     await store.renew(this.#self(), this.#leaseSeconds)
@@ -57,12 +63,12 @@ export class Recovery implements Service {
       if (lease.claimed || lease.owner === this.#self()) continue
       if (isGone(lease.host, this.#host)) {
         if (await store.claim(lease.owner, null)) claimed = true
-      } else if (lease.ended) {
+      } else if (suspect && lease.ended) {
         if (this.#suspects.get(lease.owner) !== lease.ends) suspects.set(lease.owner, lease.ends)
         else if (await store.claim(lease.owner, lease.ends)) claimed = true
       }
     }
-    this.#suspects = suspects
+    if (suspect) this.#suspects = suspects
     if (claimed) await this.#restoreAll()
   }
 
@@ -136,9 +142,9 @@ export class Recovery implements Service {
     }, ms)
   }
 
-  async #sweepAndReport(): Promise<void> {
+  async #sweepAndReport(suspect = true): Promise<void> {
     try {
-      await this.sweep()
+      await this.sweep(suspect)
     } catch (thrown) {
       // A connection that failed may have hidden a renewal: what was suspected is looked at anew.
       this.#suspects.clear()

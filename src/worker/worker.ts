@@ -23,6 +23,16 @@ const LAST_WORDS_MS = 5000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
 
+/** What somebody wants to know, and to have a say in, while a worker runs. */
+export interface RunOptions {
+  /** It takes jobs from now on. */
+  onStart?: () => void
+  /** It was told to stop, by whomever. */
+  onStop?: () => void
+  /** A second SIGTERM or SIGINT; without it the process ends at once. */
+  onSecondSignal?: () => void
+}
+
 export class Worker {
   readonly identity: string
   readonly options: WorkerSettings
@@ -47,6 +57,8 @@ export class Worker {
   #alone = false
   /** Ends with the process. */
   #dying: Promise<never> | undefined
+  /** Who wants to know how `run` goes on. */
+  #watcher: RunOptions = {}
 
   /** @throws INVALID_OPTION */
   constructor(
@@ -134,12 +146,18 @@ export class Worker {
     return this.#stopped
   }
 
+  /** Looks at once for jobs of processes that died on this machine, say because their parent saw it; else it takes seconds. */
+  async recover(): Promise<void> {
+    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.lookForDead()
+  }
+
   /**
    * Starts, and works until SIGTERM or SIGINT; SIGTSTP quiets, SIGTTIN tells what runs, SIGUSR2 lets loggers reopen their
    * files. A second SIGTERM or SIGINT ends the process at once: what it held is found and run by others. An error that
    * nobody caught ends it too, in order: see `Highkiq.onFatal`.
    */
-  async run(): Promise<void> {
+  async run(watcher: RunOptions = {}): Promise<void> {
+    this.#watcher = watcher
     this.#alone = true
     this.#heartbeat.embedded = false
     const release = hearProcess(
@@ -148,6 +166,7 @@ export class Worker {
     )
     try {
       await this.start()
+      watcher.onStart?.()
       await new Promise<void>((resolve) => {
         if (this.#state === 'stopped') resolve()
         else this.#whenStopped.push(resolve)
@@ -201,6 +220,7 @@ export class Worker {
     // Its time runs from now on, however long quieting takes.
     const quieted = this.quiet()
     this.#state = 'stopping'
+    this.#watcher.onStop?.()
     const { log, emit } = this.#engine
     const { timeout } = this.options
     this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
@@ -302,7 +322,8 @@ export class Worker {
       const { identity, concurrency } = this
       void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts: this.#capsules.attempts })
     } else {
-      if (this.#alone && this.#stopped) process.exit(1)
+      const { onSecondSignal = this.#alone ? () => process.exit(1) : undefined } = this.#watcher
+      if (this.#stopped && onSecondSignal) return onSecondSignal()
       log.info({}, this.#alone ? 'stopping: again ends at once' : 'stopping')
       void this.stop()
     }

@@ -1,116 +1,125 @@
-/** `highkiq work`: a worker. */
+/** `highkiq work`: a worker, or several. */
 
-import { basename } from 'node:path'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { type Highkiq, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
+import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
-import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
-import { CliError, positiveSeconds, secondsOrInfinity, wholeNumber } from '../usage.ts'
-
-interface WorkOptions extends AppOptions {
-  concurrency?: number
-  queue?: string[]
-  timeout?: number
-  tag?: string
-  leaseSeconds?: number
-  banner: boolean
-}
+import { Child } from '../child.ts'
+import { jobsFiles } from '../config/jobs-file.ts'
+import { type Resolved, resolveSettings, withSettings } from '../config/resolve.ts'
+import type { Settings } from '../config/settings.ts'
+import { checkLogVariables, withApp } from '../open-app.ts'
+import { runSwarm } from '../swarm.ts'
+import { Systemd } from '../systemd.ts'
+import { defaultTag, keepTitle } from '../title.ts'
 
 const EXAMPLES = `
 Queues without weights are served strictly in their order; with one weight anywhere, by chance in proportion.
+Flags come before HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), those before the file, and a sidekiq.yml is such a file.
 
 Signals: TERM and INT let the jobs end that run (at most --timeout) and stop, the second time at once; TSTP takes no
-more jobs; TTIN logs what runs.
+more jobs; TTIN logs what runs; USR2 reopens the log file.
 
 Examples:
   highkiq work -r jobs.ts
   highkiq work -r jobs.ts -c 25 -q critical,3 -q default
+  highkiq work -r jobs.ts --processes 4 --max-memory 512
+  highkiq work -r jobs.ts -C config/sidekiq.yml -e production
   HIGHKIQ_QUEUES="critical,3 default" HIGHKIQ_CONCURRENCY=25 highkiq work -r jobs.ts
 `
 
 export function register(program: Command): void {
-  withAppOptions(program.command('work').description('run jobs until TERM or INT'))
-    .addOption(
-      new Option('-c, --concurrency <n>', 'jobs at the same time (default: 10)')
-        .env('HIGHKIQ_CONCURRENCY')
-        .argParser(wholeNumber),
-    )
-    .addOption(
-      new Option('-q, --queue <name[,weight]>', 'queue to serve; may be repeated (default: default)')
-        .env('HIGHKIQ_QUEUES')
-        .argParser(addQueues),
-    )
-    .addOption(
-      new Option('-t, --timeout <seconds>', 'how long jobs may go on after TERM (default: 25)')
-        .env('HIGHKIQ_TIMEOUT')
-        .argParser(secondsOrInfinity),
-    )
-    .addOption(
-      new Option('-g, --tag <tag>', "shown beside the process (default: this folder's name)").env('HIGHKIQ_TAG'),
-    )
-    .addOption(
-      new Option('--lease-seconds <n>', 'after which the jobs of a process that is cut off go to others (default: 15)')
-        .env('HIGHKIQ_LEASE_SECONDS')
-        .argParser(positiveSeconds),
-    )
-    .option('--no-banner', 'no art on a terminal')
+  const command = program.command('work').description('run jobs until TERM or INT')
+  withSettings(command)
+    .version(VERSION, '-V, --version')
     .addHelpText('after', EXAMPLES)
-    .action(work)
+    .action(() => work(resolveSettings(command)))
 }
 
-async function work(options: WorkOptions): Promise<void> {
-  if (!options.require)
-    throw new CliError('work needs -r FILE, the file that exports the app: highkiq work -r jobs.ts', 2)
-  const tag = options.tag ?? basename(process.cwd())
-  await withApp(options, async (hq) => {
-    const worker = hq.worker(workerOptions(options, tag))
-    // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
-    await hq.store.open()
-    hq.on('startup', () => hello(hq, worker, options.banner))
-    const release = keepTitle(hq, worker, tag)
-    try {
-      await worker.run()
-    } finally {
-      release()
-    }
-  })
+async function work(resolved: Resolved): Promise<void> {
+  const { settings, environment } = resolved
+  process.env.NODE_ENV ||= environment
+  say(settings)
+  const files = jobsFiles(settings.require)
+  const child = Child.here()
+  const { processes = 1, maxMemory, tag = defaultTag() } = settings
+  if (!child && (processes > 1 || maxMemory !== undefined)) {
+    const log = defaultLogger()
+    const systemd = Systemd.here(() => log)
+    process.exitCode = await runSwarm({ processes, maxMemory, tag, log, systemd })
+    await systemd?.end()
+    return
+  }
+  await withApp({ require: files, url: settings.url }, (hq) => runWorker(hq, { ...resolved, tag, child }))
 }
 
-function workerOptions({ concurrency, queue, timeout, leaseSeconds }: WorkOptions, tag: string): WorkerOptions {
+async function runWorker(
+  hq: Highkiq,
+  { settings, file, notes, tag, child }: Resolved & { tag: string; child: Child | undefined },
+): Promise<void> {
+  const { maxRetries, deadMax: max, deadSeconds: seconds, loggedJobAttributes } = settings
+  hq.useFile({ maxRetries, dead: { max, seconds }, loggedJobAttributes }, file?.custom ?? {})
+  const worker = hq.worker({ ...workerOptions(settings), tag })
+  // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
+  await hq.store.open()
+  if ((child?.place ?? 1) === 1) {
+    for (const note of notes) hq.log.info({ file: file?.path }, note)
+  }
+  const systemd = Systemd.here(() => hq.log)
+  // Without this USR2 would end the process; who logs to a file listens for himself.
+  process.on('SIGUSR2', () => {})
+  const release = keepTitle(hq, worker, tag)
+  const state = () => `${worker.busy} of ${worker.concurrency} busy`
+  hq.on('beat', () => systemd?.status(state()))
+  hq.on('startup', () => hello(hq, worker, settings.banner ?? true, file?.path))
+  child?.lead(worker)
+  try {
+    await worker.run({
+      onStart: () => {
+        systemd?.ready(state())
+        child?.ready(settings.maxMemory !== undefined)
+      },
+      onStop: () => systemd?.stopping(),
+      // A child leaves that to its parent: systemd and terminals signal both.
+      ...(child ? { onSecondSignal: () => {} } : {}),
+    })
+  } finally {
+    release()
+    await systemd?.end()
+  }
+}
+
+/** For the logger that the app makes when it is loaded, and for processes that this one starts. */
+function say({ verbose, logFormat, logFile }: Settings): void {
+  if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
+  if (logFormat) process.env.HIGHKIQ_LOG_FORMAT = logFormat
+  if (logFile) process.env.HIGHKIQ_LOG_FILE = logFile
+  checkLogVariables()
+}
+
+function workerOptions(settings: Settings): WorkerOptions {
+  const { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, labels } = settings
+  const { default: own, ...capsules } = settings.capsules ?? {}
   return {
-    tag,
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(queue === undefined ? {} : { queues: queue }),
-    ...(timeout === undefined ? {} : { timeout }),
-    ...(leaseSeconds === undefined ? {} : { leaseSeconds }),
+    concurrency,
+    queues,
+    ...own,
+    capsules,
+    timeout,
+    leaseSeconds,
+    maxBlockSeconds,
+    pollInterval,
+    labels,
+    logJobs: settings.logJobs ?? true,
   }
 }
 
-/** `critical,3`; the variable may name several, with spaces or semicolons between them. */
-function addQueues(text: string, before: string[] = []): string[] {
-  return [...before, ...text.split(/[\s;]+/).filter(Boolean)]
-}
-
-function hello(hq: Highkiq, worker: Worker, wanted: boolean): void {
-  const { queues, concurrency } = worker
-  const facts = { version: VERSION, store: hq.store.url, queues, concurrency }
-  if (wanted && process.stderr.isTTY) process.stderr.write(banner(facts, process.stderr))
-  else hq.log.info({ ...facts, identity: worker.identity }, `highkiq ${VERSION} is working`)
-}
-
-/** What `ps` shows: `highkiq 1.2.3 shop [3 of 10 busy] stopping`. */
-function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void {
-  let stopping = ''
-  const set = () => {
-    const { busy, concurrency } = worker
-    const name = tag ? ` ${tag}` : ''
-    process.title = `highkiq ${VERSION}${name} [${busy} of ${concurrency} busy]${stopping}`
-  }
-  hq.on('quiet', () => {
-    stopping = ' stopping'
-    set()
-  })
-  set()
-  const timer = setInterval(set, 1000)
-  return () => clearInterval(timer)
+function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | undefined): void {
+  const { concurrency } = worker
+  const { queues, capsules } = worker.options
+  const others = Object.entries(capsules).map(([name, { queues = ['default'] }]) => `${name}: ${queues.join(' ')}`)
+  const facts = { version: VERSION, store: hq.store.url, queues: queues.map(String), concurrency }
+  const more = { ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
+  if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
+  else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working`)
 }

@@ -1,0 +1,97 @@
+/** What `highkiq work` is to do, from all who may say: the command line, then variables, then a file. */
+
+import { existsSync } from 'node:fs'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { environmentName, variable } from '../../environment.ts'
+import { CliError } from '../usage.ts'
+import { type ConfigFile, defaultConfig, readConfig } from './file.ts'
+import { isFolder, isForNode } from './jobs-file.ts'
+import { NAMES, SETTINGS, type Setting, type Settings } from './settings.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Resolved {
+  /** Without those that nobody said. */
+  settings: Settings
+  environment: string
+  file: ConfigFile | undefined
+  /** What the file says and does not hold here, and why. */
+  notes: string[]
+}
+
+/** Puts every setting that has a flag onto a command. */
+export function withSettings(command: Command): Command {
+  for (const name of NAMES) {
+    const setting: Setting = SETTINGS[name]
+    if (!setting.flags) continue
+    const usual = setting.usual && !setting.flags.startsWith('--no-') ? ` (default: ${setting.usual})` : ''
+    const option = new Option(setting.flags, setting.about + usual)
+    // Those without a value are read by commander itself.
+    if (option.required) option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
+    command.addOption(option)
+  }
+  return command
+}
+
+/** @throws CliError (exit code 2) with the variable, or the file and line */
+export function resolveSettings(command: Command, env: Environment = process.env): Resolved {
+  const flags = fromFlags(command)
+  const said: Settings = { ...fromVariables(env), ...flags }
+  const environment = said.environment ?? environmentName(env)
+  const path = said.config ?? defaultConfig([...(said.require ?? []).filter(isFolder), '.'])
+  if (path !== undefined && !existsSync(path)) throw new CliError(`no file ${path}`, 2)
+  const file = path === undefined ? undefined : readConfig(path, environment, env)
+  const settings: Settings = { ...file?.settings, ...said }
+  const notes = [...(file?.notes ?? [])]
+  if (!said.require && settings.require) {
+    const ruby = settings.require.filter((one) => !isForNode(one))
+    settings.require = settings.require.filter(isForNode)
+    if (settings.require.length === 0) delete settings.require
+    if (ruby.length > 0) notes.push(`require: ${ruby.join(', ')} is for Ruby; -r names what is loaded here`)
+  }
+  // A level that somebody names is said more exactly.
+  if (!flags.verbose && variable('HIGHKIQ_LOG_LEVEL', env)) delete settings.verbose
+  const threads = variable('RAILS_MAX_THREADS', env)
+  if (settings.concurrency === undefined && threads) {
+    settings.concurrency = readVariable('RAILS_MAX_THREADS', threads, SETTINGS.concurrency)
+  }
+  return { settings, environment: environment ?? file?.settings.environment ?? 'development', file, notes }
+}
+
+function fromFlags(command: Command): Settings {
+  const settings: Record<string, unknown> = {}
+  for (const option of command.options) {
+    const key = option.attributeName()
+    const name = NAMES.find((one) => (SETTINGS[one] as Setting).flags === option.flags)
+    if (name && command.getOptionValueSource(key) === 'cli') settings[name] = command.getOptionValue(key)
+  }
+  return settings as Settings
+}
+
+function fromVariables(env: Environment): Settings {
+  const settings: Record<string, unknown> = {}
+  for (const name of NAMES) {
+    const setting: Setting = SETTINGS[name]
+    const text = setting.variable && env[setting.variable]
+    if (setting.variable && text) settings[name] = readVariable(setting.variable, text, setting)
+  }
+  return settings as Settings
+}
+
+function readVariable<T>(name: string, text: string, setting: Setting<T>): T {
+  try {
+    if (!setting.between) return setting.read(text)
+    const parts = text.split(setting.between).filter(Boolean)
+    return parts.flatMap(setting.read) as T
+  } catch (thrown) {
+    if (thrown instanceof InvalidArgumentError) {
+      throw new CliError(`${name} is ${JSON.stringify(text)}: ${thrown.message}`, 2)
+    }
+    throw thrown
+  }
+}
+
+/** A flag that was given before adds to itself, if it may. */
+function together(setting: Setting, value: unknown, before: unknown): unknown {
+  return setting.between && before !== undefined ? [...(before as unknown[]), ...(value as unknown[])] : value
+}
