@@ -22,6 +22,7 @@ export class Child {
     process.on('message', (message: ToChild) => this.#obey(message))
     // The parent was killed: nobody would start this one again, or end it.
     process.on('disconnect', () => this.#obey('stop'))
+    if (!process.connected) this.#obey('stop')
   }
 
   /** From now on the worker does what the parent says. */

@@ -153,7 +153,7 @@ class Swarm {
     if (megabytes <= maxMemory || child.retiring || this.#ending) return
     child.retiring = true
     log.warn(
-      { pid: child.process.pid, megabytes, maxMemory },
+      { child: child.process.pid, megabytes, maxMemory },
       `worker ${child.place} has grown to ${megabytes} MB: another one takes its place`,
     )
     this.#say(child, 'quiet')
@@ -163,7 +163,6 @@ class Swarm {
   #died(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     this.#children.delete(child)
     const { log } = this.#options
-    const { pid } = child.process
     if (code !== 0) this.#tell('recover')
     if (this.#ending) {
       if (code !== 0) this.#exitCode = 1
@@ -173,7 +172,7 @@ class Swarm {
       this.#end()
     } else if (!child.retiring) {
       const how = signal ? `was ended by ${signal}` : `ended with ${code}`
-      log.warn({ pid, code, signal }, `worker ${child.place} ${how}: another one takes its place`)
+      log.warn({ child: child.process.pid, code, signal }, `worker ${child.place} ${how}: another one takes its place`)
       this.#startAgain(child)
     }
   }

@@ -117,6 +117,9 @@ const symbol: ScalarTag = {
   resolve: (text) => text.slice(1).replace(/^(["'])(.*)\1$/, '$2'),
 }
 
+/** This folder (`require: .`), and not a number. */
+const dot: ScalarTag = { tag: 'tag:yaml.org,2002:str', default: true, test: /^[-+]?\.$/, resolve: (text) => text }
+
 function parse(path: string, text: string): { document: Document.Parsed; lineOf: (key: string[]) => string } {
   const lines = new LineCounter()
   // As Ruby reads it: YAML 1.1 with `<<`, and of two equal keys the last one counts.
@@ -126,7 +129,7 @@ function parse(path: string, text: string): { document: Document.Parsed; lineOf:
     uniqueKeys: false,
     prettyErrors: false,
     lineCounter: lines,
-    customTags: [symbol],
+    customTags: (tags) => [symbol, dot, ...tags],
   })
   const at = (offset: number) => `:${lines.linePos(offset).line}`
   // Tags that nobody knows (!ruby/object) are warnings there; what they stand for is lost, so here they are errors.

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ConfigFile, readConfig } from './file.ts'
+
+/** Files in the shape that applications in production have. */
+const FILES = fileURLToPath(new URL('../../../test/cli/files/', import.meta.url))
+
+function read(text: string, environment?: string, env: Record<string, string> = {}): ConfigFile {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'x.yml'), text)
+  return readConfig(join(folder, 'x.yml'), environment, env)
+}
+
+const settings = (...about: Parameters<typeof read>) => read(...about).settings
+
+describe('files of Rails applications', () => {
+  test('a social network: weights in brackets, and a schedule of its own', () => {
+    const { settings, custom, notes } = readConfig(`${FILES}social.yml`, 'production', { VACUUM_HOUR: '3' })
+    expect(settings).toEqual({
+      concurrency: 5,
+      queues: ['default,8', 'push,6', 'ingress,4', 'mailers,2', 'pull', 'scheduler'],
+    })
+    expect(custom).toMatchObject({
+      scheduler: { listened_queues_only: true, schedule: { vacuum_scheduler: { cron: '17 3 * * *' } } },
+    })
+    expect(notes).toEqual([expect.stringMatching(/^scheduler: /)])
+  })
+
+  test.for<[environment: string | undefined, env: Record<string, string>, expected: object]>([
+    [undefined, {}, { concurrency: 2, verbose: true, queues: ['critical', 'default', 'low', 'ultra_low'] }],
+    ['test', { UNICORN_SIDEKIQ_THREADS: '9' }, { concurrency: 9, verbose: false }],
+    [
+      'production',
+      { SIDEKIQ_CONCURRENCY: '40' },
+      { concurrency: 40, verbose: false, queues: ['critical,8', 'default,4', 'low,2', 'ultra_low'] },
+    ],
+    ['production', {}, { concurrency: 15, timeout: 30 }],
+  ])('a forum in %s: sections, aliases, merged keys', ([environment, env, expected]) => {
+    const { settings, notes } = readConfig(`${FILES}forum.yml`, environment, env)
+    expect(settings).toMatchObject({ timeout: 30, ...expected })
+    expect(notes.map((note) => note.split(':')[0])).toEqual(['logfile', 'pidfile'])
+  })
+
+  test('a forge: queues as lists of lists, names with dots and colons, limits of the dead set', () => {
+    const { settings, custom, notes } = readConfig(`${FILES}forge.yml`, 'production', { ZONE: 'zone-c' })
+    expect(settings).toEqual({
+      concurrency: 20,
+      maxRetries: 3,
+      deadMax: 50_000,
+      deadSeconds: 7_776_000,
+      require: ['.'],
+      labels: ['catch-all', 'zone-c'],
+      queues: ['pipeline_processing:build_finished,5', 'repository_fork,1', 'mailers,2', 'hashed_storage.migrate,1'],
+    })
+    expect(custom).toEqual({ poll_interval_average: 15 })
+    expect(notes).toHaveLength(1)
+  })
+
+  test('a shop: capsules, look-ups in names, keys of its own', () => {
+    const env = { QUEUE_PREFIX: 'de', APP_NAME: 'shop-de', MAIL_THREADS: '4' }
+    const { settings, custom, notes } = readConfig(`${FILES}shop.yml`, 'production', env)
+    expect(settings).toEqual({
+      concurrency: 5,
+      timeout: 25,
+      tag: 'shop-de',
+      logJobs: false,
+      loggedJobAttributes: ['tags', 'tenant_id'],
+      queues: ['de_critical', 'de_default'],
+      capsules: {
+        single_threaded: { concurrency: 1, queues: ['de_inventory'] },
+        mail: { concurrency: 4, queues: ['mailers,2', 'newsletter,1'] },
+      },
+    })
+    expect(custom).toMatchObject({ slack_channel: '#jobs' })
+    expect(notes).toEqual([])
+    const staging = readConfig(`${FILES}shop.yml`, 'staging', {}).settings
+    expect(staging).toMatchObject({ timeout: 5, capsules: { mail: { concurrency: 1 } } })
+    expect(staging.capsules).not.toHaveProperty('single_threaded')
+  })
+})
+
+test.for<[name: string, text: string, queues: string[]]>([
+  ['names', 'queues: [a, b]', ['a', 'b']],
+  ['symbols', ':queues:\n  - :a\n  - :b_c', ['a', 'b_c']],
+  ['quoted symbols', ':"queues": [:"a-b.c"]', ['a-b.c']],
+  ['name,weight', 'queues: ["a,3", b]', ['a,3', 'b']],
+  ['pairs', 'queues:\n  - [a, 3]\n  - - b\n    - 1', ['a,3', 'b,1']],
+  ['one', 'queues: a', ['a']],
+  ['numbers', 'queues: [1, [2, 3]]', ['1', '2,3']],
+])('queues as %s', ([_, text, queues]) => {
+  expect(settings(text).queues).toEqual(queues)
+})
+
+describe('what counts', () => {
+  test('the last of two equal keys, also as text and symbol', () => {
+    expect(settings('concurrency: 1\n:concurrency: 2').concurrency).toBe(2)
+  })
+
+  test('a section over the rest, whole keys at a time; sections of others change nothing', () => {
+    const text =
+      'timeout: 9\nqueues: [a]\ncapsules: { x: { queues: [q] } }\nstaging: { queues: [b], capsules: {} }\nproduction: { timeout: 1 }'
+    expect(settings(text, 'staging')).toEqual({ timeout: 9, queues: ['b'], capsules: {} })
+  })
+
+  test("the file's own environment, when nobody else names one", () => {
+    const text = 'environment: staging\nstaging: { timeout: 3 }\nproduction: { timeout: 4 }'
+    expect(settings(text)).toMatchObject({ environment: 'staging', timeout: 3 })
+    expect(settings(text, 'production').timeout).toBe(4)
+  })
+
+  test('nothing, where there is nothing', () => {
+    expect(read('')).toMatchObject({ settings: {}, custom: {}, notes: [] })
+    expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})
+  })
+
+  test('strict is ignored, as in Sidekiq', () => {
+    expect(read('strict: false')).toMatchObject({ settings: {}, custom: {}, notes: [] })
+  })
+})
+
+describe('what is wrong is said with file and line', () => {
+  test.for<[text: string, says: RegExp]>([
+    ['a: 1\nconcurrency: 0', /x\.yml:2: concurrency: .*at least 1/],
+    ['concurrency: many', /x\.yml:1: concurrency: .*whole number/],
+    ['concurrency: [5]', /x\.yml:1: concurrency: It is one value/],
+    ['\n\ntimeout: 0', /x\.yml:3: timeout: .*above 0/],
+    ['timeout: -1', /timeout: .*above 0/],
+    ['test: &t\n  timeout: 0\ndevelopment:\n  timeout: -3', /x\.yml:4: timeout/],
+    ['verbose: maybe', /verbose: It is true or false/],
+    ['queues:\n  - critical: 3', /x\.yml:2: queues: {"critical":3} is no queue/],
+    ['queues: [[a, b]]', /queues: .*is no queue/],
+    ['queues: []', /at least one queue/],
+    ['capsules: [a]', /capsules: It is name: { concurrency, queues }/],
+    ['capsules:\n  mail:\n    concurrency: 0', /x\.yml:\d: capsules: mail: .*at least 1/],
+    ['- a\n- b', /keys and values were expected/],
+    ['concurrency: 5\nqueues: [a', /x\.yml:2: /],
+    ['a: *nothing', /x\.yml.*nothing/],
+    ['a: !ruby/object:Date {}', /x\.yml:1: .*ruby\/object/],
+    ['a: 1\nb: <%= Random.rand(0..59) %>', /x\.yml:2: <%= Random\.rand\(0\.\.59\) %>: of ERB only look-ups/],
+    ["a: 1\n<% if ENV['X'] %>\nb: 1\n<% end %>", /x\.yml:2: <% if ENV\['X'\] %>: of ERB only/],
+    ["a: <%= ENV.fetch('SECRET') %>", /x\.yml:1: .*no SECRET/],
+  ])('%j', ([text, says]) => {
+    expect(() => settings(text)).toThrow(expect.objectContaining({ exitCode: 2, message: expect.stringMatching(says) }))
+  })
+
+  test('the value of a variable is not shown', () => {
+    const wrong = () => settings("timeout: <%= ENV['URL'] %>: [", undefined, { URL: 'redis://:secret@host' })
+    expect(wrong).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }))
+  })
+})
