@@ -33,7 +33,7 @@ export function register(program: Command): void {
   withSettings(command)
     .version(VERSION, '-V, --version')
     .addHelpText('after', EXAMPLES)
-    .action(() => work(resolveSettings(command)))
+    .action(async () => work(await resolveSettings(command)))
 }
 
 async function work(resolved: Resolved): Promise<void> {

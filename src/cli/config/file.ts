@@ -1,7 +1,6 @@
 /** A configuration file: Sidekiq's sidekiq.yml as it is, or one of our own with the same keys. */
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { type Document, LineCounter, parseDocument, type ScalarTag } from 'yaml'
 import { CliError } from '../usage.ts'
@@ -15,14 +14,6 @@ export interface ConfigFile {
   custom: Record<string, unknown>
   /** What the file says and does not hold here, and why. */
   notes: string[]
-}
-
-/** The first of these counts: one for Highkiq alone comes before one that is Ruby's too. */
-const DEFAULT_PATHS = ['config/highkiq.yml', 'config/sidekiq.yml', 'config/sidekiq.yml.erb']
-
-/** The file that is read when nobody names one. */
-export function defaultConfig(folders: readonly string[]): string | undefined {
-  return folders.flatMap((folder) => DEFAULT_PATHS.map((path) => join(folder, path))).find((path) => existsSync(path))
 }
 
 /** Keys of Sidekiq and its gems that change nothing here. */
@@ -117,8 +108,13 @@ const symbol: ScalarTag = {
   resolve: (text) => text.slice(1).replace(/^(["'])(.*)\1$/, '$2'),
 }
 
-/** This folder (`require: .`), and not a number. */
-const dot: ScalarTag = { tag: 'tag:yaml.org,2002:str', default: true, test: /^[-+]?\.$/, resolve: (text) => text }
+/** Texts in Ruby, and no number, yes or no: `require: .`, a section or a queue named `n`. */
+const plainText: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  test: /^(?:[-+]?\.|[yYnN])$/,
+  resolve: (found) => found,
+}
 
 function parse(path: string, text: string): { document: Document.Parsed; lineOf: (key: string[]) => string } {
   const lines = new LineCounter()
@@ -129,7 +125,7 @@ function parse(path: string, text: string): { document: Document.Parsed; lineOf:
     uniqueKeys: false,
     prettyErrors: false,
     lineCounter: lines,
-    customTags: (tags) => [symbol, dot, ...tags],
+    customTags: (tags) => [symbol, plainText, ...tags],
   })
   const at = (offset: number) => `:${lines.linePos(offset).line}`
   // Tags that nobody knows (!ruby/object) are warnings there; what they stand for is lost, so here they are errors.

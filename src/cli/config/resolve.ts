@@ -1,12 +1,16 @@
 /** What `highkiq work` is to do, from all who may say: the command line, then variables, then a file. */
 
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { environmentName, variable } from '../../environment.ts'
 import { CliError } from '../usage.ts'
-import { type ConfigFile, defaultConfig, readConfig } from './file.ts'
+import type { ConfigFile } from './file.ts'
 import { isFolder, isForNode } from './jobs-file.ts'
 import { NAMES, SETTINGS, type Setting, type Settings } from './settings.ts'
+
+/** The first of these counts: one for Highkiq alone comes before one that is Ruby's too. */
+const DEFAULT_PATHS = ['config/highkiq.yml', 'config/sidekiq.yml', 'config/sidekiq.yml.erb']
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -34,13 +38,14 @@ export function withSettings(command: Command): Command {
 }
 
 /** @throws CliError (exit code 2) with the variable, or the file and line */
-export function resolveSettings(command: Command, env: Environment = process.env): Resolved {
+export async function resolveSettings(command: Command, env: Environment = process.env): Promise<Resolved> {
   const flags = fromFlags(command)
   const said: Settings = { ...fromVariables(env), ...flags }
   const environment = said.environment ?? environmentName(env)
   const path = said.config ?? defaultConfig([...(said.require ?? []).filter(isFolder), '.'])
   if (path !== undefined && !existsSync(path)) throw new CliError(`no file ${path}`, 2)
-  const file = path === undefined ? undefined : readConfig(path, environment, env)
+  // Who has no file need not load what reads it.
+  const file = path === undefined ? undefined : (await import('./file.ts')).readConfig(path, environment, env)
   const settings: Settings = { ...file?.settings, ...said }
   const notes = [...(file?.notes ?? [])]
   if (!said.require && settings.require) {
@@ -56,6 +61,11 @@ export function resolveSettings(command: Command, env: Environment = process.env
     settings.concurrency = readVariable('RAILS_MAX_THREADS', threads, SETTINGS.concurrency)
   }
   return { settings, environment: environment ?? file?.settings.environment ?? 'development', file, notes }
+}
+
+/** The file that is read when nobody names one. */
+function defaultConfig(folders: readonly string[]): string | undefined {
+  return folders.flatMap((folder) => DEFAULT_PATHS.map((path) => join(folder, path))).find((path) => existsSync(path))
 }
 
 function fromFlags(command: Command): Settings {
