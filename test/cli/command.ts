@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test as plainTest } from 'vitest'
 
@@ -43,7 +43,10 @@ export class Folder {
   }
 
   write(files: Record<string, string>): void {
-    for (const [name, text] of Object.entries(files)) writeFileSync(this.at(name), text)
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(this.at(name)), { recursive: true })
+      writeFileSync(this.at(name), text)
+    }
   }
 
   at(name: string): string {
@@ -71,6 +74,7 @@ export class Folder {
 export class Running {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
+  #closed = false
   #stdout = ''
   #stderr = ''
   #waiting: (() => void)[] = []
@@ -82,20 +86,27 @@ export class Running {
     this.#child.stderr?.on('data', (text) => this.#heard(() => (this.#stderr += text)))
     this.ended = new Promise((resolve) => {
       this.#child.on('close', (code) => {
+        this.#closed = true
         resolve({ code, stdout: this.#stdout, stderr: this.#stderr })
         this.#heard(() => {})
       })
     })
   }
 
+  get pid(): number {
+    return this.#child.pid as number
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }
 
-  /** Resolves when standard error has said it. */
-  async says(what: RegExp): Promise<void> {
-    while (!what.test(this.#stderr)) {
-      if (this.#child.exitCode !== null) throw new Error(`ended without saying ${what}:\n${this.#stderr}`)
+  /** Resolves when standard error has said it `n` times, with the groups of each. */
+  async says(what: RegExp, n = 1): Promise<string[][]> {
+    for (;;) {
+      const found = [...this.#stderr.matchAll(new RegExp(what, `g${what.flags}`))]
+      if (found.length >= n) return found.map(([, ...groups]) => groups)
+      if (this.#closed) throw new Error(`ended without saying ${what}:\n${this.#stderr}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
