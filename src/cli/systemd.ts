@@ -19,7 +19,8 @@ export class Systemd {
   readonly #watchdogMs: number | undefined
   readonly #log: () => Logger
   #sending: Promise<void> = Promise.resolve()
-  #status = ''
+  /** Undefined until it is ready. */
+  #status: string | undefined
   #timer: NodeJS.Timeout | undefined
   #complained = false
 
@@ -57,7 +58,7 @@ export class Systemd {
 
   /** What `systemctl status` shows. */
   status(status: string): void {
-    if (status === this.#status) return
+    if (this.#status === undefined || status === this.#status) return
     this.#status = status
     this.#send(`STATUS=${status}`)
   }

@@ -91,7 +91,7 @@ await hq.close()`,
       const ran = () => (existsSync(folder.at('ran')) ? readFileSync(folder.at('ran'), 'utf8').trim().split('\n') : [])
       const [parent, first] = await swarm(folder, ['--processes', '2', '-c', '2', '--no-log-jobs'], 2, env)
       let known = first
-      for (let kill = 0; kill < 4; kill++) {
+      for (let kill = 0; kill < 3; kill++) {
         await sleep(200)
         process.kill(Number(known.at(-1)), 'SIGKILL')
         known = await pids(parent, known.length + 1)
