@@ -53,12 +53,12 @@ function plainLine({ level, time, pid, hostname: _, msg, err, ...fields }: Entry
   if (withTime) words.push(new Date(time ?? Date.now()).toISOString())
   words.push(`pid=${pid ?? process.pid}`, `tid=${tid}`)
   for (const [name, value] of Object.entries(fields)) words.push(`${name}=${wordOf(value)}`)
-  const head = `${words.join(' ')}: ${msg ?? ''}`
+  const head = `${words.join(' ')}: ${(msg ?? '').replaceAll('\n', '\\n')}`
   const stack = (err as { stack?: unknown } | undefined)?.stack
   return typeof stack === 'string' ? `${head}\n${stack}` : head
 }
 
-/** As one word: quoted where it would not be one. */
+/** A text as one word, quoted where it would not be one; anything else as JSON. */
 function wordOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text === undefined || /^[^\s"=]+$/.test(text) ? String(text) : JSON.stringify(value)

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { type Entry, lineOf, lineOptions } from './line.ts'
+
+const time = Date.UTC(2026, 10, 21, 10, 40, 12, 5)
+const entry: Entry = {
+  level: 30,
+  time,
+  pid: 7,
+  hostname: 'h',
+  jid: 'abc',
+  class: 'Hard Job',
+  tags: ['a b'],
+  n: 1,
+  msg: 'start',
+}
+
+test('plain, as Sidekiq writes it', () => {
+  const line = 'INFO  2026-11-21T10:40:12.005Z pid=7 tid=0 jid=abc class="Hard Job" tags=["a b"] n=1: start'
+  expect(lineOf(entry, { format: 'plain', time: true })).toBe(line)
+  expect(lineOf(entry, { format: 'plain', time: false })).toBe(line.replace('2026-11-21T10:40:12.005Z ', ''))
+})
+
+test('plain: the stack of an error below it, and no line that a text could make', () => {
+  const err = { type: 'Error', message: 'no', stack: 'Error: no\n    at x' }
+  expect(lineOf({ level: 50, pid: 7, err, name: 'a\nb', msg: 'n\no' }, { format: 'plain', time: false })).toBe(
+    'ERROR pid=7 tid=0 name="a\\nb": n\\no\nError: no\n    at x',
+  )
+})
+
+test("sidekiq: Sidekiq's JSON, whose time stays", () => {
+  expect(JSON.parse(lineOf(entry, { format: 'sidekiq', time: false }, 'x'))).toEqual({
+    ts: '2026-11-21T10:40:12.005Z',
+    pid: 7,
+    tid: 'x',
+    lvl: 'INFO',
+    msg: 'start',
+    ctx: { jid: 'abc', class: 'Hard Job', tags: ['a b'], n: 1 },
+  })
+})
+
+test("json: pino's", () => {
+  expect(JSON.parse(lineOf(entry, { format: 'json', time: true }))).toEqual(entry)
+  const { time: _, ...rest } = entry
+  expect(JSON.parse(lineOf(entry, { format: 'json', time: false }))).toEqual(rest)
+})
+
+test.for<[isTTY: boolean, env: Record<string, string>, options: object]>([
+  [true, {}, { format: 'pretty', time: true }],
+  [false, {}, { format: 'json', time: true }],
+  [true, { HIGHKIQ_LOG_FORMAT: 'sidekiq' }, { format: 'sidekiq', time: true }],
+  [false, { HIGHKIQ_LOG_FORMAT: 'xml', DYNO: 'web.1' }, { format: 'json', time: false }],
+])('terminal %j, %j', ([isTTY, env, options]) => {
+  expect(lineOptions(isTTY, env)).toEqual(options)
+})

@@ -1,0 +1,116 @@
+import { readFileSync, renameSync } from 'node:fs'
+import { describe, expect } from 'vitest'
+import { test } from './command.ts'
+
+const JOBS = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+hq.processTitle(() => 'of the shop')
+hq.job('Hello', { tags: ['vip'] }, async (ctx, name) => {
+  ctx.log.debug({ name }, 'quiet hello')
+  ctx.log.info({ name }, 'hello')
+})
+`
+
+describe.concurrent('the log of highkiq work', { timeout: 60_000 }, () => {
+  test.for<[name: string, args: string[], env: Record<string, string>, start: RegExp, done: RegExp]>([
+    [
+      'JSON',
+      [],
+      {},
+      /^{"level":30,"time":\d+,"pid":\d+,.*"jid":"\w{24}","class":"Hello","queue":"default","tags":\["vip"\],"msg":"start"}$/m,
+      /"elapsed":0\.\d+,"msg":"done"}$/m,
+    ],
+    [
+      'plain',
+      ['--log-format', 'plain'],
+      {},
+      /^INFO {2}\d{4}-\d\d-\d\dT[\d:.]+Z pid=\d+ tid=0 jid=\w{24} class=Hello queue=default .*: start$/m,
+      /elapsed=0\.\d+: done$/m,
+    ],
+    [
+      "Sidekiq's JSON",
+      [],
+      { HIGHKIQ_LOG_FORMAT: 'sidekiq' },
+      /^{"ts":"[^"]+","pid":\d+,"tid":"0","lvl":"INFO","msg":"start","ctx":{"jid":"\w{24}","class":"Hello"/m,
+      /"msg":"done","ctx":{.*"elapsed":0\.\d+}}$/m,
+    ],
+    [
+      'on Heroku',
+      ['--log-format', 'plain'],
+      { DYNO: 'worker.1' },
+      /^INFO {2}pid=\d+ tid=0 jid=\w{24} .*: start$/m,
+      /: done$/m,
+    ],
+  ])('%s', async ([_, args, env, start, done], { folder }) => {
+    folder.write({ 'jobs.mjs': JOBS })
+    await folder.run(['enqueue', 'Hello', 'bob', '-r', 'jobs.mjs'])
+    const worker = folder.start(['work', ...args], env)
+    await worker.says(start)
+    await worker.says(done)
+    worker.kill('SIGTERM')
+    expect((await worker.ended).stderr).not.toContain('quiet hello')
+  })
+
+  test('-v shows all, --no-log-jobs no start and no end', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS })
+    await folder.run(['enqueue', 'Hello', 'bob'])
+    const worker = folder.start(['work', '-v', '--no-log-jobs'])
+    await worker.says(/"level":20,.*quiet hello/)
+    await worker.says(/"level":20,.*"msg":"done"/)
+    worker.kill('SIGTERM')
+    await worker.ended
+    await folder.run(['enqueue', 'Hello', 'ann'])
+    const quiet = folder.start(['work', '--no-log-jobs'])
+    await quiet.says(/"name":"ann"/)
+    quiet.kill('SIGTERM')
+    expect((await quiet.ended).stderr).not.toMatch(/"msg":"(start|done)"/)
+  })
+
+  test('systemd asks for everything after a failure', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS })
+    await folder.run(['enqueue', 'Hello', 'bob'])
+    const worker = folder.start(['work'], { DEBUG_INVOCATION: '1' })
+    await worker.says(/quiet hello/)
+    worker.kill('SIGTERM')
+    await worker.ended
+  })
+
+  test('a file, which is opened anew when it was moved away', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS })
+    const worker = folder.start(['work', '--log-file', 'log/work.log', '--processes', '2'])
+    const log = (name = 'log/work.log') => {
+      try {
+        return readFileSync(folder.at(name), 'utf8')
+      } catch {
+        return ''
+      }
+    }
+    const until = async (holds: () => boolean) => {
+      while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    await until(() => (log().match(/is working/g) ?? []).length === 2)
+    renameSync(folder.at('log/work.log'), folder.at('log/old.log'))
+    worker.kill('SIGUSR2')
+    for (let n = 0; log() === ''; n++) await folder.run(['enqueue', 'Hello', `bob ${n}`])
+    await until(() => /"msg":"hello"/.test(log()))
+    worker.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(log('log/old.log')).not.toContain('stopped')
+    expect(log().match(/"msg":"stopped"/g)).toHaveLength(2)
+  })
+
+  test('USR2 without a file ends nobody; the title tells what runs, and what the app adds', async ({ folder }) => {
+    folder.write({
+      'jobs.mjs': JOBS,
+      'x.yml': 'concurrency: 3\ncapsules: { mail: { concurrency: 2, queues: [mail] } }',
+    })
+    const worker = folder.start(['work', '-g', 'shop', '-C', 'x.yml'])
+    await worker.says(/is working/)
+    worker.kill('SIGUSR2')
+    const title = readFileSync(`/proc/${worker.pid}/cmdline`, 'utf8').replaceAll('\0', '').trim()
+    expect(title).toMatch(/^highkiq [\d.]+ shop \[0 of 5 busy\] of the shop$/)
+    worker.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+})

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect } from 'vitest'
+import { test } from './command.ts'
+
+/** Tells what `work` makes of it, and ends. */
+const TELL = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+const make = hq.worker.bind(hq)
+hq.worker = (options) => {
+  const { NODE_ENV, HIGHKIQ_LOG_LEVEL } = process.env
+  console.log(JSON.stringify({ options, settings: hq.settings, store: hq.store.url, env: { NODE_ENV, HIGHKIQ_LOG_LEVEL } }))
+  make(options)
+  process.exit()
+}
+`
+const FORUM = readFileSync(fileURLToPath(new URL('files/forum.yml', import.meta.url)), 'utf8')
+const SHOP = readFileSync(fileURLToPath(new URL('files/shop.yml', import.meta.url)), 'utf8')
+
+describe.concurrent('highkiq work reads', { timeout: 60_000 }, () => {
+  test("a Rails application's config/sidekiq.yml, with no flag at all", async ({ folder }) => {
+    folder.write({ 'config/sidekiq.yml': SHOP, 'config/application.rb': '', 'jobs.mjs': TELL })
+    const { code, stdout, stderr } = await folder.run(['work'], { RAILS_ENV: 'staging', APP_NAME: 'shop-de' })
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toMatchObject({
+      options: {
+        concurrency: 5,
+        timeout: 5,
+        tag: 'shop-de',
+        queues: ['shop_critical', 'shop_default'],
+        capsules: { mail: { concurrency: 1, queues: ['mailers'] } },
+        logJobs: false,
+      },
+      settings: { slack_channel: '#jobs' },
+      store: 'sqlite:highkiq.db',
+      env: { NODE_ENV: 'staging' },
+    })
+    expect(code).toBe(0)
+  })
+
+  test('flags over variables over the file that -C names', async ({ folder }) => {
+    folder.write({ 'shared/forum.yml': FORUM, 'jobs.mjs': TELL })
+    const args = [
+      'work',
+      '-r',
+      'jobs.mjs',
+      '-C',
+      'shared/forum.yml',
+      '-e',
+      'production',
+      '-q',
+      'a,2',
+      '-q',
+      'b',
+      '-v',
+      '--label',
+      'x',
+    ]
+    const env = { HIGHKIQ_QUEUES: 'c', HIGHKIQ_TIMEOUT: '7', NODE_ENV: 'mine', HIGHKIQ_MAX_BLOCK_SECONDS: '90' }
+    const { stdout } = await folder.run(args, env)
+    expect(JSON.parse(stdout)).toMatchObject({
+      options: { concurrency: 15, timeout: 7, maxBlockSeconds: 90, queues: ['a,2', 'b'], labels: ['x'], logJobs: true },
+      env: { NODE_ENV: 'mine', HIGHKIQ_LOG_LEVEL: 'debug' },
+    })
+  })
+
+  test('the store of REDIS_PROVIDER, before REDIS_URL and behind HIGHKIQ_URL', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': TELL })
+    const env = { REDIS_PROVIDER: 'REDISTOGO_URL', REDISTOGO_URL: 'redis://togo:1', REDIS_URL: 'redis://other:2' }
+    const store = async (more = {}) => JSON.parse((await folder.run(['work'], { ...env, ...more })).stdout).store
+    expect(await store()).toMatch(/togo:1/)
+    expect(await store({ REDIS_PROVIDER: '' })).toMatch(/other:2/)
+    expect(await store({ HIGHKIQ_URL: 'sqlite:x.db' })).toBe('sqlite:x.db')
+  })
+})
+
+describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 60_000 }, () => {
+  test.for<[name: string, args: string[], env: Record<string, string>, says: RegExp]>([
+    [
+      'Ruby in the file',
+      ['-C', 'random.yml'],
+      {},
+      /^highkiq: random\.yml:3: <%= Random\.rand\(9\) %>: of ERB only look-ups/,
+    ],
+    ['bad YAML', ['-C', 'bad.yml'], {}, /^highkiq: bad\.yml:3: /],
+    ['a file that is not there', ['-C', 'none.yml'], {}, /^highkiq: no file none\.yml/],
+    [
+      'a value of the file',
+      ['-C', 'zero.yml'],
+      {},
+      /^highkiq: zero\.yml:2: concurrency: It is a whole number, at least 1/,
+    ],
+    ['a value of a flag', ['-t', '0'], {}, /'-t, --timeout <seconds>'.*'0'.*above 0/],
+    ['a value of a variable', [], { HIGHKIQ_CONCURRENCY: 'x' }, /^highkiq: HIGHKIQ_CONCURRENCY is "x"/],
+    ['an unknown log format', ['--log-format', 'xml'], {}, /pretty, plain, json, sidekiq/],
+    [
+      'an unknown log format of the environment',
+      [],
+      { HIGHKIQ_LOG_FORMAT: 'xml' },
+      /HIGHKIQ_LOG_FORMAT is "xml": It is one of pretty/,
+    ],
+    ['a misspelt flag', ['--max-block-second', '5'], {}, /Did you mean --max-block-seconds\?/],
+    [
+      'the URL in REDIS_PROVIDER',
+      [],
+      { REDIS_PROVIDER: 'redis://:secret@host' },
+      /^highkiq: REDIS_PROVIDER holds the name of the variable/,
+    ],
+    ['a REDIS_PROVIDER that names nothing', [], { REDIS_PROVIDER: 'NONE_URL' }, /REDIS_PROVIDER names NONE_URL/],
+    [
+      'a Rails folder',
+      ['-r', 'rails'],
+      {},
+      /^highkiq: rails is a Rails application without a jobs file for Node: work needs -r FILE/,
+    ],
+    ['a Ruby file', ['-r', 'worker.rb'], {}, /^highkiq: worker\.rb is Ruby: work needs -r FILE/],
+    [
+      'a folder without jobs',
+      ['-r', 'config'],
+      {},
+      /^highkiq: config has no jobs\.ts or src\/jobs\.ts: work needs -r FILE/,
+    ],
+  ])('%s', async ([_, args, env, says], { folder }) => {
+    folder.write({
+      'jobs.mjs': TELL,
+      'random.yml': "a: <%= ENV['X'] %>\n<%# nothing %>\nb: <%= Random.rand(9) %>\n",
+      'bad.yml': 'a: 1\nb: [1\n',
+      'zero.yml': 'timeout: 5\nconcurrency: 0\n',
+      'rails/config/application.rb': '',
+      'worker.rb': '',
+      'config/other.yml': '',
+    })
+    const { code, stdout, stderr } = await folder.run(['work', ...args], env)
+    expect(stderr).toMatch(says)
+    expect(stderr).not.toContain('secret')
+    expect(stderr.trimEnd().split('\n').length).toBeLessThan(3)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+
+  test('without anything at all it asks for the jobs', async ({ folder }) => {
+    const { code, stderr } = await folder.run(['work'])
+    expect(stderr).toMatch(/^highkiq: this folder has no jobs\.ts or src\/jobs\.ts: work needs -r FILE/)
+    expect(code).toBe(2)
+  })
+})
+
+test('-V tells the version, also of work', async ({ folder }) => {
+  const { version } = JSON.parse(readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'))
+  for (const args of [['-V'], ['work', '-V']]) {
+    expect(await folder.run(args)).toMatchObject({ code: 0, stdout: `${version}\n` })
+  }
+})
+
+test('what a file says in vain is told once', { timeout: 60_000 }, async ({ folder }) => {
+  folder.write({
+    'config/sidekiq.yml': 'poll_interval_average: 5\nhealth_check: 7433\nrequire: ./config/environment.rb\nmine: 1\n',
+    'jobs.mjs': "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\n",
+  })
+  const worker = folder.start(['work', '--processes', '2'])
+  await worker.says(/is working/, 2)
+  worker.kill('SIGTERM')
+  const { stderr } = await worker.ended
+  for (const key of ['poll_interval_average', 'health_check', 'require']) {
+    expect(stderr.match(new RegExp(`"msg":"${key}: `, 'g'))).toHaveLength(1)
+  }
+  expect(stderr).toContain('"config":"config/sidekiq.yml"')
+  expect(stderr).not.toContain('"msg":"mine')
+})

@@ -1,0 +1,82 @@
+import { type Logger, Snooze } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, type Line, recorder } from './bench.ts'
+
+/** Of jobs alone, without what the worker says of itself. */
+const ofJobs = (lines: readonly Line[]) => lines.filter(({ about }) => about.jid && !about.next)
+
+test('start, and done or fail with the seconds, of each job, where the worker is told to', async () => {
+  const t = bench()
+  t.hq.job('Good', { tags: ['vip'] }, async () => {})
+  t.hq.job('Bad', { retry: false }, async () => {
+    throw new Error('no')
+  })
+  t.hq.job('Later', async () => {
+    throw new Snooze(60)
+  })
+  const good = await t.hq.push({ class: 'Good', args: [], bid: 'b1' })
+  const wrapped = await t.hq.push({ class: 'Bad', wrapped: 'Inner', args: [] })
+  const later = await t.hq.push({ class: 'Later', args: [] })
+  await t.work({ logJobs: true, concurrency: 1 })
+  await t.settled()
+  const elapsed = expect.any(Number)
+  const lines = (about: object, end: string) => [
+    { level: 'info', about: { ...about, queue: 'default' }, message: 'start' },
+    { level: 'info', about: { ...about, queue: 'default', elapsed }, message: end },
+  ]
+  expect(ofJobs(t.log.lines)).toEqual([
+    ...lines({ jid: good, class: 'Good', tags: ['vip'], bid: 'b1' }, 'done'),
+    ...lines({ jid: wrapped, class: 'Inner' }, 'fail'),
+    ...lines({ jid: later, class: 'Later' }, 'snooze'),
+  ])
+})
+
+test('nothing where nobody asked, unless the logger shows debug', async () => {
+  const t = bench()
+  t.hq.job('Good', async () => {})
+  await t.hq.push({ class: 'Good', args: [] })
+  await t.work()
+  await t.settled()
+  expect(ofJobs(t.log.lines)).toEqual([])
+  const log = { ...recorder(t.log.lines), isLevelEnabled: () => true }
+  const debugging = t.another({ logger: log })
+  debugging.hq.job('Good', async () => {})
+  await t.hq.close()
+  await debugging.hq.push({ class: 'Good', args: [] })
+  await debugging.work()
+  await debugging.settled()
+  expect(ofJobs(t.log.lines)).toMatchObject([
+    { level: 'debug', message: 'start' },
+    { level: 'debug', message: 'done' },
+  ])
+})
+
+test('a job may have a level of its own; what is no level is none', async () => {
+  const levels: unknown[] = []
+  const log: Logger = {
+    ...recorder(),
+    child: (_fields, options) => {
+      levels.push(options?.level)
+      return recorder()
+    },
+  }
+  const t = bench({ logger: log })
+  t.hq.job('J', { logLevel: 'debug' }, async (ctx) => ctx.log.info({}, 'here'))
+  await t.hq.push({ class: 'J', args: [] })
+  await t.hq.push({ class: 'J', args: [], log_level: 'unknown' })
+  await t.hq.push({ class: 'J', args: [], log_level: 'constructor' })
+  expect((await t.queue()).map(({ log_level }) => log_level)).toEqual(['debug', 'unknown', 'constructor'])
+  await t.work({ concurrency: 1 })
+  await t.settled()
+  expect(levels).toEqual(['debug', 'fatal', undefined])
+})
+
+test('which members of a job its lines show can be chosen', async () => {
+  const t = bench({ loggedJobAttributes: ['tenant'] })
+  t.hq.job('J', async (ctx) => ctx.log.info({}, 'here'))
+  await t.hq.push({ class: 'J', args: [], tags: ['a'], tenant: 7 })
+  await t.work()
+  await t.settled()
+  expect(ofJobs(t.log.lines)).toMatchObject([{ about: { tenant: 7 } }])
+  expect(ofJobs(t.log.lines)[0]?.about).not.toHaveProperty('tags')
+})
