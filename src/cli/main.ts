@@ -17,7 +17,7 @@ import { prepare, run } from './usage.ts'
 const HELP = `
 Examples:
   highkiq demo                                                   see it work, from nothing
-  highkiq work -r jobs.ts                                        run jobs
+  highkiq work -r jobs.ts                                        run jobs; config/sidekiq.yml is read as it is
   highkiq enqueue HardJob bob 5                                  push one
   highkiq import products.csv --job ImportProduct -r jobs.ts     a job for each row, with a live bar
 
@@ -29,6 +29,15 @@ const program = prepare(new Command('highkiq'))
   .version(VERSION, '-V, --version')
   .addHelpText('after', HELP)
 
-for (const command of [work, enqueue, imports, task, stats, metrics, queues, processes, demo]) command.register(program)
+const GROUPS = {
+  'Run and push:': [work, enqueue, imports, demo],
+  'Look:': [stats, queues, processes, metrics, task],
+}
+
+for (const [heading, commands] of Object.entries(GROUPS)) {
+  program.commandsGroup(heading)
+  for (const command of commands) command.register(program)
+}
+program.commandsGroup('Help:').helpCommand(true)
 
 await run(program, process.argv)

@@ -17,7 +17,7 @@ export interface ConfigFile {
 }
 
 /** Keys of Sidekiq and its gems that change nothing here. */
-const ELSEWHERE: Record<string, string> = {
+export const ELSEWHERE: Record<string, string> = {
   poll_interval_average: 'due jobs are moved when they are due, whatever the number of processes',
   average_scheduled_poll_interval: 'due jobs are moved when they are due, whatever the number of processes',
   max_iteration_runtime: 'there are no iterable jobs here yet',

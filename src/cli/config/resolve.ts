@@ -28,8 +28,9 @@ export function withSettings(command: Command): Command {
   for (const name of NAMES) {
     const setting: Setting = SETTINGS[name]
     if (!setting.flags) continue
-    const usual = setting.usual && !setting.flags.startsWith('--no-') ? ` (default: ${setting.usual})` : ''
-    const option = new Option(setting.flags, setting.about + usual)
+    const { flags, about, usual } = setting
+    const text = usual ? `${about} (default: ${usual})` : about
+    const option = new Option(flags, flags.startsWith('--no-') ? `do not ${about}` : text)
     // Those without a value are read by commander itself.
     if (option.required) option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
     command.addOption(option)

@@ -54,7 +54,7 @@ export const SETTINGS = {
     read: readCapsules,
   },
   timeout: {
-    about: 'how many seconds jobs may go on after TERM; Infinity waits for all',
+    about: 'seconds that jobs may go on after TERM; Infinity waits for all',
     usual: '25',
     flags: '-t, --timeout <seconds>',
     variable: 'HIGHKIQ_TIMEOUT',
@@ -62,7 +62,7 @@ export const SETTINGS = {
     read: word(positiveSecondsOrInfinity),
   },
   leaseSeconds: {
-    about: 'after which the jobs of a process that is cut off go to others',
+    about: 'seconds after which the jobs of a process that is cut off go to others',
     usual: '15',
     flags: '--lease-seconds <n>',
     variable: 'HIGHKIQ_LEASE_SECONDS',
@@ -70,7 +70,7 @@ export const SETTINGS = {
     read: word(positiveSeconds),
   },
   maxBlockSeconds: {
-    about: 'after which the jobs of a process whose event loop is blocked go to others',
+    about: 'seconds after which the jobs of a process whose event loop is blocked go to others',
     usual: '900',
     flags: '--max-block-seconds <n>',
     variable: 'HIGHKIQ_MAX_BLOCK_SECONDS',
@@ -127,7 +127,7 @@ export const SETTINGS = {
   },
   url: {
     about: 'store: sqlite:highkiq.db, redis://localhost:6379 …; comes before what the app says',
-    usual: "the app's, HIGHKIQ_URL, REDIS_URL",
+    usual: "the app's, else HIGHKIQ_URL, else REDIS_URL, else sqlite:highkiq.db",
     flags: '--url <url>',
     read: word(String),
   },
@@ -157,7 +157,7 @@ export const SETTINGS = {
     read: word(yesOrNo),
   },
   logJobs: {
-    about: 'no line when a job begins and ends',
+    about: 'log when each job begins and ends',
     usual: 'yes',
     flags: '--no-log-jobs',
     variable: 'HIGHKIQ_LOG_JOBS',
@@ -166,7 +166,7 @@ export const SETTINGS = {
     readKey: (value: unknown) => !word(yesOrNo)(value),
   },
   logFormat: {
-    about: FORMATS.join(', '),
+    about: `how log lines look: ${FORMATS.join(', ')}`,
     usual: 'pretty on a terminal, else json',
     flags: '--log-format <format>',
     variable: 'HIGHKIQ_LOG_FORMAT',
@@ -192,7 +192,7 @@ export const SETTINGS = {
     read: several,
   },
   banner: {
-    about: 'no art on a terminal',
+    about: 'begin with art on a terminal',
     usual: 'yes',
     flags: '--no-banner',
     variable: 'HIGHKIQ_BANNER',
@@ -211,7 +211,7 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   deadSeconds: {
-    about: 'for how long',
+    about: 'seconds for which it keeps them',
     usual: '15,552,000 (180 days)',
     key: 'dead_timeout_in_seconds',
     read: word(positiveSeconds),
