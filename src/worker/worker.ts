@@ -321,10 +321,11 @@ export class Worker {
     else if (order === 'TTIN') {
       const { identity, concurrency } = this
       void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts: this.#capsules.attempts })
+    } else if (this.#alone && this.#stopped) {
+      const { onSecondSignal = () => process.exit(1) } = this.#watcher
+      onSecondSignal()
     } else {
-      const { onSecondSignal = this.#alone ? () => process.exit(1) : undefined } = this.#watcher
-      if (this.#stopped && onSecondSignal) return onSecondSignal()
-      log.info({}, this.#alone ? 'stopping: again ends at once' : 'stopping')
+      log.info({}, this.#alone && !this.#watcher.onSecondSignal ? 'stopping: again ends at once' : 'stopping')
       void this.stop()
     }
   }

@@ -66,8 +66,6 @@ async function runWorker(
     for (const note of notes) hq.log.info({ file: file?.path }, note)
   }
   const systemd = Systemd.here(() => hq.log)
-  // Without this USR2 would end the process; who logs to a file listens for himself.
-  process.on('SIGUSR2', () => {})
   const release = keepTitle(hq, worker, tag)
   const state = () => `${worker.busy} of ${worker.concurrency} busy`
   hq.on('beat', () => systemd?.status(state()))
