@@ -3,13 +3,18 @@
 
 import { Command } from 'commander'
 import { VERSION } from '../index.ts'
+import * as dead from './commands/dead.ts'
 import * as demo from './commands/demo.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as imports from './commands/import.ts'
 import * as metrics from './commands/metrics.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
+import * as quiet from './commands/quiet.ts'
+import * as retries from './commands/retries.ts'
+import * as scheduled from './commands/scheduled.ts'
 import * as stats from './commands/stats.ts'
+import * as stop from './commands/stop.ts'
 import * as task from './commands/task.ts'
 import * as work from './commands/work.ts'
 import { prepare, run } from './usage.ts'
@@ -31,7 +36,7 @@ const program = prepare(new Command('highkiq'))
 
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, demo],
-  'Look:': [stats, queues, processes, metrics, task],
+  'Look and act:': [stats, queues, retries, scheduled, dead, processes, quiet, stop, metrics, task],
 }
 
 for (const [heading, commands] of Object.entries(GROUPS)) {

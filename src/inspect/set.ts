@@ -78,13 +78,16 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return answer
   }
 
-  /** A page from the highest score down. */
-  async page({ after, limit = PAGE }: PageOptions = {}): Promise<Page<SetEntry>> {
+  /** A page from the highest score down, or with `desc: false` from the lowest up. @throws INVALID_OPTION */
+  async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
     const place = after ? placeOf(after) : undefined
-    const about = { ...(place ? { after: place } : {}), desc: true, limit: limit + 1 }
+    const about = { ...(place ? { after: place } : {}), desc, limit: limit + 1 }
     const entries = await this.#host.store().entries(this.name, about)
-    const items = entries.slice(0, limit)
-    return { items: items.map((item) => this.#entry(item)), next: nameOf(items.at(-1), entries[limit]) }
+    const [last, next] = entries.slice(limit - 1)
+    return {
+      items: entries.slice(0, limit).map((item) => this.#entry(item)),
+      next: last && next ? nameOf(last, next, desc) : null,
+    }
   }
 
   /** From the highest score down, a page at a time. */
@@ -152,10 +155,12 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 }
 
-/** A short name of the place between two entries; null at the end. */
-function nameOf(last: Entry | undefined, next: Entry | undefined): string | null {
-  if (!last || !next) return null
-  return `${last.score}:${last.score === next.score ? between(next.text, last.text) : ''}`
+/** A short name of the place between two entries. */
+function nameOf(last: Entry, next: Entry, desc: boolean): string {
+  const isCrowd = last.score === next.score
+  if (desc) return `${last.score}:${isCrowd ? between(next.text, last.text) : ''}`
+  const begin = isCrowd ? between(next.text, last.text) : ''
+  return `${last.score}:${isCrowd && begin === last.text ? begin : begin + LAST}`
 }
 
 /** @throws INVALID_OPTION */

@@ -41,18 +41,42 @@ test('a set is walked from the highest score down, in pages or one by one, and t
   const walked = await all(t.hq.retries)
   expect(walked.map(({ score }) => score)).toEqual(entries.map(([, score]) => score).sort((a, b) => b - a))
   expect(new Set(jids(walked)).size).toBe(120)
-  const paged: SetEntry[] = []
-  let after: string | null = null
-  do {
-    const page = await t.hq.retries.page({ after, limit: 7 })
-    expect(page.next?.length ?? 0).toBeLessThan(100)
-    paged.push(...page.items)
-    after = page.next
-  } while (after !== null)
-  expect(jids(paged)).toEqual(jids(walked))
+  for (const desc of [true, false]) {
+    const paged: SetEntry[] = []
+    let after: string | null = null
+    do {
+      const page = await t.hq.retries.page({ after, limit: 7, desc })
+      expect(page.next?.length ?? 0).toBeLessThan(100)
+      paged.push(...page.items)
+      after = page.next
+    } while (after !== null)
+    expect(jids(desc ? paged : paged.reverse())).toEqual(jids(walked))
+  }
   expect((await t.hq.retries.page({ limit: 120 })).next).toBe(null)
   expect(walked[0]?.at).toEqual(new Date(119_000))
   await expect(t.hq.retries.page({ after: 'nonsense' })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('pages go on among texts that begin alike, or are the same but for their length', async () => {
+  const t = bench()
+  const texts = ['a', 'ab', 'abc', 'abcd', 'abż', 'abž', 'abžx', 'ab\u{1f600}', 'ab\u{1f601}', 'b']
+  await fill(
+    t,
+    'dead',
+    texts.map((one) => [one, 5]),
+  )
+  for (const limit of [1, 2, 3]) {
+    for (const desc of [true, false]) {
+      const paged: string[] = []
+      let after: string | null = null
+      do {
+        const page = await t.hq.dead.page({ after, limit, desc })
+        paged.push(...page.items.map(({ text }) => text))
+        after = page.next
+      } while (after !== null)
+      expect(paged).toEqual(desc ? [...texts].reverse() : texts)
+    }
+  }
 })
 
 test('an entry is found by its jid, its score, or a pattern', async () => {

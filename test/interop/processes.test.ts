@@ -123,8 +123,8 @@ besideRuby('each language sees the processes of the other', (world) => {
       await until(async () => (await redis.hget(ours.identity, 'quiet')) === 'true')
     }
     const weQuietRubys = async () => {
-      const { identity } = await processOf(node.hq, theirs.pid)
-      for (const signal of ['TSTP', 'TERM'] as const) expect(await node.hq.store.signal(identity, signal)).toBe(true)
+      const process = await processOf(node.hq, theirs.pid)
+      for (const sent of [process.quiet(), process.stop()]) expect(await sent).toBe(true)
       await until(async () => {
         const seen = await processOf(node.hq, theirs.pid)
         return seen.isQuiet && seen.busy === 1
@@ -182,7 +182,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(
       await ruby.run('Sidekiq::Stats::History.new(1).then { |days| [days.processed, days.failed].map(&:values) }'),
     ).toEqual((await node.hq.history(1)).flatMap(({ processed, failed }) => [[processed], [failed]]))
-    const queues = (await all(node.hq.queues())).map(({ name, size }) => [name, size])
+    const queues = (await node.hq.queueSummaries()).map(({ name, size }) => [name, size])
     expect(await ruby.run('Sidekiq::Queue.all.map { |queue| [queue.name, queue.size] }')).toEqual(queues)
   })
 })

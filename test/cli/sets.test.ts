@@ -1,0 +1,89 @@
+import { Highkiq } from 'highkiq'
+import { describe, expect } from 'vitest'
+import { type Folder, test } from './command.ts'
+
+const JOBS = "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\nhq.job('Import', async () => {})\n"
+const timeout = 60_000
+
+interface Entry {
+  jid: string
+  class: string
+  args: unknown[]
+  errorClass?: string
+}
+
+/** The store that commands in this folder work with. */
+async function withStore<T>(folder: Folder, use: (hq: Highkiq) => Promise<T>): Promise<T> {
+  const hq = new Highkiq({ url: `sqlite:${folder.at('highkiq.db')}` })
+  try {
+    return await use(hq)
+  } finally {
+    await hq.close()
+  }
+}
+
+function failed(n: number): { to: 'retry'; text: string; score: number } {
+  const error = { error_class: 'TypeError', error_message: 'no price', retry_count: 0, failed_at: 1 }
+  const job = { class: 'Import', args: [n], queue: 'default', jid: `jid-${n}`, retry: 3, ...error }
+  return { to: 'retry', text: JSON.stringify(job), score: 4e9 + n }
+}
+
+describe('retries, scheduled, dead', () => {
+  test('are shown, killed, retried and deleted, one by one or all together', { timeout }, async ({ folder }) => {
+    await withStore(folder, (hq) => hq.store.push([0, 1, 2].map(failed), 1))
+    const { stdout } = await folder.run(['retries'])
+    expect(stdout).toMatch(/^NEXT RETRY +RETRIES +QUEUE +JOB +ARGUMENTS +ERROR +JID\n/)
+    expect(stdout).toMatch(/ 0 +default +Import +0 +TypeError: no price +jid-0\n/)
+    const [first, ...more] = await folder.json<Entry[]>('retries', '--limit', '1')
+    expect([first, more]).toMatchObject([{ jid: 'jid-0', class: 'Import', args: [0], errorClass: 'TypeError' }, []])
+    expect(await folder.json('retries', '--matching', '"args":[1]')).toMatchObject([{ jid: 'jid-1' }])
+
+    const killed = await folder.run(['retries', 'kill', 'jid-1', 'jid-7'])
+    expect(killed).toMatchObject({ code: 1, stdout: '1 retry job put into the dead set\n' })
+    expect(killed.stderr).toContain('no job jid-7 is there')
+    const asked = await folder.run(['retries', 'retry', '--all'])
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toContain('send all 2 retry jobs to their queues? Say so with --yes')
+    expect(await folder.json('retries', 'retry', '--all', '--yes')).toEqual({ done: 2, refused: 0 })
+    expect(await folder.run(['dead', 'delete', '--matching', 'price', '--yes'])).toMatchObject({
+      code: 0,
+      stdout: '1 dead job deleted\n',
+    })
+    expect(await withStore(folder, (hq) => hq.stats())).toMatchObject({ retries: 0, dead: 0, enqueued: 2 })
+    expect((await folder.run(['retries'])).stdout).toBe('no retry jobs\n')
+  })
+
+  test('what is scheduled can be sent to its queue', { timeout }, async ({ folder }) => {
+    const jid = await withStore(folder, (hq) => hq.push({ class: 'Later', args: [], at: 4e9 }))
+    expect(await folder.json('scheduled')).toMatchObject([{ jid, class: 'Later' }])
+    expect(await folder.run(['scheduled', 'enqueue', String(jid)])).toMatchObject({ code: 0 })
+    expect(await withStore(folder, (hq) => hq.stats())).toMatchObject({ scheduled: 0, enqueued: 1 })
+  })
+
+  test.for<[what: string, args: string[], says: RegExp]>([
+    ['neither a jid nor --all', ['retries', 'retry'], /name the jids of jobs, or say --all/],
+    ['both', ['retries', 'retry', 'x', '--all'], /name the jids of jobs, or say --all/],
+    ['a verb that is not there', ['dead', 'kill', 'x'], /no "highkiq dead kill": there are retry, delete/],
+  ])('%s is wrong usage', { timeout }, async ([_, args, says], { folder }) => {
+    await withStore(folder, (hq) => hq.stats())
+    const { code, stderr } = await folder.run(args)
+    expect(stderr).toMatch(says)
+    expect(code).toBe(2)
+  })
+})
+
+test('a worker is quieted and stopped by its identity; who names another is told those that there are', {
+  timeout,
+}, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const worker = folder.start(['work', '-r', 'jobs.mjs'])
+  await worker.says(/is working/)
+  const [{ identity }] = (await folder.json<{ identity: string }[]>('processes')) as [{ identity: string }]
+  const unknown = await folder.run(['stop', 'nobody'])
+  expect(unknown).toMatchObject({ code: 1 })
+  expect(unknown.stderr).toContain(identity)
+  expect(await folder.run(['quiet', identity])).toMatchObject({ code: 0 })
+  expect(await folder.run(['stop', identity])).toMatchObject({ code: 0 })
+  // It hears of each with a beat of its own, ten seconds apart.
+  expect(await worker.ended).toMatchObject({ code: 0 })
+})
