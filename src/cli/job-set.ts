@@ -1,7 +1,7 @@
 /** Commands that show a set of jobs – retries, scheduled, dead – and act on them: one by one, or on all of them. */
 
 import { type Command, Option } from 'commander'
-import type { BulkOptions, BulkResult, Highkiq, JobSet, SetEntry } from '../index.ts'
+import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'
 import { confirm } from './confirm.ts'
 import { count, plural } from './figures.ts'
@@ -33,7 +33,7 @@ export interface Act {
   /** What was done to them, `sent to their queues`. */
   done: string
   one: (entry: SetEntry) => Promise<boolean>
-  all: (set: JobSet, options: BulkOptions) => Promise<BulkResult>
+  all: (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 }
 
 export interface SetCommand {
