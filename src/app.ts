@@ -517,7 +517,7 @@ export class Highkiq {
 
   #clientOf(target: Target): Client {
     if (target instanceof Client) return target
-    if (typeof target === 'object' && 'store' in target) return this.#client.via(() => target.store)
+    if (typeof target === 'object' && target !== null && 'store' in target) return this.#client.via(() => target.store)
     if (typeof target !== 'string') {
       throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
     }

@@ -1,11 +1,11 @@
 import { checkArgs } from '../job/args.ts'
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, PushError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
-import type { Store } from '../store/contract.ts'
+import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext } from './request.ts'
@@ -181,16 +181,21 @@ export class Client implements Pusher {
   /** @throws INVALID_ARGS, ARGS_TOO_LARGE */
   finish(payload: Payload, once = false): Finished {
     this.check(payload)
+    const { jid, queue, at } = payload
     const now = this.#options.now()
-    const { at, ...job } = payload as Payload & { at?: unknown }
-    const { jid, queue } = payload
-    const item = once ? { once } : {}
+    // What middleware answered is not ours to change.
+    const job = this.isPlain ? payload : { ...payload }
+    if (at !== undefined) delete job.at
+    let destination: PushItem
     if (typeof at === 'number' && at * 1000 > now) {
       delete job.enqueued_at
-      return { jid, destination: { ...item, to: 'schedule', text: this.#write(job as Payload), score: at } }
+      destination = { to: 'schedule', text: this.#write(job), score: at }
+    } else {
+      job.enqueued_at = timeOf(now, this.wire)
+      destination = { to: 'queue', queue, text: this.#write(job), end: 'back' }
     }
-    job.enqueued_at = timeOf(now, this.wire)
-    return { jid, destination: { ...item, to: 'queue', queue, text: this.#write(job as Payload), end: 'back' } }
+    if (once) destination.once = true
+    return { jid, destination }
   }
 
   /** @throws INVALID_ARGS */
@@ -265,7 +270,11 @@ export class Client implements Pusher {
   async #push(request: PushRequest, outlet: Outlet): Promise<string | null> {
     const finished = await this.prepare(request)
     if (!finished) return null
-    await outlet.put(finished)
+    try {
+      await outlet.put(finished)
+    } catch (thrown) {
+      throw withJids(thrown, [finished.jid])
+    }
     return finished.jid
   }
 
@@ -276,7 +285,14 @@ export class Client implements Pusher {
     const flush = async () => {
       const finished = batch
       batch = []
-      await outlet.putAll(finished)
+      try {
+        await outlet.putAll(finished)
+      } catch (thrown) {
+        throw withJids(
+          thrown,
+          finished.map(({ jid }) => jid),
+        )
+      }
     }
     for await (const args of rows) {
       const finished = await this.prepare(plan.request(args, jids.length))
@@ -294,6 +310,12 @@ export class Client implements Pusher {
     this.weigh(payload.class, text)
     return text
   }
+}
+
+/** Who stores jobs does not know their ids. */
+function withJids(thrown: unknown, jids: string[]): unknown {
+  if (!(thrown instanceof PushError)) return thrown
+  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
 }
 
 function invalid(message: string): HighkiqError {

@@ -1,7 +1,6 @@
 /** Who stores the jobs that are pushed: the app's store, unless something else stands in its place for a while. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { PushError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { resend } from './resend.ts'
@@ -20,7 +19,7 @@ export interface Collected {
   clear(name: string): void
 }
 
-/** Resolves when the jobs are stored. @throws PushError with the jids of those that are not, or may not be */
+/** Resolves when the jobs are stored. @throws PushError */
 export interface Outlet {
   put(job: Finished): Promise<void>
   putAll(jobs: Finished[]): Promise<void>
@@ -46,26 +45,14 @@ export class StoreOutlet implements Outlet {
     this.#now = now
   }
 
-  async put({ jid, destination }: Finished): Promise<void> {
-    const put = () => this.#batched(destination)
-    try {
-      await (destination.once ? resend(put) : put())
-    } catch (thrown) {
-      throw withJids(thrown, [jid])
-    }
+  put({ destination }: Finished): Promise<void> {
+    return destination.once ? resend(() => this.#batched(destination)) : this.#batched(destination)
   }
 
-  async putAll(jobs: Finished[]): Promise<void> {
+  putAll(jobs: Finished[]): Promise<void> {
     const items = jobs.map(({ destination }) => destination)
     const put = () => this.#store().push(items, this.#now())
-    try {
-      await (items.every(({ once }) => once) ? resend(put) : put())
-    } catch (thrown) {
-      throw withJids(
-        thrown,
-        jobs.map(({ jid }) => jid),
-      )
-    }
+    return items.every(({ once }) => once) ? resend(put) : put()
   }
 
   /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */
@@ -115,10 +102,4 @@ export class Instead<Thing> {
     this.#scopes ??= new AsyncLocalStorage()
     return this.#scopes.run({ thing }, work)
   }
-}
-
-/** The store does not know the jobs' ids. */
-function withJids(thrown: unknown, jids: string[]): unknown {
-  if (!(thrown instanceof PushError)) return thrown
-  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
 }

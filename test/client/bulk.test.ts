@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest'
+import { bench, type Found } from '../engine/bench.ts'
+
+const NOW = 1_700_000_000_000
+const at = { now: () => NOW }
+
+function counting(random: () => number = () => 0.5) {
+  const t = bench({ clock: at, random })
+  const J = t.hq.job('J', async (_ctx, _n: number) => {})
+  /** Seconds from now, by their argument. */
+  const times = async () => {
+    const found = (await t.set('schedule')).map(({ args, score }: Found) => [args[0] as number, score - NOW / 1000])
+    return found.sort(([a = 0], [b = 0]) => a - b).map(([, seconds]) => Math.round((seconds ?? 0) * 1000) / 1000)
+  }
+  /** How many jobs each call of the store brings. */
+  const calls: number[] = []
+  const { store } = t.hq
+  const push = store.push.bind(store)
+  store.push = (items, now) => {
+    calls.push(items.length)
+    return push(items, now)
+  }
+  return { ...t, J, times, calls }
+}
+
+const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
+function* lazily(n: number): Generator<[number]> {
+  yield* rows(n)
+}
+
+test('one time is for all, and in the past it is now', async () => {
+  const { J, times, queue } = counting()
+  expect(await J.performBulk(rows(3), { at: NOW / 1000 + 10 })).toHaveLength(3)
+  expect(await times()).toEqual([10, 10, 10])
+  await J.performBulk(rows(2), { at: new Date(NOW - 1) })
+  expect((await queue()).map(({ args }) => args[0])).toEqual([0, 1])
+})
+
+test('times of their own are for each, over all slices; those below 1e9 are from now', async () => {
+  const { J, times, calls } = counting()
+  await J.performBulk(lazily(250), { at: rows(250).map(([n]) => n + 1) })
+  expect(await times()).toEqual(rows(250).map(([n]) => n + 1))
+  expect(calls).toEqual([100, 100, 50])
+  await J.performBulk(rows(2), { at: [new Date(NOW + 5000), NOW / 1000 - 1] })
+})
+
+test('with spreadInterval each comes at a moment of chance, within 5 seconds at least', async () => {
+  let n = 0
+  const { J, times, calls } = counting(() => [0, 0.25, 0.999][n++ % 3] ?? 0)
+  await J.performBulk(rows(3), { spreadInterval: 60 })
+  // What is due this moment is not scheduled.
+  expect(await times()).toEqual([15, 59.94])
+  n = 1
+  await J.performBulk(rows(2), { spreadInterval: 1 })
+  expect((await times()).slice(0, 2)).toContain(1.25)
+  expect(calls).toEqual([3, 2])
+})
+
+test('a thousand are stored in a step, a hundred when they have times, or as many as it says', async () => {
+  const { J, calls } = counting()
+  await J.performBulk(rows(2500))
+  await J.performBulk(rows(250), { at: 1 })
+  await J.performBulk(rows(25), { batchSize: 10 })
+  await J.performBulk(rows(600), { at: 1, batchSize: 500 })
+  expect(calls).toEqual([1000, 1000, 500, 100, 100, 50, 10, 10, 5, 500, 100])
+})
+
+test('hq.pushBulk pushes any class by its name, with the same members for all', async () => {
+  const { hq, queue, set } = counting()
+  expect(await hq.pushBulk({ class: 'Ruby', args: [], queue: 'r' })).toEqual([])
+  const jids = await hq.pushBulk({ class: 'Ruby', args: new Set([[1], [2, 'x']]), queue: 'r', tags: ['t'], foo: 5 })
+  expect(await queue('r')).toMatchObject([
+    { class: 'Ruby', args: [1], jid: jids[0], tags: ['t'], foo: 5 },
+    { class: 'Ruby', args: [2, 'x'], jid: jids[1], tags: ['t'], foo: 5 },
+  ])
+  await hq.pushBulk({ class: 'Ruby', args: [[3]], at: NOW / 1000 + 5 })
+  await hq.pushBulk({ class: 'Ruby', args: [[4]], wait: '1m' })
+  const scheduled = await set('schedule')
+  expect(scheduled.map(({ score }) => score - NOW / 1000)).toEqual([5, 60])
+  expect(scheduled[0]).not.toHaveProperty('batchSize')
+})
+
+test.each<[string, object, RegExp]>([
+  ['no rows', { args: undefined }, /a bulk is an array.*\[\['bob', 1\]/],
+  ['rows that are a text', { args: 'rows' }, /a bulk is an array/],
+  ['a row that is no list', { args: [[1], 5] }, /job 1 of the bulk is no list.*write \[row\]/],
+  ['times that are none', { args: [], at: [] }, /at is an empty array/],
+  ['too few times', { args: [[1], [2]], at: [5] }, /at has 1 times for 2 jobs/],
+  ['too many times', { args: [[1]], at: [5, 6] }, /at has 2 times for 1 jobs/],
+  ['too few times for rows that come by and by', { args: lazily(3), at: [5, 6] }, /at has 2 times for more jobs/],
+  ['too many times for rows that come by and by', { args: lazily(1), at: [5, 6] }, /at has 2 times for 1 jobs/],
+  ['a time that is a text', { args: [[1]], at: 'noon' }, /at must be a Date/],
+  ['one time of several that is a text', { args: [[1], [2]], at: [5, '6'] }, /at must be a Date/],
+  ['both at and spreadInterval', { args: [[1]], at: 5, spreadInterval: 5 }, /either at or spreadInterval/],
+  ['a spreadInterval of 0', { args: [[1]], spreadInterval: 0 }, /spreadInterval must be a number/],
+  ['a spreadInterval that is a text', { args: [[1]], spreadInterval: '5' }, /spreadInterval must be a number/],
+  ['a jid for two', { args: [[1], [2]], jid: 'mine' }, /a jid is for one job/],
+  ['a jid for rows that come by and by', { args: lazily(2), jid: 'mine' }, /a jid is for one job/],
+])('a bulk with %s is refused, and nothing of it is stored', async (_, bulk, words) => {
+  const { hq } = counting()
+  await expect(hq.pushBulk({ class: 'J', ...bulk } as never)).rejects.toMatchObject({
+    code: 'INVALID_JOB',
+    message: expect.stringMatching(words),
+  })
+  expect(await hq.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
+})
+
+test.each([[0], [1001], [1.5], ['5']])('a batchSize of %o is refused', async (batchSize) => {
+  const { J } = counting()
+  await expect(J.performBulk(rows(1), { batchSize: batchSize as never })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+  })
+})
+
+test('a jid is kept where there is one job', async () => {
+  const { J, queue } = counting()
+  expect(await J.set({ jid: 'mine' }).performBulk([[1]])).toEqual(['mine'])
+  expect(await queue()).toMatchObject([{ jid: 'mine' }])
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { bench } from '../engine/bench.ts'
+
+const NOW = 1_700_000_000_000
+const frozen = { clock: { now: () => NOW } }
+
+test('the last word of set() on each option counts, of those about time on all of them', async () => {
+  const { hq, set, queue } = bench(frozen)
+  const J = hq.job('J', async () => {})
+  const later = J.set({ wait: 10, tags: ['a'] }).set({ waitUntil: new Date(NOW + 20_000) })
+  await later.performAsync()
+  await later.set({ wait: '30s' }).set({ foo: 1 }).performAsync()
+  await later.performIn(40)
+  await later.performAt(NOW / 1000 + 50)
+  await later.set({ at: NOW / 1000 + 60 }).performAsync()
+  const scheduled = await set('schedule')
+  expect(scheduled.map(({ score }) => score - NOW / 1000)).toEqual([20, 30, 40, 50, 60])
+  expect(scheduled[1]).toMatchObject({ tags: ['a'], foo: 1 })
+  for (const field of ['wait', 'waitUntil', 'at']) expect(scheduled[0]).not.toHaveProperty(field)
+  await later.set({ wait: undefined }).performAsync()
+  await J.performAsync()
+  expect(await queue()).toHaveLength(2)
+})
+
+test('middleware for single pushes runs inside the chain, once more at promotion only the chain', async () => {
+  const { hq, queue, work, clock } = bench()
+  const order: string[] = []
+  hq.client.use((payload, next) => {
+    order.push(`chain ${payload.args[0]}`)
+    return next()
+  })
+  const signed = hq.client.with(
+    (_payload, next) => {
+      order.push('first')
+      return next()
+    },
+    async (_payload, next) => {
+      order.push('second')
+      const after = await next()
+      return after && { ...after, signed: true }
+    },
+  )
+  const J = hq.job('J', { queue: 'q' }, async (_ctx, _n: number) => {})
+  await signed.push({ class: 'J', args: [1] })
+  await signed.pushBulk({ class: 'J', args: [[2]] })
+  await J.via(signed).performAsync(3)
+  await J.via(signed).performBulk([[4]])
+  await J.performAsync(5)
+  expect(order).toEqual([1, 2, 3, 4].flatMap((n) => [`chain ${n}`, 'first', 'second']).concat('chain 5'))
+  expect((await queue('q')).map(({ args, signed }) => [args[0], signed])).toEqual([
+    ...[1, 2, 3, 4].map((n) => [n, true]),
+    [5, undefined],
+  ])
+  order.length = 0
+  await J.via(signed).performIn(60, 6)
+  await work({ queues: ['idle'] })
+  clock.ahead = 61
+  await expect.poll(async () => (await queue('q')).length).toBe(6)
+  expect(order).toEqual(['chain 6', 'first', 'second', 'chain 6'])
+  const stopped = hq.client.with(() => null)
+  expect(await stopped.push({ class: 'J', args: [7] })).toBeNull()
+  expect(await stopped.pushBulk({ class: 'J', args: [[8], [9]] })).toEqual([null, null])
+})
