@@ -3,6 +3,8 @@ import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
 import { due } from './due.ts'
 import { recovery } from './recovery.ts'
+import { removal } from './removal.ts'
+import { search } from './search.ts'
 import { file } from './sqlite.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
@@ -133,6 +135,41 @@ const faults: Fault[] = [
       'of two racing swappers on two connections exactly one moves each entry',
       'counts equal the events and the window holds, whatever happens in whatever order (property)',
     ],
+  },
+  {
+    name: 'pull does not compare',
+    wrap: (store) => ({
+      async pull(queue, items, now) {
+        const answers = await store.pull(queue, items, now)
+        const blind = items.filter(({ to }, i) => answers[i] === 'gone' && to)
+        await store.push(
+          blind.flatMap(({ to }) => to ?? []),
+          now,
+        )
+        return items.map(() => 'ok' as const)
+      },
+    }),
+    cases: removal,
+    seen: [
+      'pull changes nothing when the text is not in the queue, or not any more',
+      'of twins each item takes one',
+      'of two who pull the same jobs at the same time each job goes to one',
+    ],
+  },
+  {
+    name: 'a search goes by the number of jobs it has seen',
+    wrap: (store) => ({
+      async scanQueue(queue, needle, { after = '0', limit }) {
+        const all = (await store.peek(queue, 0, 100_000)).reverse()
+        const from = Number(after)
+        const some = all.slice(from, from + limit)
+        const items = some.filter((text) => text.includes(needle)).map((text) => ({ text, at: '' }))
+        const next = from + limit < all.length ? String(from + limit) : null
+        return { items, next, scanned: some.length }
+      },
+    }),
+    cases: search,
+    seen: ['what a search has found can be removed before its next page, and it skips and repeats nothing'],
   },
   {
     name: 'addRows ignores the cursor',

@@ -5,7 +5,7 @@ import { expectExact } from './tracked.ts'
 import { CLOCK, change, idOf, type Line, later, queueOf, startVictim, TASK } from './victims.ts'
 
 /** How many calls the victim's life has. */
-const LIFE = 17
+const LIFE = 18
 const CHURNS = 5
 
 /** A process that dies loses nothing and doubles nothing, wherever it was. */
@@ -13,7 +13,7 @@ export const crash: Case[] = [
   {
     name: 'a process killed between any two calls leaves every job in exactly one place',
     shared: true,
-    seconds: 90,
+    seconds: 120,
     async run(t) {
       await inPairs(
         Array.from({ length: LIFE }, (_, i) => i + 1),
@@ -29,7 +29,7 @@ export const crash: Case[] = [
   {
     name: 'a process killed at any moment leaves every job in exactly one place',
     shared: true,
-    seconds: 90,
+    seconds: 120,
     async run(t) {
       const waits = Array.from({ length: CHURNS }, () => 20 + t.dice(300))
       await inPairs(waits, async (ms, i) => {

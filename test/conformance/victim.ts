@@ -47,6 +47,7 @@ async function play(name: Script): Promise<void> {
   await add(4)
   await turn(owner, 4)
   await promote()
+  await putOff(TASK.queue)
   await recover()
   await call({ what: 'endAdding' }, () => store.endAdding(TASK.id, TASK.adder, CLOCK))
   await turn(owner, 6)
@@ -56,7 +57,15 @@ async function play(name: Script): Promise<void> {
 }
 
 async function churn(): Promise<void> {
-  const steps = [() => push(3), () => turn(owner, 5), () => turn(owner, 3), promote, () => add(2), recover]
+  const steps = [
+    () => push(3),
+    () => turn(owner, 5),
+    () => turn(owner, 3),
+    promote,
+    () => putOff(dice(2) ? 'q' : TASK.queue),
+    () => add(2),
+    recover,
+  ]
   for (;;) await steps[dice(steps.length)]?.()
 }
 
@@ -133,6 +142,18 @@ async function promote(): Promise<void> {
     effects: change(text, 'enqueued', 'enter', 0),
   }))
   await call({ what: 'swap' }, () => store.swap('retry', swaps, CLOCK))
+}
+
+/** Takes jobs out of the middle of a queue. */
+async function putOff(queue: string): Promise<void> {
+  const { items } = await store.scanQueue(queue, '', { limit: 2 })
+  const pulls = items.map(({ text, at }) => ({
+    text,
+    at,
+    to: { to: 'retry', text, score: ++score } as const,
+    effects: change(text, 'enqueued', 'leave', 0),
+  }))
+  await call({ what: 'pull' }, () => store.pull(queue, pulls, CLOCK))
 }
 
 /** Another owner of this process takes jobs and is given up; its jobs are restored. */
