@@ -38,7 +38,8 @@ besideRuby('a crowd of both languages', (world) => {
 
     // Retries would come in a quarter of a minute.
     const ran = async () => new Set((await world().said(0)).map(({ jid }) => jid))
-    while ((await ran()).size < JOBS) {
+    const isDone = async () => (await redis.llen('ran')) >= JOBS && (await ran()).size === JOBS
+    while (!(await isDone())) {
       await world().makeDue('retry')
       await sleep(100)
     }
