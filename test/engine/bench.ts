@@ -62,6 +62,12 @@ export async function until(holds: () => unknown): Promise<void> {
   while (!(await holds())) await sleep(5)
 }
 
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
 export interface Found extends Payload {
   score: number
   text: string

@@ -2,8 +2,8 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, Process } from 'highkiq'
 import { expect, test } from 'vitest'
-import { gate, until } from '../engine/bench.ts'
-import { all, besideRuby } from './world.ts'
+import { all, gate, until } from '../engine/bench.ts'
+import { besideRuby } from './world.ts'
 
 besideRuby('each language sees the processes of the other', (world) => {
   test('ours in Ruby', async () => {
@@ -53,7 +53,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const jid = await ruby.run('Long.set(queue: "ruby").perform_async("go")')
     await world().said(2, 'began')
     await worker.quiet()
-    const shown = async () => (await node.hq.store.running()).map((job) => ({ ...job, ...JSON.parse(job.text) }))
+    const shown = () => all(node.hq.running())
     await until(async () => (await shown()).length === 2)
 
     const seen = await ruby.run<Record<string, unknown>[]>(`
@@ -75,8 +75,9 @@ besideRuby('each language sees the processes of the other', (world) => {
     const found = await shown()
     expect(found.map(({ jid }) => jid).sort()).toEqual([ours, jid].sort())
     const other = found.find((job) => job.jid === jid)
-    expect(other).toMatchObject({ identity: rubys?.process, slot: rubys?.thread, queue: 'ruby', class: 'Long' })
-    expect(other?.startedAt).toBeGreaterThan(Date.now() - 60_000)
+    expect(other).toMatchObject({ process: rubys?.process, thread: rubys?.thread, queue: 'ruby', class: 'Long' })
+    expect(other?.startedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
+    expect(await node.hq.stats()).toMatchObject({ busy: 2 })
 
     await world().redis.set('go', 1)
     await theirs.end('SIGTERM')

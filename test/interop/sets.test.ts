@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memberText } from '#dist/job/json.js'
-import { until } from '../engine/bench.ts'
+import { all, until } from '../engine/bench.ts'
 import { besideRuby } from './world.ts'
 
 /** What JSON libraries like to write differently. */
@@ -101,5 +101,90 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     await world().set('retry', 3)
     const counts = await ruby.run('Sidekiq::RetrySet.new.map { |job| [job.jid, job["retry_count"]] }.sort')
     expect(counts).toEqual([jids[0], jids[1], jids[3]].map((jid) => [jid, 0]).sort())
+  })
+})
+
+besideRuby('our API works on the jobs that Ruby wrote', (world) => {
+  /** Ruby's source of the same. */
+  const ODDITIES = '1.0, 1.0e-05, 2**64, "žluť 🐎 \u2028 \\u0000", {"b" => [], "10" => 2.0, "9" => nil}'
+
+  test('it finds, shows, deletes and clears in queues', async () => {
+    const { ruby, redis } = world()
+    const { hq } = world().node()
+    const jids = await ruby.run<string[]>(
+      `[1, 2, 3].map { |n| Quick.set(queue: "q", tags: ["vip"]).perform_async(n, ${ODDITIES}) }`,
+    )
+    const queue = hq.queue('q')
+    expect(await queue.size()).toBe(3)
+    expect(await queue.latency()).toBeLessThan(20)
+    const job = await queue.find(jids[1] as string)
+    expect(job).toMatchObject({ class: 'Quick', tags: ['vip'], queue: 'q', jid: jids[1] })
+    expect(job?.args.slice(0, 4)).toEqual([2, 1, 0.00001, 2n ** 64n])
+    expect(Math.abs(Date.now() - (job?.enqueuedAt?.getTime() ?? 0))).toBeLessThan(20_000)
+    expect(await job?.delete()).toBe(true)
+    expect((await all(queue)).map(({ jid }) => jid)).toEqual([jids[2], jids[0]])
+    expect(await ruby.run('Sidekiq::Queue.new("q").map(&:jid)')).toEqual([jids[2], jids[0]])
+    expect(await queue.clear()).toBe(2)
+    expect(await redis.keys('*')).toEqual([])
+  })
+
+  test('it reschedules, and Ruby runs it then, with every argument as it was', async () => {
+    const { ruby, redis } = world()
+    const { hq } = world().node()
+    const jid = await ruby.run<string>(`Quick.set(queue: "ruby").perform_in(500, ${ODDITIES})`)
+    const [text] = await world().set('schedule', 1)
+    const entry = await hq.scheduled.find(jid)
+    expect(await entry?.reschedule('20m')).toBe(true)
+    // What it was read as is not there any more.
+    expect(await entry?.delete()).toBe(false)
+    expect(await world().set('schedule')).toEqual([text])
+    const ahead = await ruby.run<number>('Sidekiq::ScheduledSet.new.find_job(args).at - Time.now', jid)
+    expect(Math.abs(ahead - 1200)).toBeLessThan(20)
+
+    expect(await (await hq.scheduled.find(jid))?.addToQueue()).toBe(true)
+    const [queued = ''] = await redis.lrange('queue:ruby', '0', '0')
+    for (const field of ['args', 'created_at', 'jid', 'class', 'retry']) {
+      expect(memberText(queued, field)).toBe(memberText(text ?? '', field))
+    }
+    await world().rubyWorker({ queues: ['ruby'] })
+    const [said = ''] = await world().saidTexts(1)
+    expect(memberText(said, 'args')).toBe(memberText(queued, 'args'))
+  })
+
+  test('it shows what failed, retries, kills and brings back, and Ruby goes on counting', async () => {
+    const { ruby, redis } = world()
+    const { hq } = world().node()
+    const quick = await world().rubyWorker({ queues: ['ruby'] })
+    const jids = await ruby.run<string[]>(
+      `[1, 2, 3, 4].map { |n| Picky.set(queue: "ruby", retry: 1).perform_async(["ruby"], n, ${ODDITIES}) }`,
+    )
+    await world().set('retry', 4)
+    const [entry] = await all(hq.retries)
+    expect(entry).toMatchObject({ class: 'Picky', retryCount: 0, errorClass: 'ArgumentError', retriedAt: null })
+    expect(entry?.errorMessage).toBe('not in ruby: žluťoučký 🐎')
+    expect(entry?.backtrace?.[0]).toMatch(/jobs\.rb:\d+:in/)
+    expect(Math.abs(Date.now() - (entry?.failedAt?.getTime() ?? 0))).toBeLessThan(20_000)
+    await quick.end('SIGTERM')
+
+    const find = async (n: number) => hq.retries.find(jids[n] as string)
+    expect(await (await find(0))?.kill()).toBe(true)
+    expect(await (await find(1))?.delete()).toBe(true)
+    expect(await hq.retries.retryAll()).toMatchObject({ done: 2, refused: 0 })
+    expect(await ruby.run('Sidekiq::DeadSet.new.map(&:jid)')).toEqual([jids[0]])
+    expect(await ruby.run('Sidekiq::Queue.new("ruby").map { |job| [job.jid, job["retry_count"]] }.sort')).toEqual(
+      [jids[2], jids[3]].map((jid) => [jid, -1]).sort(),
+    )
+    expect(await hq.dead.retryAll()).toMatchObject({ done: 1 })
+
+    // One retry was taken off, so none of them dies: the first that Ruby counts is 0.
+    await world().rubyWorker({ queues: ['ruby'] })
+    await world().set('retry', 3)
+    const seen = await ruby.run(
+      'Sidekiq::RetrySet.new.map { |job| [job.jid, job["retry_count"], job["retried_at"].class.to_s] }.sort',
+    )
+    expect(seen).toEqual([jids[0], jids[2], jids[3]].map((jid) => [jid, 0, 'Float']).sort())
+    await world().makeDue('retry')
+    expect(await world().set('dead', 3)).toHaveLength(3)
+    expect(await redis.zcard('retry')).toBe(0)
   })
 })

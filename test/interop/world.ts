@@ -111,9 +111,3 @@ async function started(worker: WorkerProcess): Promise<WorkerProcess> {
   await worker.started
   return worker
 }
-
-export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = []
-  for await (const item of items) list.push(item)
-  return list
-}

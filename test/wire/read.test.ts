@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { memberText } from '#dist/job/json.js'
-import { bench, until } from '../engine/bench.ts'
+import { all, bench, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { load, NOW } from './database.ts'
@@ -22,7 +22,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
 
   describe.each([7, 8] as const)('%i', (version) => {
     beforeEach(() => load(server.port, `sidekiq-${version}`))
-    const app = () => bench({ url: server.url(), wire: version, clock: { now: () => NOW } })
+    const app = (wire: 6 | 7 | 8 = version) => bench({ url: server.url(), wire, clock: { now: () => NOW } })
 
     test('figures', async () => {
       const { hq } = app()
@@ -34,9 +34,8 @@ onRedis('what other versions of Sidekiq keep is read', () => {
         { date: '2025-02-14', processed: 100, failed: 4 },
         { date: '2025-02-13', processed: 0, failed: 0 },
       ])
-      const queues: unknown[] = []
-      for await (const { name, size, latency } of hq.queues()) queues.push([name, size, latency])
-      expect(queues).toEqual([
+      const queues = await hq.queueSummaries()
+      expect(queues.map(({ name, size, latency }) => [name, size, latency])).toEqual([
         ['critical', 0, 0],
         ['default', 2, 19.75],
         ['mailers', 1, 17.999],
@@ -45,21 +44,65 @@ onRedis('what other versions of Sidekiq keep is read', () => {
 
     test('a process, and what it works on', async () => {
       const { hq } = app()
-      const processes: unknown[] = []
-      for await (const process of hq.processes()) processes.push(process)
-      expect(processes).toMatchObject([
+      const processes = await all(hq.processes())
+      expect(processes.map((process) => process.toJSON())).toMatchObject([
         {
           ...{ identity: 'web-1:4711:0123456789ab', hostname: 'web-1', pid: 4711, tag: 'shop', labels: ['reliable'] },
           ...{ queues: ['critical', 'default', 'mailers'], concurrency: 6, busy: 1, rss: 123456, quiet: false },
+          weights: [{ critical: 3, default: 1 }, { mailers: 0 }],
+          ...{ version: version === 8 ? '8.1.7' : '7.3.2', embedded: false, leader: true },
           ...{ startedAt: new Date(1739519000250), beat: new Date(1739520325500) },
         },
       ])
-      const [running, ...more] = await hq.store.running()
-      expect(more).toEqual([])
-      expect(running).toMatchObject({
-        ...{ identity: 'web-1:4711:0123456789ab', slot: '1x2y', queue: 'critical', startedAt: 1739520321000 },
-        text: expect.stringContaining(`"jid":"${jidOf(8)}"`),
+      expect(Object.keys(processes[0]?.capsules ?? {})).toEqual(version === 8 ? ['default', 'single'] : [])
+      const running = await all(hq.running())
+      expect(running).toMatchObject([
+        {
+          ...{ process: 'web-1:4711:0123456789ab', thread: '1x2y', startedAt: new Date(1739520321000) },
+          ...{ jid: jidOf(8), class: 'HardJob', args: ['running'], queue: 'critical' },
+        },
+      ])
+      expect(await hq.stats()).toMatchObject({ busy: 1 })
+    })
+
+    test.each([6, 7, 8] as const)('jobs, as they are shown where %i is written', async (wire) => {
+      const { hq } = app(wire)
+      const [mail] = await all(hq.queue('mailers'))
+      expect(mail).toMatchObject({ class: expect.stringContaining('Wrapper'), displayClass: 'WelcomeJob' })
+      expect(mail?.displayArgs).toEqual(['gid://shop/User/7'])
+      const [newest, oldest] = await all(hq.queue('default'))
+      expect(newest).toMatchObject({ tags: ['vip', 'eu'], bid: 'Qm9iIHdhcyBo', enqueuedAt: new Date(1739520311000) })
+      expect(oldest).toMatchObject({ createdAt: new Date(1739520300123), latency: 19.75 })
+      const [later] = await all(hq.scheduled)
+      expect(later).toMatchObject({ jid: jidOf(4), at: new Date(1739523900125), enqueuedAt: null })
+      const [twice, once] = await all(hq.retries)
+      expect(once).toMatchObject({ retryCount: 0, failedAt: new Date(1739520320000), retriedAt: null, backtrace: null })
+      expect(twice).toMatchObject({
+        ...{ retryCount: 1, failedAt: new Date(1739520220000), retriedAt: new Date(1739520325000) },
+        ...{ errorClass: 'Net::ReadTimeout', errorMessage: 'no luck \0 again' },
+        backtrace: ["app/jobs/hard_job.rb:7:in `perform'", "app/lib/mail.rb:12:in `deliver'"],
       })
+      const [dead] = await all(hq.dead)
+      expect(dead).toMatchObject({ jid: jidOf(7), at: new Date(1739500000750), retryCount: 3 })
+    })
+
+    test.each([6, 7, 8] as const)('metrics and deploys, where %i is written', async (wire) => {
+      const { hq } = app(wire)
+      const { jobs, deploys } = await hq.metrics.top()
+      expect(jobs).toMatchObject([
+        { name: 'HardJob', processed: 3, failed: 1, success: 2, seconds: 0.25, average: 0.125 },
+        { name: 'WelcomeJob', processed: 1, failed: 0, success: 1, seconds: 0.03 },
+      ])
+      expect(jobs[0]?.steps).toMatchObject([{ at: new Date('2025-02-14T08:04:00Z'), processed: 3 }])
+      expect(deploys).toEqual([{ at: new Date('2025-02-14T08:03:00Z'), label: `v${version} of the shop` }])
+      const { histogram } = await hq.metrics.job('HardJob')
+      const counted = histogram.filter(({ count }) => count > 0)
+      expect(counted.map(({ label, count }) => [label, count])).toEqual([
+        ['150ms', 1],
+        ['225ms', 1],
+      ])
+      // Version 7 has no sums of ten minutes.
+      expect((await hq.metrics.top({ hours: 1 })).jobs).toHaveLength(version === 8 ? 2 : 0)
     })
 
     test('jobs are run, and what fails is in its set with every byte of its own', async () => {
