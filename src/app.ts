@@ -14,6 +14,10 @@ import { type ResultOptions, resultOf } from './inspect/result.ts'
 import { type Running, runningOf } from './inspect/running.ts'
 import { JobSet } from './inspect/set.ts'
 import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
+import { iterations } from './iterable/aspect.ts'
+import { checkIterable, type IterableJob } from './iterable/definition.ts'
+import { iterableHandler } from './iterable/handler.ts'
+import { type IterationInfo, iterationOf } from './iterable/look.ts'
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
 import {
@@ -316,6 +320,36 @@ export class Highkiq {
     return this
   }
 
+  /**
+   * Defines a job that goes through many items and survives deploys: `hq.iterable(name, { enumerate, each, … })` or
+   * `hq.iterable(name, options, { … })`.
+   * @throws INVALID_OPTION, DUPLICATE_JOB
+   */
+  iterable<Args extends unknown[], Item, Cursor>(name: string, job: IterableJob<Args, Item, Cursor>): Job<Args, void>
+  iterable<Args extends unknown[], Item, Cursor>(
+    name: string,
+    options: JobOptions,
+    job: IterableJob<Args, Item, Cursor>,
+  ): Job<Args, void>
+  iterable<Args extends unknown[], Item, Cursor>(
+    name: string,
+    ...rest: [IterableJob<Args, Item, Cursor>] | [JobOptions, IterableJob<Args, Item, Cursor>]
+  ): Job<Args, void> {
+    const [options, job] = rest.length === 1 ? [{}, rest[0]] : rest
+    checkIterable(name, job)
+    const host = {
+      store: () => this.store,
+      now: () => this.now(),
+      report: (error: unknown, about: Record<string, unknown>) => this.#report(error, about),
+    }
+    return this.job(name, options, iterableHandler(host, job))
+  }
+
+  /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */
+  iteration(jid: string): Promise<IterationInfo | null> {
+    return iterationOf(this.store, jid)
+  }
+
   /** The job defined under this name. @throws UNKNOWN_JOB with those that there are */
   jobNamed(name: string): Job {
     const definition = this.#jobs.get(name)
@@ -556,7 +590,7 @@ export class Highkiq {
       definition: (name, queue) => this.#definitionOf(name, queue),
       chain: this.server,
       promote: (text) => this.#client.promote(text),
-      aspects: [trackedTasks, this.#collector],
+      aspects: [trackedTasks, iterations, this.#collector],
       log: this.log,
       loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
       wire: this.#client.wire,

@@ -121,7 +121,7 @@ describe('checkArgs', () => {
     [[{ ok: [1, { fine: true }], price: Number.NaN }], 'args[0].price is NaN: pass a finite number or null'],
     [[{ ok: [1] }, [{ tags: new Set() }]], 'args[1][0].tags is a Set: pass [...tags]'],
     [[{ match }], 'args[0].match is an array with the extra property "index": pass [...match]'],
-    [Object.assign([1], { extra: 1 }), 'args is an array with the extra property "extra": pass [...array]'],
+    [Object.assign([1], { extra: 1 }), 'args is an array with the extra property "extra": pass [...args]'],
     // biome-ignore lint/suspicious/noSparseArray: that is the point
     [[[1, , 3]], 'args[0][1] is a hole in a sparse array: pass null'],
     [new Array(4_000_000_000), 'args[0] is a hole in a sparse array: pass null'],

@@ -22,9 +22,14 @@ type Key = string | number
  * // HighkiqError: SyncJob: args[1].when is a Date: pass when.toISOString()
  */
 export function checkArgs(args: unknown[], job: string): void {
-  const trail: Key[] = []
+  checkValue(args, 'args', job)
+}
+
+/** The same for anything else that must survive JSON; `name` begins the path. */
+export function checkValue(value: unknown, name: string, job: string): void {
+  const trail: Key[] = [name]
   try {
-    check(args, [], trail)
+    check(value, [], trail)
   } catch (thrown) {
     // Nothing is popped while unwinding: the trail still leads to the culprit, for a throwing getter too.
     const path = pathOf(trail)
@@ -67,9 +72,9 @@ function check(value: unknown, holders: object[], trail: Key[]): void {
 
 function checkObject(value: object, holders: object[], trail: Key[]): void {
   const again = holders.indexOf(value)
-  if (again >= 0) throw new Fault(`is ${pathOf(trail.slice(0, again))} again, a cycle: pass an id instead`)
+  if (again >= 0) throw new Fault(`is ${pathOf(trail.slice(0, again + 1))} again, a cycle: pass an id instead`)
   if (holders.length > MAX_DEPTH) {
-    trail.length = 1 // the whole path would be a screenful
+    trail.length = 2 // the whole path would be a screenful
     throw new Fault(`is nested deeper than ${MAX_DEPTH} levels: pass flatter data, or an id to load it by`)
   }
   checkShape(value, trail)
@@ -153,9 +158,9 @@ function nameOf(trail: Key[], other: string): string {
   return typeof key === 'string' && IDENTIFIER.test(key) ? key : other
 }
 
-function pathOf(trail: Key[]): string {
-  let path = 'args'
-  for (const key of trail) {
+function pathOf([root, ...keys]: Key[]): string {
+  let path = String(root)
+  for (const key of keys) {
     if (typeof key === 'string' && IDENTIFIER.test(key)) path += `.${key}`
     else path += `[${JSON.stringify(key)}]`
   }

@@ -83,6 +83,11 @@ export class JobContext {
     return this.#controller.signal
   }
 
+  /** It runs in the process that called it, and is stored nowhere. */
+  get isInline(): boolean {
+    return this.#isStopping === undefined
+  }
+
   get log(): Logger {
     this.#log ??= this.#openLog()
     return this.#log

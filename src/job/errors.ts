@@ -159,7 +159,18 @@ export class Release extends Error {
   }
 }
 
-export type Verdict = 'business-failure' | 'discard' | 'kill' | 'snooze' | 'release'
+/** Stopped at a place where it goes on later; nothing is counted. To the front of its queue, or to make room to the back. */
+export class Pause extends Error {
+  readonly highkiq = 'pause'
+  readonly end: 'front' | 'back'
+  constructor(end: 'front' | 'back') {
+    super('stopped to go on later')
+    this.name = 'Pause'
+    this.end = end
+  }
+}
+
+export type Verdict = 'business-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause'
 
 /** What a thrown value says about its job; undefined for an ordinary error, which is retried. */
 export function verdictOf(thrown: unknown): Verdict | undefined {

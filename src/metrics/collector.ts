@@ -29,7 +29,8 @@ export class Collector implements Aspect {
 
   ended(payload: Payload, { kind }: Outcome, ms: number): void {
     const failed = kind === 'retry' || kind === 'dead' || kind === 'discarded'
-    if (!failed && kind !== 'done' && kind !== 'business-failure') return
+    // As in Sidekiq each stretch of an iterable job counts: or the longest jobs would seem to take no time.
+    if (!failed && kind !== 'done' && kind !== 'business-failure' && kind !== 'paused') return
     const counts = this.#countsOf(typeof payload.wrapped === 'string' ? payload.wrapped : payload.class)
     counts.processed++
     if (failed) {

@@ -63,6 +63,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
       return { status: 'enqueued', place: 'leave' }
     case 'released':
       return { status: 'enqueued', place: 'keep' }
+    case 'paused':
     case 'interrupted':
       return { status: 'enqueued', place: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
     case 'restored':

@@ -16,6 +16,8 @@ export type Outcome =
   | { kind: 'discarded'; error: unknown }
   | { kind: 'snoozed'; seconds: number }
   | { kind: 'released' }
+  /** Stopped between two steps of its own, and goes on later. */
+  | { kind: 'paused' }
   /** The worker stops and puts the job back. */
   | { kind: 'interrupted' }
   /** Taken back before it had begun. */

@@ -386,7 +386,7 @@ export class Fetcher {
       }
     }
     const { place } = attempt
-    const goesBack = settlement.move?.to === 'queue'
+    const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
     if (goesBack && !this.#stopping && attempt.ctx.abortReason?.code === 'SHUTDOWN') {
       this.#interrupted.push({ settlement, place })
     } else if (goesBack && !this.#stopping && !this.#quiet) {

@@ -3,7 +3,7 @@
 import { runLinks } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
-import { HighkiqError, isCausedBy, type Snooze, verdictOf } from '../job/errors.ts'
+import { HighkiqError, isCausedBy, type Pause, type Snooze, verdictOf } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
@@ -113,6 +113,8 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     }
     case 'release':
       return putBack(engine, attempt, { kind: 'released' })
+    case 'pause':
+      return putBack(engine, attempt, { kind: 'paused' }, (error as Pause).end)
     case 'discard':
       await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
       return failed(engine, attempt, { kind: 'discarded', error })
@@ -123,18 +125,19 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
   return failure(engine, attempt, error)
 }
 
-/** Back to the front of its queue; nothing is counted and no retry is used up. */
+/** Back to its queue; nothing is counted and no retry is used up. */
 export function putBack(
   engine: Engine,
   attempt: Attempt,
-  outcome: Extract<Outcome, { kind: 'interrupted' | 'released' | 'untouched' }>,
+  outcome: Extract<Outcome, { kind: 'interrupted' | 'released' | 'paused' | 'untouched' }>,
+  end: 'front' | 'back' = 'front',
 ): Settlement {
   const { taken, payload } = attempt
   const text = outcome.kind === 'untouched' ? taken.text : editPayload(taken.text, attemptEnded(payload))
   return {
     queue: taken.queue,
     ticket: taken.ticket,
-    move: { to: 'queue', queue: taken.queue, text, end: 'front' },
+    move: { to: 'queue', queue: taken.queue, text, end },
     processed: 0,
     failed: 0,
     effects: ended(engine, attempt, outcome),

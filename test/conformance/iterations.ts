@@ -78,11 +78,13 @@ export const iterations: Case[] = [
         ],
       })
       expect(again.settled).toEqual(['fenced', 'fenced', 'fenced'])
+      await t.store.saveIteration('d', state(5, 'd'), NOW)
+      await t.turn(owner, { settlements: [retry(d, 9, { effects: [keeps('d', state(4, 'overtaken'))] })] })
       expect(await t.store.iterations(['a', 'b', 'c', 'd'])).toMatchObject([
         null,
         { executions: 2, cursor: '"failed here"' },
         { executions: 2, cursor: '"put back here"' },
-        { executions: 1, cursor: '"d"' },
+        { executions: 5, cursor: '"d"' },
       ])
     },
   },

@@ -1,7 +1,7 @@
 // A worker process of these tests: child.js URL OPTIONS. It tells what happens as lines of JSON. (Plain JavaScript, for
 // it is started often.)
 import { writeSync } from 'node:fs'
-import { Highkiq } from 'highkiq'
+import { Highkiq, iterate } from 'highkiq'
 
 const [url, options] = process.argv.slice(2)
 const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
@@ -54,6 +54,16 @@ hq.job('Killer', { maxStalls: 3 }, async (ctx) => {
   say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
+})
+
+/** Tells each of `n` items, as it begins with it. */
+hq.iterable('Items', {
+  saveEvery: 0.05,
+  enumerate: (_ctx, cursor, n) => iterate.array([...Array(n).keys()], cursor),
+  each: async (_ctx, item) => {
+    say('item', { item })
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  },
 })
 
 const { slowStart, ...more } = JSON.parse(options)

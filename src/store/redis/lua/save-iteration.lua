@@ -7,7 +7,5 @@
 
 local key = KEYS[1]
 if wrong(key, 'hash') then return redis.error_reply(unusable(key)) end
-local executions, place, runtime = number(), text(), text()
-if (tonumber(redis.call('HGET', key, 'ex') or 0) or 0) > executions then return 'overtaken' end
-saveIteration(key, executions, place, runtime)
+if not saveIteration(key, number(), text(), text()) then return 'overtaken' end
 return redis.call('HGET', key, 'cancelled') or ''

@@ -1,0 +1,14 @@
+/** How far an iterable job has come changes in the step that moves the job: a crash can't come between. */
+
+import type { JobContext } from '../job/context.ts'
+import type { Aspect } from '../worker/aspect.ts'
+import type { Iteration } from './iteration.ts'
+
+export const iterations: Aspect = {
+  effects({ jid }, { kind }, _at, ctx?: JobContext & { iteration?: Iteration }) {
+    const state = ctx?.iteration?.state
+    if (!state || kind === 'started' || kind === 'untouched') return undefined
+    const isOver = kind === 'done' || kind === 'business-failure' || kind === 'discarded'
+    return [{ kind: 'iteration', jid, state: isOver ? null : state }]
+  },
+}

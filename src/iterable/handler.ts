@@ -1,0 +1,23 @@
+import type { Handler } from '../job/definition.ts'
+import type { IterableContext, IterableJob } from './definition.ts'
+import { Iteration, type IterationHost } from './iteration.ts'
+
+/** An iterable job as a handler like any other. */
+export function iterableHandler<Args extends unknown[], Item, Cursor>(
+  host: IterationHost,
+  job: IterableJob<Args, Item, Cursor>,
+): Handler<Args, void> {
+  const any = job as unknown as IterableJob<unknown[], unknown, unknown>
+  return async (ctx, ...args) => {
+    // Every item gets the same arguments.
+    const own = ctx as unknown as IterableContext & { iteration: Iteration }
+    own.iteration = new Iteration(host, any, own, deepFreeze(args))
+    await own.iteration.run()
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) deepFreeze(inner)
+  return Object.freeze(value)
+}

@@ -1,0 +1,191 @@
+/** One attempt of an iterable job: goes from item to item, saves the cursor now and then, and stops between two items. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { checkValue } from '../job/args.ts'
+import type { Progress } from '../job/context.ts'
+import { HighkiqError, hasCode, Pause, Release } from '../job/errors.ts'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import type { IterationState, Store } from '../store/contract.ts'
+import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
+
+const SAVE_SECONDS = 5
+/** Items that never wait would keep the event loop from turning. */
+const TURN_MS = 10
+/** Characters of a cursor. */
+const MOST_SHOWN = 100
+
+export interface IterationHost {
+  store(): Store
+  now(): number
+  /** An error that nobody else hears of. Never throws. */
+  report(error: unknown, about: Record<string, unknown>): void
+}
+
+type AnyJob = IterableJob<unknown[], unknown, unknown>
+
+export class Iteration implements IterationView {
+  executions = 1
+  done = 0
+  cancelled = false
+  readonly #host: IterationHost
+  readonly #job: AnyJob
+  readonly #ctx: IterableContext
+  readonly #args: unknown[]
+  readonly #began = performance.now()
+  /** Seconds of earlier attempts. */
+  #before = 0
+  #isLoaded = false
+  /** JSON text: of the item about to run, or running. */
+  #cursor = 'null'
+  #savedAt = this.#began
+  #shown: Progress | undefined
+
+  constructor(host: IterationHost, job: AnyJob, ctx: IterableContext, args: unknown[]) {
+    this.#host = host
+    this.#job = job
+    this.#ctx = ctx
+    this.#args = args
+  }
+
+  get runtime(): number {
+    return this.#before + (performance.now() - this.#began) / 1000
+  }
+
+  /** What there is to save; nothing while it is not known what was saved before, and without a name to save it by. */
+  get state(): IterationState | undefined {
+    if (!this.#isLoaded) return undefined
+    return { executions: this.executions, runtime: this.runtime, cursor: this.#cursor }
+  }
+
+  /** Resolves when no item follows. @throws Pause when it was stopped between two items */
+  async run(): Promise<void> {
+    const job = this.#job
+    if (!this.#ctx.isInline) await this.#load()
+    const pairs = await this.#call(job.enumerate, parseJson(this.#cursor))
+    checkPairs(this.#ctx.payload.class, pairs)
+    await this.#call(this.executions === 1 ? job.onStart : job.onResume)
+    let pause: Pause | undefined
+    try {
+      if (!this.cancelled) pause = await this.#go(pairs)
+      if (this.cancelled) await this.#call(job.onCancel)
+    } catch (thrown) {
+      // What went wrong first is what the job failed of.
+      await this.#call(job.onStop).catch((another) => this.#report(another, 'onStop'))
+      throw thrown
+    }
+    await this.#call(job.onStop)
+    if (pause) throw pause
+    await this.#call(job.onComplete)
+  }
+
+  /** Answers why it stopped before the end; nothing when no item follows. */
+  async #go(pairs: Pairs<unknown, unknown>): Promise<Pause | undefined> {
+    const saveMs = (this.#job.saveEvery ?? SAVE_SECONDS) * 1000
+    let turnedAt = performance.now()
+    for await (const pair of pairs) {
+      const item = this.#enter(pair)
+      const now = performance.now()
+      const pause = this.#mustStop(now)
+      if (pause) return pause
+      if (!this.cancelled && now - this.#savedAt >= saveMs) await this.#save()
+      if (this.cancelled) return undefined
+      await this.#work(item)
+      if (this.cancelled) return undefined
+      this.done++
+      if (performance.now() - turnedAt >= TURN_MS) {
+        this.#show()
+        await nextTurn()
+        turnedAt = performance.now()
+      }
+    }
+    return undefined
+  }
+
+  /** The item; from now on the cursor is its own. */
+  #enter(pair: unknown): unknown {
+    const { class: name } = this.#ctx.payload
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      throw new HighkiqError('INVALID_ARGS', `${name}: enumerate gives pairs: yield [item, cursor]`)
+    }
+    const [item, cursor] = pair
+    if (cursor === null) throw new HighkiqError('INVALID_ARGS', `${name}: a null cursor means from the first item on`)
+    checkValue(cursor, 'cursor', name)
+    this.#cursor = stringifyJson(cursor)
+    return item
+  }
+
+  #mustStop(now: number): Pause | undefined {
+    const reason = this.#ctx.abortReason
+    if (reason?.code === 'JOB_CANCELLED') this.cancelled = true
+    else if (reason && reason.code !== 'SHUTDOWN') throw reason
+    else if (this.#ctx.interrupted) return new Pause('front')
+    // One item at least, or it would never come to an end.
+    const { maxIterationRuntime = Number.POSITIVE_INFINITY } = this.#job
+    if (this.done > 0 && now - this.#began >= maxIterationRuntime * 1000) return new Pause('back')
+    return undefined
+  }
+
+  /** Unless the job shows something itself. */
+  #show(): void {
+    const ctx = this.#ctx
+    if (ctx.progressed !== this.#shown) return
+    ctx.progress(this.done, undefined, `cursor ${this.#cursor.slice(0, MOST_SHOWN)}`)
+    this.#shown = ctx.progressed
+  }
+
+  async #work(item: unknown): Promise<void> {
+    const { each, around } = this.#job
+    const work = () => each.call(this.#job, this.#ctx, item, ...this.#args)
+    try {
+      if (around) await around.call(this.#job, this.#ctx, async () => void (await work()), ...this.#args)
+      else await work()
+    } catch (thrown) {
+      // It ended because it was told to.
+      if (this.#ctx.abortReason?.code !== 'JOB_CANCELLED') throw thrown
+      this.cancelled = true
+    }
+  }
+
+  async #load(): Promise<void> {
+    // Another program's job may have no id.
+    if (typeof this.#ctx.jid !== 'string') return
+    try {
+      const [record] = await this.#host.store().iterations([this.#ctx.jid])
+      if (record) {
+        this.executions = record.executions + 1
+        this.#before = record.runtime
+        this.#cursor = record.cursor ?? 'null'
+        this.cancelled = record.cancelled !== null
+      }
+      this.#isLoaded = true
+    } catch (thrown) {
+      // It is not the job that failed: when the store is back it goes on.
+      if (hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')) throw new Release()
+      throw thrown
+    }
+  }
+
+  /** A save that fails is made up for by the next one, or by the end of the attempt. */
+  async #save(): Promise<void> {
+    const { state } = this
+    if (!state) return
+    try {
+      const { overtaken, cancelled } = await this.#host.store().saveIteration(this.#ctx.jid, state, this.#host.now())
+      if (overtaken) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
+      this.cancelled ||= cancelled !== null
+    } catch (thrown) {
+      if (hasCode(thrown, 'LEASE_LOST')) throw thrown
+      this.#report(thrown, 'saving how far an iterable job has come')
+    }
+    this.#savedAt = performance.now()
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: hooks differ in what comes between the context and the arguments
+  async #call(hook: ((...all: any[]) => unknown) | undefined, ...first: unknown[]): Promise<any> {
+    return hook?.call(this.#job, this.#ctx, ...first, ...this.#args)
+  }
+
+  #report(error: unknown, during: string): void {
+    this.#host.report(error, { jid: this.#ctx.jid, class: this.#ctx.payload.class, during })
+  }
+}

@@ -1,0 +1,395 @@
+import { Discard, Highkiq, type IterableJob, iterate } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
+
+type Job = Partial<IterableJob<[n: number], number, number>>
+
+/** A job `Items` that goes through 0 to n - 1 and tells what it does. */
+function items({ hq }: Bench, more: Job = {}, said = new Heard<string>()) {
+  const tell = (what: string) => () => said.say(what)
+  const job = hq.iterable('Items', {
+    enumerate: (_ctx, cursor, n: number) => iterate.array([...Array(n).keys()], cursor),
+    each: (_ctx, item) => said.say(`${item}`),
+    onStart: tell('start'),
+    onResume: tell('resume'),
+    onStop: tell('stop'),
+    onCancel: tell('cancel'),
+    onComplete: tell('complete'),
+    ...more,
+  })
+  return { job, said }
+}
+
+/** Stays at an item until the test lets it go on. */
+function stayAt(at: number, said: Heard<string>) {
+  const { opened, open } = gate()
+  const each = async (_ctx: unknown, item: number) => {
+    said.say(`${item}`)
+    if (item === at) await opened
+  }
+  return { each, open, there: () => until(() => said.all.includes(`${at}`)) }
+}
+
+test('an iterable job goes through its items in order, with its hooks around; nothing is left of it', async () => {
+  const t = bench()
+  const { job, said } = items(t, {
+    around: async (ctx, next) => {
+      said.say(`before ${ctx.iteration.done}`)
+      await next()
+      said.say('after')
+    },
+  })
+  const jid = (await job.performAsync(2)) as string
+  await t.work()
+  await t.settled()
+  expect(said.all).toEqual(['start', 'before 0', '0', 'after', 'before 1', '1', 'after', 'stop', 'complete'])
+  expect(await t.hq.iteration(jid)).toBeNull()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+for (const how of ['stop', 'quiet'] as const) {
+  test(`when its worker is told to ${how} it stops before the next item, goes back, and goes on elsewhere at that item`, async () => {
+    const t = bench()
+    const said = new Heard<string>()
+    const { each, open, there } = stayAt(2, said)
+    const { job } = items(t, { each }, said)
+    const jid = (await job.performAsync(5)) as string
+    const worker = await t.work({ timeout: 1000 })
+    await there()
+    const told = worker[how]()
+    open()
+    await told
+    await until(async () => (await t.queue()).length === 1)
+    expect(said.all).toEqual(['start', '0', '1', '2', 'stop'])
+    const [back] = await t.queue()
+    expect(back).toMatchObject({ jid, class: 'Items', args: [5] })
+    expect(back).not.toHaveProperty('retry_count')
+    expect(await t.hq.iteration(jid)).toMatchObject({ executions: 1, cursor: 3, cancelled: null })
+    expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0 })
+
+    const other = t.another()
+    const again = items(other)
+    await other.work()
+    await other.settled()
+    expect(again.said.all).toEqual(['resume', '3', '4', 'stop', 'complete'])
+    expect(await t.hq.iteration(jid)).toBeNull()
+    expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+    // As in Sidekiq each stretch counts by its class.
+    await worker.stop()
+    await other.hq.close()
+    expect((await t.another().hq.metrics.top()).jobs).toMatchObject([{ name: 'Items', processed: 2, failed: 0 }])
+  })
+}
+
+test('an item that does not end when the worker does comes again', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  const { each, open, there } = stayAt(2, said)
+  const { job } = items(t, { each }, said)
+  const jid = (await job.performAsync(5)) as string
+  const worker = await t.work({ timeout: 0 })
+  await there()
+  await worker.stop()
+  expect((await t.queue()).map((one) => one.jid)).toEqual([jid])
+  expect(await t.hq.iteration(jid)).toMatchObject({ executions: 1, cursor: 2 })
+  open()
+  const other = t.another()
+  const again = items(other)
+  await other.work()
+  await other.settled()
+  expect(again.said.all).toEqual(['resume', '2', '3', '4', 'stop', 'complete'])
+})
+
+test('an item that fails is where the retry begins; what was done before stays done', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  let broken = true
+  const { job } = items(
+    t,
+    {
+      each(_ctx, item) {
+        said.say(`${item}`)
+        if (item === 2 && broken) throw new Error('broken')
+      },
+    },
+    said,
+  )
+  const jid = (await job.performAsync(4)) as string
+  await t.work()
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  expect(said.all).toEqual(['start', '0', '1', '2', 'stop'])
+  expect(await t.hq.iteration(jid)).toMatchObject({ executions: 1, cursor: 2 })
+  expect(await t.set('retry')).toMatchObject([{ jid, retry_count: 0, error_message: 'broken' }])
+  broken = false
+  t.clock.ahead = 60
+  await until(() => said.all.includes('complete'))
+  expect(said.all.slice(5)).toEqual(['resume', '2', '3', 'stop', 'complete'])
+  await t.settled()
+  expect(await t.hq.iteration(jid)).toBeNull()
+})
+
+test('what is dropped needs no cursor any more; what is dead keeps it', async () => {
+  const t = bench()
+  let error: Error = new Discard()
+  const { job } = items(t, {
+    each() {
+      throw error
+    },
+  })
+  const dropped = (await job.performAsync(3)) as string
+  await t.work()
+  await t.settled()
+  error = new Error('broken')
+  const dead = (await job.set({ retry: 0 }).performAsync(3)) as string
+  await until(async () => (await t.hq.store.size('dead')) === 1)
+  expect(await t.hq.iteration(dropped)).toBeNull()
+  expect(await t.hq.iteration(dead)).toMatchObject({ executions: 1, cursor: 0 })
+})
+
+test('after maxIterationRuntime it makes room: others in the queue come first, and no time is lost', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  const { job } = items(
+    t,
+    {
+      maxIterationRuntime: 0.02,
+      each: async (_ctx, item) => {
+        said.say(`${item}`)
+        await new Promise((resolve) => setTimeout(resolve, 15))
+      },
+    },
+    said,
+  )
+  t.hq.job('Other', async () => said.say('other'))
+  const jid = (await job.performAsync(5)) as string
+  await t.hq.push({ class: 'Other', args: [] })
+  await t.work({ concurrency: 1 })
+  await until(() => said.all.includes('complete'))
+  await t.settled()
+  const told = said.all.join(' ')
+  expect(told).toMatch(/^start 0 .*stop other resume .* complete$/)
+  expect(said.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
+  expect(await t.hq.iteration(jid)).toBeNull()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0 })
+})
+
+test('one that was cancelled before it began does nothing but say so, and is done', async () => {
+  const t = bench()
+  const { job, said } = items(t)
+  const jid = (await job.performAsync(3)) as string
+  await t.hq.store.cancelIteration(jid, t.clock.now())
+  expect(await t.hq.iteration(jid)).toMatchObject({ executions: 0, cursor: null, cancelled: expect.any(Date) })
+  await t.work()
+  await t.settled()
+  expect(said.all).toEqual(['start', 'cancel', 'stop', 'complete'])
+  expect(await t.hq.iteration(jid)).toBeNull()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+test('one that is cancelled while it runs hears of it at the next save', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  const { each, open, there } = stayAt(1, said)
+  let known = false
+  const { job } = items(
+    t,
+    {
+      each,
+      saveEvery: 0.001,
+      onComplete: (ctx) => {
+        known = ctx.iteration.cancelled
+        said.say('complete')
+      },
+    },
+    said,
+  )
+  const jid = (await job.performAsync(1000)) as string
+  await t.work()
+  await there()
+  await t.hq.store.cancelIteration(jid, t.clock.now())
+  // The save is due by then.
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  open()
+  await t.settled()
+  expect(said.all).toEqual(['start', '0', '1', 'cancel', 'stop', 'complete'])
+  expect(known).toBe(true)
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+test('a process that is killed repeats at most the items since its last save, in their order', async () => {
+  const t = bench()
+  const jid = (await t.hq.push({ class: 'Items', args: [400] })) as string
+  const first = new Child(t.url, { concurrency: 1 })
+  // Saved at least twice: then it is known where it will go on.
+  let saved = 0
+  await until(async () => {
+    const found = await t.hq.iteration(jid)
+    if (Number(found?.cursor ?? 0) > saved) saved = Number(found?.cursor)
+    return saved > 40
+  })
+  first.kill('SIGKILL')
+  await first.exited
+  const { cursor } = (await t.hq.iteration(jid)) as { cursor: number }
+  const done = first.all('item').map(({ item }) => item as number)
+  expect(done).toEqual([...done.keys()])
+  expect(cursor).toBeLessThanOrEqual(done.length)
+  // Nothing was saved after its death; so what it did since then comes again.
+  const second = new Child(t.url, { concurrency: 1 })
+  await second.tells('item', 400 - cursor)
+  await t.settled()
+  expect(second.all('item').map(({ item }) => item)).toEqual([...Array(400).keys()].slice(cursor))
+  expect(await t.hq.iteration(jid)).toBeNull()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+})
+
+test('a process that is stopped by a signal hands over without repeating anything', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Items', args: [300] })
+  const first = new Child(t.url, { concurrency: 1, timeout: 100 })
+  await first.tells('item', 20)
+  const second = new Child(t.url, { concurrency: 1 })
+  await second.tells('startup')
+  first.kill('SIGTERM')
+  expect(await first.exited).toMatchObject({ code: 0 })
+  const done = first.all('item').length
+  await second.tells('item', 300 - done)
+  await t.settled()
+  expect([...first.all('item'), ...second.all('item')].map(({ item }) => item)).toEqual([...Array(300).keys()])
+})
+
+test('a hundred thousand items cost no round trip each, and leave the event loop to others', async () => {
+  const url = bench().url
+  const store = openStore(url)
+  const calls: string[] = []
+  const t = bench({
+    url,
+    store: new Proxy(store, {
+      get(target, name) {
+        const member = target[name as keyof Store]
+        if (typeof member !== 'function') return member
+        return (...args: never[]) => {
+          calls.push(String(name))
+          return (member as (...args: never[]) => unknown).apply(target, args)
+        }
+      },
+    }),
+  })
+  let turns = 0
+  const ticking = setInterval(() => turns++, 1)
+  onTestFinished(() => clearInterval(ticking))
+  let sum = 0
+  const done = new Heard<number>()
+  const job = t.hq.iterable('Sum', {
+    async *enumerate(_ctx, cursor: number | null, n: number) {
+      for (let i = cursor ?? 0; i < n; i++) yield [i, i]
+    },
+    each(_ctx, item) {
+      sum += item
+    },
+    onStart: () => {
+      turns = 0
+    },
+    onComplete: () => done.say(turns),
+  })
+  await t.work()
+  await job.performAsync(100_000)
+  const [turned] = await done.atLeast(1)
+  expect(turned).toBeGreaterThan(0)
+  expect(sum).toBe((100_000 * 99_999) / 2)
+  await t.settled()
+  expect(calls.filter((name) => /Iteration|iterations/.test(name)).length).toBeLessThan(10)
+})
+
+test('an attempt that was overtaken by a later one ends, and does not undo what that one saved', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  const { each, open, there } = stayAt(1, said)
+  const { job } = items(t, { each, saveEvery: 0.001 }, said)
+  const jid = (await job.performAsync(1000)) as string
+  await t.work()
+  await there()
+  await t.hq.store.saveIteration(jid, { executions: 7, runtime: 1, cursor: '500' }, t.clock.now())
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  open()
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  expect(said.all).toEqual(['start', '0', '1', 'stop'])
+  expect(await t.hq.iteration(jid)).toMatchObject({ executions: 7, cursor: 500 })
+})
+
+test('what enumerate gives must be pairs with cursors that JSON can carry', async () => {
+  const t = bench()
+  const wrongs: [gives: unknown, says: string][] = [
+    [undefined, 'Wrong: enumerate gave undefined: return the pairs, or make it a generator (async *enumerate)'],
+    [null, 'Wrong: enumerate gave null'],
+    ['text', 'Wrong: enumerate gave a string'],
+    [{}, 'Wrong: enumerate gave a object'],
+    [[1, 2], 'Wrong: enumerate gives pairs: yield [item, cursor]'],
+    [[['item', null]], 'Wrong: a null cursor means from the first item on'],
+    [[['item', new Date()]], 'Wrong: cursor is a Date: pass cursor.toISOString()'],
+    [[['item', { at: Number.NaN }]], 'Wrong: cursor.at is NaN'],
+  ]
+  t.hq.iterable('Wrong', { enumerate: (_ctx, _cursor, i: number) => wrongs[i]?.[0] as never, each: () => {} })
+  await t.work()
+  for (const i of wrongs.keys()) await t.hq.push({ class: 'Wrong', args: [i] })
+  await until(async () => (await t.hq.store.size('retry')) === wrongs.length)
+  const failed = await t.set('retry')
+  for (const [i, [, says]] of wrongs.entries()) {
+    expect(failed.find(({ args }) => args[0] === i)?.error_message).toContain(says)
+  }
+})
+
+test('a definition that can not work is refused where it stands', () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  const good = { enumerate: () => [], each: () => {} }
+  const wrongs: [job: object, says: string][] = [
+    [{ enumerate: good.enumerate }, 'J: each is missing'],
+    [{ each: good.each }, 'J: enumerate is missing'],
+    [{ ...good, each: 1 }, 'J: each must be a function'],
+    [{ ...good, onEnd: () => {} }, 'there is no option onEnd'],
+    [{ ...good, maxIterationRuntime: 0 }, 'maxIterationRuntime is a number of seconds'],
+    [{ ...good, saveEvery: 'x' }, 'saveEvery is a number of seconds'],
+  ]
+  for (const [job, says] of wrongs) expect(() => hq.iterable('J', job as never)).toThrow(says)
+  expect(() => hq.iterable('J', { retyr: 1 } as never, good)).toThrow('retyr')
+  hq.iterable('J', good)
+  expect(() => hq.iterable('J', good)).toThrow('defined already')
+})
+
+test('all items get the same arguments, which nobody can change', async () => {
+  const t = bench()
+  const told = new Heard<string>()
+  t.hq.iterable('J', {
+    enumerate: (_ctx, _cursor: number | null, _about: { tags: string[] }) => iterate.array([1, 2], null),
+    each(_ctx, _item, about) {
+      try {
+        about.tags.push('x')
+      } catch (thrown) {
+        told.say((thrown as Error).name)
+      }
+    },
+  })
+  await t.hq.push({ class: 'J', args: [{ tags: [] }] })
+  await t.work()
+  expect(await told.atLeast(2)).toEqual(['TypeError', 'TypeError'])
+})
+
+test('inline it goes through at once and is stored nowhere', async () => {
+  const t = bench()
+  const { job, said } = items(t, { saveEvery: 1e-9 })
+  await job.performInline(2)
+  expect(said.all).toEqual(['start', '0', '1', 'stop', 'complete'])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, enqueued: 0 })
+})
+
+test('a row of a tracked task may be iterable: it is enqueued while it is stopped, and finished once', async () => {
+  const t = bench()
+  const { job, said } = items(t, { maxIterationRuntime: 0.000001 })
+  const task = await t.hq.tasks.create(job, [[3], [2]])
+  await t.work({ concurrency: 1 })
+  const status = await task.wait({ every: 5 })
+  expect(status.counts).toMatchObject({ finished: 2, enqueued: 0, working: 0 })
+  expect(said.all.filter((one) => one === 'complete')).toHaveLength(2)
+  expect(said.all.filter((one) => /^\d$/.test(one)).sort()).toEqual(['0', '0', '1', '1', '2'])
+})
