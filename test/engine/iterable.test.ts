@@ -162,17 +162,24 @@ test('after maxIterationRuntime it makes room: others in the queue come first, a
     },
     said,
   )
-  t.hq.job('Other', async () => said.say('other'))
+  const { opened, open } = gate()
+  t.hq.job('Other', async () => {
+    said.say('other')
+    await opened
+  })
   const jid = (await job.performAsync(5)) as string
-  await t.hq.push({ class: 'Other', args: [] })
+  for (let i = 0; i < 2; i++) await t.hq.push({ class: 'Other', args: [] })
   await t.work({ concurrency: 1 })
+  await until(async () => said.all.includes('other') && (await t.queue()).length === 2)
+  expect((await t.queue()).map((one) => one.class)).toEqual(['Other', 'Items'])
+  open()
   await until(() => said.all.includes('complete'))
   await t.settled()
   const told = said.all.join(' ')
-  expect(told).toMatch(/^start 0 .*stop other resume .* complete$/)
+  expect(told).toMatch(/^start 0 .*stop other other resume .* complete$/)
   expect(said.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
   expect(await t.hq.iteration(jid)).toBeNull()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0 })
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 0, retries: 0 })
 })
 
 test('one that was cancelled before it began does nothing but say so, and is done', async () => {
