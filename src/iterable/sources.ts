@@ -1,7 +1,7 @@
 /** What iterable jobs go through most: arrays, files, and pages of somebody else's list. */
 
 import { createReadStream } from 'node:fs'
-import { type Options, parse } from 'csv-parse'
+import type { Options } from 'csv-parse'
 import type { Pair } from './definition.ts'
 
 export interface ItemPage<Item, Next> {
@@ -42,6 +42,7 @@ export const iterate = {
     cursor: number | null,
     { header = true, ...options }: CsvOptions = {},
   ): AsyncGenerator<Pair<Row, number>> {
+    const { parse } = await import('csv-parse')
     const file = createReadStream(path)
     const rows = parse({ bom: true, skip_empty_lines: true, columns: header, ...options })
     // Else nobody would hear that the file is not there.
