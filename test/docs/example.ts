@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Files that a page shows, in a folder of their own where `import 'highkiq'` finds this checkout. */
+export class Example {
+  readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
+
+  constructor(page: string, files: readonly string[]) {
+    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }))
+    mkdirSync(join(this.folder, 'node_modules'))
+    symlinkSync(root, join(this.folder, 'node_modules', 'highkiq'))
+    writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
+    for (const file of files) writeFileSync(join(this.folder, file), blockOf(page, file))
+  }
+
+  /** What it prints. */
+  run(file: string): string {
+    const tsx = join(root, 'node_modules', 'tsx', 'dist', 'loader.mjs')
+    return execFileSync(process.execPath, ['--import', tsx, file], {
+      cwd: this.folder,
+      encoding: 'utf8',
+      env: { ...process.env, HIGHKIQ_URL: '', HIGHKIQ_LOG_LEVEL: 'warn' },
+    })
+  }
+}
+
+/** The page's block behind a line that ends with the file's name. */
+function blockOf(page: string, file: string): string {
+  const text = readFileSync(join(root, page), 'utf8')
+  const block = new RegExp(`\`${file.replace('.', '\\.')}\`:\\n\\n\`\`\`(?:ts|csv)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
+  if (block === undefined) throw new Error(`${page} shows no ${file}`)
+  return block
+}
