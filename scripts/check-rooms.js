@@ -4,13 +4,14 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 const ROOMS = {
   job: [],
+  load: [],
   'store/contract': ['job'],
   'store/sqlite': ['job', 'store/contract'],
   'store/redis': ['job', 'store/contract'],
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
   client: ['job', 'store/contract'],
   inspect: ['job', 'store/contract'],
-  worker: ['job', 'store/contract', 'log/line'],
+  worker: ['job', 'store/contract', 'log/line', 'load'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],
@@ -44,7 +45,7 @@ const ROOMS = {
     'iterable',
     'version.generated',
   ],
-  cli: ['app', 'index', 'job', 'environment', 'log', 'log/line', 'cli/commands/demo'],
+  cli: ['app', 'index', 'job', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
 }

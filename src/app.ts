@@ -49,6 +49,8 @@ import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import { jobLogOf } from './worker/job-log.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
+import { threadApps } from './worker/threads/inside.ts'
+import { checkThread, type ThreadSource } from './worker/threads/pool.ts'
 import { Worker } from './worker/worker.ts'
 
 export interface HighkiqOptions {
@@ -83,6 +85,8 @@ export interface HighkiqOptions {
   maxRetries?: number
   /** What the dead set keeps; default 10,000 jobs and 180 days. */
   dead?: { max?: number; seconds?: number }
+  /** The files that define this app's jobs (`import.meta.url` there), for those that run in threads. */
+  files?: readonly (string | URL)[]
   /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
   backtraceCleaner?: (lines: string[]) => string[]
 }
@@ -116,6 +120,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'wire',
   'maxRetries',
   'dead',
+  'files',
   'backtraceCleaner',
 ]
 /** Between lines that say that the store is away. */
@@ -176,6 +181,9 @@ export class Highkiq {
   /** Other stores to which something was pushed, by their URLs. */
   readonly #otherStores = new Map<string, Store>()
   #store: Store | undefined
+  /** Instead of the options' own. */
+  #url: string | undefined
+  #files: readonly (string | URL)[]
   #tellAwayAt = 0
   #file: FileOptions = {}
   readonly #titles: TitlePiece[] = []
@@ -185,6 +193,7 @@ export class Highkiq {
   constructor(options: HighkiqOptions = {}) {
     refuseUnknown('new Highkiq', options, OPTIONS)
     this.#options = options
+    this.#files = options.files ?? []
     checkWire(options.wire)
     if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
     this.#client = new Client({
@@ -215,6 +224,7 @@ export class Highkiq {
       () => this.store,
       () => this.now(),
     )
+    threadApps()?.add(this)
   }
 
   /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
@@ -237,6 +247,12 @@ export class Highkiq {
   useUrl(url: string): void {
     if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
     this.#store = this.#open(url)
+    this.#url = url
+  }
+
+  /** The files that were loaded to have this app, where it does not name them itself. */
+  useFiles(files: readonly string[]): void {
+    if (this.#files.length === 0) this.#files = files
   }
 
   /** What a configuration file says, for workers that are made from now on: what the app says itself comes first. */
@@ -396,9 +412,18 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
+    if (threadApps()) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'this file starts a worker, and the thread of a job has loaded it: define jobs in a file of their own',
+      )
+    }
+    for (const definition of this.#definitions()) checkThread(definition, this.#files)
     const engine = { ...this.#engine(), jobLog: jobLogOf(this.log, options.logJobs ?? false) }
     const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
-    const worker = new Worker(engine, options, { version: VERSION, services: this.#services(engine), bindings })
+    const services = this.#services(engine)
+    const threads = () => this.#threadSource()
+    const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
     this.#workers.add(worker)
     return worker
   }
@@ -575,11 +600,25 @@ export class Highkiq {
     const engine = this.#engine()
     const { log, loggedJobAttributes: attributes, now } = engine
     const ctx = new JobContext(arrived, arrived.queue, { log, attributes, now })
-    return runHandler(engine, ctx, this.#definitionOf(arrived.class, arrived.queue))
+    return runHandler(engine, ctx, this.definitionOf(arrived.class, arrived.queue))
   }
 
-  #definitionOf(name: string, queue = ''): JobDefinition | undefined {
+  /** Of the class, else of the queue that is bound to a handler. */
+  definitionOf(name: string, queue = ''): JobDefinition | undefined {
     return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
+  }
+
+  /** Whether it is of one of the `businessErrors`. */
+  isBusiness(error: unknown): boolean {
+    return this.#businessErrors.some((one) => error instanceof one)
+  }
+
+  #definitions(): JobDefinition[] {
+    return [...this.#jobs.values(), ...[...this.#processes.values()].map(({ definition }) => definition)]
+  }
+
+  #threadSource(): ThreadSource {
+    return { files: this.#files, url: this.#url, inMemory: this.store.url === 'sqlite::memory:' }
   }
 
   #engine(): Engine {
@@ -587,7 +626,7 @@ export class Highkiq {
     const file = this.#file
     return {
       store: this.store,
-      definition: (name, queue) => this.#definitionOf(name, queue),
+      definition: (name, queue) => this.definitionOf(name, queue),
       chain: this.server,
       promote: (text) => this.#client.promote(text),
       aspects: [trackedTasks, iterations, this.#collector],
@@ -602,7 +641,7 @@ export class Highkiq {
         deadSeconds: dead?.seconds ?? file.dead?.seconds ?? DEAD_SECONDS,
       },
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
-      isBusiness: (error) => this.#businessErrors.some((one) => error instanceof one),
+      isBusiness: (error) => this.isBusiness(error),
       report: (error, about) => this.#report(error, about),
       died: (payload, error) => this.#died(payload, error),
       emit: (event) => this.#emit(event),

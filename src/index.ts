@@ -41,7 +41,7 @@ export type { IterationInfo } from './iterable/look.ts'
 export { type CsvOptions, type ItemPage, iterate, type PageCursor } from './iterable/sources.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { JobContext, Progress } from './job/context.ts'
-export type { Handler, JobOptions, ProcessOptions, RetryIn } from './job/definition.ts'
+export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 // Errors to catch, and errors to throw
 export {

@@ -1,15 +1,13 @@
 /** The app out of the files that `-r` names. */
 
 import { existsSync, statSync } from 'node:fs'
-import { register as registerHooks } from 'node:module'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { isApp } from '../app.ts'
 import type { Highkiq } from '../index.ts'
+import { importModule } from '../load/module.ts'
 import { CliError } from './usage.ts'
 
-const TYPESCRIPT = /\.[mc]?tsx?$/
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 
 /**
@@ -40,9 +38,8 @@ async function importFile(file: string): Promise<Record<string, unknown>> {
     throw new CliError(`no file ${path}${meant ? ` (did you mean ${meant}?)` : ''}`, 2)
   }
   if (statSync(path).isDirectory()) throw new CliError(`${path} is a folder: name the file that exports the app`, 2)
-  if (TYPESCRIPT.test(path)) await understandTypeScript()
   try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>
+    return await importModule(path)
   } catch (thrown) {
     throw new CliError(`${file} can't be loaded`, 2, inspect(thrown))
   }
@@ -53,17 +50,4 @@ function exportsOf(module: Record<string, unknown>): unknown[] {
   const { default: main } = module
   const members = typeof main === 'object' && main !== null && !isApp(main) ? Object.values(main) : []
   return [...Object.values(module), ...members]
-}
-
-let understood: Promise<void> | undefined
-
-/** For all imports from now on: also those of the handlers, later. */
-function understandTypeScript(): Promise<void> {
-  understood ??= (async () => {
-    // Ours before tsx's: the later one asks the earlier one.
-    registerHooks('./ts-as-module.js', import.meta.url)
-    const { register } = await import('tsx/esm/api')
-    register()
-  })()
-  return understood
 }

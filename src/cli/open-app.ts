@@ -53,6 +53,7 @@ async function openApp({ require: files, url, verbose }: AppOptions): Promise<Hi
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
+  hq.useFiles(files)
   if (url !== undefined) hq.useUrl(url)
   return usable(hq)
 }

@@ -1,3 +1,4 @@
+import type { ResourceLimits } from 'node:worker_threads'
 import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
@@ -9,6 +10,13 @@ export type RetryIn = (
   error: unknown,
   payload: Payload,
 ) => number | 'kill' | 'discard' | 'default' | undefined
+
+export interface ThreadOptions {
+  /** The file that defines the job; `import.meta.url` there. */
+  file?: string | URL
+  /** Of node:worker_threads; for instance `{ maxOldGenerationSizeMb: 256 }`. Who needs more has failed. */
+  resourceLimits?: ResourceLimits
+}
 
 /** What a job is, beside its handler. Options that Sidekiq has are stored in the payload under Sidekiq's names. */
 export interface JobOptions {
@@ -33,6 +41,11 @@ export interface JobOptions {
   logLevel?: LogLevel
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
   maxStalls?: number
+  /**
+   * Runs the handler in a thread of its own kind, for work that keeps the CPU busy. The thread loads the file that
+   * defines the job: this one (`import.meta.url`), else (`true`) what `highkiq work -r` named or the app's `files`.
+   */
+  thread?: boolean | string | URL | ThreadOptions
   /** Seconds for which what the handler returns (16 kB of JSON at most) is kept for `hq.result(jid)`. */
   keepResult?: number
   /** Middleware around the handler, inside the app's and the capsule's. */
@@ -73,6 +86,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'timeout',
   'logLevel',
   'maxStalls',
+  'thread',
   'keepResult',
   'use',
 ]
@@ -81,7 +95,7 @@ const OPTIONS: (keyof JobOptions)[] = [
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, logLevel, maxStalls, keepResult, use } = options
+  const { queue, retry, tags, retryFor, timeout, logLevel, maxStalls, thread, keepResult, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
@@ -97,6 +111,12 @@ export function checkJobOptions(job: string, options: JobOptions): void {
     throw wrong(`logLevel is one of ${LOG_LEVELS.join(', ')}`)
   if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
     throw wrong('maxStalls is a whole number above 0')
+  }
+  if (!['undefined', 'boolean', 'string', 'object'].includes(typeof thread) || thread === null || thread === '') {
+    throw wrong('thread is true, a file (import.meta.url) or { file, resourceLimits }')
+  }
+  if (typeof thread === 'object' && !(thread instanceof URL)) {
+    refuseUnknown(`${job}: thread`, thread, ['file', 'resourceLimits'])
   }
   if (keepResult !== undefined && !(keepResult > 0 && keepResult < Number.POSITIVE_INFINITY)) {
     throw wrong('keepResult is a number of seconds above 0')

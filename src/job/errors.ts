@@ -59,6 +59,8 @@ const STATUS = {
   REPORT_FAILED: 500,
   /** The attempt ran longer than the job's `timeout`. */
   JOB_TIMEOUT: 500,
+  /** The worker thread of a job died while it ran: it ended itself, ran out of memory, or left an error uncaught. */
+  THREAD_DIED: 500,
   /** The job whose result was asked for failed for good. Carries `class`, `message` and `code` of its error. */
   JOB_FAILED: 422,
   /** The job whose result was asked for has not ended in time, is not known, or its result was not kept. */

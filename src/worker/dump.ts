@@ -12,6 +12,8 @@ export interface Doing {
   owner: string
   concurrency: number
   attempts: readonly Attempt[]
+  /** The job that a thread runs, by the thread's id. */
+  threads: ReadonlyMap<number, string>
 }
 
 interface Running {
@@ -34,7 +36,7 @@ export async function dump(engine: Engine, doing: Doing): Promise<void> {
       const job = { jid: ctx.jid, class: payload.class, queue: taken.queue, seconds }
       return ctx.progressed ? { ...job, progress: ctx.progressed } : job
     })
-    const stacks = stacksOfThreads()
+    const stacks = stacksOf(doing.threads)
     const leases = await leasesOf(engine)
     const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
     const { owner } = doing
@@ -46,7 +48,7 @@ export async function dump(engine: Engine, doing: Doing): Promise<void> {
 }
 
 /** By name; a thread that waits for something has an empty stack. */
-function stacksOfThreads(): Record<string, string[]> {
+function stacksOf(jobs: ReadonlyMap<number, string>): Record<string, string[]> {
   const { report } = process as { report: { excludeNetwork?: boolean; getReport(): unknown } }
   const before = report.excludeNetwork
   // Names of hosts would be looked up.
@@ -54,7 +56,8 @@ function stacksOfThreads(): Record<string, string[]> {
   try {
     // All threads are interrupted for it, also one whose event loop is blocked.
     const main = report.getReport() as ThreadReport
-    const others = (main.workers ?? []).map((thread) => [`thread ${thread.header?.threadId}`, stackOf(thread)])
+    const nameOf = (id = 0) => `thread ${id}${jobs.has(id) ? ` (${jobs.get(id)})` : ''}`
+    const others = (main.workers ?? []).map((thread) => [nameOf(thread.header?.threadId), stackOf(thread)])
     return Object.fromEntries([['main thread', stackOf(main)], ...others])
   } finally {
     report.excludeNetwork = before ?? false

@@ -9,6 +9,12 @@ import type { JobLog } from './job-log.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
+/** Where jobs run that keep the CPU busy. */
+export interface Threads {
+  /** A thread for one job, ready to run its handler. */
+  reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
+}
+
 /** What a worker needs of its app. */
 export interface Engine {
   store: Store
@@ -42,6 +48,8 @@ export interface Engine {
   emit(event: Lifecycle): Promise<void>
   /** The process ends because of this. Never throws. */
   lastWords(error: unknown): Promise<void>
+  /** For jobs that say `thread`; absent where there is no worker: then they run here. */
+  threads?: Threads
   /** Whether the worker takes no more jobs; absent where there is no worker. */
   isStopping?(): boolean
 }

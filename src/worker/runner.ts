@@ -7,7 +7,7 @@ import { HighkiqError, isCausedBy, type Pause, type Snooze, verdictOf } from '..
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
-import { type Engine, effectsOf } from './engine.ts'
+import { type Engine, effectsOf, type Threads } from './engine.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 
@@ -57,11 +57,29 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
 
 /** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
-  const { chain, use = [] } = engine
-  const innermost = async () => {
+  if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
+  return around(engine, ctx, definition, async () => {
     if (!definition) throw unknownJob(ctx.payload.class)
     return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
+  })
+}
+
+async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
+  const thread = await threads.reserve(definition, ctx)
+  try {
+    return await around(engine, ctx, definition, () => thread.run())
+  } finally {
+    thread.release()
   }
+}
+
+/** Inside the middleware, and within the job's time. */
+function around(
+  { chain, use = [] }: Engine,
+  ctx: JobContext,
+  definition: JobDefinition | undefined,
+  innermost: () => Promise<unknown>,
+): Promise<unknown> {
   const links = definition?.options.use ? [...use, ...definition.options.use] : use
   const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
   const running = chain.size === 0 ? inside() : chain.run(ctx, inside)

@@ -16,6 +16,7 @@ import { Lease } from './lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from './options.ts'
 import { Recovery } from './recovery.ts'
 import { hearProcess, type Order } from './signals.ts'
+import { ThreadPool, type ThreadSource } from './threads/pool.ts'
 import { Vitals } from './vitals.ts'
 
 const GRACE_MS = 3000
@@ -44,6 +45,7 @@ export class Worker {
   readonly #started: Service[] = []
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat
+  readonly #threads: ThreadPool
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
@@ -64,10 +66,11 @@ export class Worker {
   constructor(
     app: Engine,
     options: WorkerOptions,
-    about: { version: string; services?: Service[]; bindings?: readonly Binding[] },
+    about: { version: string; services?: Service[]; bindings?: readonly Binding[]; threads: () => ThreadSource },
   ) {
     this.options = workerSettings(options)
-    const engine: Engine = { ...app, isStopping: () => this.#state !== 'running' }
+    this.#threads = new ThreadPool(about.threads, app.report)
+    const engine: Engine = { ...app, threads: this.#threads, isStopping: () => this.#state !== 'running' }
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
@@ -100,6 +103,7 @@ export class Worker {
       this.#recovery,
       new DueJobs(engine, this.identity, pollInterval, promote),
       this.#heartbeat,
+      this.#threads,
       ...(about.services ?? []),
     ]
   }
@@ -320,7 +324,8 @@ export class Worker {
     else if (order === 'USR2') void emit('reopen')
     else if (order === 'TTIN') {
       const { identity, concurrency } = this
-      void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts: this.#capsules.attempts })
+      const attempts = this.#capsules.attempts
+      void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts, threads: this.#threads.running })
     } else if (this.#alone && this.#stopped) {
       const { onSecondSignal = () => process.exit(1) } = this.#watcher
       onSecondSignal()

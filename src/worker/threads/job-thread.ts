@@ -1,0 +1,180 @@
+/** One thread that runs handlers, one at a time. When it dies, or does not end when it is told to, only its job fails. */
+
+import { type ResourceLimits, Worker as Thread } from 'node:worker_threads'
+import type { JobContext } from '../../job/context.ts'
+import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { type FromThread, putTogether, type ThreadData, type ToThread } from './wire.ts'
+
+/** For a handler to end by itself once its signal has aborted; shorter than what a timeout allows. */
+const GRACE_MS = 500
+/** For its apps to be closed. */
+const CLOSE_MS = 2000
+/** For its files to be loaded. */
+const LOAD_MS = 60_000
+
+interface Running {
+  ctx: JobContext
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}
+
+export class JobThread {
+  readonly #thread: Thread
+  readonly #flag: Int32Array
+  /** Told once, when it has ended, for whatever reason; with the error that nobody else hears of. */
+  readonly #onEnd: (error: unknown) => void
+  #running: Running | undefined
+  #error: unknown
+  #hasLoaded = false
+  #ending = false
+  #ended = false
+  /** What its thread is called while it lives. */
+  readonly id: number
+  /** Rejects when its files can't be loaded. */
+  readonly loaded: Promise<void>
+  #isLoaded!: (error?: unknown) => void
+
+  constructor(data: Omit<ThreadData, 'interrupted'>, resourceLimits: ResourceLimits, onEnd: (error: unknown) => void) {
+    const interrupted = new SharedArrayBuffer(4)
+    this.#flag = new Int32Array(interrupted)
+    this.#onEnd = onEnd
+    const workerData: ThreadData = { ...data, interrupted }
+    this.#thread = new Thread(new URL('./thread.js', import.meta.url), {
+      workerData,
+      resourceLimits,
+      name: 'highkiq job',
+    })
+    this.id = this.#thread.threadId
+    this.loaded = this.#load()
+    // Who waits for it hears of it.
+    this.loaded.catch(() => {})
+    this.#thread.on('message', (message: FromThread) => this.#hear(message))
+    this.#thread.on('messageerror', (thrown) => this.#fail(thrown))
+    this.#thread.on('error', (thrown) => {
+      this.#ending = true
+      this.#error = thrown
+    })
+    this.#thread.on('exit', () => this.#exited())
+  }
+
+  /** On its way out: it runs nothing more. */
+  get isEnding(): boolean {
+    return this.#ending
+  }
+
+  async #load(): Promise<void> {
+    const late = new HighkiqError('THREAD_DIED', `the files of a thread were not loaded within ${LOAD_MS / 1000} s`)
+    const timer = setTimeout(() => this.#isLoaded(late), LOAD_MS).unref()
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#isLoaded = (error) => (error === undefined ? resolve() : reject(error))
+      })
+      this.#hasLoaded = true
+    } catch (thrown) {
+      this.#end()
+      throw thrown
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Its job. */
+  get ctx(): JobContext | undefined {
+    return this.#running?.ctx
+  }
+
+  /** @throws what the handler throws, made anew; THREAD_DIED; why it was told to end, when it did not */
+  async run(ctx: JobContext): Promise<unknown> {
+    const { payload, queue, args, task } = ctx
+    this.#thread.ref()
+    Atomics.store(this.#flag, 0, ctx.interrupted ? 1 : 0)
+    const result = new Promise((resolve, reject) => {
+      this.#running = { ctx, resolve, reject }
+    })
+    let timer: NodeJS.Timeout | undefined
+    const abort = () => {
+      const { code, message } = ctx.abortReason as HighkiqError
+      this.#tell({ abort: { code: code as never, message } })
+      this.interrupt()
+      timer = setTimeout(() => this.#end(), GRACE_MS)
+    }
+    try {
+      this.#tell({ run: { payload, queue, args, task } })
+      if (ctx.abortReason) abort()
+      else ctx.signal.addEventListener('abort', abort, { once: true })
+      return await result
+    } finally {
+      clearTimeout(timer)
+      ctx.signal.removeEventListener('abort', abort)
+      this.#running = undefined
+      // Idle, it keeps no process alive.
+      this.#thread.unref()
+    }
+  }
+
+  /** The worker takes no more jobs. */
+  interrupt(): void {
+    Atomics.store(this.#flag, 0, 1)
+  }
+
+  /** In order if it has nothing to do, else at once. */
+  async close(): Promise<void> {
+    if (this.#ended) return
+    let timer: NodeJS.Timeout | undefined
+    const exited = new Promise((resolve) => this.#thread.once('exit', resolve))
+    if (this.#running) this.#end()
+    else {
+      this.#ending = true
+      this.#thread.ref()
+      this.#tell({ close: true })
+      timer = setTimeout(() => this.#end(), CLOSE_MS)
+    }
+    await exited
+    clearTimeout(timer)
+  }
+
+  #hear(message: FromThread): void {
+    if ('loaded' in message) this.#isLoaded()
+    if ('broken' in message) this.#isLoaded(putTogether(message.broken))
+    const { ctx, resolve, reject } = this.#running ?? {}
+    if (!ctx || 'loaded' in message || 'broken' in message) return
+    if ('log' in message) ctx.log[message.log.level](message.log.about, message.log.message)
+    else if ('message' in message) ctx.message(message.message)
+    else if ('progress' in message) {
+      const { done, total, note } = message.progress
+      ctx.progress(done, total, note)
+    } else if ('failed' in message) reject?.(putTogether(message.failed))
+    else {
+      const { result, problem } = message.done
+      if (problem !== undefined) ctx.log.warn({ problem }, 'the result of a job can not leave its thread')
+      resolve?.(result)
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    this.#error = thrown
+    this.#end()
+  }
+
+  #end(): void {
+    this.#ending = true
+    void this.#thread.terminate()
+  }
+
+  #exited(): void {
+    this.#ending = true
+    this.#ended = true
+    const why = this.#error === undefined ? 'it has ended by itself' : messageOf(this.#error)
+    const died = new HighkiqError('THREAD_DIED', `the thread of the job died: ${why}`, undefined, {
+      cause: this.#error,
+    })
+    this.#isLoaded(died)
+    const { ctx, reject } = this.#running ?? {}
+    this.#onEnd(ctx || !this.#hasLoaded ? undefined : this.#error)
+    if (ctx) reject?.(ctx.abortReason ?? died)
+  }
+
+  #tell(message: ToThread): void {
+    this.#thread.postMessage(message)
+  }
+}

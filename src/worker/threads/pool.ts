@@ -1,0 +1,141 @@
+/** The threads of a worker's jobs: as many as there are jobs that need one, kept for a while for the next. */
+
+import type { JobContext } from '../../job/context.ts'
+import type { JobDefinition, ThreadOptions } from '../../job/definition.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import { urlOf } from '../../load/module.ts'
+import type { Service } from '../aspect.ts'
+import type { Engine, Threads } from '../engine.ts'
+import { JobThread } from './job-thread.ts'
+
+/** What the app says of the files that define its jobs. */
+export interface ThreadSource {
+  files: readonly (string | URL)[]
+  url: string | undefined
+  inMemory: boolean
+}
+
+/** A thread that has nothing to do ends after so long. */
+const IDLE_MS = 30_000
+
+export class ThreadPool implements Service, Threads {
+  readonly #source: () => ThreadSource
+  readonly #report: Engine['report']
+  readonly #threads = new Set<JobThread>()
+  /** By what they have loaded and may use. */
+  readonly #idle = new Map<string, { thread: JobThread; timer: NodeJS.Timeout }[]>()
+  #stopped = false
+
+  constructor(source: () => ThreadSource, report: Engine['report']) {
+    this.#source = source
+    this.#report = report
+  }
+
+  start(): void {}
+
+  quiet(): void {
+    for (const thread of this.#threads) thread.interrupt()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const idle of this.#idle.values()) for (const { timer } of idle) clearTimeout(timer)
+    await Promise.all([...this.#threads].map((thread) => thread.close()))
+  }
+
+  /** Which job each thread runs, by the thread's id. */
+  get running(): Map<number, string> {
+    const jobs = [...this.#threads].flatMap(({ id, ctx }) =>
+      ctx ? [[id, `${ctx.jid} ${ctx.payload.class}`] as const] : [],
+    )
+    return new Map(jobs)
+  }
+
+  /**
+   * A thread for one job, once it has loaded the file that defines it: neither its time-out nor an abort ends a thread
+   * that is loading, for the next attempt would meet the same. @throws INVALID_OPTION, THREAD_DIED, why it was aborted
+   */
+  async reserve({ name, options }: JobDefinition, ctx: JobContext) {
+    const { files, url, inMemory } = this.#source()
+    const { file, resourceLimits = {} } = threadOptions(options.thread)
+    const urls = (file === undefined ? files : [file]).map((one) => urlOf(one).href)
+    if (urls.length === 0) throw noFile(name)
+    const kind = JSON.stringify([urls, resourceLimits])
+    const thread = this.#take(kind) ?? this.#begin(kind, urls, resourceLimits, url, inMemory)
+    const release = () => this.#giveBack(kind, thread)
+    try {
+      await unlessAborted(ctx, thread.loaded)
+    } catch (thrown) {
+      void thread.loaded.then(release, () => {})
+      throw thrown
+    }
+    return { run: () => thread.run(ctx), release }
+  }
+
+  #begin(kind: string, files: string[], limits: object, url: string | undefined, inMemory: boolean): JobThread {
+    const thread = new JobThread({ files, url, inMemory }, limits, (error) => {
+      this.#threads.delete(thread)
+      this.#forget(kind, thread)
+      if (error !== undefined) this.#report(error, { during: 'nothing: a thread died between two jobs' })
+    })
+    this.#threads.add(thread)
+    return thread
+  }
+
+  /** The one that was busy last. */
+  #take(kind: string): JobThread | undefined {
+    for (;;) {
+      const idle = this.#idle.get(kind)?.pop()
+      clearTimeout(idle?.timer)
+      if (!idle?.thread.isEnding) return idle?.thread
+    }
+  }
+
+  #giveBack(kind: string, thread: JobThread): void {
+    if (thread.isEnding) return
+    if (this.#stopped) {
+      void thread.close()
+      return
+    }
+    const timer = setTimeout(() => {
+      this.#forget(kind, thread)
+      void thread.close()
+    }, IDLE_MS).unref()
+    const idle = this.#idle.get(kind)
+    if (idle) idle.push({ thread, timer })
+    else this.#idle.set(kind, [{ thread, timer }])
+  }
+
+  #forget(kind: string, thread: JobThread): void {
+    const idle = this.#idle.get(kind) ?? []
+    const at = idle.findIndex((one) => one.thread === thread)
+    if (at !== -1) clearTimeout(idle.splice(at, 1)[0]?.timer)
+  }
+}
+
+async function unlessAborted(ctx: JobContext, work: Promise<void>): Promise<void> {
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(ctx.abortReason)
+    ctx.signal.addEventListener('abort', abort, { once: true })
+    if (ctx.abortReason) abort()
+  })
+  await Promise.race([work, aborted]).finally(() => ctx.signal.removeEventListener('abort', abort))
+}
+
+export function threadOptions(thread: boolean | string | URL | ThreadOptions | undefined): ThreadOptions {
+  if (typeof thread === 'string' || thread instanceof URL) return { file: thread }
+  return typeof thread === 'object' ? thread : {}
+}
+
+/** @throws INVALID_OPTION: before a worker begins that could not run it */
+export function checkThread({ name, options }: JobDefinition, files: readonly unknown[]): void {
+  if (options.thread && files.length === 0 && threadOptions(options.thread).file === undefined) throw noFile(name)
+}
+
+function noFile(name: string): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    `${name}: its thread must load the file that defines it: say thread: import.meta.url, or new Highkiq({ files: [import.meta.url] })`,
+  )
+}

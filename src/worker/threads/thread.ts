@@ -1,0 +1,134 @@
+/** The thread of jobs that say `thread`: loads the files that define them, and runs one handler at a time. */
+
+import { inspect } from 'node:util'
+import { parentPort, workerData } from 'node:worker_threads'
+import { JobContext } from '../../job/context.ts'
+import { HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
+import type { Logger } from '../../job/logger.ts'
+import { importModule } from '../../load/module.ts'
+import { becomeThread, type ThreadApp } from './inside.ts'
+import { type FromThread, type Level, type Run, type ThreadData, type ToThread, takeApart } from './wire.ts'
+
+/** A loop may say how far it is at each step. */
+const PROGRESS_MS = 100
+
+const { files, url, inMemory, interrupted } = workerData as ThreadData
+const flag = new Int32Array(interrupted)
+const port = parentPort as NonNullable<typeof parentPort>
+const tell = (message: FromThread) => port.postMessage(message)
+
+const log = logger({})
+const apps = becomeThread()
+let ctx: ThreadContext | undefined
+void load().then(
+  () => tell({ loaded: true }),
+  (thrown) => tell({ broken: takeApart(thrown) }),
+)
+
+port.on('message', (message: ToThread) => {
+  if ('run' in message) void run(message.run)
+  else if ('abort' in message) ctx?.abort(message.abort.code, message.abort.message)
+  else void close()
+})
+
+async function load(): Promise<void> {
+  for (const file of files) await importModule(file)
+  for (const app of apps) {
+    if (url !== undefined) app.useUrl(url)
+    if (inMemory) Object.defineProperty(app, 'store', { get: refuseStore })
+  }
+}
+
+function refuseStore(): never {
+  throw new HighkiqError(
+    'STORE_UNUSABLE',
+    'a database in memory is out of reach for the thread of a job: push from the main thread, or use a file',
+  )
+}
+
+async function run(job: Run): Promise<void> {
+  const { payload, queue, task } = job
+  const now = Date.now
+  const isStopping = () => Atomics.load(flag, 0) !== 0
+  const running = new ThreadContext(payload, queue, { log, attributes: [], now, task, isStopping })
+  running.args = job.args
+  ctx = running
+  let app: ThreadApp | undefined
+  try {
+    app = appWith(payload.class, queue)
+    const handler = app.definitionOf(payload.class, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
+    finish(await handler(running, ...running.args))
+  } catch (thrown) {
+    const parts = takeApart(thrown)
+    if (verdictOf(thrown) === undefined && app?.isBusiness(thrown)) parts.members.highkiq = 'business-failure'
+    tell({ failed: parts })
+  }
+}
+
+function finish(result: unknown): void {
+  try {
+    tell({ done: { result } })
+  } catch (thrown) {
+    tell({ done: { result: undefined, problem: messageOf(thrown) } })
+  }
+}
+
+/** @throws UNKNOWN_JOB */
+function appWith(name: string, queue: string): ThreadApp {
+  const [app, second] = [...apps].filter((one) => one.definitionOf(name, queue))
+  const where = files.join(', ')
+  if (!app) {
+    throw new HighkiqError(
+      'UNKNOWN_JOB',
+      `${where} defines no job ${JSON.stringify(name)}, when it is loaded into a thread`,
+    )
+  }
+  if (second) {
+    const advice = 'name the file that defines it: thread: import.meta.url'
+    throw new HighkiqError('UNKNOWN_JOB', `${where}: several apps have a job ${JSON.stringify(name)}; ${advice}`)
+  }
+  return app
+}
+
+async function close(): Promise<void> {
+  await Promise.allSettled([...apps].map((app) => app.close()))
+  process.exit()
+}
+
+/** What a handler says is told to the worker at once: its thread may be ended at any time. */
+class ThreadContext extends JobContext {
+  #toldAt = 0
+
+  override get log(): Logger {
+    return log
+  }
+
+  override message(text: string): void {
+    tell({ message: String(text) })
+  }
+
+  override progress(done: number, total?: number, note?: string): void {
+    super.progress(done, total, note)
+    const now = performance.now()
+    if (now - this.#toldAt < PROGRESS_MS && done !== total) return
+    this.#toldAt = now
+    if (this.progressed) tell({ progress: this.progressed })
+  }
+}
+
+function logger(fields: object): Logger {
+  const at = (level: Level) => (about: object, message?: string) => {
+    try {
+      tell({ log: { level, about: { ...fields, ...about }, message } })
+    } catch {
+      tell({ log: { level, about: { ...fields, about: inspect(about) }, message } })
+    }
+  }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (more) => logger({ ...fields, ...more }),
+  }
+}

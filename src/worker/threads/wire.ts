@@ -1,0 +1,89 @@
+/** What a worker and the threads of its jobs tell each other. All of it must survive structured cloning. */
+
+import type { AbortCode, Progress } from '../../job/context.ts'
+import { classOf, messageOf } from '../../job/errors.ts'
+import type { Payload } from '../../job/payload.ts'
+
+export interface ThreadData {
+  /** URLs of the files that define the app's jobs. */
+  files: readonly string[]
+  /** Another store than the app itself says. */
+  url: string | undefined
+  /** The store is in the worker's memory: nobody else can open it. */
+  inMemory: boolean
+  /** One 32-bit word, not 0 when the job should break off: seen also by a loop that lets no message in. */
+  interrupted: SharedArrayBuffer
+}
+
+export interface Run {
+  payload: Payload
+  queue: string
+  args: unknown[]
+  task: { id: string; index: number } | undefined
+}
+
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+
+export type ToThread = { run: Run } | { abort: { code: AbortCode; message: string } } | { close: true }
+export type FromThread =
+  /** The files are loaded, or can't be. */
+  | { loaded: true }
+  | { broken: ErrorParts }
+  | { done: { result: unknown; problem?: string } }
+  | { failed: ErrorParts }
+  | { log: { level: Level; about: object; message: string | undefined } }
+  | { message: string }
+  | { progress: Progress }
+
+/** An error, taken apart: cloning would lose its class and its own members. */
+export interface ErrorParts {
+  isError: boolean
+  class: string
+  message: string
+  stack: string | undefined
+  members: Record<string, unknown>
+  /** What was thrown, where it is no error. */
+  value?: unknown
+  cause?: ErrorParts
+}
+
+const MOST_CAUSES = 10
+
+/** Never throws. */
+export function takeApart(thrown: unknown, depth = 0): ErrorParts {
+  const about = { class: classOf(thrown), message: messageOf(thrown) }
+  try {
+    if (!(thrown instanceof Error)) {
+      return {
+        ...about,
+        isError: false,
+        stack: undefined,
+        members: {},
+        value: cloneable(thrown) ? thrown : about.message,
+      }
+    }
+    const members = Object.entries(thrown).filter(([name, value]) => name !== 'cause' && cloneable(value))
+    const parts = { ...about, isError: true, stack: thrown.stack, members: Object.fromEntries(members) }
+    const { cause } = thrown
+    return cause === undefined || depth === MOST_CAUSES ? parts : { ...parts, cause: takeApart(cause, depth + 1) }
+  } catch {
+    return { ...about, isError: true, stack: undefined, members: {} }
+  }
+}
+
+export function putTogether({ isError, class: name, message, stack, members, value, cause }: ErrorParts): unknown {
+  if (!isError) return value
+  const error = new Error(message, cause && { cause: putTogether(cause) })
+  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
+  if (stack !== undefined) error.stack = stack
+  return Object.assign(error, members)
+}
+
+function cloneable(value: unknown): boolean {
+  try {
+    structuredClone(value)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,356 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { threadId as here } from 'node:worker_threads'
+import { Highkiq, type HighkiqOptions } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Bench, Heard, bench as plain, recorder, until } from './bench.ts'
+import { define } from './threads/jobs.js'
+
+/** An app with the jobs of jobs.js. */
+function bench(options: HighkiqOptions = {}): Bench {
+  const t = plain(options)
+  process.env.HIGHKIQ_TEST_THREADS = t.url
+  define(t.hq)
+  return t
+}
+
+const push = ({ hq }: Bench, name: string, ...args: unknown[]) => hq.push({ class: name, args }) as Promise<string>
+
+/** What a handler's thread logged with these words, once it has. */
+async function logged({ log }: Bench, message: string, n = 1): Promise<Record<string, unknown>[]> {
+  const found = () => log.lines.filter((line) => line.message === message).map(({ about }) => about)
+  await until(() => found().length >= n)
+  return found()
+}
+
+test('a handler runs in another thread, with its arguments and all that its context knows', async () => {
+  const t = bench()
+  const seen: unknown[] = []
+  t.hq.server.use(async (ctx, next) => {
+    ctx.args = [...ctx.args.slice(0, 1), 2n ** 60n]
+    const result = await next()
+    seen.push((result as { sum: bigint }).sum)
+    return result
+  })
+  const jid = await push(t, 'Add', 2n ** 61n, 'replaced by middleware')
+  await t.work()
+  const result = await t.hq.result<Record<string, unknown>>(jid)
+  expect(result).toMatchObject({
+    ...{ sum: 2n ** 61n + 2n ** 60n, isMainThread: false, jid, queue: 'default', attempt: 1 },
+    payload: { class: 'Add', args: [2n ** 61n, 'replaced by middleware'] },
+    args: [2n ** 61n, 2n ** 60n],
+  })
+  expect(result.threadId).not.toBe(here)
+  expect(seen).toEqual([2n ** 61n + 2n ** 60n])
+})
+
+test('while a handler keeps its thread busy, others run in the main thread and in other threads', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  t.hq.job('Quick', (_ctx, n: number) => ran.say(n))
+  const jid = await push(t, 'Endless', 3000)
+  await t.work()
+  await logged(t, 'began')
+  for (let n = 1; n <= 5; n++) {
+    await push(t, 'Quick', n)
+    await ran.atLeast(n)
+  }
+  const add = await push(t, 'Add', 1, 2)
+  expect(await t.hq.result(add)).toMatchObject({ sum: 3 })
+  await expect(t.hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  const { threadId } = await t.hq.result<{ threadId: number }>(add)
+  expect(await t.hq.result(jid)).not.toBe(threadId)
+})
+
+test('a thread is used again for the next job', async () => {
+  const t = bench()
+  await t.work()
+  const threads = new Set<number>()
+  for (let n = 0; n < 3; n++) {
+    threads.add((await t.hq.result<{ threadId: number }>(await push(t, 'Add', n, n))).threadId)
+    await t.settled()
+  }
+  expect(threads.size).toBe(1)
+})
+
+test('log, message and progress of a thread arrive as those of other handlers', async () => {
+  const t = bench()
+  const told: unknown[] = []
+  t.hq.server.use(async (ctx, next) => {
+    const last = await next()
+    told.push(
+      ctx.messages.map(({ text }) => text),
+      ctx.progressed,
+      last,
+    )
+  })
+  const jid = await push(t, 'Talk')
+  await t.work()
+  await t.settled()
+  const last = { done: 1000, total: 1000, note: 'counting' }
+  expect(told).toEqual([['a message'], last, last])
+  const lines = t.log.lines.filter(({ level }) => level !== 'debug')
+  expect(lines).toEqual([
+    { level: 'info', about: { jid, class: 'Talk', deep: 1, n: 2 }, message: 'hello' },
+    { level: 'warn', about: { jid, class: 'Talk', about: expect.stringContaining('Function') }, message: 'odd' },
+  ])
+})
+
+// ---------------------------------------------------------------------------------------------------------- errors
+
+test.each<[string, object]>([
+  ['business', { processed: 1, failed: 0, retries: 0 }],
+  ['declared', { processed: 1, failed: 0, retries: 0 }],
+  ['discard', { processed: 1, failed: 1, retries: 0, dead: 0 }],
+  ['kill', { processed: 1, failed: 1, retries: 0, dead: 1 }],
+  ['snooze', { processed: 0, failed: 0, scheduled: 1 }],
+])('what a handler throws in a thread (%s) ends its job as elsewhere', async (what, figures) => {
+  const t = bench()
+  await push(t, 'Throw', what)
+  await t.work()
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject(figures)
+})
+
+test('an error leaves its thread with class, message, stack, members and causes', async () => {
+  const t = bench()
+  for (const what of ['mine', 'text', 'uncloneable']) await push(t, 'Throw', what)
+  await t.work({ concurrency: 1 })
+  await until(() => t.errors.length === 3)
+  const [mine, text, odd] = t.errors.map(({ error }) => error) as [Error & { details: unknown }, unknown, Error]
+  expect(mine).toBeInstanceOf(Error)
+  expect(mine).toMatchObject({ name: 'Mine', message: 'of my own', code: 'mine', details: { a: [1n] } })
+  expect(mine.stack).toMatch(/jobs\.js/)
+  expect(mine.cause).toMatchObject({ name: 'TypeError', message: 'below', cause: 'the bottom' })
+  expect(text).toBe('a text')
+  expect(odd).toMatchObject({ name: 'Error', message: 'odd' })
+  await t.settled()
+  const stored = (await t.set('retry')).map(({ error_class, error_message }) => `${error_class} ${error_message}`)
+  expect(stored.sort()).toEqual(['Error odd', 'Mine of my own', 'string a text'])
+})
+
+test('a result that can not leave its thread is left there: the job is done, and a warning says so', async () => {
+  const t = bench()
+  const jid = await push(t, 'Odd')
+  await t.work()
+  await t.settled()
+  expect(await t.hq.stats()).toMatchObject({ processed: 1, failed: 0 })
+  expect(t.log.lines).toContainEqual(
+    expect.objectContaining({ level: 'warn', about: expect.objectContaining({ jid }) }),
+  )
+})
+
+// ------------------------------------------------------------------------------------------------------ being ended
+
+test('a handler that lets nothing in is ended with its thread at its timeout, and another thread takes its place', async () => {
+  const t = bench()
+  await push(t, 'Deaf')
+  await t.work({ concurrency: 1 })
+  const [{ threadId } = {}] = await logged(t, 'began')
+  await until(() => t.errors.length === 1)
+  expect(t.errors).toMatchObject([{ error: { code: 'JOB_TIMEOUT' } }])
+  const next = await t.hq.result<{ threadId: number }>(await push(t, 'Add', 1, 2))
+  expect(next.threadId).not.toBe(threadId)
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
+})
+
+test('a handler that listens to its signal keeps its thread', async () => {
+  const t = bench()
+  await push(t, 'Listens')
+  await t.work({ concurrency: 1 })
+  const [told] = await logged(t, 'told')
+  expect(told).toMatchObject({ code: 'JOB_TIMEOUT' })
+  await until(() => t.errors.length === 1)
+  expect(t.errors).toMatchObject([{ error: { code: 'JOB_TIMEOUT' } }])
+  expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ threadId: told?.threadId })
+})
+
+test('a loop that asks sees that its worker is quiet; one that does not is ended at the stop and goes back', async () => {
+  const t = bench()
+  const polite = await push(t, 'Polite')
+  const deaf = await push(t, 'Endless')
+  const worker = await t.work({ timeout: 0.3 })
+  await logged(t, 'began', 2)
+  await worker.quiet()
+  expect(await t.hq.result(polite)).toBe('broke off')
+  await worker.stop()
+  expect(await t.queue()).toMatchObject([{ jid: deaf }])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0, retries: 0 })
+  expect(t.errors).toEqual([])
+})
+
+test('when the lease is lost the threads of its jobs end, and the jobs run anew', async () => {
+  const t = bench()
+  const jid = await push(t, 'Endless', 2500)
+  await t.work({ leaseSeconds: 1 })
+  const [first] = await logged(t, 'began')
+  const [lease] = await t.hq.store.leases()
+  await t.hq.store.claim(lease?.owner ?? '', null)
+  const [, second] = await logged(t, 'began', 2)
+  expect(second?.threadId).not.toBe(first?.threadId)
+  expect(await t.hq.result(jid)).toBe(second?.threadId)
+  expect((await t.hq.stats()).failed).toBe(0)
+})
+
+// ------------------------------------------------------------------------------------------------------------ dying
+
+test.each([
+  ['Exit', /ended by itself/],
+  ['Crash', /uncaught/],
+  ['Greedy', /memory/],
+])('a thread that dies (%s) fails its own job alone', async (name, why) => {
+  const t = bench()
+  const other = await push(t, 'Endless', 1500)
+  const jid = await push(t, name)
+  await t.work()
+  await until(() => t.errors.length === 1)
+  expect(t.errors).toMatchObject([
+    { error: { code: 'THREAD_DIED', message: expect.stringMatching(why) }, about: { jid } },
+  ])
+  expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ sum: 3 })
+  await t.hq.result(other)
+  await t.settled()
+  expect(await t.set('retry')).toMatchObject([{ jid, retry_count: 0 }])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 1 })
+})
+
+test('an error that a job leaves behind in its thread is reported, and the next job has another thread', async () => {
+  const t = bench()
+  await push(t, 'Careless')
+  await t.work()
+  await t.settled()
+  await until(() => t.errors.length === 1)
+  expect(t.errors).toMatchObject([{ error: { message: 'left behind' } }])
+  expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ sum: 3 })
+  expect((await t.hq.stats()).processed).toBe(2)
+})
+
+// ------------------------------------------------------------------------------------------------------------ files
+
+test('the time of a job begins when its thread has loaded; what is told to end meanwhile does not end the thread', async () => {
+  const t = plain()
+  process.env.HIGHKIQ_TEST_THREADS = t.url
+  const slow = new URL('./threads/slow-to-load.js', import.meta.url)
+  const J = t.hq.job('J', { thread: slow, timeout: 0.3, keepResult: 60 }, () => {})
+  const jid = (await J.performAsync()) as string
+  await t.work()
+  expect(await t.hq.result(jid)).toBe('loaded')
+})
+
+test('a worker that is stopped while a thread loads puts the job back', async () => {
+  const t = plain()
+  process.env.HIGHKIQ_TEST_THREADS = t.url
+  const J = t.hq.job('J', { thread: new URL('./threads/slow-to-load.js', import.meta.url) }, () => {})
+  const jid = await J.performAsync()
+  const worker = await t.work({ timeout: 0 })
+  await until(() => worker.busy === 1)
+  await worker.stop()
+  expect(await t.queue()).toMatchObject([{ jid }])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, taken: 0 })
+})
+
+test('a handler in a thread pushes through an app of its own', async () => {
+  const t = bench()
+  await push(t, 'Pushes')
+  await t.work()
+  await until(async () => (await t.queue('other')).length === 1)
+  expect(await t.queue('other')).toMatchObject([{ class: 'Other', args: [false] }])
+})
+
+test('a database in memory is out of its reach, which is said', async () => {
+  const t = bench({ url: 'sqlite::memory:' })
+  await push(t, 'Pushes')
+  await t.work()
+  await until(() => t.errors.length === 1)
+  expect(t.errors).toMatchObject([{ error: { code: 'STORE_UNUSABLE', message: expect.stringMatching(/in memory/) } }])
+})
+
+test('a queue that is bound to a handler may have it in a thread', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Ruby', args: [1, 2], queue: 'bound' })
+  await t.work()
+  expect(await logged(t, 'bound')).toMatchObject([{ args: [1, 2], class: 'Ruby' }])
+})
+
+test('the file may be TypeScript, and be named by the app', async () => {
+  const { hq, Typed } = await import('./threads/typed.ts')
+  onTestFinished(() => hq.close())
+  const jid = (await Typed.performAsync(5)) as string
+  await hq.worker().start()
+  const [kind, n, threadId] = (await hq.result(jid)) as unknown[]
+  expect([kind, n]).toEqual(['thread', 5])
+  expect(threadId).not.toBe(here)
+})
+
+test('inline a handler runs here', async () => {
+  const { hq, Typed } = await import('./threads/typed.ts')
+  onTestFinished(() => hq.close())
+  expect(await Typed.performInline(5)).toEqual(['thread', 5, here])
+})
+
+test('a job whose file nobody names is refused before a worker begins', () => {
+  const { hq } = plain({ url: 'sqlite::memory:' })
+  hq.job('J', { thread: true }, () => {})
+  expect(() => hq.worker()).toThrow(/J: .*import\.meta\.url/)
+})
+
+test.each([null, 5, '', { path: 'x' }])('thread: %o is refused', (thread) => {
+  const { hq } = plain({ url: 'sqlite::memory:' })
+  const options = { thread: thread as never }
+  expect(() => hq.job('J', options, () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
+
+test('a file that can not be loaded, does not know the job, or starts a worker, fails the job with the reason', async () => {
+  const t = plain()
+  t.hq.job('Missing', { thread: new URL('./threads/nowhere.js', import.meta.url) }, () => {})
+  t.hq.job('Unknown', { thread: new URL('./threads/jobs.js', import.meta.url) }, () => {})
+  process.env.HIGHKIQ_TEST_THREADS = t.url
+  await push(t, 'Missing')
+  await push(t, 'Unknown')
+  await t.work({ concurrency: 1 })
+  await until(() => t.errors.length === 2)
+  expect(t.errors).toMatchObject([
+    { error: { message: expect.stringMatching(/nowhere\.js/) } },
+    { error: { code: 'UNKNOWN_JOB', message: expect.stringMatching(/jobs\.js defines no job "Unknown"/) } },
+  ])
+  const { hq, J, worker } = await import('./threads/starts-worker.js')
+  onTestFinished(() => hq.close())
+  hq.onError(() => {})
+  const jid = (await J.performAsync()) as string
+  await worker.start()
+  await expect(hq.result(jid)).rejects.toMatchObject({
+    details: { message: expect.stringMatching(/file of their own/) },
+  })
+})
+
+// ------------------------------------------------------------------------------------------------------------ seeing
+
+test('who asks what runs is told where a busy thread is, and its job', async () => {
+  const t = bench()
+  const jid = await push(t, 'Endless')
+  const worker = await t.work({ timeout: 0 })
+  const [{ threadId } = {}] = await logged(t, 'began')
+  await t.hq.store.signal(worker.identity, 'TTIN')
+  const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
+  onTestFinished(() => rmSync(file, { force: true }))
+  // A beat comes at once with this.
+  await worker.quiet()
+  const name = `thread ${threadId} (${jid} Endless)`
+  const [told] = await logged(t, '1 jobs are running')
+  expect(told?.stacks).toMatchObject({ [name]: expect.arrayContaining([expect.stringMatching(/at spin .*jobs\.js/)]) })
+  await until(() => readFileSync(file, 'utf8').includes(name))
+})
+
+test('a thread that is ended while it writes to the file keeps nobody else from writing', async () => {
+  const t = bench()
+  const log = recorder()
+  const hq = new Highkiq({ url: t.url, logger: log })
+  onTestFinished(() => hq.close())
+  await push(t, 'Floods')
+  const worker = await t.work({ concurrency: 1, timeout: 0.2 })
+  await until(async () => (await t.hq.store.stats()).scheduled > 50)
+  await worker.stop()
+  await hq.push({ class: 'X', args: [] })
+  expect(await t.queue()).toMatchObject([{ class: 'Floods' }, { class: 'X' }])
+})

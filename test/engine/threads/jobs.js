@@ -1,0 +1,86 @@
+// The jobs of threads.test.ts: defined on its app, and again on one of its own in each thread.
+import { isMainThread, threadId } from 'node:worker_threads'
+import { BusinessFailure, Discard, Highkiq, Kill, Snooze } from 'highkiq'
+
+const thread = import.meta.url
+
+class Refused extends Error {}
+
+class Mine extends Error {
+  code = 'mine'
+  details = { a: [1n] }
+}
+
+const thrown = {
+  business: () => new BusinessFailure('no price', { code: 'price', field: 'price' }),
+  declared: () => new Refused('declared'),
+  discard: () => new Discard('old'),
+  kill: () => new Kill('hopeless'),
+  snooze: () => new Snooze(60),
+  mine: () => new Mine('of my own', { cause: new TypeError('below', { cause: 'the bottom' }) }),
+  text: () => 'a text',
+  uncloneable: () => Object.assign(new Error('odd'), { how: () => {} }),
+}
+
+export function define(hq) {
+  hq.businessErrors(Refused)
+  hq.job('Add', { thread, keepResult: 60 }, (ctx, a, b) => {
+    const { jid, queue, attempt, payload, args } = ctx
+    return { sum: a + b, isMainThread, threadId, jid, queue, attempt, payload, args }
+  })
+  hq.job('Talk', { thread }, (ctx) => {
+    ctx.log.child({ deep: 1 }).info({ n: 2 }, 'hello')
+    ctx.log.warn({ f: () => {} }, 'odd')
+    ctx.message('a message')
+    for (let n = 0; n <= 1000; n++) ctx.progress(n, 1000, 'counting')
+    return ctx.progressed
+  })
+  hq.job('Throw', { thread, retry: 3, backtrace: true }, (_ctx, what) => {
+    throw thrown[what]()
+  })
+  /** Lets nothing in, and ends only by itself. */
+  hq.job('Deaf', { thread, timeout: 0.2, keepResult: 60 }, spin)
+  hq.job('Endless', { thread, keepResult: 60 }, spin)
+  /** The same, but asks now and then whether it should break off. */
+  hq.job('Polite', { thread, keepResult: 60 }, (ctx) => {
+    ctx.log.info({ threadId }, 'began')
+    while (!ctx.interrupted);
+    return 'broke off'
+  })
+  hq.job('Listens', { thread, timeout: 0.2 }, async (ctx) => {
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    ctx.log.info({ threadId, code: ctx.signal.reason.code }, 'told')
+    throw ctx.signal.reason
+  })
+  hq.job('Exit', { thread, retry: 1 }, () => process.exit(3))
+  hq.job('Crash', { thread, retry: 1 }, async () => {
+    setTimeout(() => {
+      throw new RangeError('uncaught')
+    })
+    await new Promise(() => {})
+  })
+  hq.job('Greedy', { thread: { file: thread, resourceLimits: { maxOldGenerationSizeMb: 20 } }, retry: 1 }, () => {
+    const all = []
+    for (;;) all.push(new Array(10_000).fill(all.length))
+  })
+  hq.job('Careless', { thread }, () => {
+    setTimeout(() => {
+      throw new Error('left behind')
+    }, 50)
+  })
+  hq.job('Odd', { thread }, () => () => 'a function')
+  hq.job('Pushes', { thread, retry: false }, () => hq.push({ class: 'Other', args: [isMainThread], queue: 'other' }))
+  /** Never stops writing, nor listens. */
+  hq.job('Floods', { thread }, async () => {
+    for (let n = 0; ; n++) await hq.push({ class: 'Never', args: [n], at: Date.now() / 1000 + 9999 })
+  })
+  hq.process('bound', { thread }, (ctx, ...args) => ctx.log.info({ args, class: ctx.payload.class }, 'bound'))
+}
+
+function spin(ctx, ms = 60_000) {
+  ctx.log.info({ threadId }, 'began')
+  for (const end = performance.now() + ms; performance.now() < end; );
+  return threadId
+}
+
+if (!isMainThread) define(new Highkiq({ url: process.env.HIGHKIQ_TEST_THREADS }))
