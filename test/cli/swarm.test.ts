@@ -65,6 +65,8 @@ describe('highkiq work --processes', () => {
     await parent.says(new RegExp(`ENDED ${next}`))
     parent.kill('SIGTERM')
     const { code, stderr } = await parent.ended
+    // Before the new one has had a look.
+    expect(stderr.lastIndexOf('BEGUN')).toBeLessThan(stderr.lastIndexOf('is working'))
     expect(stderr).toContain('was ended by SIGKILL')
     expect(stderr.match(/"msg":"stopped"/g)).toHaveLength(2)
     expect(code).toBe(0)

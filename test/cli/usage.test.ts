@@ -54,6 +54,12 @@ describe.concurrent('wrong usage is exit code 2, and says what would be right', 
     expect(code).toBe(2)
   })
 
+  test('all commands are listed in groups', async ({ folder }) => {
+    const { code, stdout } = await folder.run(['--help'])
+    expect(stdout).toMatch(/^Run and push:\n {2}work .*^Look:\n {2}stats /ms)
+    expect(code).toBe(0)
+  })
+
   test('asking for help is not wrong', async ({ folder }) => {
     const { code, stdout } = await folder.run(['work', '--help'])
     expect(stdout).toContain('highkiq work -r jobs.ts -c 25')

@@ -69,7 +69,9 @@ async function runWorker(
   const release = keepTitle(hq, worker, tag)
   const state = () => `${worker.busy} of ${worker.concurrency} busy`
   hq.on('beat', () => systemd?.status(state()))
-  hq.on('startup', () => hello(hq, worker, settings.banner ?? true, file?.path))
+  // One banner is enough for a family.
+  const wanted = (settings.banner ?? true) && (child?.place ?? 1) === 1
+  hq.on('startup', () => hello(hq, worker, wanted, file?.path))
   child?.lead(worker)
   try {
     await worker.run({
