@@ -25,7 +25,31 @@ hq.job('Slow', async () => {
 })
 `
 
+const THREADED = `
+import { isMainThread } from 'node:worker_threads'
+import { Highkiq, type JobContext } from 'highkiq'
+import { answer } from './answer'
+
+export const hq = new Highkiq()
+export const Heavy = hq.job('Heavy', { thread: true }, async (ctx: JobContext) => {
+  ctx.log.info({ isMainThread, answer }, 'thinking')
+  await hq.push({ class: 'Light', args: [] })
+})
+export const Light = hq.job('Light', (ctx: JobContext) => ctx.log.info({ isMainThread }, 'easy'))
+`
+
 describe.concurrent('highkiq work', () => {
+  test('a job in a thread loads what -r names, TypeScript too, and pushes where --url says', async ({ folder }) => {
+    folder.write({ 'jobs.ts': THREADED, 'answer.ts': 'export const answer: number = 42' })
+    const options = ['-r', 'jobs.ts', '--url', 'sqlite:other.db']
+    await folder.run(['enqueue', 'Heavy', ...options])
+    const worker = folder.start(['work', ...options])
+    await worker.says(/"isMainThread":false,"answer":42.*thinking/)
+    await worker.says(/"isMainThread":true.*easy/)
+    worker.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+
   test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', async ({
     folder,
   }) => {
