@@ -15,6 +15,7 @@ const ROOMS = {
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],
+  cancel: ['job', 'store/contract', 'inspect', 'worker'],
   app: [
     'environment',
     'job',
@@ -26,6 +27,7 @@ const ROOMS = {
     'tasks',
     'metrics',
     'iterable',
+    'cancel',
     'log',
     'version.generated',
   ],
@@ -43,6 +45,7 @@ const ROOMS = {
     'tasks',
     'metrics',
     'iterable',
+    'cancel',
     'version.generated',
   ],
   cli: ['app', 'index', 'job', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],

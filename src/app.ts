@@ -1,5 +1,7 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
+import { cancelling } from './cancel/aspect.ts'
+import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
 import { Job, type JobHost, type Target } from './client/job.ts'
 import type { Collected } from './client/outlet.ts'
@@ -9,7 +11,7 @@ import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
 import { type Process, processesOf } from './inspect/process.ts'
-import { Queue, type QueueSummary, summaryOf } from './inspect/queue.ts'
+import { Queue, type QueueSummary, summariesOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
 import { type Running, runningOf } from './inspect/running.ts'
 import { JobSet } from './inspect/set.ts'
@@ -47,6 +49,7 @@ import type { Service } from './worker/aspect.ts'
 import { DialectCheck } from './worker/dialect.ts'
 import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import { jobLogOf } from './worker/job-log.ts'
+import { Marks } from './worker/marks.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { runHandler } from './worker/runner.ts'
 import { threadApps } from './worker/threads/inside.ts'
@@ -410,6 +413,16 @@ export class Highkiq {
     return transact(host, work as (db: unknown) => T)
   }
 
+  /**
+   * Cancels a job, wherever it is: one that waits is removed, one that runs is told (`ctx.signal`), in any process. See
+   * CancelAnswer. @throws INVALID_OPTION
+   */
+  cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
+    const engine = this.#engine()
+    const { store, now } = engine
+    return cancelJob({ store, now, effects: (...about) => effectsOf(engine, ...about) }, jid, options)
+  }
+
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
     if (threadApps()) {
@@ -511,9 +524,9 @@ export class Highkiq {
     for (const { name } of await this.store.queues()) yield this.queue(name)
   }
 
-  /** Name, size and latency of all queues, asked for at once. */
+  /** Name, size and latency of all queues, and whether they are paused, asked for at once. */
   async queueSummaries(): Promise<QueueSummary[]> {
-    return (await this.store.queues()).map((info) => summaryOf(info, this.now()))
+    return summariesOf(this.store, this.now())
   }
 
   /** The processes that work, ours and Ruby's, by identity. */
@@ -629,7 +642,8 @@ export class Highkiq {
       definition: (name, queue) => this.definitionOf(name, queue),
       chain: this.server,
       promote: (text) => this.#client.promote(text),
-      aspects: [trackedTasks, iterations, this.#collector],
+      aspects: [trackedTasks, cancelling, iterations, this.#collector],
+      marks: new Marks(this.store),
       log: this.log,
       loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
       wire: this.#client.wire,

@@ -18,6 +18,8 @@ export {
   Highkiq,
   type HighkiqOptions,
 } from './app.ts'
+// Cancelling
+export type { CancelAnswer, CancelOptions } from './cancel/cancel.ts'
 // Jobs
 export type { BulkOptions } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'

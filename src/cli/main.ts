@@ -3,14 +3,17 @@
 
 import { Command } from 'commander'
 import { VERSION } from '../index.ts'
+import * as cancel from './commands/cancel.ts'
 import * as dead from './commands/dead.ts'
 import * as demo from './commands/demo.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as imports from './commands/import.ts'
 import * as metrics from './commands/metrics.ts'
+import * as pause from './commands/pause.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
 import * as quiet from './commands/quiet.ts'
+import * as resume from './commands/resume.ts'
 import * as retries from './commands/retries.ts'
 import * as scheduled from './commands/scheduled.ts'
 import * as stats from './commands/stats.ts'
@@ -36,7 +39,8 @@ const program = prepare(new Command('highkiq'))
 
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, demo],
-  'Look and act:': [stats, queues, retries, scheduled, dead, processes, quiet, stop, metrics, task],
+  'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task],
+  'Act:': [cancel, pause, resume, quiet, stop],
 }
 
 for (const [heading, commands] of Object.entries(GROUPS)) {

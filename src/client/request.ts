@@ -16,6 +16,7 @@ export interface PushOptions {
   jid?: string
   retry?: boolean | number | null
   retryFor?: number
+  expiresIn?: number
   tags?: string[]
   backtrace?: boolean | number
   dead?: boolean
@@ -44,7 +45,7 @@ export interface RequestContext {
 }
 
 /** What a request says to the client, and no payload has. */
-const SAID_TO_US = new Set(['at', 'wait', 'waitUntil', 'retryFor', 'idempotent'])
+const SAID_TO_US = new Set(['at', 'wait', 'waitUntil', 'retryFor', 'expiresIn', 'idempotent'])
 const LONGEST_RETRY_SECONDS = 1e9
 
 /**
@@ -71,6 +72,8 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   const retryFor = request.retryFor ?? options.retryFor
   if (retryFor !== undefined) payload.retry_for = retryFor
   if (options.logLevel !== undefined) payload.log_level = options.logLevel
+  const expiresIn = request.expiresIn ?? options.expiresIn
+  if (expiresIn !== undefined) payload.expires_in = expiresIn
   for (const field of Object.keys(request)) {
     const value = request[field]
     if (value === undefined || SAID_TO_US.has(field)) continue

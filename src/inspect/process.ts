@@ -20,6 +20,8 @@ export class Process {
   readonly weights: Record<string, number>[]
   readonly capsules: Record<string, CapsuleInfo>
   readonly version: string
+  /** Of Highkiq, and not of Sidekiq. */
+  readonly ours: boolean
   /** Inside a program of another purpose: it obeys no signals. */
   readonly embedded: boolean
   readonly busy: number
@@ -48,6 +50,7 @@ export class Process {
     this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
     this.capsules = capsulesOf(info.capsules)
     this.version = textOf(info.version)
+    this.ours = info.highkiq !== undefined
     this.embedded = info.embedded === true
     this.busy = record.busy
     this.concurrency = record.concurrency

@@ -1,9 +1,10 @@
 import { HighkiqError } from '../job/errors.ts'
 import { readTime } from '../job/payload.ts'
-import type { QueueInfo, Scan, Waiting } from '../store/contract.ts'
+import type { QueueInfo, Scan, Store, Waiting } from '../store/contract.ts'
 import { effectsOf } from './acts.ts'
 import { type Host, MARK, PAGE, type Page, type PageOptions } from './host.ts'
 import { searchOf } from './pattern.ts'
+import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord } from './record.ts'
 
 /** One scan looks at about so many, and then says where to go on. */
@@ -15,6 +16,7 @@ export interface QueueSummary {
   size: number
   /** Seconds that its next job has waited. */
   latency: number
+  paused: boolean
 }
 
 /** A job that waits in its queue. */
@@ -59,6 +61,25 @@ export class Queue implements AsyncIterable<QueuedJob> {
   /** Seconds that its next job has waited; 0 when it is empty. */
   async latency(): Promise<number> {
     return latencyOf(await this.#info(), this.#host.now())
+  }
+
+  /**
+   * No worker takes from it any more, in any process; what runs goes on, and pushes are kept.
+   * @returns `ignoredBy`: identities of live Sidekiq processes that serve it. Open source Sidekiq does not know of pauses;
+   * Sidekiq Pro, which can't be told from it, does
+   * @throws INVALID_OPTION
+   */
+  pause(): Promise<{ ignoredBy: string[] }> {
+    return pauseQueue(this.#host.store(), this.name)
+  }
+
+  /** Workers take from it again, at once. @throws INVALID_OPTION */
+  resume(): Promise<void> {
+    return resumeQueue(this.#host.store(), this.name)
+  }
+
+  async isPaused(): Promise<boolean> {
+    return (await this.#host.store().paused()).includes(this.name)
   }
 
   /** The job with this jid; null when there is none. It may take a while in a long queue. */
@@ -146,8 +167,14 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 }
 
-export function summaryOf(info: QueueInfo, now: number): QueueSummary {
-  return { name: info.name, size: info.size, latency: latencyOf(info, now) }
+export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
+  const [queues, paused] = await Promise.all([store.queues(), store.paused()])
+  return queues.map((info) => ({
+    name: info.name,
+    size: info.size,
+    latency: latencyOf(info, now),
+    paused: paused.includes(info.name),
+  }))
 }
 
 /** By when it was put into the queue, else by when it was made. */

@@ -39,6 +39,8 @@ export interface JobOptions {
   timeout?: number
   /** Of this job's own lines: `debug`, `info`, `warn`, `error` or `fatal`. */
   logLevel?: LogLevel
+  /** Seconds within which it must begin, from its push or the time it was scheduled for; later it is dropped. */
+  expiresIn?: number
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
   maxStalls?: number
   /**
@@ -85,6 +87,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'onExhausted',
   'timeout',
   'logLevel',
+  'expiresIn',
   'maxStalls',
   'thread',
   'keepResult',
@@ -95,7 +98,7 @@ const OPTIONS: (keyof JobOptions)[] = [
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, logLevel, maxStalls, thread, keepResult, use } = options
+  const { queue, retry, tags, retryFor, timeout, logLevel, expiresIn, maxStalls, thread, keepResult, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
@@ -109,6 +112,9 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (timeout !== undefined && !(timeout > 0)) throw wrong('timeout is a number of seconds above 0')
   if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel))
     throw wrong(`logLevel is one of ${LOG_LEVELS.join(', ')}`)
+  if (expiresIn !== undefined && !(expiresIn > 0 && expiresIn < Number.POSITIVE_INFINITY)) {
+    throw wrong('expiresIn is a number of seconds above 0')
+  }
   if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
     throw wrong('maxStalls is a whole number above 0')
   }

@@ -37,6 +37,8 @@ export interface Payload {
   tags?: string[]
   retry_for?: number
   retry_queue?: string
+  /** Seconds within which it must begin. */
+  expires_in?: number
   wrapped?: string
   /** Of this job's own lines. */
   log_level?: string
@@ -48,6 +50,8 @@ export interface Payload {
   hk_attempt?: number
   /** Stalls in a row: attempts whose process died. */
   hk_stalls?: number
+  /** When it must have begun (ms), of a job that was scheduled. */
+  hk_expires?: number
   [field: string]: unknown
 }
 

@@ -77,6 +77,11 @@ export interface TurnAnswer {
   started: StartAnswer[]
   settled: SettleAnswer[]
   taken: Taken[]
+  /**
+   * The version of the marks when the jobs were taken; 0: nothing was ever marked. When it is another one than before,
+   * whoever takes reads the marks before it begins a job.
+   */
+  marks: number
   /** What kept a part of the turn from being done, in words for people. */
   problem?: string
 }
@@ -145,8 +150,17 @@ export interface IterationEffect {
   state: IterationState | null
 }
 
+/** A marked job has come to its end, or will not run: its mark goes, if there is one. Without one it has no effect. */
+export interface UnmarkEffect {
+  kind: 'unmark'
+  jid: string
+  at: number
+  /** It did not run to its end because of the mark: known for a minute, for those who look for it at that time. */
+  dropped: boolean
+}
+
 /** The closed set of things that may change together with a job. */
-export type Effect = EventEffect | IterationEffect
+export type Effect = EventEffect | IterationEffect | UnmarkEffect
 
 // ---------------------------------------------------------------------------------------------------------- leases
 
@@ -171,7 +185,8 @@ export interface Restore {
   owner: string
   queue: string
   ticket: string
-  to: Destination
+  /** null: the job is dropped. */
+  to: Destination | null
   effects?: Effect[]
 }
 
@@ -194,6 +209,11 @@ export interface Swap extends Entry {
  * nothing of it was.
  */
 export type SwapAnswer = 'ok' | 'gone' | 'error'
+
+// ----------------------------------------------------------------------------------------------------------- marks
+
+/** `dropped` – its job was found within the last minute, and will not run because of it. */
+export type MarkState = 'marked' | 'dropped' | 'none'
 
 // ------------------------------------------------------------------------------------------------ looking
 
@@ -517,7 +537,8 @@ export interface Store {
 
   /**
    * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that
-   * hands over jobs while waiting answers them, at most `n`: they are taken. Empty: ask with `turn`.
+   * hands over jobs while waiting answers them, at most `n`: they are taken, and nothing was marked since the owner's last
+   * turn. Empty: ask with `turn`.
    */
   wait(owner: string, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]>
 
@@ -593,6 +614,30 @@ export interface Store {
   clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>>
   /** The same for a set, lowest score first; without a `mark` all at once or a bounded number. */
   clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>>
+
+  // -------------------------------------------------------------------------------------------- marks
+
+  /**
+   * Jobs of a paused queue are not taken: neither `turn` nor `wait` hands out one that it took after this resolved. What
+   * runs goes on. `on` false: they are again, at once.
+   */
+  pause(queue: string, on: boolean): Promise<void>
+  /** Names of the paused queues, in order. */
+  paused(): Promise<string[]>
+  /**
+   * Marks a job, wherever it is and whether it is at all, as one that must not run (any more). Marking it again changes
+   * nothing. At most 100,000 marks are kept, the newest, and one that is older than 30 days goes when the next is set.
+   */
+  markCancelled(jid: string, now: number): Promise<void>
+  /** Takes a mark back; answers what it was. */
+  unmark(jid: string, now: number): Promise<MarkState>
+  /** Those of the jobs that are marked, or that another program has cancelled. */
+  cancelledAmong(jids: readonly string[]): Promise<string[]>
+  /**
+   * Jobs marked since a version (0: all), at most 10,000, and the version to ask from next. One of them may lose its mark
+   * at any time: `cancelledAmong` knows.
+   */
+  marks(since: number): Promise<{ version: number; jids: string[] }>
 
   // ------------------------------------------------------------------------------------------- looking
 

@@ -35,11 +35,12 @@ export const trackedTasks: Aspect = {
 }
 
 /** Whether the job moved without an attempt of its own. */
-function betweenAttempts({ kind }: Outcome): boolean {
-  return BETWEEN.has(kind)
+function betweenAttempts(outcome: Outcome): boolean {
+  if (outcome.kind === 'cancelled') return !outcome.begun
+  return BETWEEN.has(outcome.kind)
 }
 
-const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'killed', 'requeued'])
+const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'killed', 'requeued', 'expired'])
 
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   switch (outcome.kind) {
@@ -82,14 +83,12 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'promoted':
       return { status: 'enqueued', place: 'enter' }
     case 'stopped':
-      return {
-        status: 'cancelled',
-        place: 'leave',
-        code: 'stopped',
-        messages: [{ at, code: 'stopped', params: {} }],
-      }
     case 'deleted':
-      return { status: 'cancelled', place: 'leave', code: 'deleted', messages: [{ at, code: 'deleted', params: {} }] }
+    case 'cancelled':
+    case 'expired': {
+      const code = outcome.kind
+      return { status: 'cancelled', place: 'leave', code, messages: [{ at, code, params: {} }] }
+    }
     case 'killed':
       return { status: 'error', place: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
     case 'requeued':

@@ -34,6 +34,8 @@ const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
   retry: ({ count, at }) => `waiting for retry ${count} at ${new Date(Number(at)).toISOString()}`,
   discarded: ({ text }) => `discarded: ${text}`,
   stopped: () => 'stopped by client middleware',
+  cancelled: () => 'cancelled',
+  expired: () => 'dropped: it could not begin in time',
   interrupted: () => 'interrupted: its worker was stopped, it goes back to its queue',
   restored: ({ stalls }) => `its process died (${stalls} in a row), it goes back to its queue`,
   stalled: ({ stalls }) => `its process died ${stalls} times in a row: given up`,

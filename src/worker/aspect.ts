@@ -36,6 +36,10 @@ export type Outcome =
   | { kind: 'killed' }
   /** Somebody sent it from a set to its queue. */
   | { kind: 'requeued' }
+  /** Somebody cancelled it; `begun`: while it ran. */
+  | { kind: 'cancelled'; begun: boolean }
+  /** It could not begin in time. */
+  | { kind: 'expired' }
 
 export interface Aspect {
   /**

@@ -6,9 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { deadlineAt } from '../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import type { Service } from './aspect.ts'
+import type { Outcome, Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
 
 /**
@@ -145,8 +146,17 @@ export class DueJobs implements Service {
 
   /** False when none of them could be moved. */
   async #move(set: SetName, entries: Entry[]): Promise<boolean> {
-    const { store, now } = this.#engine
-    const swaps = await Promise.all(entries.map((entry) => this.#promoted(set, entry)))
+    const { store, marks, now } = this.#engine
+    await marks.refresh()
+    const jobs = entries.map((entry) => ({ entry, payload: readPayload(entry.text) }))
+    const cancelled = await marks.among(jobs.flatMap(({ payload }) => payload?.jid ?? []))
+    const swaps = await Promise.all(
+      jobs.map(({ entry, payload }) =>
+        payload && cancelled.has(payload.jid)
+          ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
+          : this.#promoted(set, entry, payload),
+      ),
+    )
     const answers = await store.swap(set, swaps, now())
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
@@ -159,21 +169,30 @@ export class DueJobs implements Service {
     return true
   }
 
-  async #promoted(set: SetName, entry: Entry): Promise<Swap> {
+  #dropped(entry: Entry, payload: Payload, outcome: Outcome): Swap {
+    this.#engine.log.info({ jid: payload.jid, class: payload.class }, `dropped: ${outcome.kind}`)
+    return { ...entry, to: null, effects: effectsOf(this.#engine, payload, outcome) }
+  }
+
+  async #promoted(set: SetName, entry: Entry, payload: Payload | undefined): Promise<Swap> {
+    const deadline = payload && set === 'schedule' ? deadlineAt(payload, entry.score) : undefined
+    if (payload && deadline !== undefined && deadline < this.#engine.now()) {
+      return this.#dropped(entry, payload, { kind: 'expired' })
+    }
     try {
-      const payload = readPayload(entry.text)
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
       const wish = await withLimit(this.#wishFor(payload))
       if (wish instanceof Date) {
         return { ...entry, to: { to: set, text: entry.text, score: wish.getTime() / 1000 } }
       }
-      const text = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
-      const promoted = wish === 'drop' ? null : await withLimit(this.#engine.promote(text))
+      const chosen = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
+      const promoted = wish === 'drop' ? null : await withLimit(this.#engine.promote(chosen))
       this.#delays.delete(entry.text)
       const kind = promoted ? 'promoted' : 'stopped'
       const effects = effectsOf(this.#engine, payload, { kind })
-      const to = promoted ? ({ to: 'queue', ...promoted, end: 'back' } as const) : null
-      return { ...entry, to, effects }
+      if (!promoted) return { ...entry, to: null, effects }
+      const text = deadline === undefined ? promoted.text : editPayload(promoted.text, { hk_expires: deadline })
+      return { ...entry, to: { to: 'queue', queue: promoted.queue, text, end: 'back' }, effects }
     } catch (thrown) {
       return this.#putOff(set, entry, thrown)
     }

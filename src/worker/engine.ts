@@ -6,6 +6,7 @@ import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Aspect, Outcome } from './aspect.ts'
 import type { JobLog } from './job-log.ts'
+import type { Marks } from './marks.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
@@ -26,6 +27,7 @@ export interface Engine {
   /** A job that leaves a set, through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   aspects: readonly Aspect[]
+  marks: Marks
   log: Logger
   /** Members of the payload that each line of a job shows. */
   loggedJobAttributes: readonly string[]
@@ -55,7 +57,12 @@ export interface Engine {
 }
 
 /** All that the features want changed with a job; undefined when none has a say, which costs nothing. */
-export function effectsOf(engine: Engine, payload: Payload, outcome: Outcome, ctx?: JobContext): Effect[] | undefined {
+export function effectsOf(
+  engine: Pick<Engine, 'aspects' | 'now'>,
+  payload: Payload,
+  outcome: Outcome,
+  ctx?: JobContext,
+): Effect[] | undefined {
   let all: Effect[] | undefined
   for (const aspect of engine.aspects) {
     const effects = aspect.effects?.(payload, outcome, engine.now(), ctx)

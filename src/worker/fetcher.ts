@@ -6,10 +6,11 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
+import { isLate } from '../job/expiry.ts'
 import type { Settlement, Started, Taken } from '../store/contract.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import type { QueueOrder } from './queues.ts'
-import { type Attempt, bury, openAttempt, putBack, runAttempt } from './runner.ts'
+import { type Attempt, bury, dropped, openAttempt, putBack, runAttempt } from './runner.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface FetcherOptions {
@@ -47,9 +48,13 @@ export class Fetcher {
   /** Jobs whose handlers ended because the worker stops; they go back all together, so that their order holds. */
   #interrupted: Back[] = []
   #settlements: Settlement[] = []
+  /** Jobs that will be gone with them. */
+  #gone: string[] = []
   #started = new Map<string, Started>()
   /** Attempts that begin only when the store has said that they should. */
   #onStart = new Map<string, (superseded: boolean) => void>()
+  /** Tickets of jobs that may be cancelled: they begin only when the store has said that they are not. */
+  readonly #doubted = new Set<string>()
   /** Settlements that the store could not apply, by ticket. */
   readonly #refusals = new Map<string, number>()
   #quiet = false
@@ -113,8 +118,9 @@ export class Fetcher {
     this.quiet()
     const back = [...this.#interrupted, ...this.#released.values()]
     for (const attempt of this.#running.values()) {
-      // One that still waits for the answer to its start has not begun.
-      const begun = !this.#onStart.has(attempt.taken.ticket)
+      // One that still waits for an answer has not begun.
+      const { ticket } = attempt.taken
+      const begun = !this.#onStart.has(ticket) && !this.#doubted.has(ticket)
       if (!begun) this.#started.delete(attempt.taken.ticket)
       const kind = begun ? 'interrupted' : 'untouched'
       back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
@@ -122,6 +128,7 @@ export class Fetcher {
     for (const { timer } of this.#released.values()) clearTimeout(timer)
     this.#running.clear()
     this.#onStart.clear()
+    this.#doubted.clear()
     this.#interrupted = []
     this.#released.clear()
     return back
@@ -144,8 +151,10 @@ export class Fetcher {
     this.#interrupted = []
     for (const { ticket } of this.#settlements) this.#refused(ticket)
     this.#settlements = []
+    this.#gone = []
     this.#started.clear()
     this.#onStart.clear()
+    this.#doubted.clear()
     this.#ended()
     // All slots are free now.
     this.#wake()
@@ -215,11 +224,13 @@ export class Fetcher {
   }
 
   async #turn(n: number): Promise<void> {
-    const { store } = this.#engine
+    const { store, marks } = this.#engine
     const owner = this.#options.owner()
     const settlements = this.#settlements
+    const gone = this.#gone
     const started = [...this.#started.values()]
     this.#settlements = []
+    this.#gone = []
     this.#started = new Map()
     let answer: Awaited<ReturnType<typeof store.turn>>
     try {
@@ -231,6 +242,7 @@ export class Fetcher {
         return
       }
       this.#settlements = settlements.concat(this.#settlements)
+      this.#gone = gone.concat(this.#gone)
       for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
       throw thrown
     } finally {
@@ -246,6 +258,7 @@ export class Fetcher {
       await this.#options.onFenced()
       return
     }
+    marks.tell(answer.marks)
     for (const [i, { ticket }] of started.entries()) {
       this.#onStart.get(ticket)?.(answer.started[i] === 'superseded')
       this.#onStart.delete(ticket)
@@ -261,9 +274,11 @@ export class Fetcher {
       this.#settlements.push(this.#again(settlement))
     }
     if (n > 0) this.#drained = answer.taken.length < n
+    if (marks.isBehind && !(await this.#heed(owner, answer.taken))) return
+    if (!marks.isEmpty && answer.settled.every((one) => one === 'ok')) this.#unmark(gone)
     for (const taken of answer.taken) {
       if (this.#stopping) this.#giveBack(taken)
-      else this.#tryToBegin(taken)
+      else this.#safely(taken, () => this.#begin(taken))
     }
     if (answer.problem !== this.#problem) {
       this.#problem = answer.problem
@@ -293,6 +308,28 @@ export class Fetcher {
     }
   }
 
+  /** Something was cancelled: no job begins before it is known which. False: the jobs taken belong to others by now. */
+  async #heed(owner: string, taken: readonly Taken[]): Promise<boolean> {
+    this.#wanted += taken.length
+    try {
+      await this.#engine.marks.catchUp()
+    } catch (thrown) {
+      if (owner === this.#options.owner()) for (const one of taken.toReversed()) this.#giveBack(one)
+      throw thrown
+    } finally {
+      this.#wanted -= taken.length
+    }
+    return owner === this.#options.owner()
+  }
+
+  /** Of jobs that are gone: they have ended by themselves before anybody stopped them. */
+  #unmark(jids: readonly string[]): void {
+    const { store, marks, now, report } = this.#engine
+    for (const jid of jids) {
+      if (marks.has(jid)) store.unmark(jid, now()).catch((thrown) => report(thrown, { during: 'taking a mark back' }))
+    }
+  }
+
   #waitForWake(): Promise<void> {
     return new Promise((resolve) => {
       this.#wakeUp = resolve
@@ -311,9 +348,11 @@ export class Fetcher {
         : await sleep(UNASKED_MS, [], { signal }).catch(() => [])
     this.#drained = false
     if (owner !== this.#options.owner()) return
+    // Another capsule's turn may just have heard of a mark.
+    if (this.#engine.marks.isBehind && !(await this.#heed(owner, handed))) return
     for (const taken of handed) {
       if (this.#quiet) this.#giveBack(taken)
-      else this.#tryToBegin(taken)
+      else this.#safely(taken, () => this.#begin(taken))
     }
   }
 
@@ -323,9 +362,9 @@ export class Fetcher {
   }
 
   /** One that can't even be begun must not hold up the others that came with it. */
-  #tryToBegin(taken: Taken): void {
+  #safely(taken: Taken, begin: () => void): void {
     try {
-      this.#begin(taken)
+      begin()
     } catch (thrown) {
       this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
       this.#running.delete(taken.ticket)
@@ -344,13 +383,37 @@ export class Fetcher {
       return
     }
     this.#running.set(taken.ticket, attempt)
-    const effects = effectsOf(this.#engine, attempt.payload, { kind: 'started' }, attempt.ctx)
+    if (this.#engine.marks.has(attempt.payload.jid)) void this.#doubt(attempt)
+    else this.#admit(attempt)
+  }
+
+  /** It was cancelled, unless its mark has gone since: the store knows. */
+  async #doubt(attempt: Attempt): Promise<void> {
+    const { taken, payload } = attempt
+    const { ticket } = taken
+    const { jid } = payload
+    this.#doubted.add(ticket)
+    const { marks, report } = this.#engine
+    const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
+    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
+    if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
+    else if (found.has(jid)) this.#end(attempt, dropped(this.#engine, attempt, { kind: 'cancelled', begun: false }))
+    else this.#safely(taken, () => this.#admit(attempt))
+  }
+
+  #admit(attempt: Attempt): void {
+    const { taken, payload } = attempt
+    if (payload.expires_in !== undefined && isLate(payload, taken.text, this.#engine.now())) {
+      this.#end(attempt, dropped(this.#engine, attempt, { kind: 'expired' }))
+      return
+    }
+    const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
     if (!effects) {
       void this.#run(attempt)
       return
     }
     this.#started.set(taken.ticket, { queue: taken.queue, ticket: taken.ticket, effects })
-    if (attempt.payload.retry_count === undefined && attempt.payload.hk_attempt === undefined) {
+    if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
       void this.#run(attempt)
       return
     }
@@ -387,6 +450,7 @@ export class Fetcher {
     }
     const { place } = attempt
     const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
+    if (!settlement.move || settlement.move.to === 'dead') this.#gone.push(attempt.payload.jid)
     if (goesBack && !this.#stopping && attempt.ctx.abortReason?.code === 'SHUTDOWN') {
       this.#interrupted.push({ settlement, place })
     } else if (goesBack && !this.#stopping && !this.#quiet) {

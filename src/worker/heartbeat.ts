@@ -120,6 +120,8 @@ function infoOf({ identity, tag, labels, capsules, startedAt, version }: Shown, 
     labels,
     identity,
     version,
+    // Tells us from Sidekiq, which does not know all that we do.
+    highkiq: version,
     embedded,
   })
 }

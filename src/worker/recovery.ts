@@ -81,7 +81,7 @@ export class Recovery implements Service {
     for (;;) {
       const stranded = (await store.stranded(PAGE + refused.size)).filter((one) => !refused.has(nameOf(one)))
       if (stranded.length === 0) break
-      const restores = stranded.map((one) => this.#restored(one))
+      const restores = await this.#restores(stranded)
       const answers = await store.restore(restores, now())
       for (const [i, answer] of answers.entries()) {
         const restore = restores[i] as Restore
@@ -96,9 +96,20 @@ export class Recovery implements Service {
     throw new HighkiqError('STORE_UNUSABLE', `the store can't take back ${refused.size} jobs of a process that died`)
   }
 
-  #restored({ owner, queue, ticket, text }: Stranded): Restore {
+  async #restores(stranded: readonly Stranded[]): Promise<Restore[]> {
+    const jobs = stranded.map((one) => ({ one, payload: readPayload(one.text) }))
+    const cancelled = new Set(
+      await this.#engine.store.cancelledAmong(jobs.flatMap(({ payload }) => payload?.jid ?? [])),
+    )
+    return jobs.map(({ one, payload }) => {
+      if (!payload || !cancelled.has(payload.jid)) return this.#restored(one, payload)
+      const effects = effectsOf(this.#engine, payload, { kind: 'cancelled', begun: true })
+      return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
+    })
+  }
+
+  #restored({ owner, queue, ticket, text }: Stranded, payload: Payload | undefined): Restore {
     const { now, definition } = this.#engine
-    const payload = readPayload(text)
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
     const changes = attemptEnded(payload, true)
     const stalls = changes.hk_stalls as number
@@ -126,7 +137,7 @@ export class Recovery implements Service {
   }
 
   async #tellDeath({ queue, to }: Restore): Promise<void> {
-    const payload = to.to === 'dead' ? readPayload(to.text) : undefined
+    const payload = to?.to === 'dead' ? readPayload(to.text) : undefined
     if (payload?.error_class !== STALLED) return
     const error = Object.assign(new Error(payload.error_message), { name: STALLED })
     await this.#engine.died(payload, error)

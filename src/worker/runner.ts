@@ -30,6 +30,7 @@ export interface Attempt {
 const TIMEOUT_GRACE_MS = 1000
 /** A timer can't wait longer, and fires at once instead. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
+const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
 
 /** Reads a job; undefined when its text is no job at all. */
 export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
@@ -118,9 +119,17 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
 /** What an error that was thrown makes of its job. */
 async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): Promise<Settlement> {
   let error = thrown
-  switch (verdictOf(error) ?? (engine.isBusiness(error) ? 'business-failure' : undefined)) {
-    case 'business-failure':
-      return done(engine, attempt, { kind: 'business-failure', error })
+  // Whatever a handler throws because it was told to end.
+  if (attempt.ctx.abortReason?.code === 'JOB_CANCELLED') return dropped(engine, attempt, CANCELLED_RUNNING)
+  const verdict = verdictOf(error) ?? (engine.isBusiness(error) ? 'business-failure' : undefined)
+  if (verdict === 'business-failure') return done(engine, attempt, { kind: 'business-failure', error })
+  if (verdict === 'discard') {
+    await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
+    return failed(engine, attempt, { kind: 'discarded', error })
+  }
+  // All else would run again, or lie with the dead; a job that was cancelled just now does neither.
+  if (await isMarked(engine, attempt)) return dropped(engine, attempt, CANCELLED_RUNNING)
+  switch (verdict) {
     case 'snooze': {
       const { seconds } = error as Snooze
       if (Number.isFinite(seconds)) return snoozed(engine, attempt, seconds)
@@ -133,14 +142,36 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
       return putBack(engine, attempt, { kind: 'released' })
     case 'pause':
       return putBack(engine, attempt, { kind: 'paused' }, (error as Pause).end)
-    case 'discard':
-      await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
-      return failed(engine, attempt, { kind: 'discarded', error })
   }
   if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(error, 'SHUTDOWN')) {
     return putBack(engine, attempt, { kind: 'interrupted' })
   }
   return failure(engine, attempt, error)
+}
+
+/** Never rejects: where the store can't say it, the job's next start asks again. */
+async function isMarked({ marks }: Engine, { payload: { jid } }: Attempt): Promise<boolean> {
+  return marks.has(jid) && (await marks.among([jid]).catch(() => new Set())).has(jid)
+}
+
+/** It will not run (any more), and nothing is said to have failed. */
+export function dropped(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: Extract<Outcome, { kind: 'cancelled' | 'expired' }>,
+): Settlement {
+  const { taken, payload } = attempt
+  const { jid, class: name } = payload
+  engine.log.info({ jid, class: name, queue: taken.queue }, `dropped: ${outcome.kind}`)
+  const begun = outcome.kind === 'cancelled' && outcome.begun
+  return {
+    queue: taken.queue,
+    ticket: taken.ticket,
+    move: null,
+    processed: begun ? 1 : 0,
+    failed: 0,
+    effects: ended(engine, attempt, outcome),
+  }
 }
 
 /** Back to its queue; nothing is counted and no retry is used up. */

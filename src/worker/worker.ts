@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { RunningJob } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
+import { Cancellations } from './cancellations.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
 import { dump } from './dump.ts'
@@ -102,6 +103,7 @@ export class Worker {
     this.#services = [
       this.#recovery,
       new DueJobs(engine, this.identity, pollInterval, promote),
+      new Cancellations(engine, () => this.#capsules.attempts),
       this.#heartbeat,
       this.#threads,
       ...(about.services ?? []),

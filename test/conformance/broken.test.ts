@@ -105,7 +105,7 @@ const faults: Fault[] = [
         const again = `${owner}'s ghost`
         await store.join(again, { queues: asked.take.queues, seconds: 60, host: 'ghost' })
         const { taken } = await store.turn(again, { ...asked, settlements: [] })
-        return { fenced: false, started: answer.started, settled: asked.settlements.map(() => 'ok' as const), taken }
+        return { ...answer, fenced: false, settled: asked.settlements.map(() => 'ok' as const), taken }
       },
     }),
     cases: [...recovery, ...turnModel],

@@ -5,6 +5,7 @@ import { crash } from './crash.ts'
 import { due } from './due.ts'
 import { duties } from './duties.ts'
 import { iterations } from './iterations.ts'
+import { marks } from './marks.ts'
 import { metrics } from './metrics.ts'
 import { processes } from './processes.ts'
 import { push } from './push.ts'
@@ -36,6 +37,7 @@ export const verbs = {
   removal,
   processes,
   results,
+  marks,
   tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,
   crash,

@@ -24,6 +24,8 @@ interface Operation {
   run(w: World): Promise<string>
 }
 
+const UNMARK = { kind: 'unmark', jid: 'a', at: NOW, dropped: true } as const
+
 const operations: Operation[] = [
   {
     name: 'turn: begins, settles in every way, and takes',
@@ -215,6 +217,35 @@ const operations: Operation[] = [
       (await w.store.saveIteration('j', { executions: 1, runtime: 1, cursor: '1' }, NOW)).overtaken ? 'overtaken' : '',
   },
   { name: 'cancelIteration', run: async (w) => ((await w.store.cancelIteration('j', NOW)) ? '' : 'cancelled before') },
+  {
+    name: 'markCancelled and unmark',
+    async run(w) {
+      await w.store.markCancelled('a', NOW)
+      await w.store.markCancelled('b', NOW)
+      return (await w.store.unmark('b', NOW)) === 'marked' ? '' : 'was not marked'
+    },
+  },
+  {
+    name: 'turn: takes a mark with its job',
+    async run(w) {
+      if (w.settlements.length === 0) return ''
+      await w.store.markCancelled('a', NOW)
+      const settlements = w.settlements.slice(0, 1).map((one) => ({ ...one, effects: [UNMARK] }))
+      const answer = await w.store.turn('A', turnOf({ settlements }))
+      if (answer.settled[0] === 'ok') w.settlements = []
+      return answer.problem ?? answer.settled.filter((one) => one !== 'ok').join()
+    },
+  },
+  {
+    name: 'pause',
+    unnamed: true,
+    async run(w) {
+      await w.store.pause('q', true)
+      await w.store.pause('rows', true)
+      await w.store.pause('q', false)
+      return (await w.store.paused()).join() === 'rows' ? '' : 'not paused'
+    },
+  },
   {
     // A queue that can't be waited on is named by the next turn.
     name: 'wait: is handed a job',

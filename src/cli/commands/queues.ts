@@ -10,6 +10,7 @@ const COLUMNS: Column<QueueSummary>[] = [
   { title: 'QUEUE', of: ({ name }) => name },
   { title: 'SIZE', of: ({ size }) => count(size), right: true },
   { title: 'LATENCY', of: ({ latency }) => duration(latency), right: true },
+  { title: '', of: ({ paused }) => (paused ? 'paused' : '') },
 ]
 
 export function register(program: Command): void {

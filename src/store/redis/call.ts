@@ -73,6 +73,12 @@ export class Call {
         this.args.push('i', this.key(this.#names.iteration(effect.jid)), executions, cursor, runtime)
         continue
       }
+      if (effect.kind === 'unmark') {
+        count++
+        this.args.push('u', this.key(this.#names.cancelled('')), this.key(this.#names.iteration(effect.jid)))
+        this.args.push(effect.jid, effect.at, effect.dropped ? 1 : 0)
+        continue
+      }
       const { id, index } = splitTaskJid(effect.jid)
       const base = this.task(id)
       if (base === undefined) continue
@@ -93,5 +99,5 @@ export function taskKeys(names: Keys, queue: string, id: string): string[] {
 
 /** Tasks that effects are about. */
 export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
-  for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
+  for (const { kind, jid } of effects) if (kind === 'event') yield splitTaskJid(jid).id
 }

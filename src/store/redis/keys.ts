@@ -60,8 +60,16 @@ export interface Keys {
   result(jid: string): string
   duty(name: string): string
   metrics: MetricKeys
-  /** Sidekiq's: hash of an iterable job. */
+  /** Sidekiq Pro's: names of the queues that nobody takes from. */
+  paused: string
+  /** Sorted set: job → the version of its mark (about ms), or minus the time once it was found and dropped; of one queue in a cluster. */
+  cancelled(queue: string): string
+  /** The newest version of a mark; of one queue in a cluster. */
+  marks(queue: string): string
+  /** Sidekiq's: how far an iterable job has come, and since when it is cancelled. */
   iteration(jid: string): string
+  /** Channel: a queue was paused or resumed. */
+  pauses: string
   /** Channel: something is due earlier than known. */
   wake: string
   /** Finds the owners' keys of all queues. */
@@ -122,7 +130,11 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     result: (jid) => `${prefix}hk:result:${jid}`,
     duty: (name) => `${prefix}hk:duty:${name}`,
     metrics: metricKeysOf(prefix, wire),
+    paused: `${prefix}paused`,
+    cancelled: (queue) => (layout === 'cluster' ? tagged(queue, 'cancelled') : `${prefix}hk:cancelled`),
+    marks: (queue) => (layout === 'cluster' ? tagged(queue, 'marks') : `${prefix}hk:marks`),
     iteration: (jid) => `${prefix}it-${jid}`,
+    pauses: `${prefix}hk:pauses`,
     wake: `${prefix}hk:wake`,
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
     parseOwners(key) {

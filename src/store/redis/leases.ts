@@ -186,7 +186,7 @@ export class Leases {
     const answers: SwapAnswer[] = []
     await server.learn(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     const main = await server.ready()
-    for (const some of pieces(items, ({ to }) => 2 * to.text.length, PAGE)) {
+    for (const some of pieces(items, ({ to }) => 2 * (to?.text.length ?? 0), PAGE)) {
       const call = server.call()
       call.key(keys.queues)
       call.add(now, keys.wake, some.length)

@@ -44,6 +44,8 @@ export class Owner {
   /** When the next look is due, on the monotonic clock, and how long after it the one behind. */
   reconcileAt = Number.POSITIVE_INFINITY
   reconcileMs = 0
+  /** Of the marks of cancelled jobs, as the last turn told it. */
+  version = 0
   left = false
 
   constructor(name: string, queues: Iterable<string>) {

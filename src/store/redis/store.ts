@@ -13,6 +13,7 @@ import type {
   IterationState,
   JobSums,
   Lease,
+  MarkState,
   Message,
   MetricsBatch,
   NewRow,
@@ -40,12 +41,14 @@ import type {
   TurnAnswer,
   Waiting,
 } from '../contract.ts'
+import { Bell } from './bell.ts'
 import { type Connection, closedError } from './connection.ts'
-import { DueBell } from './due.ts'
 import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
+import { Marks } from './marks.ts'
 import { Metrics } from './metrics.ts'
 import { Owner } from './owner.ts'
+import { Pauses } from './pauses.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
 import { Reconciler } from './reconcile.ts'
@@ -87,7 +90,9 @@ export class RedisStore implements Store {
   readonly #removal: Removal
   readonly #metrics: Metrics
   readonly #iterations: Iterations
-  readonly #due: DueBell
+  readonly #due: Bell
+  readonly #pauses: Pauses
+  readonly #marks: Marks
   readonly #turns: Turns
   readonly #waits: Waits
   readonly #reconciler: Reconciler
@@ -113,10 +118,16 @@ export class RedisStore implements Store {
     this.#removal = new Removal(server)
     this.#metrics = new Metrics(server)
     this.#iterations = new Iterations(server)
-    this.#due = new DueBell(server)
+    this.#due = new Bell(server, server.keys.wake)
+    this.#pauses = new Pauses(server)
+    this.#marks = new Marks(server)
     const connection = () => this.#turnsLine()
-    this.#turns = new Turns(server, connection)
-    this.#waits = new Waits(server, () => this.#lost())
+    this.#turns = new Turns(server, connection, this.#pauses)
+    this.#waits = new Waits(server, this.#pauses, {
+      lost: () => this.#lost(),
+      found: (owner) => this.#after(UNWANTED_MS, () => this.#giveBack(owner)),
+      returning: (owner) => void this.#giveBack(owner),
+    })
     this.#reconciler = new Reconciler(server, connection)
   }
 
@@ -137,6 +148,7 @@ export class RedisStore implements Store {
     }
     this.#server.close()
     this.#due.ring()
+    this.#pauses.bell.ring()
   }
 
   async push(items: PushItem[], now: number): Promise<void> {
@@ -294,6 +306,30 @@ export class RedisStore implements Store {
 
   leader(): Promise<string | null> {
     return this.#processes.leader()
+  }
+
+  pause(queue: string, on: boolean): Promise<void> {
+    return this.#pauses.set(queue, on)
+  }
+
+  paused(): Promise<string[]> {
+    return this.#pauses.list()
+  }
+
+  markCancelled(jid: string, now: number): Promise<void> {
+    return this.#marks.set(jid, now)
+  }
+
+  unmark(jid: string, now: number): Promise<MarkState> {
+    return this.#marks.unset(jid, now)
+  }
+
+  cancelledAmong(jids: readonly string[]): Promise<string[]> {
+    return this.#marks.among(jids)
+  }
+
+  marks(since: number): Promise<{ version: number; jids: string[] }> {
+    return this.#marks.since(since)
   }
 
   stats(): Promise<StoreStats> {
@@ -539,5 +575,6 @@ function fencedTurn({ started, settlements }: Turn): TurnAnswer {
     started: started.map(() => 'superseded'),
     settled: settlements.map(() => 'fenced'),
     taken: [],
+    marks: 0,
   }
 }

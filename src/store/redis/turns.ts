@@ -5,6 +5,7 @@ import { tasksOf } from './call.ts'
 import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import { drawTickets, type Held, type Owner } from './owner.ts'
+import type { Pauses } from './pauses.ts'
 import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
 
@@ -29,10 +30,12 @@ interface Part {
 export class Turns {
   readonly #server: Server
   readonly #connection: () => Connection
+  readonly #pauses: Pauses
 
-  constructor(server: Server, connection: () => Connection) {
+  constructor(server: Server, connection: () => Connection, pauses: Pauses) {
     this.#server = server
     this.#connection = connection
+    this.#pauses = pauses
   }
 
   /** `owner` is entered in all queues of the turn. */
@@ -47,6 +50,7 @@ export class Turns {
       started: started.map(() => 'ok'),
       settled: settlements.map(() => 'fenced'),
       taken: owner.handOver(take.queues, take.n),
+      marks: 0,
     }
     try {
       for (const part of this.#parts(owner, turn, take.n - answer.taken.length)) {
@@ -57,12 +61,14 @@ export class Turns {
           started: started.map((): StartAnswer => 'superseded'),
           settled: settlements.map((): SettleAnswer => 'fenced'),
           taken: [],
+          marks: 0,
         }
       }
     } catch (thrown) {
       this.#untold(owner, turn, answer)
       throw thrown
     }
+    owner.version = answer.marks
     return answer
   }
 
@@ -153,6 +159,8 @@ export class Turns {
       keys.processed(queues[0] ?? '', day),
       keys.failed(queues[0] ?? '', day),
       keys.queues,
+      keys.paused,
+      keys.marks(''),
     )
     for (const queue of queues) {
       call.keys.push(
@@ -164,6 +172,8 @@ export class Turns {
       )
     }
     call.add(turn.now, owner.name, keys.wake, first, part.n, MOST_BYTES, queues.length, part.asked)
+    const asked = part.queues.slice(0, part.asked)
+    call.add(...asked)
     const marks = queues.map((queue) => owner.takeMarks(queue, MOST_ITEMS))
     for (const i of queues.keys()) {
       const tickets = done.get(i) ?? []
@@ -194,7 +204,9 @@ export class Turns {
     }
     if (reply === 'fenced') return false
 
-    const [began, ended, missing, counts, wrongs, more, ...taken] = reply as string[]
+    const [began, ended, missing, counts, wrongs, more, version, paused, ...taken] = reply as string[]
+    answer.marks = Number(version) || 0
+    if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.tell(queue, paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (began?.[i] === 's') answer.started[at] = 'superseded'
     for (const [index, places] of doneAt) {
       for (const at of places) answer.settled[at] = 'ok'

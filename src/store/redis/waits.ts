@@ -9,6 +9,7 @@ import { type ErrorCode, hasCode } from '../../job/errors.ts'
 import type { Taken } from '../contract.ts'
 import { type Connection, maybeDone } from './connection.ts'
 import type { Owner } from './owner.ts'
+import type { Pauses } from './pauses.ts'
 import type { Server } from './server.ts'
 
 /** The server must stop serving a client that is gone. */
@@ -19,6 +20,8 @@ const LATE_MS = 1500
 const MOST_WAITS = 16
 /** With more queues than waits the others are looked at so often. */
 const LOOK_MS = 1000
+/** So soon it is seen that a queue goes on, if nobody tells. */
+const RESUME_MS = 500
 const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
 /** Between attempts to end a wait. */
 const UNBLOCK_MS = 10
@@ -29,17 +32,27 @@ interface Lane {
   id: number
 }
 
+export interface WaitEvents {
+  /** A wait's connection broke; what it brought may lie in the list of arrivals, unknown. */
+  lost: () => void
+  /** A job came that can't be handed over as it is: it is among those found, for the next turn. */
+  found: (owner: Owner) => void
+  /** A job came that must go back: it is among those returning. */
+  returning: (owner: Owner) => void
+}
+
 export class Waits {
   readonly #server: Server
-  readonly #onLost: () => void
+  readonly #pauses: Pauses
+  readonly #events: WaitEvents
   readonly #idle: Lane[] = []
   /** When a line broke that waited, on the monotonic clock. */
   #brokeAt = Number.NEGATIVE_INFINITY
 
-  /** `onLost`: a wait's connection broke; what it brought may lie in the list of arrivals, unknown. */
-  constructor(server: Server, onLost: () => void) {
+  constructor(server: Server, pauses: Pauses, events: WaitEvents) {
     this.#server = server
-    this.#onLost = onLost
+    this.#pauses = pauses
+    this.#events = events
   }
 
   /** At most `n` jobs: the first to come, and what came while the other waits were ended. */
@@ -47,17 +60,21 @@ export class Waits {
     while (owner.reconciling) await owner.reconciling.catch(() => {})
     const found = owner.handOver(queues, n)
     if (found.length > 0 || n <= 0 || signal.aborted || ms <= 0) return found
-    const waited = [...new Set(queues)].slice(0, Math.min(n, MOST_WAITS))
-    const limit = waited.length < queues.length ? Math.min(ms, LOOK_MS) : ms
+    const open = this.#pauses.open(queues)
+    const waited = [...new Set(open)].slice(0, Math.min(n, MOST_WAITS))
+    const somePaused = open.length < queues.length
+    const limit = Math.min(ms, somePaused ? RESUME_MS : waited.length < queues.length ? LOOK_MS : ms)
     const seconds = Math.max(Math.min(limit / 1000, MOST_SECONDS), 0.01)
 
     const over = new AbortController()
     const end = () => over.abort()
     owner.waits.add(end)
     signal.addEventListener('abort', end, { once: true })
+    const leaveBell = somePaused ? this.#pauses.bell.hear(end) : undefined
     const taken: Taken[] = []
     const failures: unknown[] = []
     try {
+      if (waited.length === 0) await sleep(limit, undefined, { signal: over.signal }).catch(() => {})
       await Promise.all(
         waited.map((queue) =>
           this.#wait(owner, queue, seconds, over.signal).then(
@@ -75,12 +92,13 @@ export class Waits {
         ),
       )
     } finally {
+      leaveBell?.()
       owner.waits.delete(end)
       signal.removeEventListener('abort', end)
     }
     const [failure] = failures
     // While one queue can be waited on, what is wrong with others is told by turns.
-    if (failures.length < waited.length || taken.length > 0 || this.#server.isClosed) return taken
+    if (!failure || failures.length < waited.length || taken.length > 0 || this.#server.isClosed) return taken
     if (!REFUSALS.some((code) => hasCode(failure, code))) throw failure
     // The server refuses to move a job to who waits: out of memory, or a key holds something else. Turns go on.
     await sleep(Math.min(ms, LOOK_MS), undefined, { signal }).catch(() => {})
@@ -107,24 +125,43 @@ export class Waits {
     // A server that is gone without a word answers nothing: the line is cut then.
     const deadline = setTimeout(() => connection.client.disconnect(), seconds * 1000 + LATE_MS + 1000)
     try {
-      const bytes = await connection.call((client) =>
-        client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
+      // What holds just after the move is answered with it, at no cost.
+      const [moved, version, paused] = await connection.each((pipeline) =>
+        pipeline
+          .blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds)
+          .get(keys.marks(''))
+          .sismember(keys.paused, queue),
       )
+      const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
+      if (error) throw connection.explain(error)
       this.#idle.push(lane)
       if (!bytes) return undefined
       // Too late to be sure that the job is still ours: it lies in our list, and is found there if it is.
       if (performance.now() - asked > seconds * 1000 + LATE_MS || owner.left) {
-        this.#onLost()
+        this.#events.lost()
         return undefined
       }
-      return owner.arrived(queue, texts.read(bytes))
+      const taken = owner.arrived(queue, texts.read(bytes))
+      if (paused?.[1] === 1) {
+        this.#pauses.tell(queue, true)
+        owner.returning.push(taken)
+        this.#events.returning(owner)
+      } else if ((Number(version?.[1]) || 0) !== owner.version) {
+        // Something was marked since the last turn: the job comes with the next one, which tells of that.
+        owner.found.push(taken)
+        this.#events.found(owner)
+      } else {
+        return taken
+      }
+      for (const end of owner.waits) end()
+      return undefined
     } catch (thrown) {
       if (!maybeDone(thrown) && connection.isReady) {
         this.#idle.push(lane)
       } else {
         this.#brokeAt = performance.now()
         this.#server.disconnect(connection)
-        if (!this.#server.isClosed) this.#onLost()
+        if (!this.#server.isClosed) this.#events.lost()
       }
       throw thrown
     } finally {

@@ -32,9 +32,9 @@ export class Leases {
     return this.#db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
   }
 
-  /** The owner's id, if it may act. */
-  current(owner: string): number | undefined {
-    return this.#db.first<{ id: number }>(sql.owner.current, owner)?.id
+  /** The owner's id, if it may act, and the newest version of a mark. */
+  current(owner: string): { owner: number; marks: number } | undefined {
+    return this.#db.first(sql.owner.current, owner)
   }
 
   renew(owner: string, seconds: number): boolean {

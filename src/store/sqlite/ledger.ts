@@ -1,12 +1,13 @@
 /**
- * The books of the tasks inside one operation: events change, counts follow, freed places are filled again. Tasks are
- * read when first touched and written once, by `close`.
+ * The effects of one operation: marks go, and the books of the tasks are kept – events change, counts follow, freed places
+ * are filled again. Tasks are read when first touched and written once, by `close`.
  */
 
 import { completeRow, splitTaskJid } from '../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, StartAnswer, TaskState } from '../contract.ts'
 import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
+import type { Marks } from './marks.ts'
 import type { Queues } from './queues.ts'
 import { sql } from './sql.generated.ts'
 
@@ -82,13 +83,15 @@ export class Ledger {
   readonly #db: Database
   readonly #queues: Queues
   readonly #iterations: Iterations
+  readonly #marks: Marks
   readonly #now: number
   readonly #books = new Map<string, Book | undefined>()
 
-  constructor(db: Database, queues: Queues, iterations: Iterations, now: number) {
+  constructor(db: Database, features: { queues: Queues; iterations: Iterations; marks: Marks }, now: number) {
     this.#db = db
-    this.#queues = queues
-    this.#iterations = iterations
+    this.#queues = features.queues
+    this.#iterations = features.iterations
+    this.#marks = features.marks
     this.#now = now
   }
 
@@ -114,10 +117,7 @@ export class Ledger {
   /** Changes that come with a job which stays out of the queue, or is done. */
   apply(effects: readonly Effect[] = []): StartAnswer {
     let answer: StartAnswer = 'ok'
-    for (const effect of effects) {
-      if (effect.kind === 'iteration') this.#iterations.change(effect, this.#now)
-      else if (this.#change(effect) === 'superseded') answer = 'superseded'
-    }
+    for (const effect of effects) if (this.#change(effect) === 'superseded') answer = 'superseded'
     return answer
   }
 
@@ -125,13 +125,9 @@ export class Ledger {
   admit(text: string, effects: readonly Effect[] = []): boolean {
     let admitted = true
     for (const effect of effects) {
-      if (effect.kind === 'iteration') {
-        this.#iterations.change(effect, this.#now)
-        continue
-      }
       // A text that has been overtaken goes on its way and is settled unrun: it has no place.
       if (this.#change(effect) === 'superseded') continue
-      if (effect.place === 'enter') admitted = this.#enter(effect, text) && admitted
+      if (effect.kind === 'event' && effect.place === 'enter') admitted = this.#enter(effect, text) && admitted
     }
     return admitted
   }
@@ -177,7 +173,15 @@ export class Ledger {
     return event && { book, event }
   }
 
-  #change(effect: EventEffect): StartAnswer {
+  #change(effect: Effect): StartAnswer {
+    if (effect.kind === 'unmark') {
+      this.#marks.end(effect)
+      return 'ok'
+    }
+    if (effect.kind === 'iteration') {
+      this.#iterations.change(effect, this.#now)
+      return 'ok'
+    }
     const found = this.#find(effect.jid)
     // A deleted task has no say any more: its jobs run as if they had never belonged to it.
     if (!found) return 'ok'

@@ -6,6 +6,7 @@ import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
 import type { Leases } from './leases.ts'
 import { Ledger } from './ledger.ts'
+import type { Marks } from './marks.ts'
 import type { Metrics } from './metrics.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
@@ -32,6 +33,7 @@ export interface Opened {
   removal: Removal
   metrics: Metrics
   iterations: Iterations
+  marks: Marks
 }
 
 /** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */
@@ -59,15 +61,17 @@ export function pushAll(s: Opened, items: readonly PushItem[], now: number): voi
 
 /** One step of a worker, as the contract has it. */
 export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
-  const owner = s.leases.current(name)
-  if (owner === undefined) {
+  const current = s.leases.current(name)
+  if (!current) {
     return {
       fenced: true,
       started: turn.started.map(() => 'superseded'),
       settled: turn.settlements.map(() => 'fenced'),
       taken: [],
+      marks: 0,
     }
   }
+  const { owner, marks } = current
   return withLedger(s, turn.now, (ledger) => {
     ledger.prepare([...turn.started, ...turn.settlements].flatMap(({ effects }) => effects ?? []))
     const started = turn.started.map(({ effects }) => ledger.apply(effects))
@@ -76,7 +80,7 @@ export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
     // What this turn freed comes in before it takes.
     ledger.close()
     const taken = turn.take.n > 0 ? s.queues.take(owner, turn.take.queues, turn.take.n) : []
-    return { fenced: false, started, settled, taken }
+    return { fenced: false, started, settled, taken, marks }
   })
 }
 
@@ -128,7 +132,7 @@ export function move(s: Opened, ledger: Ledger, to: Destination | null, effects?
 
 /** Runs `work` with the tasks' books open, and closes them behind it. */
 export function withLedger<T>(s: Opened, now: number, work: (ledger: Ledger) => T): T {
-  const ledger = new Ledger(s.db, s.queues, s.iterations, now)
+  const ledger = new Ledger(s.db, s, now)
   const answer = work(ledger)
   ledger.close()
   return answer

@@ -14,6 +14,7 @@ import type {
   IterationState,
   JobSums,
   Lease,
+  MarkState,
   Message,
   MetricsBatch,
   NewRow,
@@ -48,6 +49,7 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
 import type { Ledger } from './ledger.ts'
+import { Marks } from './marks.ts'
 import { Metrics } from './metrics.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import { Processes } from './processes.ts'
@@ -259,6 +261,30 @@ export class SqliteStore implements Store {
     return this.#write(({ db }) => db.run(sql.look.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1))
   }
 
+  pause(queue: string, on: boolean): Promise<void> {
+    return this.#write(({ marks }) => marks.pause(queue, on), ANSWER_SECONDS)
+  }
+
+  paused(): Promise<string[]> {
+    return this.#read(({ marks }) => marks.paused())
+  }
+
+  markCancelled(jid: string, now: number): Promise<void> {
+    return this.#write(({ marks }) => marks.set(jid, now), ANSWER_SECONDS)
+  }
+
+  unmark(jid: string): Promise<MarkState> {
+    return this.#write(({ marks }) => marks.unset(jid), ANSWER_SECONDS)
+  }
+
+  cancelledAmong(jids: readonly string[]): Promise<string[]> {
+    return this.#read(({ marks }) => marks.among(jids))
+  }
+
+  marks(since: number): Promise<{ version: number; jids: string[] }> {
+    return this.#read(({ marks }) => marks.since(since))
+  }
+
   stats(): Promise<StoreStats> {
     return this.#read(({ db, sets }) => {
       const total = db.first<{ processed: number; failed: number }>(sql.look.day, '')
@@ -405,10 +431,11 @@ export class SqliteStore implements Store {
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
   async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {
     const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
-    const answer: TurnAnswer = { fenced: false, started: [], settled: [], taken: [] }
+    const answer: TurnAnswer = { fenced: false, started: [], settled: [], taken: [], marks: 0 }
     const alone = async (part: Partial<Turn>) => {
       const one = await this.#write((s) => runTurn(s, owner, { ...nothing, ...part }))
       answer.fenced ||= one.fenced
+      answer.marks = one.marks
       return one
     }
     for (const started of turn.started) {
@@ -500,6 +527,7 @@ export class SqliteStore implements Store {
       removal: new Removal(db),
       metrics: new Metrics(db),
       iterations: new Iterations(db),
+      marks: new Marks(db, rung),
     }
   }
 }

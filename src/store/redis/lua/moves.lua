@@ -1,10 +1,12 @@
 -- Where jobs go, and what changes with them.
 --
 -- An item in ARGV is: "-" (nowhere: it is done); or "z", place of the set's key, score, text; or "f" | "b" (front | back
--- of a queue), place of the queue's key, its name, text; then the number of its effects, and each effect: "e" (event),
--- base of its task, index, run, attempt, status (number), at, startedAt or "", place (keep | leave | enter), code or "",
--- result or "", number of messages, messages; or "i" (iteration), place of its key, executions (0: it ends), cursor,
--- runtime.
+-- of a queue), place of the queue's key, its name, text; then the number of its effects, and each effect.
+--
+-- An effect is: "e" (event), base of its task, index, run, attempt, status (number), at, startedAt or "", place (keep |
+-- leave | enter), code or "", result or "", number of messages, messages; or "i" (iteration), place of its key,
+-- executions (0: it ends), cursor, runtime; or "u" (unmark), places of the marks and of the job's iteration, job, at,
+-- "1" (dropped) or "0".
 
 -- A set's entry that is due sooner than others look.
 local SOON = 2
@@ -12,8 +14,13 @@ local SOON = 2
 local woken = false
 
 local function readEffect()
-  if text() == 'i' then
+  local kind = text()
+  if kind == 'i' then
     return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
+  elseif kind == 'u' then
+    return {
+      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), at = number(), dropped = text() == '1',
+    }
   end
   local effect = {
     base = number(), index = number(), run = number(), attempt = number(), status = number(), at = number(),
@@ -42,14 +49,17 @@ end
 
 -- The first key of an effect that holds something else than it should.
 local function wrongEffect(effect)
-  if not effect.iteration then return wrongTask(effect.base) end
-  return wrong(effect.iteration, 'hash') and effect.iteration or nil
+  if effect.base then return wrongTask(effect.base) end
+  if effect.cancelled then return wrong(effect.cancelled, 'zset') and effect.cancelled end
+  return wrong(effect.iteration, 'hash') and effect.iteration
 end
 
--- False: the event has moved on without this attempt.
+-- False: it comes too late to change anything.
 local function takeEffect(effect)
-  if not effect.iteration then return change(effect) end
-  if effect.executions > 0 then
+  if effect.base then return change(effect) end
+  if effect.cancelled then
+    unmark(effect.cancelled, effect.iteration, effect.jid, effect.at, effect.dropped)
+  elseif effect.executions > 0 then
     saveIteration(effect.iteration, effect.executions, effect.cursor, effect.runtime)
   else
     redis.call('UNLINK', effect.iteration)

@@ -1,17 +1,18 @@
 -- One step of a worker: tells what began, settles what ended, takes what comes next. Atomic per job.
 --
--- KEYS  1 stat:processed, 2 stat:failed, 3 and 4 the same of the day, 5 queues; then of each queue of the call its list,
+-- KEYS  1 stat:processed, 2 stat:failed, 3 and 4 the same of the day, 5 queues, 6 paused, 7 marks; then of each queue of the call its list,
 --       working, arriving, leases and settled; then the keys that items name.
 -- ARGV  now (ms), owner, wake channel, first ticket of those reserved, jobs wanted, most bytes, number of queues, and of
---       those (from the first) that are asked for jobs;
+--       those (from the first) that are asked for jobs, and their names;
 --       of each queue: number of tickets that are simply done, tickets, number of marks to forget, tickets;
 --       number of beginnings, and the effects of each;
 --       number of other ends, and of each: which queue, "ticket" | "arrival", ticket, text of the arrival or "",
 --       processed, failed, item (moves.lua).
 -- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to other ends (o ok, g gone,
 --       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
---       wrong, as lines; "more" when the rest was too large for one answer; then the texts taken, in order, under the tickets reserved.
--- include: arguments ledger iteration moves
+--       wrong, as lines; "more" when the rest was too large for one answer; version of the marks; per queue asked
+--       whether it is paused (1); then the texts taken, in order, under the tickets reserved.
+-- include: arguments ledger iteration marks moves
 
 -- A request that was held up on its way for longer does nothing any more: its connection is gone.
 local MARKED_SECONDS = 3600
@@ -21,6 +22,8 @@ now = number()
 local owner, channel = text(), text()
 local ticket, wanted, mostBytes = number(), number(), number()
 local count, asked = number(), number()
+local firstName = cursor + 1
+cursor = cursor + asked
 
 local wrongs = {}
 local function tell(line)
@@ -32,7 +35,7 @@ end
 
 local queues = {}
 for i = 1, count do
-  local base = 5 + (i - 1) * 5
+  local base = 7 + (i - 1) * 5
   local queue = {
     list = KEYS[base + 1], working = KEYS[base + 2], arriving = KEYS[base + 3], leases = KEYS[base + 4],
     settled = KEYS[base + 5],
@@ -124,12 +127,26 @@ end
 -- What this call freed comes in before it takes.
 finish(channel, tell)
 
+-- No jobs are lost by what can't be read here: nothing is marked or paused then.
+local function read(command, key, ...)
+  local found = redis.pcall(command, key, ...)
+  if type(found) == 'table' and found.err then
+    tell(unusable(key))
+    return false
+  end
+  return found
+end
+local marks = read('GET', KEYS[7]) or '0'
+local paused = wanted > 0 and read('SMISMEMBER', KEYS[6], unpack(ARGV, firstName, firstName + asked - 1)) or {}
+
 -- The first one tells how large they are: an answer of many megabytes would be late.
 local taken, texts, bytes, largest = {}, {}, 0, nil
 for i, queue in ipairs(queues) do
   taken[i] = 0
   if i > asked then break end
-  if wanted > 0 and bytes < mostBytes and wrong(queue.list, 'list') then
+  if paused[i] == 1 then
+    -- Its jobs stay where they are.
+  elseif wanted > 0 and bytes < mostBytes and wrong(queue.list, 'list') then
     tell(unusable(queue.list))
   else
     while wanted > 0 and bytes < mostBytes do
@@ -169,5 +186,6 @@ add(KEYS[2], KEYS[4], failed)
 
 return {
   table.concat(started), table.concat(settled), table.concat(missing, ','), table.concat(taken, ','),
-  table.concat(wrongs, '\n'), wanted > 0 and bytes >= mostBytes and 'more' or '', unpack(texts),
+  table.concat(wrongs, '\n'), wanted > 0 and bytes >= mostBytes and 'more' or '', marks, table.concat(paused),
+  unpack(texts),
 }

@@ -1,8 +1,8 @@
 -- join: enters an owner with its lease; no row when the name is taken.
 INSERT INTO owner (name, host, boot, ends, seconds) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id;
 
--- current: an owner that may act.
-SELECT id FROM owner WHERE name = ? AND claimed = 0;
+-- current: an owner that may act, and the newest version of a mark.
+SELECT id AS owner, (SELECT version FROM newest_mark) AS marks FROM owner WHERE name = ? AND claimed = 0;
 
 -- renew: sets the end of a lease, also when it was past; no row when the owner is claimed or unknown.
 UPDATE owner SET ends = ?, seconds = ?, boot = ? WHERE name = ? AND claimed = 0 RETURNING id;

@@ -13,8 +13,8 @@ INSERT INTO ready (queue, place, text) VALUES (?, ?, ?);
 -- putAll: jobs at consecutive reserved places; the texts come as one JSON array, which costs half of row by row.
 INSERT INTO ready (queue, place, text) SELECT ?1, ?2 + key, value FROM json_each(?3);
 
--- find: the queue's id, if it has jobs.
-SELECT id FROM queue WHERE name = ? AND size > 0;
+-- find: the queue's id, if it has jobs that may be taken.
+SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM paused WHERE queue = ?1);
 
 -- sizes: how large the next jobs of a queue are, in order.
 SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY place LIMIT ?;

@@ -1,20 +1,29 @@
-/** Hears that something is due earlier than known: over a channel, for others, and at once in this process. */
+/** Hears that something has changed: over a channel, for others, and at once in this process. */
 
 import { once } from 'node:events'
 import type { Connection } from './connection.ts'
 import type { Server } from './server.ts'
 
-export class DueBell {
+export class Bell {
   readonly #server: Server
+  readonly #channel: string
   #connection: Connection | undefined
   #ringers = new Set<() => void>()
 
-  constructor(server: Server) {
+  constructor(server: Server, channel: string) {
     this.#server = server
+    this.#channel = channel
   }
 
   ring(): void {
     for (const ring of this.#ringers) ring()
+  }
+
+  /** Runs `rung` whenever it is rung. @returns what ends that */
+  hear(rung: () => void): () => void {
+    this.#listen()
+    this.#ringers.add(rung)
+    return () => void this.#ringers.delete(rung)
   }
 
   /** Resolves when it is rung, after `ms`, or when `signal` aborts. */
@@ -24,12 +33,12 @@ export class DueBell {
     await new Promise<void>((resolve) => {
       const done = () => {
         clearTimeout(timer)
-        this.#ringers.delete(done)
+        leave()
         signal.removeEventListener('abort', done)
         resolve()
       }
       const timer = setTimeout(done, ms)
-      this.#ringers.add(done)
+      const leave = this.hear(done)
       signal.addEventListener('abort', done, { once: true })
     })
   }
@@ -43,7 +52,7 @@ export class DueBell {
     client.on('message', () => this.ring())
     const subscribe = async () => {
       await connection.ready()
-      await client.subscribe(this.#server.keys.wake)
+      await client.subscribe(this.#channel)
       // What was said before was not heard.
       this.ring()
       await once(client, 'close')

@@ -1,0 +1,170 @@
+/** Cancelling one job, wherever it is. */
+
+import { processesOf } from '../inspect/process.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
+import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
+import type { Effect, EventStatus, Store, SwapAnswer } from '../store/contract.ts'
+import type { Outcome } from '../worker/aspect.ts'
+
+/**
+ * `removed`: it was waiting, and is gone. `signalled`: it was running, or just taken, and its worker is told. `marked`: it
+ * was not found in time, or waits inside its task; no Highkiq worker will run it to its end. `not-found`: there is no such
+ * job, or it has ended.
+ */
+export type CancelAnswer = 'removed' | 'signalled' | 'marked' | 'not-found'
+
+export interface CancelOptions {
+  /** The queue that it is in, if it is in one: the others need not be searched. */
+  queue?: string
+  /** Seconds to look for it; default 10. 0: only mark it. */
+  budget?: number
+}
+
+export interface CancelHost {
+  store: Store
+  now(): number
+  /** What changes with a job. */
+  effects(payload: Payload, outcome: Outcome): Effect[] | undefined
+}
+
+const BUDGET_SECONDS = 10
+const PAGE = 100
+const OPEN: readonly EventStatus[] = ['enqueued', 'working']
+const CANCELLED = { kind: 'cancelled', begun: false } as const
+
+/**
+ * It is marked first, so that nobody begins it from then on; then it is looked for in the direction in which jobs move,
+ * and against it, so that it can't slip by.
+ * @throws INVALID_OPTION
+ */
+export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
+  refuseUnknown('cancel', options, ['queue', 'budget'])
+  const { queue, budget = BUDGET_SECONDS } = options
+  if (typeof jid !== 'string' || jid === '') throw wrong('jid is the text that performAsync answered')
+  if (!(budget >= 0)) throw wrong('budget is a number of seconds')
+  const { store, now } = host
+  await store.markCancelled(jid, now())
+  const search = new Search(host, jid, queue, performance.now() + budget * 1000)
+  const found =
+    (await search.inSets()) ??
+    (await search.inQueues()) ??
+    (await search.amongTaken()) ??
+    (await search.inQueues()) ??
+    (await search.inSets())
+  if (found) return found
+  // A row that waits inside its task is met when its turn comes.
+  const event = isRow(jid) ? await store.event(jid) : null
+  if (event && OPEN.includes(event.status)) return 'marked'
+  // Somebody may have met it because of its mark while it was looked for.
+  return (await store.unmark(jid, now())) === 'dropped' ? 'removed' : 'not-found'
+}
+
+class Search {
+  readonly #host: CancelHost
+  readonly #jid: string
+  readonly #queue: string | undefined
+  /** On the monotonic clock. */
+  readonly #end: number
+  /** As it stands in the job's text. */
+  readonly #needle: string
+
+  constructor(host: CancelHost, jid: string, queue: string | undefined, end: number) {
+    this.#host = host
+    this.#jid = jid
+    this.#queue = queue
+    this.#end = end
+    this.#needle = JSON.stringify(jid).slice(1, -1)
+  }
+
+  async inSets(): Promise<CancelAnswer | undefined> {
+    const { store, now } = this.#host
+    for (const set of ['schedule', 'retry'] as const) {
+      const found = await this.#through(
+        (after) => store.scanSet(set, this.#needle, { after, limit: PAGE }),
+        (entries) => {
+          const swaps = entries.map(({ payload, text, score }) => ({ text, score, to: null, ...this.#change(payload) }))
+          return store.swap(set, swaps, now())
+        },
+      )
+      if (found) return found
+    }
+    return undefined
+  }
+
+  async inQueues(): Promise<CancelAnswer | undefined> {
+    const { store, now } = this.#host
+    for (const queue of await this.#queues()) {
+      const found = await this.#through(
+        (after) => store.scanQueue(queue, this.#needle, { after, limit: PAGE }),
+        (jobs) => {
+          const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
+          return store.pull(queue, pulls, now())
+        },
+      )
+      if (found) return found
+    }
+    return undefined
+  }
+
+  /** With owners; and with processes of other programs, as far as they have shown it. */
+  async amongTaken(): Promise<CancelAnswer | undefined> {
+    const { store } = this.#host
+    const found = await this.#through((after) => store.taken({ after, limit: PAGE }))
+    if (found) return found
+    const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
+    if (others.length === 0) return undefined
+    const names = new Set(others.map(({ identity }) => identity))
+    const shown = (await store.running()).filter(({ identity }) => names.has(identity))
+    return this.#meant(shown).length > 0 ? 'signalled' : undefined
+  }
+
+  /** Page by page, until the job is met or all was seen. What can't be removed is with somebody. */
+  async #through<Item extends { text: string }>(
+    page: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
+    remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
+  ): Promise<CancelAnswer | undefined> {
+    for (let after: string | undefined; ; ) {
+      if (performance.now() >= this.#end) return 'marked'
+      const { items, next } = await page(after)
+      const meant = this.#meant(items)
+      if (meant.length > 0) {
+        if (!remove) return 'signalled'
+        const answers = await remove(meant)
+        if (answers.includes('ok')) return 'removed'
+        if (answers.includes('error')) return 'marked'
+      }
+      if (next === null) return undefined
+      after = next
+    }
+  }
+
+  /** Those that are the job: another one may have its id among its arguments. */
+  #meant<Item extends { text: string }>(items: readonly Item[]): (Item & { payload: Payload })[] {
+    return items.flatMap((item) => {
+      const payload = item.text.includes(this.#needle) ? readPayload(item.text) : undefined
+      return payload?.jid === this.#jid ? [{ ...item, payload }] : []
+    })
+  }
+
+  #change(payload: Payload): { effects: Effect[] | undefined } {
+    return { effects: this.#host.effects(payload, CANCELLED) }
+  }
+
+  /** A row's own one first. */
+  async #queues(): Promise<string[]> {
+    if (this.#queue !== undefined) return [this.#queue]
+    const { store } = this.#host
+    const names = (await store.queues()).map(({ name }) => name)
+    const task = isRow(this.#jid) ? await store.task(splitTaskJid(this.#jid).id) : null
+    return task ? [task.queue, ...names.filter((name) => name !== task.queue)] : names
+  }
+}
+
+function isRow(jid: string): boolean {
+  return /^[0-9a-f]{24}$/.test(jid)
+}
+
+function wrong(what: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', `cancel: ${what}`)
+}

@@ -1,0 +1,26 @@
+/** `highkiq pause`: nobody takes from a queue. */
+
+import type { Command } from 'commander'
+import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
+import { print, printJson } from '../output.ts'
+
+export function register(program: Command): void {
+  withAppOptions(
+    program
+      .command('pause')
+      .description('let no worker take from a queue; what runs goes on')
+      .argument('<queue>', 'its name'),
+  )
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  highkiq pause low\n  highkiq resume low\n')
+    .action(pause)
+}
+
+function pause(queue: string, { json, ...options }: AppOptions & { json?: boolean }): Promise<void> {
+  return withExistingStore(options, async (hq) => {
+    const { ignoredBy } = await hq.queue(queue).pause()
+    if (json) return printJson({ queue, paused: true, ignoredBy })
+    print(`${queue} is paused; on with it: highkiq resume ${queue}${sameApp(options)}`)
+    for (const identity of ignoredBy) print(`${identity} is Sidekiq's and may go on: only Sidekiq Pro knows of pauses`)
+  })
+}

@@ -1,0 +1,24 @@
+/** Queues that nobody takes from. */
+
+import { checkQueueName } from '../job/definition.ts'
+import type { Store } from '../store/contract.ts'
+import { type Process, processesOf } from './process.ts'
+
+/** @returns `ignoredBy`: identities of Sidekiq's processes that serve the queue. @throws INVALID_OPTION */
+export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
+  checkQueueName(queue)
+  await store.pause(queue, true)
+  const processes = await processesOf(() => store)
+  const others = processes.filter((process) => !process.ours && serves(process, queue))
+  return { ignoredBy: others.map(({ identity }) => identity) }
+}
+
+/** @throws INVALID_OPTION */
+export async function resumeQueue(store: Store, queue: string): Promise<void> {
+  checkQueueName(queue)
+  await store.pause(queue, false)
+}
+
+function serves({ queues, capsules }: Process, queue: string): boolean {
+  return queues.includes(queue) || Object.values(capsules).some(({ weights }) => queue in weights)
+}

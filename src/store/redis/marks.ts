@@ -1,0 +1,70 @@
+/** Jobs that must not run (any more): our marks, and Sidekiq's, which are of iterable jobs alone. */
+
+import type { MarkState } from '../contract.ts'
+import { lua } from './lua.generated.ts'
+import type { Server } from './server.ts'
+
+const LIFE_MS = 30 * 86_400_000
+/** How long it is known of a job that it was found and dropped. */
+const DROPPED_MS = 60_000
+const MOST_MARKS = 100_000
+/** As Sidekiq has it. */
+const ITERATION_SECONDS = 2_592_000
+const PAGE = 10_000
+/** Asked for in one pipeline. */
+const FEW = 1000
+
+const STATES: Record<string, MarkState> = { m: 'marked', d: 'dropped', n: 'none' }
+
+export class Marks {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async set(jid: string, now: number): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const all = [keys.cancelled(''), keys.marks(''), keys.iteration(jid)]
+    await main.run(lua.mark, all, [now, jid, LIFE_MS, DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
+  }
+
+  async unset(jid: string, now: number): Promise<MarkState> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const letter = await main.run(lua.unmark, [keys.cancelled(''), keys.iteration(jid)], [now, jid])
+    return STATES[letter as string] as MarkState
+  }
+
+  async among(jids: readonly string[]): Promise<string[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const cancelled: string[] = []
+    for (let from = 0; from < jids.length; from += FEW) {
+      const some = jids.slice(from, from + FEW)
+      const [marks, ...iterations] = await main.each((pipeline) => {
+        pipeline.zmscore(keys.cancelled(''), ...some)
+        for (const jid of some) pipeline.hget(keys.iteration(jid), 'cancelled')
+      })
+      if (marks?.[0]) throw main.explain(marks[0])
+      const versions = marks?.[1] as (string | null)[]
+      // A key of an iteration that can't be read is not Sidekiq's.
+      cancelled.push(...some.filter((_, i) => Number(versions[i] ?? 0) > 0 || typeof iterations[i]?.[1] === 'string'))
+    }
+    return cancelled
+  }
+
+  async since(since: number): Promise<{ version: number; jids: string[] }> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const [newest, flat] = (await main.all((pipeline) =>
+      pipeline
+        .get(keys.marks(''))
+        .zrangebyscore(keys.cancelled(''), `(${since}`, '+inf', 'WITHSCORES', 'LIMIT', 0, PAGE),
+    )) as [string | null, string[]]
+    const jids = flat.filter((_, i) => i % 2 === 0)
+    const version = jids.length === PAGE ? flat.at(-1) : newest
+    return { version: Number(version ?? 0), jids }
+  }
+}

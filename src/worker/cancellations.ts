@@ -1,0 +1,55 @@
+/** Tells the handlers that run when their job was cancelled, by whichever process. */
+
+import type { Service } from './aspect.ts'
+import type { Engine } from './engine.ts'
+import type { Attempt } from './runner.ts'
+
+/** A job that was running at one look is asked about at the next: who runs for a moment costs nothing. */
+const LOOK_MS = 400
+
+export class Cancellations implements Service {
+  readonly #engine: Engine
+  readonly #running: () => readonly Attempt[]
+  #seen: ReadonlySet<Attempt> = new Set()
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #failing = false
+
+  constructor(engine: Engine, running: () => readonly Attempt[]) {
+    this.#engine = engine
+    this.#running = running
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = undefined
+      })
+    }, LOOK_MS)
+  }
+
+  /** What runs goes on, and can be cancelled. */
+  quiet(): void {}
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const running = this.#running()
+    const asked = running.filter((attempt) => this.#seen.has(attempt) && !attempt.ctx.abortReason)
+    this.#seen = new Set(running)
+    if (asked.length === 0) return
+    try {
+      const cancelled = new Set(await this.#engine.store.cancelledAmong(asked.map(({ payload }) => payload.jid)))
+      for (const { payload, ctx } of asked) {
+        if (cancelled.has(payload.jid)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
+      }
+      this.#failing = false
+    } catch (thrown) {
+      if (!this.#failing) this.#engine.report(thrown, { during: 'looking for cancelled jobs' })
+      this.#failing = true
+    }
+  }
+}

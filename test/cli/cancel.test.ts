@@ -1,0 +1,56 @@
+import { expect } from 'vitest'
+import { test } from './command.ts'
+
+const JOBS = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+hq.job('J', async (ctx) => {
+  console.error('began')
+  await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+  console.error('told', ctx.signal.reason.code)
+  throw ctx.signal.reason
+})
+`
+
+test('a job is cancelled where it waits, and where it runs', { timeout: 60_000 }, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const { jid: waiting } = await folder.json<{ jid: string }>('enqueue', 'J', '--in', '1h')
+  expect(await folder.run(['cancel', waiting])).toMatchObject({ code: 0, stdout: 'removed: it had not begun\n' })
+  expect(await folder.run(['cancel', waiting])).toMatchObject({
+    code: 1,
+    stderr: `highkiq: no job ${waiting} waits or runs: it has ended, or the id is wrong\n`,
+  })
+  const { jid: running } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
+  const worker = folder.start(['work', '-r', 'jobs.mjs', '--no-banner'])
+  await worker.says(/began/)
+  expect(await folder.json('cancel', running, '-q', 'default', '--budget', '5')).toEqual({
+    jid: running,
+    answer: 'signalled',
+  })
+  await worker.says(/told JOB_CANCELLED/)
+  worker.kill('SIGTERM')
+  await worker.ended
+  expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, retries: 0 })
+})
+
+test('a queue is paused and resumed, and the table of queues shows it', { timeout: 60_000 }, async ({ folder }) => {
+  await folder.run(['enqueue', 'J'])
+  await folder.run(['enqueue', 'J', '--queue', 'low'])
+  expect(await folder.run(['pause', 'low'])).toMatchObject({
+    code: 0,
+    stdout: 'low is paused; on with it: highkiq resume low\n',
+  })
+  const { stdout } = await folder.run(['queues'])
+  expect(stdout).toMatch(/^low +1 .*paused$/m)
+  expect(stdout).not.toMatch(/^default .*paused/m)
+  expect(await folder.json('queues')).toMatchObject([
+    { name: 'default', paused: false },
+    { name: 'low', paused: true },
+  ])
+  expect(await folder.json('resume', 'low')).toEqual({ queue: 'low', paused: false })
+  expect((await folder.run(['queues'])).stdout).not.toContain('paused')
+  expect(await folder.run(['pause', 'a b'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no queue name'),
+  })
+})

@@ -1,0 +1,471 @@
+import { BusinessFailure, Highkiq, type Payload, Snooze } from 'highkiq'
+import { expect, test } from 'vitest'
+import type { Store, Taken } from '#dist/store/contract.js'
+import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
+import { Blocker } from './blocker.ts'
+
+/** A job that runs until it is told to end. */
+function patient({ hq }: Bench, how: (reason: Error) => unknown = (reason) => Promise.reject(reason), options = {}) {
+  const began = new Heard<string>()
+  const told = new Heard<string>()
+  const J = hq.job('J', options, async (ctx, name: string) => {
+    began.say(name)
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    told.say(ctx.signal.reason.code)
+    return how(ctx.signal.reason)
+  })
+  return { J, began, told }
+}
+
+const nothing = { processed: 0, failed: 0, enqueued: 0, held: 0, taken: 0, scheduled: 0, retries: 0, dead: 0 }
+
+/** No mark is left behind: what the store says of a job that nobody looks for any more. */
+async function unmarked({ hq }: Bench, ...jids: string[]): Promise<void> {
+  expect(await hq.store.cancelledAmong(jids)).toEqual([])
+}
+
+test('a job that waits in its queue is removed, and never runs', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  const jids = (await J.performBulk([[1], [2], [3]])) as string[]
+  expect(await t.hq.cancel(jids[1] as string)).toBe('removed')
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 3])
+  await t.work()
+  await ran.atLeast(2)
+  await t.settled()
+  expect(ran.all).toEqual([1, 3])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 2 })
+  await unmarked(t, ...jids)
+})
+
+test('a job is found at place 500,000, within seconds', { timeout: 240_000 }, async () => {
+  const t = bench()
+  await t.hq.store.open()
+  const jid = (n: number) => n.toString(16).padStart(24, '0')
+  for (let from = 0; from < 500_000; from += 1000) {
+    const items = Array.from({ length: 1000 }, (_, i) => ({
+      to: 'queue' as const,
+      queue: 'default',
+      text: `{"class":"J","args":[${from + i}],"queue":"default","jid":"${jid(from + i)}"}`,
+      end: 'back' as const,
+    }))
+    await t.hq.store.push(items, Date.now())
+  }
+  for (const n of [0, 499_999, 250_000]) {
+    expect(await t.hq.cancel(jid(n), { budget: 60 })).toBe('removed')
+  }
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 499_997 })
+  expect((await t.hq.store.peek('default', 0, 1)).map((text) => JSON.parse(text).jid)).toEqual([jid(1)])
+  // What its time does not suffice for is marked, and dropped when it is met.
+  expect(await t.hq.cancel(jid(1), { budget: 0 })).toBe('marked')
+})
+
+test('a scheduled job and one that waits for its retry are removed, in whichever queue they belong', async () => {
+  const t = bench()
+  const J = t.hq.job('J', { queue: 'far' }, async () => {
+    throw new Error('no')
+  })
+  const later = (await J.performIn(3600)) as string
+  const failing = (await J.performAsync()) as string
+  await t.work({ queues: ['far'] })
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  expect(await t.hq.cancel(later)).toBe('removed')
+  expect(await t.hq.cancel(failing, { queue: 'other' })).toBe('removed')
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1, failed: 1 })
+  await unmarked(t, later, failing)
+})
+
+test('with a queue named only that one is searched: elsewhere the job is not found', async () => {
+  const t = bench()
+  const jid = (await t.hq.push({ class: 'J', args: [], queue: 'a' })) as string
+  expect(await t.hq.cancel(jid, { queue: 'b' })).toBe('not-found')
+  expect(await t.hq.cancel(jid, { queue: 'a' })).toBe('removed')
+})
+
+test('what is no job (any more) is not found, and its id can be used again', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (ctx) => ran.say(ctx.jid))
+  const jid = (await J.performAsync()) as string
+  await t.work()
+  await ran.atLeast(1)
+  await t.settled()
+  const dead = { class: 'J', args: [jid], jid: 'dead' }
+  await t.hq.store.push([{ to: 'dead', text: JSON.stringify(dead), score: Date.now() / 1000 }], Date.now())
+  for (const none of [jid, 'nothing', 'a "strange" {one}\n', 'dead', 'f'.repeat(24)]) {
+    expect(await t.hq.cancel(none)).toBe('not-found')
+    await unmarked(t, none)
+  }
+  expect(await t.hq.store.size('dead')).toBe(1)
+  await t.hq.push({ class: 'J', args: [], jid })
+  await ran.atLeast(2)
+})
+
+test('another job that has the id among its arguments is left alone; one with a strange id is found', async () => {
+  const t = bench()
+  const strange = 'ü "1"\\n'
+  await t.hq.push({ class: 'J', args: [strange], jid: 'other' })
+  await t.hq.push({ class: 'J', args: [], jid: strange })
+  expect(await t.hq.cancel(strange)).toBe('removed')
+  expect(await t.hq.cancel(strange)).toBe('not-found')
+  expect((await t.queue()).map(({ jid }) => jid)).toEqual(['other'])
+})
+
+test('what is no id, and options that are not known, are refused with what to do', async () => {
+  const t = bench({ url: 'sqlite::memory:' })
+  const refused = (message: string) => ({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
+  await expect(t.hq.cancel('')).rejects.toMatchObject(refused('performAsync'))
+  await expect(t.hq.cancel(7 as never)).rejects.toMatchObject(refused('performAsync'))
+  await expect(t.hq.cancel(null as never)).rejects.toMatchObject(refused('performAsync'))
+  await expect(t.hq.cancel('a', { budget: -1 })).rejects.toMatchObject(refused('budget'))
+  await expect(t.hq.cancel('a', { bugdet: 1 } as never)).rejects.toMatchObject(refused('bugdet'))
+})
+
+test('a job that runs in another process is told within a second, and is dropped: no failure, no retry, no death', async () => {
+  const t = bench()
+  const child = new Child(t.url)
+  const jid = (await t.hq.push({ class: 'Long', args: [1] })) as string
+  await child.tells('began')
+  const asked = performance.now()
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  expect(await child.tells('aborted')).toMatchObject([{ n: 1, code: 'JOB_CANCELLED' }])
+  expect(performance.now() - asked).toBeLessThan(1000)
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect([...child.all('error'), ...child.all('death')]).toEqual([])
+  await unmarked(t, jid)
+  expect(await t.hq.cancel(jid)).toBe('not-found')
+})
+
+test.each([
+  ['an error', () => Promise.reject(new Error('broken off'))],
+  ['a business failure', () => Promise.reject(new BusinessFailure('no'))],
+  ['a snooze', () => Promise.reject(new Snooze(0))],
+])('whatever a cancelled handler throws (%s), its job is cancelled', async (_, how) => {
+  const t = bench()
+  const { J, began, told } = patient(t, how, { retry: 0 })
+  const deaths = new Heard<Payload>()
+  t.hq.onDeath((payload) => deaths.say(payload))
+  const jid = (await J.performAsync('a')) as string
+  await t.work()
+  await began.atLeast(1)
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  expect(await told.atLeast(1)).toEqual(['JOB_CANCELLED'])
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect([...t.errors, ...deaths.all]).toEqual([])
+  await unmarked(t, jid)
+})
+
+test('a handler that comes to its end in spite of the signal is done', async () => {
+  const t = bench()
+  const { J, began } = patient(t, () => 'the result')
+  const task = await t.hq.tasks.create(J, [['a']])
+  await t.work()
+  await began.atLeast(1)
+  const [event] = await events(t, task.id)
+  expect(await t.hq.cancel(event?.jid as string)).toBe('signalled')
+  const { counts } = await task.wait({ every: 10 })
+  expect(counts).toMatchObject({ finished: 1, cancelled: 0 })
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  await until(async () => (await t.hq.store.cancelledAmong([event?.jid as string])).length === 0)
+})
+
+test.each([
+  ['knows of the mark: it is dropped at once', true],
+  ['does not: it is dropped when it is due', false],
+])('a job that fails by itself is not run again; its worker %s', async (_, known) => {
+  const t = bench()
+  const { opened, open } = gate()
+  const runs = new Heard<number>()
+  const quick = new Heard<string>()
+  const J = t.hq.job('J', { retryIn: () => 0.01 }, async (ctx) => {
+    runs.say(ctx.attempt)
+    await opened
+    throw new Error('by itself')
+  })
+  const Quick = t.hq.job('Quick', async (ctx) => quick.say(ctx.jid))
+  const jid = (await J.performAsync()) as string
+  await t.work({ concurrency: 2 })
+  await runs.atLeast(1)
+  await t.hq.store.markCancelled(jid, Date.now())
+  if (known) {
+    await Quick.performAsync()
+    await quick.atLeast(1)
+  }
+  open()
+  await until(async () => (await t.hq.store.cancelledAmong([jid])).length === 0)
+  await t.settled()
+  expect(runs.all).toEqual([1])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: known ? 2 : 1, failed: known ? 0 : 1 })
+})
+
+test('a job whose event loop is blocked is signalled: it runs to its end', async () => {
+  const t = bench()
+  const blocker = new Blocker(t.url)
+  const jid = (await t.hq.push({ class: 'Stuck', args: [blocker.file, 0] })) as string
+  await blocker.tells('began')
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  blocker.release()
+  await blocker.tells('ended')
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  await until(async () => (await t.hq.store.cancelledAmong([jid])).length === 0)
+})
+
+test('a job that was cancelled in a process that was killed does not run again', async () => {
+  const t = bench()
+  const child = new Child(t.url, { leaseSeconds: 30 })
+  const [jid] = (await Promise.all([1, 2].map((n) => t.hq.push({ class: 'Deaf', args: [n, 60_000] })))) as [string]
+  const ran = new Heard<number>()
+  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+  await child.tells('began', 2)
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  child.kill('SIGKILL')
+  await child.exited
+  // Who gives the jobs back drops it, whoever would take it then.
+  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  await until(async () => (await t.hq.store.stats()).taken === 0)
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual([2])
+  await t.work()
+  await ran.atLeast(1)
+  await t.settled()
+  expect(ran.all).toEqual([2])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  await unmarked(t, jid)
+})
+
+test('a job that its worker put back when it stopped is dropped when it is taken again', async () => {
+  const t = bench()
+  const child = new Child(t.url, { timeout: 0 })
+  const jid = (await t.hq.push({ class: 'Deaf', args: [1, 60_000] })) as string
+  await child.tells('began')
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  child.kill('SIGTERM')
+  await until(async () => (await t.hq.store.stats()).enqueued === 1)
+  const ran = new Heard<number>()
+  t.hq.job('Deaf', async () => ran.say(1))
+  await t.work()
+  await t.settled()
+  expect(ran.all).toEqual([])
+  expect(await t.hq.store.stats()).toMatchObject(nothing)
+})
+
+test('a marked job is dropped unrun wherever it is met: in a queue, by one that waits, when it is due', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const jids = ['queued', 'scheduled', 'pushed'].map((name) => Buffer.from(name.padStart(12)).toString('hex'))
+  for (const jid of jids) await t.hq.store.markCancelled(jid, Date.now())
+  await J.set({ jid: jids[0] as string }).performAsync('queued')
+  await J.set({ jid: jids[1] as string, queue: 'unserved' }).performIn(0.05, 'scheduled')
+  await t.work()
+  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 1)
+  await t.settled()
+  await J.set({ jid: jids[2] as string }).performAsync('pushed')
+  await J.performAsync('other')
+  await ran.atLeast(1)
+  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 0)
+  await t.settled()
+  expect(ran.all).toEqual(['other'])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(t.log.lines.filter(({ message }) => message === 'dropped: cancelled')).toHaveLength(3)
+})
+
+test('an idle worker never begins a job that was marked before it was pushed', async () => {
+  const t = bench()
+  const other = t.another()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  await t.work()
+  await J.performAsync(0)
+  await ran.atLeast(1)
+  for (let n = 1; n <= 15; n++) {
+    // It waits again.
+    await t.settled()
+    const jid = Buffer.from(`job ${n}`.padStart(12)).toString('hex')
+    await other.hq.store.markCancelled(jid, Date.now())
+    await other.hq.push({ class: 'J', args: [n], jid })
+    await until(async () => (await other.hq.store.cancelledAmong([jid])).length === 0)
+  }
+  await t.settled()
+  expect(ran.all).toEqual([0])
+})
+
+test('a row of a task is cancelled wherever it is, and its task ends with exact counts', async () => {
+  const t = bench()
+  const { J, began } = patient(t, undefined, { queue: 'rows' })
+  const task = await t.hq.tasks.create(J, [['running'], ['queued'], ['held'], ['held too'], ['last']], { window: 2 })
+  const rows = await events(t, task.id)
+  const [running, queued, held] = rows.map(({ jid }) => jid) as [string, string, string]
+  await t.work({ queues: ['rows'], concurrency: 1 })
+  await began.atLeast(1)
+  expect(await t.hq.cancel(held)).toBe('marked')
+  expect(await t.hq.cancel(queued)).toBe('removed')
+  expect(await t.hq.cancel(running)).toBe('signalled')
+  await began.atLeast(2)
+  expect(began.all).toEqual(['running', 'held too'])
+  for (const { jid } of rows.slice(3)) await t.hq.cancel(jid)
+  const { counts, state } = await task.wait({ every: 10 })
+  expect(state).toBe('done')
+  expect(counts).toMatchObject({ cancelled: 5, finished: 0, failed: 0, error: 0 })
+  for (const { status, code, messages, attempts, jid } of await events(t, task.id)) {
+    expect({ status, code }).toEqual({ status: 'cancelled', code: 'cancelled' })
+    expect(messages.at(-1)?.text).toBe('cancelled')
+    expect(attempts).toBe(began.all.includes(rows.find((row) => row.jid === jid)?.params?.[0] as string) ? 1 : 0)
+    expect(await t.hq.cancel(jid)).toBe('not-found')
+  }
+})
+
+// -------------------------------------------------------------------------------------------------- races
+
+/** Each job is cancelled at some moment of its life: what was answered is what happened. */
+async function race(
+  t: Bench,
+  jids: string[],
+  moment: () => Promise<unknown>,
+  ran: Heard<string>,
+  ended: Heard<string>,
+) {
+  const answers = new Map<string, string>()
+  await Promise.all(
+    jids.map(async (jid) => {
+      await moment()
+      const before = ended.all.includes(jid)
+      const answer = await t.hq.cancel(jid)
+      answers.set(jid, before ? `${answer} after its end` : answer)
+    }),
+  )
+  await t.settled()
+  for (const [jid, answer] of answers) {
+    // One that was removed never ran; one that is not found had run.
+    if (answer === 'removed') expect(ran.all).not.toContain(jid)
+    else if (answer.startsWith('not-found')) expect(ended.all).toContain(jid)
+    else expect(answer).toBe('signalled')
+  }
+  for (const jid of jids) expect(ran.all.filter((one) => one === jid).length).toBeLessThan(2)
+  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 0)
+  return answers
+}
+
+const soon = (ms: number) => () => new Promise((resolve) => setTimeout(resolve, Math.random() * ms))
+
+test('cancelling while jobs are taken: each one is removed unrun, or runs, or has run', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const ended = new Heard<string>()
+  const J = t.hq.job('J', async (ctx) => {
+    ran.say(ctx.jid)
+    await soon(5)()
+    ended.say(ctx.jid)
+  })
+  const jids = (await J.performBulk(Array.from({ length: 150 }, () => []))) as string[]
+  await t.work({ concurrency: 3 })
+  const answers = await race(t, jids, soon(150), ran, ended)
+  expect(new Set(answers.values())).toContain('removed')
+})
+
+test('cancelling while jobs are promoted: none is lost from sight between the schedule and its end', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const ended = new Heard<string>()
+  const J = t.hq.job('J', async (ctx) => {
+    ran.say(ctx.jid)
+    ended.say(ctx.jid)
+  })
+  t.hq.client.use(async (payload, next) => {
+    await soon(3)()
+    return next() ?? payload
+  })
+  await t.work({ concurrency: 3 })
+  const jids = (await Promise.all(Array.from({ length: 60 }, () => J.performIn(0.1 + Math.random() / 5)))) as string[]
+  await race(t, jids, soon(350), ran, ended)
+  await until(async () => (await t.hq.store.size('schedule')) === 0)
+})
+
+test('cancelling while jobs fail and are retried: after the answer none begins again', async () => {
+  const t = bench()
+  const begun = new Heard<string>()
+  const J = t.hq.job('J', { retryIn: () => 0.02 }, async (ctx) => {
+    begun.say(ctx.jid)
+    await soon(5)()
+    throw new Error('again')
+  })
+  const jids = (await J.performBulk(Array.from({ length: 30 }, () => []))) as string[]
+  await t.work({ concurrency: 4 })
+  const answers = await Promise.all(
+    jids.map(async (jid) => {
+      await soon(400)()
+      const answer = await t.hq.cancel(jid)
+      return [answer, jid, begun.all.filter((one) => one === jid).length] as const
+    }),
+  )
+  await until(async () => {
+    const { enqueued, retries, taken } = await t.hq.store.stats()
+    return enqueued + retries + taken === 0
+  })
+  for (const [answer, jid, runs] of answers) {
+    expect(['removed', 'signalled']).toContain(answer)
+    expect(begun.all.filter((one) => one === jid)).toHaveLength(runs)
+  }
+  expect(await t.hq.store.size('dead')).toBe(0)
+})
+
+test.each(['retry', 'queue'] as const)(
+  'a job that leaves its worker while it is looked for, and goes where it was looked for before (%s), is found',
+  async (to) => {
+    const t = bench()
+    const { store } = t.hq
+    await store.join('o', { queues: ['default'], seconds: 60, host: 'here' })
+    const turn = { now: Date.now(), started: [], settlements: [], take: { queues: [], n: 0 } }
+    const jid = (await t.hq.push({ class: 'J', args: [] })) as string
+    const { taken } = await store.turn('o', { ...turn, take: { queues: ['default'], n: 1 } })
+    const [job] = taken as [Taken]
+    const place =
+      to === 'queue'
+        ? { to, queue: 'default', text: job.text, end: 'front' as const }
+        : { to, text: job.text, score: 1 }
+    const settlements = [{ ...job, move: place, processed: 0 as const, failed: 0 as const }]
+    // The store of the one who cancels: just before it asks what is taken, the job is put back.
+    const slow = new Proxy(store, {
+      get(target, name) {
+        if (name === 'taken') {
+          return async (page: Parameters<Store['taken']>[0]) => {
+            expect((await store.turn('o', { ...turn, settlements })).settled).toEqual(['ok'])
+            return store.taken(page)
+          }
+        }
+        const member: unknown = Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+    const other = new Highkiq({ store: slow, logger: t.log })
+    expect(await other.cancel(jid)).toBe('removed')
+    expect(await store.stats()).toMatchObject(nothing)
+  },
+)
+
+test('two who cancel the same job at once both hear what became of it', async () => {
+  const t = bench()
+  const other = t.another()
+  const { J, began } = patient(t)
+  for (let n = 0; n < 10; n++) {
+    const jid = (await J.performAsync('a')) as string
+    const answers = await Promise.all([t.hq.cancel(jid), other.hq.cancel(jid)])
+    expect(answers).toEqual(['removed', 'removed'])
+  }
+  expect(await Promise.all([t.hq.cancel('none'), other.hq.cancel('none')])).toEqual(['not-found', 'not-found'])
+  const running = (await J.performAsync('b')) as string
+  await t.work()
+  await began.atLeast(1)
+  expect(await Promise.all([t.hq.cancel(running), other.hq.cancel(running)])).toEqual(['signalled', 'signalled'])
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+})
+
+async function events({ hq }: Bench, task: string) {
+  const all = []
+  for await (const event of hq.tasks.get(task).events()) all.push(event)
+  return all
+}

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { bench, gate, Heard, until } from './bench.ts'
+
+const nothing = { processed: 0, failed: 0, enqueued: 0, taken: 0, scheduled: 0, retries: 0, dead: 0 }
+
+test('a job that can not begin in time is dropped unrun, and is no failure; one that can runs', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const deaths = new Heard<unknown>()
+  t.hq.onDeath((payload) => deaths.say(payload))
+  const J = t.hq.job('J', { expiresIn: 60 }, async (_ctx, name: string) => ran.say(name))
+  await J.performAsync('late')
+  await J.set({ expiresIn: 90 }).performAsync('in time')
+  await t.hq.push({ class: 'J', args: ['raw'], expires_in: 50 })
+  expect((await t.queue()).map(({ expires_in }) => expires_in)).toEqual([60, 90, 50])
+  t.clock.ahead = 61
+  await t.work()
+  await ran.atLeast(1)
+  await t.settled()
+  expect(ran.all).toEqual(['in time'])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect([...t.errors, ...deaths.all]).toEqual([])
+  const dropped = t.log.lines.filter(({ message }) => message === 'dropped: expired')
+  expect(dropped).toMatchObject([{ about: { class: 'J', queue: 'default' } }, {}])
+})
+
+test('a scheduled job has its time from when it was scheduled for, not from its push, nor from its promotion', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', { expiresIn: 100 }, async (_ctx, name: string) => ran.say(name))
+  await J.performIn(1000, 'missed')
+  await J.performIn(1150, 'late')
+  await J.performIn(1199, 'on time')
+  t.clock.ahead = 1200
+  // Promoted at once, and begun seventy seconds later by the app's clock.
+  const mover = await t.work({ queues: ['other'] })
+  await until(async () => (await t.hq.store.stats()).enqueued === 2)
+  expect(await t.hq.store.size('schedule')).toBe(0)
+  await mover.stop()
+  t.clock.ahead = 1270
+  await t.work()
+  await ran.atLeast(1)
+  await t.settled()
+  expect(ran.all).toEqual(['on time'])
+  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+})
+
+test('a retry has begun before: it runs however late', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', { expiresIn: 5, retryIn: () => 60 }, async (ctx) => {
+    ran.say(ctx.attempt)
+    if (ctx.attempt === 1) throw new Error('once')
+  })
+  await J.performAsync()
+  await t.work()
+  await until(async () => (await t.hq.store.size('retry')) === 1)
+  t.clock.ahead = 3600
+  expect(await ran.atLeast(2)).toEqual([1, 2])
+})
+
+test('a job of another program counts from what its text says, in seconds or milliseconds; nonsense never expires', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const now = Date.now()
+  const raw = (name: string, more: object) =>
+    t.raw(JSON.stringify({ class: 'J', args: [name], jid: name, queue: 'default', ...more }))
+  await raw('seconds', { enqueued_at: now / 1000 - 100, expires_in: 60 })
+  await raw('milliseconds', { enqueued_at: now - 100_000, expires_in: 60 })
+  await raw('created', { created_at: now - 100_000, expires_in: 60 })
+  await raw('text', { enqueued_at: now - 100_000, expires_in: '60' })
+  await raw('no time', { expires_in: 60 })
+  await raw('null', { enqueued_at: now - 100_000, expires_in: null })
+  await raw('enough', { enqueued_at: now - 100_000, expires_in: 160.5 })
+  await t.work({ concurrency: 1 })
+  await ran.atLeast(4)
+  await t.settled()
+  expect(ran.all).toEqual(['text', 'no time', 'null', 'enough'])
+})
+
+test('a row of a task that expired is cancelled, with the reason as its code', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const began = new Heard<string>()
+  const J = t.hq.job('J', { expiresIn: 5 }, async (_ctx, name: string) => {
+    began.say(name)
+    await opened
+  })
+  const task = await t.hq.tasks.create(J, [['first'], ['second']])
+  await t.work({ concurrency: 1 })
+  await began.atLeast(1)
+  t.clock.ahead = 10
+  open()
+  const { counts } = await task.wait({ every: 10 })
+  expect(counts).toMatchObject({ finished: 1, cancelled: 1 })
+  for await (const event of task.events({ status: ['cancelled'] })) {
+    expect(event).toMatchObject({ index: 1, code: 'expired', attempts: 0, params: ['second'] })
+    expect(event.messages.at(-1)?.text).toBe('dropped: it could not begin in time')
+  }
+})
+
+test('what is no time is refused', async () => {
+  const t = bench({ url: 'sqlite::memory:' })
+  const wrong = { code: 'INVALID_OPTION', message: expect.stringContaining('expiresIn') }
+  for (const expiresIn of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5m']) {
+    expect(() => t.hq.job('J', { expiresIn: expiresIn as number }, async () => {})).toThrow(
+      expect.objectContaining(wrong),
+    )
+  }
+  const J = t.hq.job('J', async () => {})
+  const refused = { code: 'INVALID_JOB', message: expect.stringContaining('expires_in') }
+  await expect(J.set({ expiresIn: 0 }).performAsync()).rejects.toMatchObject(refused)
+  await expect(t.hq.push({ class: 'J', args: [], expires_in: 'soon' })).rejects.toMatchObject(refused)
+})

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { bench, Child, gate, Heard, until } from './bench.ts'
+
+test('an idle worker in another process takes nothing from a queue that is paused, and goes on at once when it is resumed', async () => {
+  const t = bench()
+  const child = new Child(t.url)
+  expect(await t.hq.queue('default').isPaused()).toBe(false)
+  await t.hq.push({ class: 'Quick', args: [0] })
+  await child.tells('ran', 1)
+  // It waits now.
+  await t.settled()
+  expect(await t.hq.queue('default').pause()).toEqual({ ignoredBy: [] })
+  expect(await t.hq.queue('default').isPaused()).toBe(true)
+  expect(await t.hq.queueSummaries()).toMatchObject([{ name: 'default', paused: true }])
+  for (const n of [1, 2, 3]) await t.hq.push({ class: 'Quick', args: [n] })
+  // A look, and more.
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  expect(child.all('ran')).toHaveLength(1)
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 3, taken: 0 })
+  const resumed = performance.now()
+  await t.hq.queue('default').resume()
+  const ran = await child.tells('ran', 4)
+  expect(performance.now() - resumed).toBeLessThan(1000)
+  expect(ran.map(({ n }) => n)).toEqual([0, 1, 2, 3])
+})
+
+test('under load no job begins once the pause is set; those that run end, and the other queues go on', async () => {
+  const t = bench()
+  const begun = new Heard<number>()
+  const other = new Heard<number>()
+  const { opened, open } = gate()
+  let slow = false
+  const J = t.hq.job('J', async (_ctx, n: number) => {
+    begun.say(n)
+    if (slow) await opened
+  })
+  const Other = t.hq.job('Other', { queue: 'other' }, async (_ctx, n: number) => other.say(n))
+  await J.performBulk(Array.from({ length: 3000 }, (_, n) => [n]))
+  const worker = await t.work({ queues: ['default', 'other'], concurrency: 4 })
+  await begun.atLeast(500)
+  slow = true
+  await until(() => worker.busy === 4)
+  await t.hq.queue('default').pause()
+  const before = begun.all.length
+  expect(before).toBeLessThan(3000)
+  open()
+  await Other.performBulk([[1], [2]])
+  await other.atLeast(2)
+  await until(async () => (await t.hq.store.stats()).taken === 0)
+  expect(begun.all).toHaveLength(before)
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 3000 - before, processed: before + 2 })
+  await t.hq.queue('default').resume()
+  await begun.atLeast(3000)
+  await t.settled()
+})
+
+test('a queue that was paused before anybody worked on it stays paused over every restart', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async () => ran.say('first'))
+  await t.hq.queue('default').pause()
+  await J.performAsync()
+  const worker = await t.work()
+  await worker.stop()
+  await t.hq.close()
+  const second = t.another()
+  second.hq.job('J', async () => ran.say('second'))
+  await second.work()
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  expect(ran.all).toEqual([])
+  expect(await second.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0 })
+  const third = t.another()
+  await third.hq.queue('default').resume()
+  expect(await ran.atLeast(1)).toEqual(['second'])
+})
+
+test('a worker that stops while its queues are paused stops at once', async () => {
+  const t = bench()
+  t.hq.job('J', async () => {})
+  await t.hq.queue('default').pause()
+  const worker = await t.work()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const began = performance.now()
+  await worker.stop()
+  expect(performance.now() - began).toBeLessThan(1500)
+})
+
+test('due jobs and retries of a paused queue come into it, and wait there', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const J = t.hq.job('J', { retryIn: () => 0.01 }, async (ctx) => {
+    ran.say(ctx.attempt)
+    if (ctx.attempt === 1) throw new Error('once')
+  })
+  await t.hq.queue('default').pause()
+  await J.performIn(0.01)
+  await t.work()
+  await until(async () => (await t.hq.store.stats()).enqueued === 1)
+  expect(ran.all).toEqual([])
+  await t.hq.queue('default').resume()
+  await ran.atLeast(2)
+})
+
+test('a capsule whose queue is paused waits, and the others of its worker go on', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  await t.hq.queue('a').pause()
+  await t.work({ queues: ['a'], concurrency: 2, capsules: { other: { queues: ['b'], concurrency: 2 } } })
+  await J.set({ queue: 'a' }).performAsync('a')
+  await J.set({ queue: 'b' }).performAsync('b')
+  await ran.atLeast(1)
+  await J.set({ queue: 'b' }).performAsync('b')
+  expect(await ran.atLeast(2)).toEqual(['b', 'b'])
+  await t.hq.queue('a').resume()
+  expect((await ran.atLeast(3)).at(-1)).toBe('a')
+})
+
+test('what is no queue name is refused', async () => {
+  const t = bench({ url: 'sqlite::memory:' })
+  await expect(t.hq.queue('a b').pause()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await expect(t.hq.queue('').resume()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})

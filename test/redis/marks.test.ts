@@ -1,0 +1,194 @@
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+/** Marks and pauses as Sidekiq has them. */
+onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
+  let server: RedisServer
+  let redis: Redis
+  let database = 0
+  beforeAll(async () => {
+    server = await startServer({ databases: 100 })
+  })
+  beforeEach(() => {
+    redis = new Redis(server.url(++database))
+  })
+  afterEach(() => redis.disconnect())
+  afterAll(() => server.remove())
+  const app = () => bench({ url: server.url(database) })
+
+  test('a mark is one for iterable jobs, too: in whole seconds, for 30 days, and the first time stands', async () => {
+    const { store } = app().hq
+    await store.markCancelled('a', 1_700_000_000_999)
+    expect(await redis.hgetall('it-a')).toEqual({ cancelled: '1700000000' })
+    expect(await redis.ttl('it-a')).toBeGreaterThan(2_591_990)
+    await redis.expire('it-a', 1000)
+    await store.markCancelled('a', 1_700_000_100_000)
+    expect(await redis.hgetall('it-a')).toEqual({ cancelled: '1700000000' })
+    expect(await redis.ttl('it-a')).toBeLessThan(1001)
+    expect(await store.unmark('a', 1_700_000_100_000)).toBe('marked')
+    expect(await redis.exists('it-a')).toBe(0)
+  })
+
+  test('how far an iterable job has come is kept, and when Sidekiq cancelled it', async () => {
+    const { store } = app().hq
+    await redis.hset('it-a', { ex: 2, c: '7', rt: '1.5' })
+    await store.markCancelled('a', 1_700_000_000_000)
+    await store.unmark('a', 1_700_000_000_000)
+    expect(await redis.hgetall('it-a')).toEqual({ ex: '2', c: '7', rt: '1.5' })
+    await redis.hset('it-a', { cancelled: 1_600_000_000 })
+    await store.markCancelled('a', 1_700_000_000_000)
+    await store.unmark('a', 1_700_000_000_000)
+    expect(await redis.hget('it-a', 'cancelled')).toBe('1600000000')
+    expect(await store.cancelledAmong(['a', 'b'])).toEqual(['a'])
+  })
+
+  test('a handler is told when Sidekiq cancels its job', async () => {
+    const t = app()
+    const began = new Heard<string>()
+    const told = new Heard<string>()
+    const J = t.hq.job('J', async (ctx) => {
+      began.say(ctx.jid)
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      told.say(ctx.signal.reason.code)
+      throw ctx.signal.reason
+    })
+    const jid = (await J.performAsync()) as string
+    await t.work()
+    await began.atLeast(1)
+    await redis.hsetnx(`it-${jid}`, 'cancelled', Math.floor(Date.now() / 1000))
+    expect(await told.atLeast(1)).toEqual(['JOB_CANCELLED'])
+    await t.settled()
+    expect(await t.hq.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
+  })
+
+  test('the newest 100,000 marks are kept', async () => {
+    const { store } = app().hq
+    for (let from = 0; from < 100_000; from += 1000) {
+      await redis.zadd('hk:cancelled', ...Array.from({ length: 1000 }, (_, n) => [from + n + 1, `${from + n}`]).flat())
+    }
+    await redis.set('hk:marks', 100_000)
+    await store.markCancelled('new', 1000)
+    expect(await redis.zcard('hk:cancelled')).toBe(100_000)
+    expect(await store.cancelledAmong(['0', '1', 'new'])).toEqual(['1', 'new'])
+  })
+
+  test('a queue that Sidekiq Pro has paused is left alone, and goes on when it says so, though nobody tells', async () => {
+    const t = app()
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    await t.work()
+    await J.performAsync(0)
+    await ran.atLeast(1)
+    await t.settled()
+    await redis.sadd('paused', 'default')
+    // The worker waits on the queue, and does not know.
+    await J.performBulk([[1], [2]])
+    await until(async () => (await t.queue()).length === 2)
+    expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 2])
+    expect(await t.hq.store.paused()).toEqual(['default'])
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    expect(ran.all).toEqual([0])
+    const resumed = performance.now()
+    await redis.srem('paused', 'default')
+    await ran.atLeast(3)
+    expect(performance.now() - resumed).toBeLessThan(1500)
+  })
+
+  test("who pauses a queue hears which of Sidekiq's processes serve it, for they may not know of pauses", async () => {
+    const t = app()
+    const worker = await t.work({ queues: ['default', 'low'] })
+    const show = (identity: string, info: object) =>
+      redis
+        .multi()
+        .sadd('processes', identity)
+        .hset(identity, { info: JSON.stringify(info), busy: 0, beat: Date.now() / 1000, quiet: 'false' })
+        .exec()
+    await show('ruby:1:a', { version: '8.1.7', queues: ['low', 'default'] })
+    await show('ruby:2:b', { version: '8.1.7', capsules: { default: { weights: { low: 3 } } } })
+    await show('ruby:3:c', { version: '8.1.7', queues: ['other'] })
+    await show('ruby:4:d', { queues: ['low'] })
+    expect(await t.hq.queue('low').pause()).toEqual({ ignoredBy: ['ruby:1:a', 'ruby:2:b', 'ruby:4:d'] })
+    expect(await t.hq.queue('none').pause()).toEqual({ ignoredBy: [] })
+    expect(worker.identity).not.toBe('')
+  })
+
+  test('a job that a process of Sidekiq shows as its own is signalled; one that ours showed and has ended is not', async () => {
+    const t = app()
+    const J = t.hq.job('J', async () => {})
+    const show = async (identity: string, jid: string) => {
+      const payload = JSON.stringify({ class: 'J', args: [], jid, queue: 'default' })
+      await redis.sadd('processes', identity)
+      await redis.hset(identity, { info: '{"version":"8.1.7","queues":["default"]}', busy: 1, beat: Date.now() / 1000 })
+      await redis.hset(`${identity}:work`, 'tid', JSON.stringify({ queue: 'default', payload, run_at: 1 }))
+    }
+    await show('ruby:1:a', 'iterable')
+    expect(await t.hq.cancel('iterable')).toBe('signalled')
+    expect(Number(await redis.hget('it-iterable', 'cancelled'))).toBeGreaterThan(1e9)
+    const worker = await t.work()
+    const jid = (await J.performAsync()) as string
+    await t.settled()
+    await redis.hset(
+      `${worker.identity}:work`,
+      'x',
+      JSON.stringify({ queue: 'default', payload: `{"class":"J","args":[],"jid":"${jid}"}`, run_at: 1 }),
+    )
+    expect(await t.hq.cancel(jid)).toBe('not-found')
+  })
+
+  test('where no queue is paused nobody listens for pauses, and nothing is left of what was', async () => {
+    const t = app()
+    const J = t.hq.job('J', async () => {})
+    const worker = await t.work()
+    await until(async () => String(await redis.client('LIST')).includes('blmove'))
+    expect(await redis.pubsub('NUMSUB', 'hk:pauses')).toEqual(['hk:pauses', 0])
+    await t.hq.store.pause('default', true)
+    await J.performAsync()
+    await until(async () => ((await redis.pubsub('NUMSUB', 'hk:pauses')) as [string, number])[1] === 1)
+    await t.hq.store.pause('default', false)
+    await t.settled()
+    await worker.stop()
+    const keys = (await redis.keys('*')).filter((key) => !key.startsWith('stat:'))
+    expect(keys.sort()).toEqual(['hk:queues', 'queues'])
+  })
+
+  test('several idle workers hand a job of a paused queue back, and none of them begins it', async () => {
+    const t = app()
+    const ran = new Heard<number>()
+    const apps = [t, app(), app(), app()]
+    for (const { hq } of apps) hq.job('J', async (_ctx, n: number) => ran.say(n))
+    for (const one of apps) await one.work({ queues: ['default', 'low'] })
+    await until(async () => String(await redis.client('LIST')).match(/cmd=blmove/g)?.length === 8)
+    await redis.sadd('paused', 'default', 'low')
+    for (const n of [1, 2, 3]) await t.hq.push({ class: 'J', args: [n] })
+    await t.hq.push({ class: 'J', args: [4], queue: 'low' })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await until(async () => (await t.hq.store.stats()).enqueued === 4)
+    expect(ran.all).toEqual([])
+    await redis.del('paused')
+    await ran.atLeast(4)
+  })
+
+  test('what was taken when the marks can not be read is given back, and begins when they can', async () => {
+    const t = app()
+    const { opened, open } = gate()
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => {
+      ran.say(n)
+      await opened
+    })
+    await J.performBulk([[1], [2], [3]])
+    await redis.set('hk:marks', Date.now())
+    await redis.xadd('hk:cancelled', '*', 'what', 'a stream')
+    await t.work({ concurrency: 2 })
+    await until(() => t.errors.some(({ error }) => error.code === 'STORE_UNUSABLE'))
+    expect(ran.all).toEqual([])
+    await redis.del('hk:cancelled')
+    await ran.atLeast(2)
+    expect(ran.all).toEqual([1, 2])
+    open()
+    await ran.atLeast(3)
+  })
+})
