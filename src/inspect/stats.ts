@@ -36,10 +36,11 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
     store.stats(),
     store.queues(['default']),
     store.processes(),
-    store.leases(),
+    // What can't be read here is no reason to show nothing.
+    store.leases().catch(() => null),
   ])
   // What ours work on is counted exactly; others, whose jobs belong to no owner, tell it at each beat.
-  const isOurs = ({ identity }: ProcessRecord) => leases.some(({ owner }) => owner.startsWith(identity))
+  const isOurs = ({ identity }: ProcessRecord) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
   const others = processes.filter((process) => !isOurs(process)).reduce((sum, { busy }) => sum + busy, 0)
   return {
     ...stats,

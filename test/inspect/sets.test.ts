@@ -275,13 +275,36 @@ test('what is no job can be seen, killed and deleted, is refused where it would 
   const t = bench()
   const garbage = ['not json', '{}', '[1]', '{"class":"A","args":null}', '{"class":7,"args":[],"jid":{}}']
   await fill(t, 'retry', [...garbage.map((one, n) => [one, n] as [string, number]), [text('ok'), 2]])
-  expect((await all(t.hq.retries)).map((entry) => entry.text).sort()).toEqual([...garbage, text('ok')].sort())
+  const entries = await all(t.hq.retries)
+  expect(entries.map((entry) => entry.text).sort()).toEqual([...garbage, text('ok')].sort())
+  expect(JSON.parse(JSON.stringify(entries))).toHaveLength(6)
   await expect((await first(t.hq.retries)).retry()).rejects.toMatchObject({ code: 'INVALID_JOB' })
   expect(await t.hq.retries.find('{}')).toBe(null)
   expect(await t.hq.retries.retryAll()).toMatchObject({ done: 1, refused: 5, error: { code: 'INVALID_JOB' } })
   expect(await t.hq.retries.killAll({ notify: true, matching: 'class' })).toEqual({ done: 2, refused: 0 })
   expect(await t.hq.retries.deleteAll()).toEqual({ done: 3, refused: 0 })
   expect(await t.hq.dead.clear()).toBe(2)
+})
+
+test('scores of any size are shown, paged and fetched', async () => {
+  const t = bench()
+  const scores = [Number.POSITIVE_INFINITY, 1e300, 4e9 + 1 / 3, 0, -5, Number.NEGATIVE_INFINITY]
+  await fill(
+    t,
+    'schedule',
+    scores.map((score) => [text(String(score)), score]),
+  )
+  const found: SetEntry[] = []
+  let after: string | null = null
+  do {
+    const page = await t.hq.scheduled.page({ after, limit: 1 })
+    found.push(...page.items)
+    after = page.next
+  } while (after !== null)
+  expect(found.map(({ score }) => score)).toEqual(scores)
+  expect(JSON.stringify(found)).toContain('"at":null')
+  for (const score of scores) expect(jids(await t.hq.scheduled.fetch(score))).toEqual([`jid-${score}`])
+  for (const entry of found) expect(await entry.delete()).toBe(true)
 })
 
 test('clear empties a set, whatever its size', async () => {
