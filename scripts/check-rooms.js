@@ -48,6 +48,7 @@ const ROOMS = {
     'cancel',
     'version.generated',
   ],
+  testing: ['app', 'job', 'client'],
   cli: ['app', 'index', 'job', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],

@@ -3,9 +3,10 @@
 import { cancelling } from './cancel/aspect.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
-import { Job, type JobHost, type Target } from './client/job.ts'
-import type { Collected } from './client/outlet.ts'
+import { Job, type JobHost } from './client/job.ts'
+import type { Collected, Instead, Outlet } from './client/outlet.ts'
 import type { PushRequest } from './client/request.ts'
+import { OtherStores, type Target } from './client/stores.ts'
 import { transact } from './client/transact.ts'
 import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
@@ -47,7 +48,7 @@ import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
 import type { Service } from './worker/aspect.ts'
 import { DialectCheck } from './worker/dialect.ts'
-import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
+import { definitionOf, type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import { jobLogOf } from './worker/job-log.ts'
 import { Marks } from './worker/marks.ts'
 import type { WorkerOptions } from './worker/options.ts'
@@ -137,6 +138,18 @@ const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'hear
 /** Marks an app, also one of another copy of this package. */
 const APP: unique symbol = Symbol.for('highkiq.app')
 
+/** What highkiq/testing needs of an app. */
+export const TESTING: unique symbol = Symbol.for('highkiq.testing')
+
+export interface TestHost {
+  /** Who keeps what is pushed instead of the store. */
+  readonly outlet: Instead<Outlet>
+  /** Runs a job in this process, inside the chain. */
+  run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown>
+  /** Which app-wide mode is on. */
+  mode: string | undefined
+}
+
 /** Whether a value (say, what a jobs file exports) is an app. */
 export function isApp(value: unknown): value is Highkiq {
   return typeof value === 'object' && value !== null && APP in value
@@ -170,6 +183,7 @@ export class Highkiq {
   /** Jobs that will not run again unless somebody says so, by the time they died. */
   readonly dead: JobSet
   readonly #host: Host
+  readonly [TESTING]: TestHost
   readonly #options: HighkiqOptions
   readonly #jobs = new Map<string, JobDefinition>()
   /** Of queues, for classes that have no job here. */
@@ -181,8 +195,7 @@ export class Highkiq {
   readonly #fatalHandlers: FatalHandler[] = []
   readonly #businessErrors: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
-  /** Other stores to which something was pushed, by their URLs. */
-  readonly #otherStores = new Map<string, Store>()
+  readonly #otherStores: OtherStores
   #store: Store | undefined
   /** Instead of the options' own. */
   #url: string | undefined
@@ -222,6 +235,12 @@ export class Highkiq {
     this.retries = new JobSet(this.#host, 'retry')
     this.scheduled = new JobSet(this.#host, 'schedule')
     this.dead = new JobSet(this.#host, 'dead')
+    this.#otherStores = new OtherStores(this.#client, (url) => this.#open(url))
+    this[TESTING] = {
+      outlet: this.#client.testing,
+      run: (payload, chain) => this.#runHere(payload, chain),
+      mode: undefined,
+    }
     this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
     this.metrics = new Metrics(
       () => this.store,
@@ -396,7 +415,7 @@ export class Highkiq {
   via(target: Target): Pusher
   via<T>(target: Target, work: () => T): T
   via<T>(target: Target, work?: () => T): Pusher | T {
-    const client = this.#clientOf(target)
+    const client = this.#otherStores.clientOf(target)
     return work ? this.#client.within(client, work) : client
   }
 
@@ -560,7 +579,7 @@ export class Highkiq {
     const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
     this.#workers.clear()
     await this.#store?.close()
-    for (const store of this.#otherStores.values()) await store.close()
+    await this.#otherStores.close()
     for (const stop of stops) if (stop.status === 'rejected') throw stop.reason
   }
 
@@ -582,21 +601,9 @@ export class Highkiq {
     return {
       client: this.#client,
       runInline: (request) => this.#runInline(request),
-      via: (target) => this.#clientOf(target),
+      via: (target) => this.#otherStores.clientOf(target),
       collected: () => this.#collected(),
     }
-  }
-
-  #clientOf(target: Target): Client {
-    if (target instanceof Client) return target
-    if (typeof target === 'object' && target !== null && 'store' in target) return this.#client.via(() => target.store)
-    if (typeof target !== 'string') {
-      throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
-    }
-    const known = this.#otherStores.get(target)
-    const store = known ?? this.#open(target)
-    this.#otherStores.set(target, store)
-    return this.#client.via(() => store)
   }
 
   #collected(): Collected {
@@ -609,11 +616,14 @@ export class Highkiq {
     const payload = await this.#client.pass(this.#client.normalise(request))
     if (!payload) return null
     this.#client.check(payload)
-    const arrived = readPayload(writePayload(payload)) as Payload
-    const engine = this.#engine()
+    return this.#runHere(readPayload(writePayload(payload)) as Payload, this.server)
+  }
+
+  async #runHere(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown> {
+    const engine = { ...this.#engine(), chain }
     const { log, loggedJobAttributes: attributes, now } = engine
-    const ctx = new JobContext(arrived, arrived.queue, { log, attributes, now })
-    return runHandler(engine, ctx, this.definitionOf(arrived.class, arrived.queue))
+    const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
+    return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
   }
 
   /** Of the class, else of the queue that is bound to a handler. */

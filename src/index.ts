@@ -23,8 +23,9 @@ export type { CancelAnswer, CancelOptions } from './cancel/cancel.ts'
 // Jobs
 export type { BulkOptions } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
-export type { Job, Target } from './client/job.ts'
+export type { Job } from './client/job.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
+export type { Target } from './client/stores.ts'
 // Looking and acting
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'

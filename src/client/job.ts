@@ -1,14 +1,11 @@
 import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
 import type { Payload } from '../job/payload.ts'
-import type { Store } from '../store/contract.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
-import type { Client, Pusher } from './client.ts'
+import type { Client } from './client.ts'
 import type { Collected } from './outlet.ts'
 import type { PushOptions, PushRequest } from './request.ts'
-
-/** Where to push to instead: a store's URL, another app, or what `hq.via()` and `hq.client.with()` answer. */
-export type Target = string | { readonly store: Store } | Pusher
+import type { Target } from './stores.ts'
 
 /** What a job needs of its app. */
 export interface JobHost {
@@ -93,13 +90,13 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
   }
 
   /** Runs what was pushed of it, also what comes meanwhile. @returns how many; @throws what a handler throws */
-  drain(): Promise<number> {
+  async drain(): Promise<number> {
     return this.#host.collected().drain(this.name)
   }
 
   /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE */
-  performOne(): Promise<Result> {
-    return this.#host.collected().performOne(this.name) as Promise<Result>
+  async performOne(): Promise<Result> {
+    return (await this.#host.collected().performOne(this.name)) as Result
   }
 
   clear(): void {

@@ -24,6 +24,8 @@ export interface Engine {
   chain: Chain<JobContext, unknown>
   /** Of a capsule: inside the chain. */
   use?: readonly Middleware<JobContext, unknown>[]
+  /** Gives a job that was wrapped by another framework the arguments that its handler expects. May throw. */
+  unwrap?(ctx: JobContext): void
   /** A job that leaves a set, through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   aspects: readonly Aspect[]
@@ -54,6 +56,18 @@ export interface Engine {
   threads?: Threads
   /** Whether the worker takes no more jobs; absent where there is no worker. */
   isStopping?(): boolean
+}
+
+/** The job that runs a payload: that of its class, else of what it wraps, else the handler of its queue. */
+export function definitionOf(
+  engine: Pick<Engine, 'definition'>,
+  { class: name, wrapped }: Payload,
+  queue: string,
+): JobDefinition | undefined {
+  return (
+    (wrapped === undefined ? undefined : (engine.definition(name) ?? engine.definition(wrapped))) ??
+    engine.definition(name, queue)
+  )
 }
 
 /** All that the features want changed with a job; undefined when none has a say, which costs nothing. */

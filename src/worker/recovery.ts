@@ -7,7 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
-import { type Engine, effectsOf } from './engine.ts'
+import { definitionOf, type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
 import { keepOutcome } from './results.ts'
 
@@ -109,11 +109,11 @@ export class Recovery implements Service {
   }
 
   #restored({ owner, queue, ticket, text }: Stranded, payload: Payload | undefined): Restore {
-    const { now, definition } = this.#engine
+    const { now } = this.#engine
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
     const changes = attemptEnded(payload, true)
     const stalls = changes.hk_stalls as number
-    if (stalls < (definition(payload.class, queue)?.options.maxStalls ?? MAX_STALLS)) {
+    if (stalls < (definitionOf(this.#engine, payload, queue)?.options.maxStalls ?? MAX_STALLS)) {
       const effects = effectsOf(this.#engine, payload, { kind: 'restored', stalls })
       return {
         owner,
@@ -141,7 +141,7 @@ export class Recovery implements Service {
     if (payload?.error_class !== STALLED) return
     const error = Object.assign(new Error(payload.error_message), { name: STALLED })
     await this.#engine.died(payload, error)
-    const definition = this.#engine.definition(payload.class, queue)
+    const definition = definitionOf(this.#engine, payload, queue)
     await keepOutcome(this.#engine, payload, definition, { kind: 'dead', error })
   }
 

@@ -7,7 +7,7 @@ import { HighkiqError, isCausedBy, type Pause, type Snooze, verdictOf } from '..
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
-import { type Engine, effectsOf, type Threads } from './engine.ts'
+import { definitionOf, type Engine, effectsOf, type Threads } from './engine.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 
@@ -48,7 +48,7 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
       task,
       isStopping: engine.isStopping,
     }),
-    definition: engine.definition(payload.class, taken.queue),
+    definition: definitionOf(engine, payload, taken.queue),
     startedAt: engine.now(),
     began: 0,
     place,
@@ -58,11 +58,14 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
 
 /** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
-  if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
-  return around(engine, ctx, definition, async () => {
-    if (!definition) throw unknownJob(ctx.payload.class)
-    return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
-  })
+  const begin = () =>
+    definition?.options.thread && engine.threads
+      ? inThread(engine, engine.threads, ctx, definition)
+      : around(engine, ctx, definition, async () => {
+          if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
+          return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
+        })
+  return ctx.payload.wrapped === undefined ? begin() : unwrapped(engine, ctx).then(begin)
 }
 
 async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
@@ -86,6 +89,10 @@ function around(
   const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
   const timeout = definition?.options.timeout
   return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
+}
+
+async function unwrapped(engine: Engine, ctx: JobContext): Promise<void> {
+  engine.unwrap?.(ctx)
 }
 
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */

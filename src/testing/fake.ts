@@ -1,0 +1,95 @@
+/** Keeps what is pushed in memory, until a test runs it. */
+
+import type { Collected, Finished, Outlet } from '../client/outlet.ts'
+import { Chain } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
+import { Mode } from './mode.ts'
+
+/** Runs a job in this process, inside the chain. */
+export type Run = (payload: Payload, chain: Chain<JobContext, unknown>) => Promise<unknown>
+
+export class Fake extends Mode implements Outlet, Collected {
+  /** Around the jobs that are run; those of the app's own chain are not. */
+  readonly server = new Chain<JobContext, unknown>()
+  readonly collected = this
+  readonly #run: Run
+  readonly #all: Payload[] = []
+  /** Of each job, and of each queue: always the same array. */
+  readonly #byName = new Map<string, Payload[]>()
+  readonly #byQueue = new Map<string, Payload[]>()
+
+  constructor(run: Run) {
+    super()
+    this.#run = run
+  }
+
+  async put(job: Finished): Promise<void> {
+    const payload = arrived(job)
+    for (const list of this.#listsOf(payload)) list.push(payload)
+  }
+
+  async putAll(jobs: Finished[]): Promise<void> {
+    for (const job of jobs) await this.put(job)
+  }
+
+  /** All that were pushed and have not run, or those of a job, in order. */
+  jobs(name?: string): Payload[] {
+    return name === undefined ? this.#all : listOf(this.#byName, name)
+  }
+
+  queue(name: string): Payload[] {
+    return listOf(this.#byQueue, name)
+  }
+
+  /** Runs them, and what they push meanwhile, until none is left. @returns how many; @throws what a handler throws */
+  async drain(name?: string): Promise<number> {
+    const jobs = this.jobs(name)
+    let n = 0
+    for (; jobs.length > 0; n++) await this.performOne(name)
+    return n
+  }
+
+  /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE, and what the handler throws */
+  async performOne(name?: string): Promise<unknown> {
+    const [next] = this.jobs(name)
+    if (!next) {
+      const which = name === undefined ? 'no job' : `no ${name}`
+      throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
+    }
+    this.#remove(next)
+    return this.#run(next, this.server)
+  }
+
+  clear(name?: string): void {
+    for (const job of [...this.jobs(name)]) this.#remove(job)
+  }
+
+  #remove(job: Payload): void {
+    for (const list of this.#listsOf(job)) {
+      const at = list.indexOf(job)
+      if (at >= 0) list.splice(at, 1)
+    }
+  }
+
+  #listsOf(payload: Payload): Payload[][] {
+    return [this.#all, listOf(this.#byName, payload.wrapped ?? payload.class), listOf(this.#byQueue, payload.queue)]
+  }
+}
+
+/** As a worker would read it; a scheduled one has its time. */
+export function arrived({ destination }: Finished): Payload {
+  const payload = readPayload(destination.text) as Payload
+  if (destination.to !== 'queue') payload.at = destination.score
+  return payload
+}
+
+function listOf(lists: Map<string, Payload[]>, name: string): Payload[] {
+  let list = lists.get(name)
+  if (!list) {
+    list = []
+    lists.set(name, list)
+  }
+  return list
+}

@@ -1,0 +1,82 @@
+/**
+ * For tests of programs that push jobs: no store is needed, and jobs run when the test says so.
+ *
+ * Everything but the storing is done as ever: arguments are checked, client middleware runs, and a job gets what JSON
+ * makes of its arguments.
+ *
+ * @example
+ * import { fake } from 'highkiq/testing'
+ * using jobs = fake(hq)
+ * await signUp('ann')
+ * expect(WelcomeMail.jobs).toMatchObject([{ args: ['ann'] }])
+ * await WelcomeMail.drain()
+ */
+
+import { type Highkiq, TESTING } from '../app.ts'
+import type { Outlet } from '../client/outlet.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { Fake } from './fake.ts'
+import { Inline } from './inline.ts'
+import { Mode } from './mode.ts'
+
+export type { Fake, Inline, Mode }
+
+/**
+ * Pushes are kept in memory: see `HardJob.jobs`, `drain()`, `performOne()` and `clear()`, and the same of the mode for all
+ * jobs. With `work` only what it pushes, and what it awaits; without, for the whole app until the mode ends.
+ * @throws INVALID_OPTION when such a mode is on already
+ */
+export function fake(hq: Highkiq): Fake
+export function fake<T>(hq: Highkiq, work: (mode: Fake) => T): Promise<Awaited<T>>
+export function fake<T>(hq: Highkiq, work?: (mode: Fake) => T): Fake | Promise<Awaited<T>> {
+  const mode = new Fake(hq[TESTING].run)
+  return begin(hq, 'fake', mode, mode, work)
+}
+
+/** Pushes run at once, also those for later; what a handler throws is thrown where it was pushed. */
+export function inline(hq: Highkiq): Inline
+export function inline<T>(hq: Highkiq, work: (mode: Inline) => T): Promise<Awaited<T>>
+export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Promise<Awaited<T>> {
+  const mode = new Inline(hq[TESTING].run)
+  return begin(hq, 'inline', mode, mode, work)
+}
+
+/** Pushes are stored as ever: for a part of a test, while the app is in another mode. */
+export function disable(hq: Highkiq): Mode
+export function disable<T>(hq: Highkiq, work: (mode: Mode) => T): Promise<Awaited<T>>
+export function disable<T>(hq: Highkiq, work?: (mode: Mode) => T): Mode | Promise<Awaited<T>> {
+  return begin(hq, 'disable', new Mode(), undefined, work)
+}
+
+/** Runs all that was pushed, of every job, until nothing is left. @returns how many; @throws what a handler throws */
+export async function drainAll(hq: Highkiq): Promise<number> {
+  const collecting = hq[TESTING].outlet.current
+  if (collecting instanceof Fake) return collecting.drain()
+  throw new HighkiqError('INVALID_OPTION', 'drainAll: nothing is collected here: call fake(hq) first')
+}
+
+/** A scope may stand inside the app-wide mode; there is one of each. */
+function begin<Which extends Mode, T>(
+  hq: Highkiq,
+  name: string,
+  mode: Which,
+  outlet: Outlet | undefined,
+  work: ((mode: Which) => T) | undefined,
+): Which | Promise<Awaited<T>> {
+  const testing = hq[TESTING]
+  const refuse = (where: string) => new HighkiqError('INVALID_OPTION', `${name}(hq) ${where}: end that one first`)
+  if (testing.outlet.isScoped) {
+    const refused = refuse('inside the function of another mode')
+    if (work) return Promise.reject(refused)
+    throw refused
+  }
+  if (work) return testing.outlet.within(outlet, async () => work(mode)) as Promise<Awaited<T>>
+  if (testing.mode) throw refuse(`while ${testing.mode}(hq) is on`)
+  testing.mode = name
+  testing.outlet.everywhere = outlet
+  mode.onEnd(() => {
+    testing.mode = undefined
+    testing.outlet.everywhere = undefined
+  })
+  return mode
+}

@@ -1,0 +1,289 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BusinessFailure, Highkiq } from 'highkiq'
+import { disable, drainAll, fake, inline } from 'highkiq/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { recorder } from '../engine/bench.ts'
+
+const NOW = 1_700_000_000_123
+
+/** An app whose store can't be opened: who pushes to it fails. */
+function newApp(url = 'sqlite:/nowhere/at/all.db'): Highkiq {
+  const hq = new Highkiq({ url, logger: recorder(), clock: { now: () => NOW } })
+  onTestFinished(() => hq.close())
+  return hq
+}
+
+// ------------------------------------------------------------------------------------------------------------ fake
+
+test('pushes are kept in memory, by job and by queue, with enqueued_at or at, as JSON brings them', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const Mail = hq.job('Mail', { queue: 'mails', tags: ['m'] }, async (_ctx, _to: unknown) => {})
+  const list = Mail.jobs
+  const jid = await Mail.performAsync({ to: 'ann', id: 2n ** 60n })
+  await Mail.performIn(60, 'bob')
+  await hq.push({ class: 'Ruby', args: [1] })
+  expect(list).toEqual([
+    {
+      class: 'Mail',
+      args: [{ to: 'ann', id: 2n ** 60n }],
+      queue: 'mails',
+      jid,
+      retry: true,
+      tags: ['m'],
+      created_at: NOW,
+      enqueued_at: NOW,
+    },
+    expect.objectContaining({ args: ['bob'], at: NOW / 1000 + 60 }),
+  ])
+  expect(list[1]).not.toHaveProperty('enqueued_at')
+  expect(Mail.jobs).toBe(list)
+  expect(jobs.queue('mails')).toEqual(list)
+  expect(jobs.queue('default')).toMatchObject([{ class: 'Ruby' }])
+  expect(jobs.jobs('Ruby')).toHaveLength(1)
+  expect(jobs.jobs()).toHaveLength(3)
+  Mail.clear()
+  expect(list).toEqual([])
+  expect(jobs.jobs().map(({ class: name }) => name)).toEqual(['Ruby'])
+  jobs.clear()
+  expect(jobs.jobs()).toEqual([])
+})
+
+test('a bulk, and what goes to another store, is kept too', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const J = hq.job('J', async (_ctx, _n: number) => {})
+  expect(await J.performBulk([[1], [2]])).toHaveLength(2)
+  await J.via('redis://127.0.0.1:1').performAsync(3)
+  await hq.via('redis://127.0.0.1:1', () => J.performAsync(4))
+  await hq.client.with((_payload, next) => next()).push({ class: 'J', args: [5] })
+  expect(jobs.jobs().map(({ args }) => args[0])).toEqual([1, 2, 3, 4, 5])
+})
+
+test('arguments are checked, client middleware runs, and what it stops is not kept', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  hq.client.use((payload, next) => {
+    payload.seen = true
+    return payload.args[0] === 'stop' ? null : next()
+  })
+  await expect(hq.push({ class: 'J', args: [new Date()] })).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+  await expect(hq.push({ class: 'J' } as never)).rejects.toMatchObject({ code: 'INVALID_JOB' })
+  expect(await hq.push({ class: 'J', args: ['stop'] })).toBeNull()
+  await hq.push({ class: 'J', args: [] })
+  expect(jobs.jobs()).toMatchObject([{ seen: true }])
+})
+
+test('drain runs what was pushed and what that pushes, in order; the app’s own server middleware does not run', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const ran: unknown[] = []
+  hq.server.use(() => {
+    throw new Error('not here')
+  })
+  jobs.server.use(async (ctx, next) => {
+    ran.push(`around ${ctx.args[0]}`)
+    return next()
+  })
+  const Count = hq.job('Count', async (ctx, n: number) => {
+    ran.push(n, ctx.attempt, ctx.queue)
+    if (n > 1) await Count.performAsync(n - 1)
+    await Other.performAsync()
+  })
+  const Other = hq.job('Other', { queue: 'others' }, async () => void ran.push('other'))
+  await Count.performIn(3600, 2)
+  expect(await Count.drain()).toBe(2)
+  expect(ran).toEqual(['around 2', 2, 1, 'default', 'around 1', 1, 1, 'default'])
+  expect(Other.jobs).toHaveLength(2)
+  expect(await Count.drain()).toBe(0)
+  await Count.performAsync(1)
+  expect(await drainAll(hq)).toBe(4)
+  expect(jobs.jobs()).toEqual([])
+})
+
+test('performOne runs the next one and answers what it answers; when there is none it throws EMPTY_QUEUE', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const Double = hq.job('Double', async (_ctx, n: number) => n * 2)
+  await Double.performBulk([[1], [2]])
+  expect(await Double.performOne()).toBe(2)
+  expect(Double.jobs.map(({ args }) => args)).toEqual([[2]])
+  expect(await jobs.performOne()).toBe(4)
+  const empty = { code: 'EMPTY_QUEUE', message: expect.stringContaining('no Double waits') }
+  await expect(Double.performOne()).rejects.toMatchObject(empty)
+  await expect(jobs.performOne()).rejects.toMatchObject({ code: 'EMPTY_QUEUE' })
+})
+
+test('an error of a handler reaches the test; its job is gone, those behind it wait', async () => {
+  const hq = newApp()
+  using _ = fake(hq)
+  const no = new BusinessFailure('no')
+  const J = hq.job('J', async (_ctx, n: number) => {
+    if (n === 1) throw no
+  })
+  await J.performBulk([[1], [2]])
+  await expect(J.drain()).rejects.toBe(no)
+  expect(J.jobs.map(({ args }) => args)).toEqual([[2]])
+  await hq.push({ class: 'Unknown', args: [] })
+  await expect(drainAll(hq)).rejects.toMatchObject({ code: 'UNKNOWN_JOB' })
+})
+
+test('a transaction keeps its rows in the database and its jobs in memory, after the commit', async () => {
+  const hq = newApp('sqlite::memory:')
+  using jobs = fake(hq)
+  await hq.transaction((db) => {
+    db.exec('CREATE TABLE mine (n INTEGER)')
+    void hq.push({ class: 'J', args: [1] })
+    expect(jobs.jobs()).toEqual([])
+  })
+  expect(jobs.jobs()).toMatchObject([{ args: [1] }])
+  await expect(
+    hq.transaction(() => {
+      void hq.push({ class: 'J', args: [2] })
+      throw new Error('no')
+    }),
+  ).rejects.toThrow('no')
+  expect(jobs.jobs()).toHaveLength(1)
+  expect((await hq.stats()).enqueued).toBe(0)
+})
+
+// ---------------------------------------------------------------------------------------------------------- inline
+
+test('inline runs each push where it is made, also those for later, and throws what the handler throws', async () => {
+  const hq = newApp()
+  using mode = inline(hq)
+  const ran: unknown[] = []
+  const no = new Error('no')
+  hq.server.use(() => {
+    throw new Error('not here')
+  })
+  mode.server.use((ctx, next) => {
+    ran.push(`around ${ctx.payload.class}`)
+    return next()
+  })
+  const Inner = hq.job('Inner', async (ctx, given: { a: number[] }) => void ran.push(given, ctx.jid))
+  const Outer = hq.job('Outer', async (_ctx, n: number) => {
+    if (n === 0) throw no
+    await Inner.performAsync(given)
+    ran.push('end')
+  })
+  const given = { a: [1] }
+  const jid = await Outer.performAsync(1)
+  expect(jid).toMatch(/^[0-9a-f]{24}$/)
+  expect(ran).toEqual(['around Outer', 'around Inner', { a: [1] }, expect.any(String), 'end'])
+  expect(ran[2]).not.toBe(given)
+  await expect(Outer.performAsync(0)).rejects.toBe(no)
+  await expect(Outer.performIn(60, 0)).rejects.toBe(no)
+  await expect(Outer.performBulk([[1], [0], [1]])).rejects.toBe(no)
+  expect(ran.filter((what) => what === 'end')).toHaveLength(2)
+})
+
+// ---------------------------------------------------------------------------------------------------- modes and scopes
+
+test('a mode ends with its block, and only once', async () => {
+  const hq = newApp('sqlite::memory:')
+  {
+    using jobs = fake(hq)
+    await hq.push({ class: 'J', args: [1] })
+    expect(jobs.jobs()).toHaveLength(1)
+  }
+  await hq.push({ class: 'J', args: [2] })
+  expect((await hq.stats()).enqueued).toBe(1)
+  const first = fake(hq)
+  first.dispose()
+  using second = fake(hq)
+  first.dispose()
+  await hq.push({ class: 'J', args: [3] })
+  expect(second.jobs()).toHaveLength(1)
+})
+
+test('with a function a mode is on for that function and what it awaits, and for nobody beside it', async () => {
+  const hq = newApp('sqlite::memory:')
+  const J = hq.job('J', async (_ctx, n: number) => n)
+  const scoped = fake(hq, async (jobs) => {
+    await J.performAsync(1)
+    await sleep(20)
+    await J.performAsync(2)
+    expect(J.jobs).toBe(jobs.jobs('J'))
+    return jobs.jobs().length
+  })
+  await J.performAsync(3)
+  expect(await scoped).toBe(2)
+  expect((await hq.stats()).enqueued).toBe(1)
+  const no = new Error('no')
+  await expect(
+    inline(hq, () => {
+      throw no
+    }),
+  ).rejects.toBe(no)
+  await J.performAsync(4)
+  expect((await hq.stats()).enqueued).toBe(2)
+})
+
+test('a scope may stand inside the mode of the app', async () => {
+  const hq = newApp('sqlite::memory:')
+  using jobs = fake(hq)
+  const ran: number[] = []
+  const J = hq.job('J', async (_ctx, n: number) => void ran.push(n))
+  await J.performAsync(1)
+  await inline(hq, () => J.performAsync(2))
+  await disable(hq, () => J.performAsync(3))
+  expect(jobs.jobs().map(({ args }) => args[0])).toEqual([1])
+  expect(ran).toEqual([2])
+  expect((await hq.stats()).enqueued).toBe(1)
+})
+
+test('modes are not nested', async () => {
+  const hq = newApp()
+  const nested = expect.objectContaining({ code: 'INVALID_OPTION' })
+  {
+    using _ = fake(hq)
+    expect(() => fake(hq)).toThrow(nested)
+    expect(() => inline(hq)).toThrow(/inline\(hq\) while fake\(hq\) is on: end that one first/)
+    expect(() => disable(hq)).toThrow(nested)
+  }
+  {
+    using _ = disable(hq)
+    expect(() => fake(hq)).toThrow(nested)
+  }
+  await fake(hq, async () => {
+    expect(() => fake(hq)).toThrow(nested)
+    await expect(inline(hq, () => {})).rejects.toThrow(/inside the function of another mode/)
+  })
+  using _ = fake(hq)
+})
+
+test('two apps know nothing of each other', async () => {
+  const [one, two] = [newApp(), newApp('sqlite::memory:')]
+  using jobs = fake(one)
+  await two.push({ class: 'J', args: [] })
+  expect(jobs.jobs()).toEqual([])
+  expect((await two.stats()).enqueued).toBe(1)
+})
+
+test('outside of a test that collects them a job says how to begin', async () => {
+  const hq = newApp()
+  const J = hq.job('J', async () => {})
+  const words = /call fake\(hq\)/
+  expect(() => J.jobs).toThrow(words)
+  await expect(J.drain()).rejects.toThrow(words)
+  await expect(J.performOne()).rejects.toThrow(words)
+  expect(() => J.clear()).toThrow(words)
+  await expect(drainAll(hq)).rejects.toThrow(words)
+  using _ = inline(hq)
+  expect(() => J.jobs).toThrow(words)
+})
+
+test('performInline runs as ever, in every mode', async () => {
+  const hq = newApp()
+  using _ = fake(hq)
+  const order: string[] = []
+  hq.server.use((_ctx, next) => {
+    order.push('server')
+    return next()
+  })
+  const J = hq.job('J', async (_ctx, n: number) => n + 1)
+  expect(await J.performInline(1)).toBe(2)
+  expect(order).toEqual(['server'])
+  expect(J.jobs).toEqual([])
+})
