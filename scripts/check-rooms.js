@@ -16,6 +16,7 @@ const ROOMS = {
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],
   cancel: ['job', 'store/contract', 'inspect', 'worker'],
+  activejob: ['job', 'client'],
   app: [
     'environment',
     'job',
@@ -28,6 +29,7 @@ const ROOMS = {
     'metrics',
     'iterable',
     'cancel',
+    'activejob',
     'log',
     'version.generated',
   ],

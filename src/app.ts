@@ -1,5 +1,6 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
+import { unwrap, wrap } from './activejob/wrapper.ts'
 import { cancelling } from './cancel/aspect.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
@@ -196,6 +197,8 @@ export class Highkiq {
   readonly #businessErrors: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
   readonly #otherStores: OtherStores
+  /** Of ActiveJob, each told once. */
+  readonly #unknownSerializers = new Set<string>()
   #store: Store | undefined
   /** Instead of the options' own. */
   #url: string | undefined
@@ -399,6 +402,19 @@ export class Highkiq {
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
   push(request: PushRequest): Promise<string | null> {
     return this.#client.push(request)
+  }
+
+  /**
+   * A job of a Rails app: what is pushed through it is wrapped for Rails' ActiveJob. Its arguments may be made with
+   * `highkiq/activejob`.
+   *
+   * @example await hq.activeJob('ThumbnailJob').set({ queue: 'media' }).performIn('5m', gid('gid://shop/Picture/7'))
+   */
+  activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args> {
+    const definition = this.#jobs.get(name) ?? { name, options: {}, handler: () => {} }
+    const { queue = this.#options.defaultJobOptions?.queue ?? 'default' } = definition.options
+    const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#client.wire, now: this.now() })
+    return new Job({ ...this.#jobHost(), wrap: wrapped }, definition)
   }
 
   /** Pushes many of a class. @returns an id for each, in their order, null where middleware stopped one */
@@ -651,6 +667,7 @@ export class Highkiq {
       store: this.store,
       definition: (name, queue) => this.definitionOf(name, queue),
       chain: this.server,
+      unwrap: (ctx) => this.#unwrap(ctx),
       promote: (text) => this.#client.promote(text),
       aspects: [trackedTasks, cancelling, iterations, this.#collector],
       marks: new Marks(this.store),
@@ -671,6 +688,16 @@ export class Highkiq {
       emit: (event) => this.#emit(event),
       lastWords: (error) => this.#lastWords(error),
     }
+  }
+
+  /** A class that is defined here gets what was pushed for it. */
+  #unwrap(ctx: JobContext): void {
+    if (this.#jobs.has(ctx.payload.class)) return
+    unwrap(ctx, (serializer) => {
+      if (this.#unknownSerializers.has(serializer)) return
+      this.#unknownSerializers.add(serializer)
+      this.log.warn({ serializer, class: ctx.payload.wrapped }, `arguments of ${serializer} are left as they came`)
+    })
   }
 
   /** What the features run beside the jobs, as long as a worker does. */

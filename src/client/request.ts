@@ -100,7 +100,8 @@ function ownOptions(definition: JobDefinition | undefined): JobOptions | undefin
   return definition?.own ?? definition?.options
 }
 
-function timeToRun({ at, wait, waitUntil }: PushRequest, now: number): number | undefined {
+/** Seconds since the epoch; undefined: now. @throws INVALID_OPTION */
+export function timeToRun({ at, wait, waitUntil }: PushRequest, now: number): number | undefined {
   if (at !== undefined) return at
   const when = waitUntil ?? wait
   return when === undefined ? undefined : dueAt(when, now)

@@ -1,6 +1,6 @@
 import { HighkiqError } from './errors.ts'
 import type { Logger } from './logger.ts'
-import type { Payload } from './payload.ts'
+import type { ActiveJobEnvelope, Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
@@ -42,6 +42,8 @@ export class JobContext {
   args: unknown[]
   /** Set when the job is a row of a tracked task. */
   readonly task: { id: string; index: number } | undefined
+  /** Set when the job came from Rails' ActiveJob. */
+  activeJob: ActiveJobEnvelope | undefined
   readonly #baseLog: Logger
   readonly #attributes: readonly string[]
   readonly #now: () => number

@@ -55,6 +55,25 @@ export interface Payload {
   [field: string]: unknown
 }
 
+/** The one argument of the job in which Sidekiq runs a job of Rails' ActiveJob, as it came. */
+export interface ActiveJobEnvelope {
+  job_class: string
+  job_id: string
+  provider_job_id: string | null
+  queue_name: string
+  priority: number | null
+  /** As ActiveJob writes them; the handler gets them read. */
+  arguments: unknown[]
+  /** How often Rails has run it before, and by which errors it was run again. */
+  executions: number
+  exception_executions: Record<string, number>
+  locale: string | null
+  timezone: string | null
+  enqueued_at: string
+  scheduled_at: string | null
+  [field: string]: unknown
+}
+
 const JID_BYTES = 12
 /** Asking the system for chance costs more than a job's whole text: it is asked for many at a time. */
 const pool = Buffer.alloc(JID_BYTES * 512)

@@ -58,14 +58,12 @@ export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | 
 
 /** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
-  const begin = () =>
-    definition?.options.thread && engine.threads
-      ? inThread(engine, engine.threads, ctx, definition)
-      : around(engine, ctx, definition, async () => {
-          if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
-          return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
-        })
-  return ctx.payload.wrapped === undefined ? begin() : unwrapped(engine, ctx).then(begin)
+  if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
+  if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
+  return around(engine, ctx, definition, async () => {
+    if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
+    return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
+  })
 }
 
 async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
@@ -89,10 +87,6 @@ function around(
   const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
   const timeout = definition?.options.timeout
   return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
-}
-
-async function unwrapped(engine: Engine, ctx: JobContext): Promise<void> {
-  engine.unwrap?.(ctx)
 }
 
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */

@@ -1,0 +1,10 @@
+/**
+ * For those who work beside Rails: what arguments of ActiveJob are made of, and what Rails carries from job to job.
+ *
+ * @example
+ * import { gid, keywords, symbol } from 'highkiq/activejob'
+ * await hq.activeJob('ThumbnailJob').performAsync(gid('gid://shop/Picture/7'), symbol('large'), keywords({ force: true }))
+ */
+export type { ActiveJobEnvelope } from '../job/payload.ts'
+export { carryAttributes, currentAttributes } from './current.ts'
+export { day, decimal, type GlobalId, gid, keywords, symbol } from './serial.ts'

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import { day, decimal, decode, encode, gid, keywords, symbol } from './serial.ts'
+
+/**
+ * What ActiveJob is known to write, from its documentation and from payloads that were seen; no Ruby has run it here.
+ * Each: Ruby's value, its JSON, what a handler gets.
+ */
+const GOLDEN: [string, string, unknown][] = [
+  ['nil, true, 1, 1.5, "text"', '[null,true,1,1.5,"text"]', [null, true, 1, 1.5, 'text']],
+  ['2**64', '18446744073709551616', 2n ** 64n],
+  [':name', '{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"name"}', 'name'],
+  [
+    'User.find(1)',
+    '{"_aj_globalid":"gid://shop/User/1"}',
+    { gid: 'gid://shop/User/1', app: 'shop', model: 'User', id: '1' },
+  ],
+  [
+    'Admin::User.find("a/b")',
+    '{"_aj_globalid":"gid://shop/Admin::User/a%2Fb?db=x"}',
+    { gid: 'gid://shop/Admin::User/a%2Fb?db=x', app: 'shop', model: 'Admin::User', id: 'a/b' },
+  ],
+  [
+    'Line.find([1, 2])',
+    '{"_aj_globalid":"gid://shop/Line/1/2"}',
+    { gid: 'gid://shop/Line/1/2', app: 'shop', model: 'Line', id: ['1', '2'] },
+  ],
+  [
+    'Time.utc(2026, 12, 1, 8)',
+    '{"_aj_serialized":"ActiveJob::Serializers::TimeSerializer","value":"2026-12-01T08:00:00.123456789Z"}',
+    new Date('2026-12-01T08:00:00.123Z'),
+  ],
+  [
+    'DateTime',
+    '{"_aj_serialized":"ActiveJob::Serializers::DateTimeSerializer","value":"2026-12-01T08:00:00.000000000+01:00"}',
+    new Date('2026-12-01T07:00:00Z'),
+  ],
+  [
+    'Time.zone.local(2026, 12, 1, 9)',
+    '{"_aj_serialized":"ActiveJob::Serializers::TimeWithZoneSerializer","value":"2026-12-01T08:00:00.000000000Z","time_zone":"Europe/Prague"}',
+    new Date('2026-12-01T08:00:00Z'),
+  ],
+  [
+    'Date.new(2026, 12, 1)',
+    '{"_aj_serialized":"ActiveJob::Serializers::DateSerializer","value":"2026-12-01"}',
+    '2026-12-01',
+  ],
+  [
+    '1.hour + 5.minutes',
+    '{"_aj_serialized":"ActiveJob::Serializers::DurationSerializer","value":3900,"parts":[[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"hours"},1],[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"minutes"},5]]}',
+    3900,
+  ],
+  [
+    'BigDecimal("12.5")',
+    '{"_aj_serialized":"ActiveJob::Serializers::BigDecimalSerializer","value":"0.125e2"}',
+    '0.125e2',
+  ],
+  [
+    '(:a...nil)',
+    '{"_aj_serialized":"ActiveJob::Serializers::RangeSerializer","begin":{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"a"},"end":null,"exclude_end":true}',
+    { begin: 'a', end: null, excludeEnd: true },
+  ],
+  ['Shop::Order', '{"_aj_serialized":"ActiveJob::Serializers::ModuleSerializer","value":"Shop::Order"}', 'Shop::Order'],
+  ['{ "a" => 1 }', '{"a":1,"_aj_symbol_keys":[]}', { a: 1 }],
+  [
+    '{ a: 1, "b" => [:c] }',
+    '{"a":1,"b":[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"c"}],"_aj_symbol_keys":["a"]}',
+    { a: 1, b: ['c'] },
+  ],
+  [
+    'with indifferent access',
+    '{"a":{"b":1,"_aj_symbol_keys":[]},"_aj_hash_with_indifferent_access":true}',
+    { a: { b: 1 } },
+  ],
+  ['keywords', '{"force":true,"_aj_ruby2_keywords":["force"]}', { force: true }],
+  ['{}', '{"_aj_symbol_keys":[]}', {}],
+]
+
+test.each(GOLDEN)('%s is read', (_, json, value) => {
+  const unknown: string[] = []
+  expect(decode([parseJson(json)], (name) => unknown.push(name))).toEqual([value])
+  expect(unknown).toEqual([])
+})
+
+test.each([
+  ['{"_aj_serialized":"MoneySerializer","cents":5,"currency":{"_aj_globalid":"gid://a/B/1"}}', 'MoneySerializer'],
+  ['{"_aj_serialized":"ActiveJob::Serializers::NewSerializer","value":1}', 'ActiveJob::Serializers::NewSerializer'],
+  ['{"_aj_serialized":"ActiveJob::Serializers::toString","value":1}', 'ActiveJob::Serializers::toString'],
+  [
+    '{"_aj_serialized":"ActiveJob::Serializers::TimeSerializer","value":"soon"}',
+    'ActiveJob::Serializers::TimeSerializer',
+  ],
+  ['{"_aj_serialized":null}', 'null'],
+])('%s stays as it is, and is told', (json, name) => {
+  const unknown: string[] = []
+  expect(decode([[JSON.parse(json)]], (one) => unknown.push(one))).toEqual([[JSON.parse(json)]])
+  expect(unknown).toEqual([name])
+})
+
+test('what is no address of a record stays as it is, and any key may come', () => {
+  for (const json of ['{"_aj_globalid":"gid:x"}', '{"_aj_globalid":5}', '{"_aj_globalid":"gid://a/B/%zz"}']) {
+    expect(decode([JSON.parse(json)], () => {})).toEqual([JSON.parse(json)])
+  }
+  const odd = JSON.parse('{"__proto__":{"a":1},"toString":2,"_aj_symbol_keys":["toString"]}')
+  expect(JSON.stringify(decode([odd], () => {}))).toBe('[{"__proto__":{"a":1},"toString":2}]')
+})
+
+test('arguments are written so that ActiveJob reads them', () => {
+  const written = encode([
+    1,
+    'x',
+    null,
+    2n ** 64n,
+    [symbol('a'), day('2026-12-01'), decimal('12.50')],
+    gid('gid://shop/User/1'),
+    new Date('2026-12-01T08:00:00.5Z'),
+    { a: { b: [gid('gid://shop/User/2')] } },
+    keywords({ force: true, at: new Date(0) }),
+  ])
+  expect(stringifyJson(written)).toBe(
+    '[1,"x",null,18446744073709551616,' +
+      '[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"a"},' +
+      '{"_aj_serialized":"ActiveJob::Serializers::DateSerializer","value":"2026-12-01"},' +
+      '{"_aj_serialized":"ActiveJob::Serializers::BigDecimalSerializer","value":"12.50"}],' +
+      '{"_aj_globalid":"gid://shop/User/1"},' +
+      '{"_aj_serialized":"ActiveJob::Serializers::TimeSerializer","value":"2026-12-01T08:00:00.500Z"},' +
+      '{"a":{"b":[{"_aj_globalid":"gid://shop/User/2"}],"_aj_symbol_keys":[]},"_aj_symbol_keys":[]},' +
+      '{"force":true,"at":{"_aj_serialized":"ActiveJob::Serializers::TimeSerializer","value":"1970-01-01T00:00:00.000Z"},"_aj_ruby2_keywords":["force","at"]}]',
+  )
+})
+
+test('a record that came can be passed on', () => {
+  const [user] = decode([{ _aj_globalid: 'gid://shop/User/1' }], () => {})
+  expect(encode([user])).toEqual([{ _aj_globalid: 'gid://shop/User/1' }])
+})
+
+test.each<[string, () => unknown]>([
+  ['a reserved key', () => encode([{ a: { _aj_serialized: 'x' } }])],
+  ['a keyword of a reserved name', () => keywords({ _aj_symbol_keys: 1 })],
+  ['a date that is none', () => day('2026-13-01')],
+  ['a date with a time', () => day('2026-12-01T08:00:00Z')],
+  ['a decimal that is none', () => decimal('12,50')],
+  ['an address that is none', () => gid('User/1')],
+])('%s is refused', (_, work) => {
+  expect(work).toThrow(expect.objectContaining({ code: 'INVALID_ARGS' }))
+})
