@@ -130,6 +130,14 @@ const operations: Operation[] = [
     run: (w) => w.push([toQueue('fresh', job('a')), toQueue('q', job('b')), { to: 'dead', text: job('c'), score: 8 }]),
   },
   {
+    name: 'push: once',
+    run: (w) =>
+      w.push([
+        { ...toQueue('fresh', job('a')), once: true },
+        { ...{ to: 'schedule', text: job('c'), score: 8 }, once: true },
+      ]),
+  },
+  {
     name: 'push: of rows',
     run: (w) =>
       w.push([

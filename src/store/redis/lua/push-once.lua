@@ -10,7 +10,7 @@ local channel, seconds = text(), number()
 local new = {}
 for i = 1, number() do
   local mark, item = KEYS[number()], readItem()
-  local key = wrongKey(item)
+  local key = wrong(mark, 'string') and mark or wrongKey(item)
   if key then return redis.error_reply(unusable(key)) end
   if redis.call('EXISTS', mark) == 0 then new[#new + 1] = { mark = mark, item = item } end
 end
