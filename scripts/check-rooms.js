@@ -15,6 +15,7 @@ const ROOMS = {
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],
+  cron: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   cancel: ['job', 'store/contract', 'inspect', 'worker'],
   activejob: ['job', 'client'],
   app: [
@@ -28,6 +29,7 @@ const ROOMS = {
     'tasks',
     'metrics',
     'iterable',
+    'cron',
     'cancel',
     'activejob',
     'log',
@@ -47,6 +49,7 @@ const ROOMS = {
     'tasks',
     'metrics',
     'iterable',
+    'cron',
     'cancel',
     'version.generated',
   ],

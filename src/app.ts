@@ -9,6 +9,10 @@ import type { Collected, Instead, Outlet } from './client/outlet.ts'
 import type { PushRequest } from './client/request.ts'
 import { OtherStores, type Target } from './client/stores.ts'
 import { transact } from './client/transact.ts'
+import { CronClock } from './cron/clock.ts'
+import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
+import type { CronRest } from './cron/entry.ts'
+import { lockedRuns } from './cron/lock.ts'
 import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
@@ -185,6 +189,7 @@ export class Highkiq {
   readonly dead: JobSet
   readonly #host: Host
   readonly [TESTING]: TestHost
+  readonly #crons: Crons
   readonly #options: HighkiqOptions
   readonly #jobs = new Map<string, JobDefinition>()
   /** Of queues, for classes that have no job here. */
@@ -249,6 +254,7 @@ export class Highkiq {
       () => this.store,
       () => this.now(),
     )
+    this.#crons = new Crons({ client: this.#client, store: () => this.store, now: () => this.now() })
     threadApps()?.add(this)
   }
 
@@ -399,6 +405,24 @@ export class Highkiq {
     throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
   }
 
+  /**
+   * Defines what runs by the clock: workers of this app push the job at each tick of `spec` (five fields, or six with
+   * seconds), of all of them one. With the name alone: the entry of that name, whoever defines it.
+   *
+   * @example hq.cron('nightly', '30 3 * * mon-fri', CleanUp, { timeZone: 'Europe/Berlin' })
+   * @throws INVALID_OPTION, INVALID_ARGS, UNKNOWN_JOB, DUPLICATE_JOB
+   */
+  cron(name: string): Cron
+  cron<Args extends unknown[]>(name: string, spec: string, job: Job<Args> | string, ...rest: CronRest<Args>): Cron
+  cron(name: string, spec?: string, job?: Job<never[]> | string, options: object = {}): Cron {
+    if (spec === undefined) return this.#crons.get(name)
+    const named = this.jobNamed(typeof job === 'string' ? job : String(job?.name))
+    if (typeof job === 'object' && named.definition !== job.definition) {
+      throw new HighkiqError('UNKNOWN_JOB', `cron ${name}: the job ${job.name} is one of another app`)
+    }
+    return this.#crons.define(name, spec, typeof job === 'object' ? (job as unknown as Job) : named, options)
+  }
+
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
   push(request: PushRequest): Promise<string | null> {
     return this.#client.push(request)
@@ -469,7 +493,7 @@ export class Highkiq {
     for (const definition of this.#definitions()) checkThread(definition, this.#files)
     const engine = { ...this.#engine(), jobLog: jobLogOf(this.log, options.logJobs ?? false) }
     const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
-    const services = this.#services(engine)
+    const services = this.#services(engine, options)
     const threads = () => this.#threadSource()
     const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
     this.#workers.add(worker)
@@ -590,6 +614,11 @@ export class Highkiq {
     return markDeploy(this.store, this.now(), label, at)
   }
 
+  /** What runs by the clock, by whichever app, by name. */
+  crons(): AsyncGenerator<CronInfo> {
+    return this.#crons.list()
+  }
+
   /** Stops the workers of this app and closes its store. */
   async close(): Promise<void> {
     const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
@@ -669,7 +698,7 @@ export class Highkiq {
       chain: this.server,
       unwrap: (ctx) => this.#unwrap(ctx),
       promote: (text) => this.#client.promote(text),
-      aspects: [trackedTasks, cancelling, iterations, this.#collector],
+      aspects: [trackedTasks, cancelling, iterations, lockedRuns, this.#collector],
       marks: new Marks(this.store),
       log: this.log,
       loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
@@ -701,11 +730,16 @@ export class Highkiq {
   }
 
   /** What the features run beside the jobs, as long as a worker does. */
-  #services(engine: Engine): Service[] {
+  #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): Service[] {
     const { store, now, report } = engine
+    const stateOf = async (jid: string) => (await findJob(this.#host, jid)).state
+    const clock = new CronClock({ ...engine, client: this.#client, stateOf }, this.#crons.entries, {
+      pollSeconds,
+      leaseSeconds,
+    })
     const tell = () =>
       this.#collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    return [new DialectCheck(engine), new Teller(tell)]
+    return [new DialectCheck(engine), new Teller(tell), clock]
   }
 
   #report(error: unknown, about: Record<string, unknown>): void {

@@ -26,6 +26,9 @@ export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './clien
 export type { Job } from './client/job.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { Target } from './client/stores.ts'
+// What runs by the clock
+export type { Cron, CronInfo } from './cron/crons.ts'
+export type { CronOptions, Missed, Overlap } from './cron/entry.ts'
 // Looking and acting
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'

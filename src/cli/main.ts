@@ -4,6 +4,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../index.ts'
 import * as cancel from './commands/cancel.ts'
+import * as cron from './commands/cron.ts'
 import * as dead from './commands/dead.ts'
 import * as demo from './commands/demo.ts'
 import * as enqueue from './commands/enqueue.ts'
@@ -40,7 +41,7 @@ const program = prepare(new Command('highkiq'))
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, demo],
   'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task],
-  'Act:': [cancel, pause, resume, quiet, stop],
+  'Act:': [cancel, pause, resume, quiet, stop, cron],
 }
 
 for (const [heading, commands] of Object.entries(GROUPS)) {

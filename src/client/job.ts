@@ -54,7 +54,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
 
   /** Now, unless `set` says when. @returns the job's id; null when client middleware stopped it */
   performAsync(...args: Args): Promise<string | null> {
-    return this.#host.client.push(this.#request(args))
+    return this.#host.client.push(this.request(args))
   }
 
   /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A number from 1,000,000,000 on is an epoch second, as in Sidekiq. */
@@ -73,13 +73,20 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
    */
   performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
     const { jid } = this.#options
-    const requestOf = (args: Args) => this.#request(args)
+    const requestOf = (args: Args) => this.request(args)
     return this.#host.client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
   }
 
   /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
   async performInline(...args: Args): Promise<Result> {
-    return (await this.#host.runInline(this.#request(args))) as Result
+    return (await this.#host.runInline(this.request(args))) as Result
+  }
+
+  /** A push of these arguments, as it is asked for. */
+  request(args: Args, time?: PushOptions): PushRequest {
+    const { wrap } = this.#host
+    const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
+    return wrap ? wrap(request) : request
   }
 
   // In tests (highkiq/testing) -----------------------------------------------------------------------------------
@@ -106,13 +113,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
   #at(when: Date | number | Duration, args: Args): Promise<string | null> {
     // What is nothing must not become "now".
     const wait = when ?? (null as never)
-    return this.#host.client.push(this.#request(args, { ...NO_TIME, wait }))
-  }
-
-  #request(args: Args, time?: PushOptions): PushRequest {
-    const { wrap } = this.#host
-    const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
-    return wrap ? wrap(request) : request
+    return this.#host.client.push(this.request(args, { ...NO_TIME, wait }))
   }
 }
 

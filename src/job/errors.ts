@@ -23,6 +23,10 @@ const STATUS = {
   DUPLICATE_JOB: 409,
   /** No job of that name is registered here. */
   UNKNOWN_JOB: 404,
+  /** No cron entry of that name is known. */
+  UNKNOWN_CRON: 404,
+  /** The last run of a cron entry with `overlap: 'skip'` has not ended. */
+  CRON_BUSY: 409,
   /** The store URL has a scheme that Highkiq does not know. */
   UNKNOWN_STORE: 500,
   /** No SQLite driver is installed. */

@@ -52,6 +52,11 @@ export interface Payload {
   hk_stalls?: number
   /** When it must have begun (ms), of a job that was scheduled. */
   hk_expires?: number
+  /** The cron entry that it was pushed for, and its tick in milliseconds. */
+  hk_cron?: string
+  hk_tick?: number
+  /** The lock that this job has until it has ended. */
+  hk_lock?: string
   [field: string]: unknown
 }
 

@@ -1,9 +1,11 @@
 // npm run chaos -- [--minutes N] [--jobs N]: kills worker processes at random, round after round, until the time is over.
 // npm run chaos -- --redis [--minutes N] [--jobs N] [--fault WORD]: each fault for N minutes (2), on Redis through a proxy.
+// npm run chaos -- --cron [--minutes N]: processes that share cron entries live through the changes of many zones' clocks.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { cronRounds } from '../cron/rounds.ts'
 import { killWorkers, mostRepeated } from './kill-workers.ts'
 import { lineOf, type Outcome } from './outcome.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
@@ -14,12 +16,14 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     jobs: { type: 'string', default: '20000' },
     redis: { type: 'boolean' },
+    cron: { type: 'boolean' },
     fault: { type: 'string', default: '' },
   },
 })
 const jobs = Number(values.jobs)
 
 if (values.redis) await stormOnRedis(Number(values.minutes ?? 2) * 60)
+else if (values.cron) await cronRounds(Date.now() + Number(values.minutes ?? 1) * 60_000)
 else await killUntil(Date.now() + Number(values.minutes ?? 1) * 60_000)
 
 async function stormOnRedis(seconds: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
+import { crons } from './crons.ts'
 import { due } from './due.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
@@ -170,6 +171,37 @@ const faults: Fault[] = [
     }),
     cases: search,
     seen: ['what a search has found can be removed before its next page, and it skips and repeats nothing'],
+  },
+  {
+    name: 'a tick is not compared with the last one',
+    wrap: (store) => ({
+      async tickCron(name, tick, now) {
+        const answer = await store.tickCron(name, tick, now)
+        const [record] = answer === 'gone' ? await store.crons([name]) : []
+        return record ? store.tickCron(name, { ...tick, from: record.tick }, now) : answer
+      },
+    }),
+    cases: crons,
+    seen: [
+      'a tick is decided once: repeated, or from elsewhere, it changes nothing',
+      'of many callers at once each tick is decided by one',
+    ],
+  },
+  {
+    name: 'a tick and its job come one after the other',
+    wrap: (store) => ({
+      async tickCron(name, tick, now) {
+        if (tick.push) await store.push([tick.push.item], now)
+        return store.tickCron(name, { ...tick, push: null }, now)
+      },
+    }),
+    cases: crons,
+    seen: [
+      'a tick and its job come in one step',
+      'a tick is decided once: repeated, or from elsewhere, it changes nothing',
+      'of many callers at once each tick is decided by one',
+      'a lock is given with the job, and nothing happens while another one has it',
+    ],
   },
   {
     name: 'addRows ignores the cursor',

@@ -2,6 +2,7 @@ import { describe, test } from 'vitest'
 import { type Case, type Factory, withBench } from './bench.ts'
 import { counters } from './counters.ts'
 import { crash } from './crash.ts'
+import { crons } from './crons.ts'
 import { due } from './due.ts'
 import { duties } from './duties.ts'
 import { iterations } from './iterations.ts'
@@ -38,6 +39,7 @@ export const verbs = {
   processes,
   results,
   marks,
+  crons,
   tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
   wait,
   crash,

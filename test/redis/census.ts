@@ -98,6 +98,7 @@ function plain(name: string, type: string, value: unknown): unknown {
     return Object.values(value as object)
       .filter(Boolean)
       .sort()
+  if (type === 'hash' && name.includes('hk:cron:')) return { ...(value as object), ends: undefined }
   if (type === 'hash') return { ...(value as object), rtt_us: undefined }
   if (type !== 'zset') return value
   const pairs = value as string[]

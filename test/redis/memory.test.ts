@@ -60,6 +60,8 @@ onRedis('a server without memory', () => {
       ['of a row', [{ ...toQueue('q', row.text), effects }]],
       ['of a row to a set', [{ to: 'dead', text: row.text, score: NOW, effects }]],
     ]
+    await store.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60)
+    const tick = { text: 'x', from: 1, to: 2, push: { jid: 'jid-2', item: queued, lock: 'l' } }
     for (const squeeze of [fill, choke]) {
       await squeeze()
       const before = await contents(redis)
@@ -76,13 +78,38 @@ onRedis('a server without memory', () => {
       const message = store.message(jidOf(spec(1).id, 0), { at: NOW, code: 'hi', params: {} })
       await expect.soft(message, 'a message').rejects.toMatchObject(full)
       await expect.soft(store.beat(process1, 60), 'a heartbeat').rejects.toMatchObject(full)
+      const told = { code: 'PUSH_FAILED', maybePushed: false, jids: ['jid-2'], cause: expect.objectContaining(full) }
+      await expect.soft(store.tickCron('nightly', tick, NOW), 'a tick').rejects.toMatchObject(told)
       expect(await contents(redis)).toEqual(before)
     }
     await free()
     for (const [, items] of pushes.slice(0, 4)) await store.push(items, NOW)
     expect(await store.addRows(spec(1).id, spec(1).adder, 5, rows(5, 5), NOW)).toEqual({ ok: true, total: 10 })
     expect(await store.createTask(spec(2))).toBe(true)
-    expect(await store.stats()).toMatchObject({ enqueued: 3 + 1002, scheduled: 1, held: 7 })
+    expect(await store.tickCron('nightly', tick, NOW)).toBe('ok')
+    expect(await store.stats()).toMatchObject({ enqueued: 3 + 1003, scheduled: 1, held: 7 })
+  })
+
+  test('a cron entry is paused, goes on and is kept by who defines it, and a lock is freed', async () => {
+    const { hq } = app()
+    const { store } = hq
+    const owner = { queues: ['q'], seconds: 60, host: 'here' }
+    await store.join('A', owner)
+    await store.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 0.1)
+    const push = { jid: 'jid-2', item: toQueue('q', job(1)), lock: 'l' }
+    await store.tickCron('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
+    await choke()
+    expect(await store.defineCron('nightly', { old: 'x', text: 'x', tick: null }, 60)).toBe(true)
+    expect(await store.pauseCron('nightly', true, NOW)).toBe(true)
+    expect(await store.crons()).toMatchObject([{ paused: true, living: true }])
+    expect(await store.pauseCron('nightly', false, NOW)).toBe(true)
+    const { taken } = await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
+    const effects = [{ kind: 'unlock', lock: 'l', holder: 'jid-2' } as const]
+    const settlements = taken.map(({ queue, ticket }) => {
+      return { queue, ticket, move: null, processed: 1 as const, failed: 0 as const, effects }
+    })
+    expect((await store.turn('A', turnOf({ settlements }))).settled).toEqual(['ok'])
+    expect(await redis.keys('hk:lock:*')).toEqual([])
   })
 
   test('a push by the app tells which jobs it was', async () => {

@@ -270,6 +270,37 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.stats()) ? '' : 'nothing'),
   },
   {
+    name: 'defineCron: one that is new',
+    async run(w) {
+      await w.store.defineCron('fresh', { old: null, text: 'fresh', tick: NOW }, 60)
+      return (await w.store.crons()).length === 2 ? '' : 'not defined'
+    },
+  },
+  {
+    name: 'tickCron: with a lock',
+    async run(w) {
+      const push = { jid: 'c2', item: toQueue('fresh', job('c2')), lock: 'free' }
+      const answer = await w.store.tickCron('nightly', { text: 'nightly', from: 2, to: 3, push }, NOW)
+      const [record] = await w.store.crons(['nightly'])
+      return record?.jid === 'c2' ? '' : String(answer)
+    },
+  },
+  {
+    name: 'pauseCron',
+    async run(w) {
+      await w.store.pauseCron('nightly', true, NOW)
+      return (await w.store.pauseCron('nightly', false, NOW)) ? '' : 'not there'
+    },
+  },
+  {
+    name: 'forgetCron',
+    async run(w) {
+      await w.store.forgetCron('nightly')
+      return (await w.store.crons()).length === 0 ? '' : 'still there'
+    },
+  },
+  { name: 'unlock', run: async (w) => (await w.store.unlock('mine', 'c1')) ?? '' },
+  {
     name: 'beat',
     unnamed: true,
     async run(w) {

@@ -7,6 +7,8 @@ import { type Contents, contents, placesOf } from './census.ts'
 
 export const TASK = spec(1, { queue: 'rows', window: 4, adder: 'adder', keepParams: 'rejected' })
 
+const UNLOCK = { kind: 'unlock', lock: 'mine', holder: 'c1' } as const
+
 /** A database with jobs and rows in all places. */
 export class World {
   readonly store: Store
@@ -79,7 +81,7 @@ export class World {
     const state = { executions: 1, runtime: 1, cursor: '7' }
     w.started = [begin(row7)]
     w.settlements = [
-      done(one),
+      done(one, { effects: [UNLOCK] }),
       retry(two, 7, { move: dead('x', two.text) }),
       retry(three, 8, { effects: [{ kind: 'iteration', jid: 'three', state }] }),
       release(arrived),
@@ -89,9 +91,13 @@ export class World {
     w.swaps = [
       { ...(waiting[0] as Entry), to: toQueue('q', job('r1')) },
       { ...(waiting[1] as Entry), to: dead('r2') },
-      { ...(waiting[2] as Entry), to: null },
+      { ...(waiting[2] as Entry), to: null, effects: [UNLOCK] },
       { ...entry(row1, 4), to: toQueue('rows', row1.text), effects: [enters(row1)] },
     ]
+    await store.defineCron('nightly', { old: null, text: 'nightly', tick: 1 }, 600)
+    const item = { to: 'schedule', text: job('c1'), score: 2 } as const
+    const push = { jid: 'c1', item, lock: 'mine' }
+    await store.tickCron('nightly', { text: 'nightly', from: 1, to: 2, push }, NOW)
     await store.beat({ identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }, 60)
     await store.signal('here:1:a', 'TERM')
     return w

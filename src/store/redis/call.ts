@@ -79,6 +79,11 @@ export class Call {
         this.args.push(effect.jid, effect.at, effect.dropped ? 1 : 0)
         continue
       }
+      if (effect.kind === 'unlock') {
+        count++
+        this.args.push('l', this.key(this.#names.lock(effect.lock)), effect.holder)
+        continue
+      }
       const { id, index } = splitTaskJid(effect.jid)
       const base = this.task(id)
       if (base === undefined) continue
@@ -99,5 +104,5 @@ export function taskKeys(names: Keys, queue: string, id: string): string[] {
 
 /** Tasks that effects are about. */
 export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
-  for (const { kind, jid } of effects) if (kind === 'event') yield splitTaskJid(jid).id
+  for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
 }

@@ -70,6 +70,12 @@ export interface Keys {
   iteration(jid: string): string
   /** Channel: a queue was paused or resumed. */
   pauses: string
+  /** Set: names of cron entries. */
+  crons: string
+  /** Hash: what a cron entry consists of. */
+  cron(name: string): string
+  /** The job that has a lock. */
+  lock(name: string): string
   /** Channel: something is due earlier than known. */
   wake: string
   /** Finds the owners' keys of all queues. */
@@ -135,6 +141,9 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     marks: (queue) => (layout === 'cluster' ? tagged(queue, 'marks') : `${prefix}hk:marks`),
     iteration: (jid) => `${prefix}it-${jid}`,
     pauses: `${prefix}hk:pauses`,
+    crons: `${prefix}hk:crons`,
+    cron: (name) => `${prefix}hk:cron:${name}`,
+    lock: (name) => `${prefix}hk:lock:${name}`,
     wake: `${prefix}hk:wake`,
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
     parseOwners(key) {

@@ -5,6 +5,10 @@ import type {
   AddAnswer,
   BeatAnswer,
   Cleared,
+  CronDefinition,
+  CronRecord,
+  CronTick,
+  CronTickAnswer,
   Deploy,
   Entry,
   EventQuery,
@@ -43,6 +47,7 @@ import type {
 } from '../contract.ts'
 import { Bell } from './bell.ts'
 import { type Connection, closedError } from './connection.ts'
+import { Crons } from './crons.ts'
 import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
 import { Marks } from './marks.ts'
@@ -84,6 +89,7 @@ export class RedisStore implements Store {
   readonly #leases: Leases
   readonly #processes: Processes
   readonly #tasks: Tasks
+  readonly #crons: Crons
   readonly #results: Results
   readonly #stats: Stats
   readonly #search: Search
@@ -111,6 +117,7 @@ export class RedisStore implements Store {
     this.#sets = new Sets(server)
     this.#leases = new Leases(server)
     this.#processes = new Processes(server)
+    this.#crons = new Crons(server)
     this.#tasks = new Tasks(server, this.#sets)
     this.#results = new Results(server)
     this.#stats = new Stats(server, this.#leases)
@@ -438,6 +445,30 @@ export class RedisStore implements Store {
 
   cancelIteration(jid: string, now: number): Promise<boolean> {
     return this.#iterations.cancel(jid, now)
+  }
+
+  crons(names?: readonly string[]): Promise<CronRecord[]> {
+    return this.#crons.list(names)
+  }
+
+  defineCron(name: string, definition: CronDefinition, seconds: number): Promise<boolean> {
+    return this.#crons.define(name, definition, seconds)
+  }
+
+  tickCron(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
+    return this.#crons.tick(name, tick, now)
+  }
+
+  pauseCron(name: string, paused: boolean, now: number): Promise<boolean> {
+    return this.#crons.pause(name, paused, now)
+  }
+
+  forgetCron(name: string): Promise<boolean> {
+    return this.#crons.forget(name)
+  }
+
+  unlock(lock: string, holder: string): Promise<void> {
+    return this.#crons.unlock(lock, holder)
   }
 
   // -------------------------------------------------------------------------------------------------- owners

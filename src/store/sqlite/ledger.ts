@@ -102,9 +102,9 @@ export class Ledger {
   /** Reads the events of many changes at once, which is much cheaper than one by one. */
   prepare(effects: Iterable<Effect>): void {
     const wanted = new Map<Book, number[]>()
-    for (const { kind, jid } of effects) {
-      if (kind !== 'event') continue
-      const { id, index } = splitTaskJid(jid)
+    for (const effect of effects) {
+      if (effect.kind !== 'event') continue
+      const { id, index } = splitTaskJid(effect.jid)
       const book = this.#book(id)
       if (!book || book.events.has(index)) continue
       const indexes = wanted.get(book)
@@ -180,6 +180,10 @@ export class Ledger {
     }
     if (effect.kind === 'iteration') {
       this.#iterations.change(effect, this.#now)
+      return 'ok'
+    }
+    if (effect.kind === 'unlock') {
+      this.#db.run(sql.lock.release, effect.lock, effect.holder)
       return 'ok'
     }
     const found = this.#find(effect.jid)

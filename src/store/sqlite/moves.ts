@@ -2,6 +2,7 @@
 
 import type { Destination, Effect, PushItem, SettleAnswer, Settlement, Turn, TurnAnswer } from '../contract.ts'
 import type { Bell } from './bell.ts'
+import type { Crons } from './crons.ts'
 import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
 import type { Leases } from './leases.ts'
@@ -29,6 +30,7 @@ export interface Opened {
   processes: Processes
   results: Results
   tasks: Tasks
+  crons: Crons
   search: Search
   removal: Removal
   metrics: Metrics

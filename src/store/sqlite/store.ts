@@ -6,6 +6,10 @@ import type {
   AddAnswer,
   BeatAnswer,
   Cleared,
+  CronDefinition,
+  CronRecord,
+  CronTick,
+  CronTickAnswer,
   Deploy,
   Entry,
   EventQuery,
@@ -45,6 +49,8 @@ import type {
 } from '../contract.ts'
 import { Bell } from './bell.ts'
 import { monotonicNow } from './clock.ts'
+import { tickCron } from './cron-tick.ts'
+import { Crons } from './crons.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
@@ -428,6 +434,35 @@ export class SqliteStore implements Store {
     return this.#write(({ iterations }) => iterations.cancel(jid, now), ANSWER_SECONDS)
   }
 
+  crons(names?: readonly string[]): Promise<CronRecord[]> {
+    return this.#read(({ crons }) => crons.list(names))
+  }
+
+  defineCron(name: string, definition: CronDefinition, seconds: number): Promise<boolean> {
+    return this.#write(({ crons }) => crons.define(name, definition, seconds), ANSWER_SECONDS)
+  }
+
+  async tickCron(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
+    try {
+      return await this.#write((s) => tickCron(s, name, tick, now), ANSWER_SECONDS)
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], false, { cause: thrown })
+    }
+  }
+
+  pauseCron(name: string, paused: boolean, now: number): Promise<boolean> {
+    return this.#write(({ crons }) => crons.pause(name, paused, now), ANSWER_SECONDS)
+  }
+
+  forgetCron(name: string): Promise<boolean> {
+    return this.#write(({ crons }) => crons.forget(name), ANSWER_SECONDS)
+  }
+
+  unlock(lock: string, holder: string): Promise<void> {
+    return this.#write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS)
+  }
+
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
   async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {
     const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
@@ -523,6 +558,7 @@ export class SqliteStore implements Store {
       processes: new Processes(db),
       results: new Results(db, rung),
       tasks: new Tasks(db),
+      crons: new Crons(db),
       search: new Search(db),
       removal: new Removal(db),
       metrics: new Metrics(db),

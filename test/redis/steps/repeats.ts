@@ -10,7 +10,8 @@ import { command, openStage, type Stage, script } from './stage.ts'
 const TASK = spec(1, { window: 2 })
 const OWNER = 'here:1:1.0'
 const JOIN = { queues: ['q', 'p'], seconds: 60, host: 'here' }
-const AWAY = /^STORE_(UNREACHABLE|TIMEOUT)$/
+/** A push says more than that. */
+const AWAY = /^(STORE_(UNREACHABLE|TIMEOUT)|PUSH_FAILED)$/
 const FAULTS: Act[] = ['cut-before', 'cut-before-reply', 'hold', 'hold-reply']
 
 interface Repeat {
@@ -142,6 +143,50 @@ const REPEATS: Repeat[] = [
     first: true,
     again: false,
     holds: async ({ direct }) => expect(await direct.leases()).toEqual([]),
+  },
+  {
+    name: 'defining a cron entry',
+    match: script('cronDefine'),
+    ask: (store) => store.defineCron('nightly', { old: null, text: 'x', tick: NOW }, 60),
+    first: true,
+    again: false,
+    holds: async ({ direct }) =>
+      expect(await direct.crons()).toMatchObject([{ name: 'nightly', text: 'x', tick: NOW }]),
+  },
+  {
+    name: 'deciding a tick',
+    match: script('cronTick'),
+    before: ({ direct }) => direct.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60),
+    ask: (store) => {
+      const push = { jid: 'jid-2', item: toQueue('q', job(1)), lock: 'l' }
+      return store.tickCron('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
+    },
+    first: 'ok',
+    again: 'gone',
+    async holds(stage) {
+      expect(await stage.direct.crons()).toMatchObject([{ tick: 2, jid: 'jid-2' }])
+      expect(await stage.truth()).toMatchObject({ waiting: [job(1)] })
+    },
+  },
+  {
+    name: 'letting a cron entry go on',
+    match: script('cronPause'),
+    async before({ direct }) {
+      await direct.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60)
+      await direct.pauseCron('nightly', true, NOW)
+    },
+    ask: (store) => store.pauseCron('nightly', false, NOW),
+    first: true,
+    again: true,
+    holds: async ({ direct }) => expect(await direct.crons()).toMatchObject([{ tick: NOW, paused: false }]),
+  },
+  {
+    name: 'freeing a lock',
+    match: script('unlock'),
+    ask: (store) => store.unlock('l', 'me'),
+    first: undefined,
+    again: undefined,
+    holds: async () => {},
   },
   {
     name: 'taking a duty',

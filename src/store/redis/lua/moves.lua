@@ -6,7 +6,7 @@
 -- An effect is: "e" (event), base of its task, index, run, attempt, status (number), at, startedAt or "", place (keep |
 -- leave | enter), code or "", result or "", number of messages, messages; or "i" (iteration), place of its key,
 -- executions (0: it ends), cursor, runtime; or "u" (unmark), places of the marks and of the job's iteration, job, at,
--- "1" (dropped) or "0".
+-- "1" (dropped) or "0"; or "l" (unlock), place of the lock's key, holder.
 
 -- A set's entry that is due sooner than others look.
 local SOON = 2
@@ -15,6 +15,7 @@ local woken = false
 
 local function readEffect()
   local kind = text()
+  if kind == 'l' then return { lock = KEYS[number()], holder = text() } end
   if kind == 'i' then
     return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
   elseif kind == 'u' then
@@ -49,6 +50,7 @@ end
 
 -- The first key of an effect that holds something else than it should.
 local function wrongEffect(effect)
+  if effect.lock then return wrong(effect.lock, 'string') and effect.lock end
   if effect.base then return wrongTask(effect.base) end
   if effect.cancelled then return wrong(effect.cancelled, 'zset') and effect.cancelled end
   return wrong(effect.iteration, 'hash') and effect.iteration
@@ -56,6 +58,10 @@ end
 
 -- False: it comes too late to change anything.
 local function takeEffect(effect)
+  if effect.lock then
+    if redis.call('GET', effect.lock) == effect.holder then redis.call('DEL', effect.lock) end
+    return true
+  end
   if effect.base then return change(effect) end
   if effect.cancelled then
     unmark(effect.cancelled, effect.iteration, effect.jid, effect.at, effect.dropped)

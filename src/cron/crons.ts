@@ -1,0 +1,198 @@
+/** `hq.cron` and `hq.crons`: defining what runs by the clock, looking at it, and acting on it. */
+
+import type { Client } from '../client/client.ts'
+import type { Job } from '../client/job.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { newJid } from '../job/payload.ts'
+import type { CronRecord, Store } from '../store/contract.ts'
+import {
+  type CronOptions,
+  type Entry,
+  entryOf,
+  type Missed,
+  type Overlap,
+  type Runnable,
+  readSchedule,
+  readShown,
+} from './entry.ts'
+import { runOf } from './run.ts'
+
+export interface CronsHost {
+  client: Client
+  store(): Store
+  now(): number
+}
+
+/** A cron entry as the store has it. */
+export interface CronInfo {
+  name: string
+  spec: string
+  timeZone: string
+  job: string
+  /** null: the job's own. */
+  queue: string | null
+  /** null: a function of its app makes them. */
+  args: unknown[] | null
+  missed: Missed
+  overlap: Overlap
+  paused: boolean
+  /** Whether a process that lives defines it; else it does not run. */
+  defined: boolean
+  /** When a job was last pushed for it, and its id. */
+  lastAt: Date | null
+  lastJid: string | null
+  /** null: it is paused, or nobody defines it. */
+  nextAt: Date | null
+  /** The next ticks, as if it were not paused. */
+  next(n?: number): Date[]
+}
+
+/** Until a worker of the app says it. */
+const FIRST_SECONDS = 60
+/** A run out of turn is tried again when a tick comes between. */
+const TRIES = 10
+
+export class Crons {
+  /** Those of this app. */
+  readonly entries = new Map<string, Entry>()
+  readonly #host: CronsHost
+
+  constructor(host: CronsHost) {
+    this.#host = host
+  }
+
+  /** @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
+  define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
+    const entry = entryOf(name, spec, job, options, this.#host.now())
+    if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
+    const { args } = entry.shown
+    if (args) this.#host.client.check({ class: job.name, args, jid: '' })
+    this.entries.set(name, entry)
+    return this.get(name)
+  }
+
+  get(name: string): Cron {
+    return new Cron(this.#host, name, this.entries)
+  }
+
+  async *list(): AsyncGenerator<CronInfo> {
+    for (const record of await this.#host.store().crons()) yield infoOf(record, this.#host.now())
+  }
+}
+
+/** One entry: act on it. Everything here concerns all processes. */
+export class Cron {
+  readonly name: string
+  readonly #host: CronsHost
+  readonly #entries: Map<string, Entry>
+
+  constructor(host: CronsHost, name: string, entries: Map<string, Entry>) {
+    this.#host = host
+    this.name = name
+    this.#entries = entries
+  }
+
+  /** null: no worker has entered it yet, or it was removed. */
+  async info(): Promise<CronInfo | null> {
+    const [record] = await this.#host.store().crons([this.name])
+    return record ? infoOf(record, this.#host.now()) : null
+  }
+
+  /** Not due until `resume`, also after deploys. @throws UNKNOWN_CRON */
+  async pause(): Promise<void> {
+    await this.#record()
+    await this.#host.store().pauseCron(this.name, true, this.#host.now())
+  }
+
+  /** Goes on from now; what was due in the pause is not made good. @throws UNKNOWN_CRON */
+  async resume(): Promise<void> {
+    await this.#record()
+    await this.#host.store().pauseCron(this.name, false, this.#host.now())
+  }
+
+  /**
+   * Pushes its job now, also while it is paused; its ticks come as before.
+   * @returns the job's id; null when client middleware stopped it
+   * @throws UNKNOWN_CRON; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; what a push throws
+   */
+  async runNow(): Promise<string | null> {
+    const { client, now } = this.#host
+    const store = this.#host.store()
+    const jid = newJid()
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { text, tick } = await this.#record()
+      const push = await runOf(client, this.#entries.get(this.name) ?? this.#asShown(text), now(), jid)
+      if (!push) return null
+      const answer = await store.tickCron(this.name, { text, from: tick, to: tick, push }, now())
+      if (answer === 'ok') return push.jid
+      if (answer !== 'gone') {
+        throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
+      }
+    }
+    throw new HighkiqError('CRON_BUSY', `cron ${this.name} is being changed all the time: try again`)
+  }
+
+  /** Forgets it, here and in the store. A worker of another process whose app defines it enters it again, as new. */
+  async remove(): Promise<void> {
+    this.#entries.delete(this.name)
+    await this.#host.store().forgetCron(this.name)
+  }
+
+  /** An entry of this app that no worker has entered yet is entered now. */
+  async #record(): Promise<CronRecord> {
+    const store = this.#host.store()
+    const entry = this.#entries.get(this.name)
+    let [record] = await store.crons([this.name])
+    if (!record && entry) {
+      await store.defineCron(this.name, { old: null, text: entry.text, tick: this.#host.now() }, FIRST_SECONDS)
+      ;[record] = await store.crons([this.name])
+    }
+    if (record) return record
+    throw new HighkiqError(
+      'UNKNOWN_CRON',
+      `no cron entry is named ${JSON.stringify(this.name)}: a worker enters those of its app when it starts`,
+    )
+  }
+
+  /** Of another app: what its definition tells. */
+  #asShown(text: string): Runnable {
+    const shown = readShown(text)
+    if (!shown?.args) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        `cron ${this.name}: its arguments are made by the app that defines it: run it there (-r FILE)`,
+      )
+    }
+    return { name: this.name, args: shown.args, request: (args) => ({ class: shown.job, args }), shown }
+  }
+}
+
+function infoOf({ name, text, tick, paused, living, jid, pushedAt }: CronRecord, now: number): CronInfo {
+  const shown = readShown(text)
+  const schedule = shown && readSchedule(shown)
+  const next = (n = 1) => {
+    const ticks: Date[] = []
+    for (let at: number | null = Math.max(tick, now); schedule && ticks.length < n; ) {
+      at = schedule.next(at)
+      if (at === null) break
+      ticks.push(new Date(at))
+    }
+    return ticks
+  }
+  return {
+    name,
+    spec: shown?.spec ?? '',
+    timeZone: shown?.timeZone ?? '',
+    job: shown?.job ?? '',
+    queue: shown?.queue ?? null,
+    args: shown?.args ?? null,
+    missed: shown?.missed ?? 'once',
+    overlap: shown?.overlap ?? 'allow',
+    paused,
+    defined: living,
+    lastAt: pushedAt === null ? null : new Date(pushedAt),
+    lastJid: jid,
+    nextAt: paused || !living ? null : (next()[0] ?? null),
+    next,
+  }
+}

@@ -1,0 +1,122 @@
+/** A cron entry as an app defines it, and as the store shows it to others. */
+
+import type { Job } from '../client/job.ts'
+import type { PushRequest } from '../client/request.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import { refuseUnknown } from '../job/options.ts'
+import { Schedule } from './schedule.ts'
+
+export type Missed = 'skip' | 'once' | 'all'
+export type Overlap = 'allow' | 'skip'
+
+export interface CronOptions<Args extends unknown[] = unknown[]> {
+  /** What the job gets, or a function of the tick that makes it; default: nothing. */
+  args?: Args | ((tick: Date) => Args | Promise<Args>)
+  /** By which the spec is read, for instance `Europe/Berlin`; default `UTC`, for servers differ. */
+  timeZone?: string
+  /** Default: the job's own. */
+  queue?: string
+  /**
+   * What becomes of ticks at which no process lived: `once` (default) – one run makes good for all of them; `all` – each
+   * has its own, at most the last 1,000; `skip` – none.
+   */
+  missed?: Missed
+  /** `skip`: no new run while the last one's job waits, runs or is to be retried. Default `allow`. */
+  overlap?: Overlap
+}
+
+/** Those of a job that wants arguments say which. */
+export type CronRest<Args extends unknown[]> = [] extends Args
+  ? [options?: CronOptions<Args>]
+  : [options: CronOptions<Args> & Required<Pick<CronOptions<Args>, 'args'>>]
+
+/** What the store keeps of a definition. */
+export interface Shown {
+  spec: string
+  timeZone: string
+  job: string
+  queue?: string
+  /** Absent: a function makes them. */
+  args?: unknown[]
+  missed: Missed
+  overlap: Overlap
+}
+
+/** What it takes to push the job of an entry. */
+export interface Runnable {
+  name: string
+  args: unknown[] | ((tick: Date) => unknown[] | Promise<unknown[]>)
+  request(args: unknown[]): PushRequest
+  shown: Pick<Shown, 'queue' | 'overlap'>
+}
+
+export interface Entry extends Runnable {
+  schedule: Schedule
+  shown: Shown
+  /** `shown` as the store keeps it: what differs in it is another definition. */
+  text: string
+}
+
+const OPTIONS: (keyof CronOptions)[] = ['args', 'timeZone', 'queue', 'missed', 'overlap']
+const LONGEST_NAME = 200
+
+/** @throws INVALID_OPTION */
+export function entryOf(name: string, spec: string, job: Job<unknown[]>, options: CronOptions, now: number): Entry {
+  checkName(name)
+  const where = `cron ${name}`
+  refuseUnknown(where, options, OPTIONS)
+  const { args = [], timeZone = 'UTC', queue, missed = 'once', overlap = 'allow' } = options
+  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
+  if (!Array.isArray(args) && typeof args !== 'function') throw wrong('args is an array, or a function of the tick')
+  if (!['skip', 'once', 'all'].includes(missed)) throw wrong("missed is 'skip', 'once' or 'all'")
+  if (!['allow', 'skip'].includes(overlap)) throw wrong("overlap is 'allow' or 'skip'")
+  const schedule = scheduleOf(where, spec, timeZone)
+  if (schedule.next(now) === null) throw wrong(`${JSON.stringify(spec)} never comes`)
+  const shown: Shown = {
+    spec,
+    timeZone,
+    job: job.name,
+    ...(queue === undefined ? {} : { queue }),
+    ...(Array.isArray(args) ? { args } : {}),
+    missed,
+    overlap,
+  }
+  return { name, schedule, args, request: (made) => job.request(made), shown, text: stringifyJson(shown) }
+}
+
+/** Undefined: it is of a program that this one does not understand. */
+export function readShown(text: string): Shown | undefined {
+  try {
+    const shown = parseJson(text) as Shown
+    return typeof shown.spec === 'string' && typeof shown.timeZone === 'string' ? shown : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined: this program can't tell when it is due. */
+export function readSchedule({ spec, timeZone }: Shown): Schedule | undefined {
+  try {
+    return new Schedule(spec, timeZone)
+  } catch {
+    return undefined
+  }
+}
+
+function scheduleOf(where: string, spec: string, timeZone: string): Schedule {
+  try {
+    return new Schedule(spec, timeZone)
+  } catch (thrown) {
+    if (!(thrown instanceof HighkiqError)) throw thrown
+    throw new HighkiqError(thrown.code, `${where}: ${thrown.message}`)
+  }
+}
+
+function checkName(name: string): void {
+  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !/\p{Cc}/u.test(name)) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `${JSON.stringify(name)} is no name of a cron entry: use a text of one line, for instance "nightly"`,
+  )
+}

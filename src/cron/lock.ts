@@ -1,0 +1,23 @@
+import type { Aspect, Outcome } from '../worker/aspect.ts'
+
+/** After these the job goes on, and so does its lock. */
+const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
+  'started',
+  'retry',
+  'snoozed',
+  'paused',
+  'released',
+  'interrupted',
+  'untouched',
+  'restored',
+  'promoted',
+  'requeued',
+])
+
+/** A job that has a lock frees it when it ends, in whatever way. */
+export const lockedRuns: Aspect = {
+  effects({ hk_lock: lock, jid }, { kind }) {
+    if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined
+    return [{ kind: 'unlock', lock, holder: jid }]
+  },
+}

@@ -1,0 +1,46 @@
+/** The job of one tick. */
+
+import { createHash } from 'node:crypto'
+import type { Client } from '../client/client.ts'
+import { HighkiqError } from '../job/errors.ts'
+import type { CronTick } from '../store/contract.ts'
+import type { Runnable } from './entry.ts'
+
+/** Middleware, or a function that makes arguments, that does not answer for so long is not waited for. */
+const PREPARE_SECONDS = 30
+
+/** The same for each that pushes it. */
+export function tickJid(name: string, tick: number): string {
+  return createHash('sha256').update(`${name}\n${tick}`).digest('hex').slice(0, 24)
+}
+
+export function lockOf(name: string): string {
+  return `cron:${name}`
+}
+
+/** Ready to be pushed; null when client middleware stopped it. */
+export async function runOf(client: Client, run: Runnable, tick: number, jid: string): Promise<CronTick['push']> {
+  const { name, args, shown } = run
+  const lock = shown.overlap === 'skip' ? lockOf(name) : undefined
+  const prepare = async () =>
+    client.prepare({
+      ...run.request(typeof args === 'function' ? await args(new Date(tick)) : args),
+      ...(shown.queue === undefined ? {} : { queue: shown.queue }),
+      jid,
+      hk_cron: name,
+      hk_tick: tick,
+      ...(lock === undefined ? {} : { hk_lock: lock }),
+    })
+  const prepared = await withLimit(prepare(), name)
+  if (!prepared) return null
+  return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
+}
+
+function withLimit<T>(work: Promise<T>, name: string): Promise<T> {
+  let timer: NodeJS.Timeout
+  const limit = new Promise<never>((_, reject) => {
+    const why = `cron ${name}: its args or client middleware did not answer within ${PREPARE_SECONDS} s`
+    timer = setTimeout(() => reject(new HighkiqError('MIDDLEWARE_TIMEOUT', why)), PREPARE_SECONDS * 1000)
+  })
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,128 @@
+/** Deciding ticks: which are due, which were missed, which runs overlap. */
+
+import type { Client } from '../client/client.ts'
+import type { JobState } from '../inspect/find.ts'
+import type { Logger } from '../job/logger.ts'
+import type { CronRecord, Store } from '../store/contract.ts'
+import type { Entry, Missed } from './entry.ts'
+import { lockOf, runOf, tickJid } from './run.ts'
+import type { Schedule } from './schedule.ts'
+
+export interface TickHost {
+  store: Store
+  client: Client
+  log: Logger
+  now(): number
+  report(error: unknown, about: Record<string, unknown>): void
+  /** Where a job is, however long it takes to look. */
+  stateOf(jid: string): Promise<JobState>
+}
+
+/** A tick that is not older is not missed. */
+const LATE_MS = 60_000
+/** The most ticks that are made good one by one. */
+const MOST_MISSED = 1000
+/** A last tick so far ahead of the clock is the work of a clock that was wrong. */
+const FAR_AHEAD_MS = 86_400_000
+/** Whoever has held a lock for so long is looked for. */
+const HELD_MS = 60_000
+/** Of all time, how much looking may take. */
+const SEARCH_SHARE = 0.01
+
+const OVER: ReadonlySet<JobState> = new Set(['dead', 'ended', 'unknown'])
+
+export class Ticks {
+  readonly #host: TickHost
+  readonly #isStopped: () => boolean
+  /** By entry: when it is next searched for who has its lock, on the monotonic clock. */
+  readonly #searchOn = new Map<string, number>()
+
+  constructor(host: TickHost, isStopped: () => boolean) {
+    this.#host = host
+    this.#isStopped = isStopped
+  }
+
+  /**
+   * Decides all that is due by a schedule; answers when, by the app's clock, it is worth looking again (sooner than
+   * everything is looked at now and then).
+   */
+  async decide(record: CronRecord, schedule: Schedule, missed: Missed, entry: Entry): Promise<number> {
+    const { now, log } = this.#host
+    const { name } = record
+    const until = now()
+    if (record.tick > until + FAR_AHEAD_MS) return this.#comeBack(record)
+    const oldest = schedule.next(record.tick)
+    if (oldest === null || oldest > until) return oldest ?? Number.POSITIVE_INFINITY
+    const due = schedule.ticks(record.tick, until, missed === 'all' ? MOST_MISSED : 1)
+    const [first = oldest] = due
+    let from = record.tick
+    for (const tick of due) {
+      if (this.#isStopped()) return until
+      const isMissed = missed === 'skip' && until - tick > LATE_MS
+      // If it was not ours to decide, somebody else is at it, or the entry was changed.
+      if (!(await this.#tick(record, from, tick, isMissed ? undefined : entry))) return until
+      const about = { cron: name, tick: new Date(tick), since: new Date(oldest) }
+      if (isMissed) {
+        log.warn(about, `cron ${name}: this tick was missed, and is skipped`)
+      } else if (tick === first && oldest < first) {
+        const so = missed === 'once' ? 'this run makes good for them' : 'and are skipped'
+        log.warn(about, `cron ${name}: ticks before this one were missed, ${so}`)
+      }
+      from = tick
+    }
+    return schedule.next(from) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** False: it is not ours to decide any more. Without an entry the tick is passed over. */
+  async #tick(
+    { name, text, pushedAt }: CronRecord,
+    from: number,
+    to: number,
+    entry: Entry | undefined,
+  ): Promise<boolean> {
+    const { store, client, now, log } = this.#host
+    const about = { cron: name, tick: new Date(to) }
+    const push = entry ? await runOf(client, entry, to, tickJid(name, to)) : null
+    const answer = await store.tickCron(name, { text, from, to, push }, now())
+    if (answer === 'ok' && push) log.debug({ ...about, jid: push.jid }, 'pushed')
+    if (answer === 'ok' || answer === 'gone') return answer === 'ok'
+
+    const { holder } = answer
+    const isGone = await this.#isGone(name, holder, pushedAt ?? 0)
+    if (isGone) {
+      log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run is nowhere any more`)
+      await store.unlock(lockOf(name), holder)
+    } else {
+      log.info({ ...about, jid: holder }, `cron ${name}: skipped, for its last run has not ended`)
+    }
+    return (await store.tickCron(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
+  }
+
+  /** Whether a job that has a lock was deleted, or has ended in a program that knows no locks. */
+  async #isGone(name: string, jid: string, since: number): Promise<boolean> {
+    const { stateOf, now } = this.#host
+    const began = performance.now()
+    if (now() - since < HELD_MS || began < (this.#searchOn.get(name) ?? 0)) return false
+    const state = await stateOf(jid)
+    const took = performance.now() - began
+    this.#searchOn.set(name, performance.now() + took / SEARCH_SHARE)
+    return OVER.has(state)
+  }
+
+  /**
+   * The last tick lies far ahead. If a process lives whose clock is there, nobody can tell who is wrong; if none does,
+   * the clocks were set back: the entry begins anew.
+   */
+  async #comeBack({ name, text, tick: from }: CronRecord): Promise<number> {
+    const { store, now, log } = this.#host
+    const about = { cron: name, lastTick: new Date(from), now: new Date(now()) }
+    const processes = await store.processes()
+    if (processes.some(({ beat }) => beat > from - FAR_AHEAD_MS)) {
+      log.error(about, `cron ${name}: the clocks of two processes differ by more than a day: set them right`)
+      return Number.POSITIVE_INFINITY
+    }
+    log.warn(about, `cron ${name}: its last tick lies far ahead of all clocks, so it begins anew from now`)
+    await store.tickCron(name, { text, from, to: now(), push: null }, now())
+    return now()
+  }
+}

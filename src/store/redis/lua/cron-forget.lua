@@ -1,0 +1,11 @@
+-- Strikes an entry off. Gives 0 when there was none.
+--
+-- KEYS  1 names of entries, 2 the entry.
+-- ARGV  name.
+-- include: arguments
+
+if wrong(KEYS[1], 'set') then return redis.error_reply(unusable(KEYS[1])) end
+if wrong(KEYS[2], 'hash') then return redis.error_reply(unusable(KEYS[2])) end
+local known = redis.call('DEL', KEYS[2])
+redis.call('SREM', KEYS[1], text())
+return known

@@ -1,0 +1,34 @@
+-- Decides a tick of an entry that stands as it was read, and pushes its job.
+--
+-- KEYS  1 the entry, 2 queues, 3 the lock (or the entry again: without one); then the keys that the item names.
+-- ARGV  now (ms), wake channel, text, from, to, jid or "" (the tick is passed over), item (moves.lua).
+-- Gives "ok", "gone", or "held" and the holder.
+-- include: arguments ledger iteration marks moves
+
+local entry, lock = KEYS[1], KEYS[3] ~= KEYS[1] and KEYS[3]
+QUEUES = KEYS[2]
+now = number()
+local channel, expected, from, to, jid = text(), text(), text(), text(), text()
+local item = readItem()
+local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock) or wrongKey(item)
+if key then return redis.error_reply(unusable(key)) end
+
+local stands = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
+if stands[1] ~= expected or stands[2] ~= from or (stands[3] == '1' and to ~= from) then return { 'gone' } end
+if jid == '' then
+  redis.call('HSET', entry, 'tick', to)
+  return { 'ok' }
+end
+local holder = lock and redis.call('GET', lock)
+if holder and holder ~= jid then return { 'held', holder } end
+
+-- The first write may grow: at its memory limit the server refuses it, and nothing was done.
+redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now))
+local ok, err = pcall(apply, item)
+if not ok then
+  redis.call('HSET', entry, 'tick', from, 'jid', stands[4] or '', 'pushed', stands[5] or '')
+  return redis.error_reply(tostring(type(err) == 'table' and err.err or err))
+end
+if lock then redis.call('SET', lock, jid) end
+finish(channel)
+return { 'ok' }
