@@ -101,7 +101,9 @@ export interface HighkiqOptions {
 }
 
 /** What a configuration file may say of the app. */
-export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'>
+export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'> & {
+  maxIterationRuntime?: number
+}
 /** Text at the end of the process title. */
 export type TitlePiece = () => string | undefined
 /**
@@ -387,6 +389,7 @@ export class Highkiq {
     const host = {
       store: () => this.store,
       now: () => this.now(),
+      maxIterationRuntime: () => this.#file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
       report: (error: unknown, about: Record<string, unknown>) => this.#report(error, about),
     }
     return this.job(name, options, iterableHandler(host, job))

@@ -50,7 +50,7 @@ export interface IterableJob<Args extends unknown[], Item, Cursor> {
   onComplete?(ctx: IterableContext, ...args: [...Args]): unknown
   /** Around the work on each item. */
   around?(ctx: IterableContext, next: () => Promise<void>, ...args: [...Args]): unknown
-  /** Seconds after which an attempt makes room: the job goes to the back of its queue. Default: none. */
+  /** Seconds after which an attempt makes room: the job goes to the back of its queue. Default: what a file says, else none. */
   maxIterationRuntime?: number
   /** Seconds between saves of the cursor; default 5. */
   saveEvery?: number

@@ -17,6 +17,8 @@ const MOST_SHOWN = 100
 export interface IterationHost {
   store(): Store
   now(): number
+  /** Seconds of a job that says nothing of it. */
+  maxIterationRuntime(): number
   /** An error that nobody else hears of. Never throws. */
   report(error: unknown, about: Record<string, unknown>): void
 }
@@ -120,7 +122,7 @@ export class Iteration implements IterationView {
     else if (reason && reason.code !== 'SHUTDOWN') throw reason
     else if (this.#ctx.interrupted) return new Pause('front')
     // One item at least, or it would never come to an end.
-    const { maxIterationRuntime = Number.POSITIVE_INFINITY } = this.#job
+    const { maxIterationRuntime = this.#host.maxIterationRuntime() } = this.#job
     if (this.done > 0 && now - this.#began >= maxIterationRuntime * 1000) return new Pause('back')
     return undefined
   }

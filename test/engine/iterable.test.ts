@@ -148,39 +148,43 @@ test('what is dropped needs no cursor any more; what is dead keeps it', async ()
   expect(await t.hq.iteration(dead)).toMatchObject({ executions: 1, cursor: 0 })
 })
 
-test('after maxIterationRuntime it makes room: others in the queue come first, and no time is lost', async () => {
-  const t = bench()
-  const said = new Heard<string>()
-  const { job } = items(
-    t,
-    {
-      maxIterationRuntime: 0.02,
-      each: async (_ctx, item) => {
-        said.say(`${item}`)
-        await new Promise((resolve) => setTimeout(resolve, 15))
+test.each(['the job', 'a file'])(
+  'after maxIterationRuntime of %s it makes room: others in the queue come first, and no time is lost',
+  async (who) => {
+    const t = bench()
+    if (who === 'a file') t.hq.useFile({ maxIterationRuntime: 0.02 }, {})
+    const said = new Heard<string>()
+    const { job } = items(
+      t,
+      {
+        ...(who === 'the job' ? { maxIterationRuntime: 0.02 } : {}),
+        each: async (_ctx, item) => {
+          said.say(`${item}`)
+          await new Promise((resolve) => setTimeout(resolve, 15))
+        },
       },
-    },
-    said,
-  )
-  const { opened, open } = gate()
-  t.hq.job('Other', async () => {
-    said.say('other')
-    await opened
-  })
-  const jid = (await job.performAsync(5)) as string
-  for (let i = 0; i < 2; i++) await t.hq.push({ class: 'Other', args: [] })
-  await t.work({ concurrency: 1 })
-  await until(async () => said.all.includes('other') && (await t.queue()).length === 2)
-  expect((await t.queue()).map((one) => one.class)).toEqual(['Other', 'Items'])
-  open()
-  await until(() => said.all.includes('complete'))
-  await t.settled()
-  const told = said.all.join(' ')
-  expect(told).toMatch(/^start 0 .*stop other other resume .* complete$/)
-  expect(said.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
-  expect(await t.hq.iteration(jid)).toBeNull()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 0, retries: 0 })
-})
+      said,
+    )
+    const { opened, open } = gate()
+    t.hq.job('Other', async () => {
+      said.say('other')
+      await opened
+    })
+    const jid = (await job.performAsync(5)) as string
+    for (let i = 0; i < 2; i++) await t.hq.push({ class: 'Other', args: [] })
+    await t.work({ concurrency: 1 })
+    await until(async () => said.all.includes('other') && (await t.queue()).length === 2)
+    expect((await t.queue()).map((one) => one.class)).toEqual(['Other', 'Items'])
+    open()
+    await until(() => said.all.includes('complete'))
+    await t.settled()
+    const told = said.all.join(' ')
+    expect(told).toMatch(/^start 0 .*stop other other resume .* complete$/)
+    expect(said.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
+    expect(await t.hq.iteration(jid)).toBeNull()
+    expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 0, retries: 0 })
+  },
+)
 
 test('one that was cancelled before it began does nothing but say so, and is done', async () => {
   const t = bench()

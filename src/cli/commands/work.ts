@@ -57,8 +57,8 @@ async function runWorker(
   hq: Highkiq,
   { settings, file, notes, tag, child }: Resolved & { tag: string; child: Child | undefined },
 ): Promise<void> {
-  const { maxRetries, deadMax: max, deadSeconds: seconds, loggedJobAttributes } = settings
-  hq.useFile({ maxRetries, dead: { max, seconds }, loggedJobAttributes }, file?.custom ?? {})
+  const { maxRetries, maxIterationRuntime, deadMax: max, deadSeconds: seconds, loggedJobAttributes } = settings
+  hq.useFile({ maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes }, file?.custom ?? {})
   const worker = hq.worker({ ...workerOptions(settings), tag })
   // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
   await hq.store.open()

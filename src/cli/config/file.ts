@@ -20,7 +20,6 @@ export interface ConfigFile {
 export const ELSEWHERE: Record<string, string> = {
   poll_interval_average: 'due jobs are moved when they are due, whatever the number of processes',
   average_scheduled_poll_interval: 'due jobs are moved when they are due, whatever the number of processes',
-  max_iteration_runtime: 'there are no iterable jobs here yet',
   health_check: 'there is no such port here',
   logfile: 'log to standard error, or say --log-file',
   pidfile: 'whoever starts the process knows its pid',

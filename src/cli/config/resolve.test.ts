@@ -64,6 +64,7 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   url: [['sqlite:a'], '', '', ['sqlite:a', undefined, undefined]],
   loggedJobAttributes: [[], '', '[tags]', [undefined, undefined, ['tags']]],
   maxRetries: [[], '', '3', [undefined, undefined, 3]],
+  maxIterationRuntime: [[], '', '3', [undefined, undefined, 3]],
   deadMax: [[], '', '3', [undefined, undefined, 3]],
   deadSeconds: [[], '', '3', [undefined, undefined, 3]],
 }

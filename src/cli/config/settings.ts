@@ -204,6 +204,12 @@ export const SETTINGS = {
     key: 'max_retries',
     read: word(wholeNumber),
   },
+  maxIterationRuntime: {
+    about: 'seconds after which an attempt of an iterable job makes room',
+    usual: '',
+    key: 'max_iteration_runtime',
+    read: word(positiveSeconds),
+  },
   deadMax: {
     about: 'jobs that the dead set keeps',
     usual: '10,000',
