@@ -18,7 +18,7 @@ hq.worker = (options) => {
 const FORUM = readFileSync(fileURLToPath(new URL('files/forum.yml', import.meta.url)), 'utf8')
 const SHOP = readFileSync(fileURLToPath(new URL('files/shop.yml', import.meta.url)), 'utf8')
 
-describe.concurrent('highkiq work reads', { timeout: 60_000 }, () => {
+describe.concurrent('highkiq work reads', { timeout: 120_000 }, () => {
   test("a Rails application's config/sidekiq.yml, with no flag at all", async ({ folder }) => {
     folder.write({ 'config/sidekiq.yml': SHOP, 'config/application.rb': '', 'jobs.mjs': TELL })
     const { code, stdout, stderr } = await folder.run(['work'], { RAILS_ENV: 'staging', APP_NAME: 'shop-de' })
@@ -75,7 +75,7 @@ describe.concurrent('highkiq work reads', { timeout: 60_000 }, () => {
   })
 })
 
-describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 60_000 }, () => {
+describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 120_000 }, () => {
   test.for<[name: string, args: string[], env: Record<string, string>, says: RegExp]>([
     [
       'Ruby in the file',
@@ -153,7 +153,7 @@ test('-V tells the version, also of work', async ({ folder }) => {
   }
 })
 
-test('what a file says in vain is told once', { timeout: 60_000 }, async ({ folder }) => {
+test('what a file says in vain is told once', { timeout: 120_000 }, async ({ folder }) => {
   folder.write({
     'config/sidekiq.yml': 'poll_interval_average: 5\nhealth_check: 7433\nrequire: ./config/environment.rb\nmine: 1\n',
     'jobs.mjs': "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\n",

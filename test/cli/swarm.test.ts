@@ -49,7 +49,7 @@ function lives(pid: string): boolean {
 
 describe('highkiq work --processes', () => {
   test('a killed child is replaced, and its job runs elsewhere at once, whatever its lease', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, first] = await swarm(folder, ['--processes', '2'], 2, { HIGHKIQ_LEASE_SECONDS: '600' })
@@ -108,7 +108,7 @@ await hq.close()`,
     },
   )
 
-  test('TERM to the whole group, as systemd and terminals do it, lets a running job end', { timeout: 60_000 }, async ({
+  test('TERM to the whole group, as systemd and terminals do it, lets a running job end', { timeout: 120_000 }, async ({
     folder,
   }) => {
     folder.write({ 'jobs.mjs': JOBS })
@@ -126,7 +126,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
-  test('the second TERM ends all at once', { timeout: 60_000 }, async ({ folder }) => {
+  test('the second TERM ends all at once', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -140,7 +140,7 @@ await hq.close()`,
     while (children.some(lives)) await sleep(10)
   })
 
-  test('children whose parent was killed let their jobs end, and end', { timeout: 60_000 }, async ({ folder }) => {
+  test('children whose parent was killed let their jobs end, and end', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -154,7 +154,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0, processes: 0 })
   })
 
-  test('TSTP quiets all of them, and none is started any more', { timeout: 60_000 }, async ({ folder }) => {
+  test('TSTP quiets all of them, and none is started any more', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, [victim]] = await swarm(folder, ['--processes', '2'], 2)
     parent.kill('SIGTSTP')
@@ -168,7 +168,7 @@ await hq.close()`,
     expect(stderr.match(/is working/g)).toHaveLength(2)
   })
 
-  test('an app that can not be loaded is said once, with its exit code', { timeout: 60_000 }, async ({ folder }) => {
+  test('an app that can not be loaded is said once, with its exit code', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': 'throw new Error("no such thing")' })
     const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--processes', '3'])
     expect(stderr.match(/can't be loaded/g)).toHaveLength(1)
@@ -176,7 +176,7 @@ await hq.close()`,
   })
 })
 
-test('a child that has grown too large is replaced, and ends when the other works', { timeout: 60_000 }, async ({
+test('a child that has grown too large is replaced, and ends when the other works', { timeout: 120_000 }, async ({
   folder,
 }) => {
   folder.write({ 'jobs.mjs': JOBS })

@@ -59,7 +59,7 @@ const work = (folder: Folder, env: Record<string, string>, ...args: string[]) =>
 describe.skipIf(!present)('systemd', () => {
   test.for(['file', 'abstract'])(
     'is told when the worker takes jobs, and when it stops (%s)',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (kind, { folder, listen }) => {
       folder.write({ 'jobs.mjs': JOBS })
       const path = kind === 'file' ? folder.at('notify') : `@highkiq-test-${process.pid}`
@@ -78,7 +78,7 @@ describe.skipIf(!present)('systemd', () => {
     },
   )
 
-  test('a watchdog that waits for another process, or not for a second, is left alone', { timeout: 60_000 }, async ({
+  test('a watchdog that waits for another process, or not for a second, is left alone', { timeout: 120_000 }, async ({
     folder,
     listen,
   }) => {
@@ -96,7 +96,7 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.heard.all.filter((text) => text.includes('WATCHDOG'))).toEqual([])
   })
 
-  test('several processes are one service: ready when all are', { timeout: 60_000 }, async ({ folder, listen }) => {
+  test('several processes are one service: ready when all are', { timeout: 120_000 }, async ({ folder, listen }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const path = folder.at('notify')
     const manager = await listen(path)
@@ -108,7 +108,7 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.heard.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
   })
 
-  test('who can not be told is complained of once, and the worker works', { timeout: 60_000 }, async ({ folder }) => {
+  test('who can not be told is complained of once, and the worker works', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), WATCHDOG_USEC: '1000000' })
     await worker.says(/systemd can't be told of this worker: Failed to notify/)
@@ -122,7 +122,7 @@ describe.skipIf(!present)('systemd', () => {
   })
 })
 
-plainTest('where there is no systemd-notify, it says what to do', { timeout: 60_000 }, async ({ folder }) => {
+plainTest('where there is no systemd-notify, it says what to do', { timeout: 120_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), PATH: '/nowhere' })
   await worker.says(/there is no systemd-notify here; use Type=exec/)
