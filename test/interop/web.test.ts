@@ -9,7 +9,7 @@ besideRuby('Sidekiq Web', (world) => {
     const node = world().node()
     const stopped = gate()
     node.hq.on('exit', stopped.open)
-    const worker = await node.work({ queues: ['critical', 'low'], concurrency: 7, tag: 'shop' })
+    const worker = await node.work({ queues: ['critical', 'low'], concurrency: 7, tag: 'shop', timeout: 50 })
     const jid = await node.hq.push({ class: 'Long', args: ['go'], queue: 'low', tags: ['vip'] })
     await world().said(1, 'began')
 

@@ -51,7 +51,7 @@ export class WorkerProcess {
 
 /** Ruby's `sidekiq`. */
 export function rubyWorker(url: string, { queues, concurrency = 5 }: WorkerOptions): WorkerProcess {
-  const options = ['-r', file('ruby/worker.rb'), '-e', 'test', '-t', '5', '-g', 'rubies', '-c', String(concurrency)]
+  const options = ['-r', file('ruby/worker.rb'), '-e', 'test', '-g', 'rubies', '-c', String(concurrency)]
   const program = sidekiq.find() ?? 'sidekiq'
   return new WorkerProcess([program, ...options, ...queues.flatMap((queue) => ['-q', queue])], { REDIS_URL: url })
 }
