@@ -90,8 +90,10 @@ onRedis('a worker, as Sidekiq shows it', () => {
     await Quick.performBulk(Array.from({ length: 20 }, () => []))
     await until(async () => (await hq.stats()).processed === 20)
     await hq.close()
-    const keys = (await server.ask('KEYS', '*')).filter((key) => !/^(stat:|[jh]\|)/.test(key))
-    expect(keys.sort()).toEqual(['hk:queues', 'queues'])
+    const keys = (await server.ask('KEYS', '*')).filter((key) => !key.startsWith('stat:'))
+    const isMetric = (key: string) => /^([jh]\||hk:metrics:)/.test(key)
+    for (const key of keys.filter(isMetric)) expect(Number(await server.ask('TTL', key)), key).toBeGreaterThan(0)
+    expect(keys.filter((key) => !isMetric(key)).sort()).toEqual(['hk:queues', 'queues'])
   })
 })
 
