@@ -3,6 +3,7 @@ import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
+import { marks } from './marks.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
@@ -248,6 +249,47 @@ const faults: Fault[] = [
       'a late effect of an older attempt changes nothing',
       'an attempt that the event has moved on from is superseded at its start',
       'counts equal the events and the window holds, whatever happens in whatever order (property)',
+    ],
+  },
+  {
+    name: 'turn tells of no marks',
+    wrap: (store) => ({
+      turn: async (owner, asked) => ({ ...(await store.turn(owner, asked)), marks: 0 }),
+    }),
+    cases: marks,
+    seen: ['the turn that takes a job tells of every mark that was set before'],
+  },
+  {
+    name: 'a mark stays when its job is dropped',
+    wrap(store) {
+      const others = (effects?: Effect[]) => effects?.filter(({ kind }) => kind !== 'unmark') ?? []
+      return {
+        turn: (owner, asked) =>
+          store.turn(owner, {
+            ...asked,
+            settlements: asked.settlements.map((one) => ({ ...one, effects: others(one.effects) })),
+          }),
+        swap: (set, swaps, now) =>
+          store.swap(
+            set,
+            swaps.map((one) => ({ ...one, effects: others(one.effects) })),
+            now,
+          ),
+      }
+    },
+    cases: marks,
+    seen: [
+      'a mark goes in the step in which its job is dropped, and for a minute it is known why',
+      'a mark goes with a job that is dropped from a set, from a queue, or from a dead owner',
+    ],
+  },
+  {
+    name: 'a pause is forgotten',
+    wrap: () => ({ pause: async () => {} }),
+    cases: marks,
+    seen: [
+      'a turn takes nothing from a paused queue, all from the others, and what it settles is settled',
+      'what is put back, promoted or recovered into a paused queue stays there',
     ],
   },
 ]
