@@ -278,7 +278,7 @@ export class Fetcher {
     if (!marks.isEmpty && answer.settled.every((one) => one === 'ok')) this.#unmark(gone)
     for (const taken of answer.taken) {
       if (this.#stopping) this.#giveBack(taken)
-      else this.#safely(taken, () => this.#begin(taken))
+      else this.#tryToBegin(taken)
     }
     if (answer.problem !== this.#problem) {
       this.#problem = answer.problem
@@ -352,7 +352,7 @@ export class Fetcher {
     if (this.#engine.marks.isBehind && !(await this.#heed(owner, handed))) return
     for (const taken of handed) {
       if (this.#quiet) this.#giveBack(taken)
-      else this.#safely(taken, () => this.#begin(taken))
+      else this.#tryToBegin(taken)
     }
   }
 
@@ -362,14 +362,18 @@ export class Fetcher {
   }
 
   /** One that can't even be begun must not hold up the others that came with it. */
-  #safely(taken: Taken, begin: () => void): void {
+  #tryToBegin(taken: Taken): void {
     try {
-      begin()
+      this.#begin(taken)
     } catch (thrown) {
-      this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
-      this.#running.delete(taken.ticket)
-      this.#settlements.push(bury(this.#engine, taken))
+      this.#bury(taken, thrown)
     }
+  }
+
+  #bury(taken: Taken, thrown: unknown): void {
+    this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
+    this.#running.delete(taken.ticket)
+    this.#settlements.push(bury(this.#engine, taken))
   }
 
   #begin(taken: Taken): void {
@@ -395,10 +399,15 @@ export class Fetcher {
     this.#doubted.add(ticket)
     const { marks, report } = this.#engine
     const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
-    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
-    if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
-    else if (found.has(jid)) this.#end(attempt, dropped(this.#engine, attempt, { kind: 'cancelled', begun: false }))
-    else this.#safely(taken, () => this.#admit(attempt))
+    // Put back meanwhile, or lost with the lease.
+    if (!this.#doubted.delete(ticket)) return
+    try {
+      if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
+      else if (found.has(jid)) this.#end(attempt, dropped(this.#engine, attempt, { kind: 'cancelled', begun: false }))
+      else this.#admit(attempt)
+    } catch (thrown) {
+      this.#bury(taken, thrown)
+    }
   }
 
   #admit(attempt: Attempt): void {
