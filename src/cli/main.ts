@@ -7,6 +7,7 @@ import * as cancel from './commands/cancel.ts'
 import * as cron from './commands/cron.ts'
 import * as dead from './commands/dead.ts'
 import * as demo from './commands/demo.ts'
+import * as deploy from './commands/deploy.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as imports from './commands/import.ts'
 import * as metrics from './commands/metrics.ts'
@@ -41,7 +42,7 @@ const program = prepare(new Command('highkiq'))
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, demo],
   'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task],
-  'Act:': [cancel, pause, resume, quiet, stop, cron],
+  'Act:': [cancel, pause, resume, quiet, stop, cron, deploy],
 }
 
 for (const [heading, commands] of Object.entries(GROUPS)) {
