@@ -6,6 +6,8 @@ import type { Iteration } from './iteration.ts'
 
 export const iterations: Aspect = {
   effects({ jid }, { kind }, _at, ctx?: JobContext & { iteration?: Iteration }) {
+    // Also of one that was removed while it waited: who does that knows no more than its id.
+    if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
     const state = ctx?.iteration?.state
     if (!state || kind === 'started' || kind === 'untouched') return undefined
     const isOver = kind === 'done' || kind === 'business-failure' || kind === 'discarded'

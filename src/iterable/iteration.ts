@@ -89,8 +89,8 @@ export class Iteration implements IterationView {
       const now = performance.now()
       const pause = this.#mustStop(now)
       if (pause) return pause
-      if (!this.cancelled && now - this.#savedAt >= saveMs) await this.#save()
       if (this.cancelled) return undefined
+      if (now - this.#savedAt >= saveMs) await this.#save()
       await this.#work(item)
       if (this.cancelled) return undefined
       this.done++
@@ -172,9 +172,8 @@ export class Iteration implements IterationView {
     const { state } = this
     if (!state) return
     try {
-      const { overtaken, cancelled } = await this.#host.store().saveIteration(this.#ctx.jid, state, this.#host.now())
-      if (overtaken) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
-      this.cancelled ||= cancelled !== null
+      const saved = await this.#host.store().saveIteration(this.#ctx.jid, state, this.#host.now())
+      if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
     } catch (thrown) {
       if (hasCode(thrown, 'LEASE_LOST')) throw thrown
       this.#report(thrown, 'saving how far an iterable job has come')

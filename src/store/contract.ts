@@ -766,16 +766,10 @@ export interface Store {
   /** In the order given; null where nothing is known. */
   iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]>
   /**
-   * Keeps how far an iteration has come, 30 days from the first time on; answers when it was cancelled, if it was.
-   * `overtaken`: a later execution has begun to save, and nothing changed.
+   * Keeps how far an iteration has come, 30 days from the first time on. False: a later execution has begun to save, and
+   * nothing changed.
    */
-  saveIteration(
-    jid: string,
-    state: IterationState,
-    now: number,
-  ): Promise<{ overtaken: boolean; cancelled: number | null }>
-  /** Asks an iteration, also one that has not begun, to end. The first time stays; false: it was asked before. */
-  cancelIteration(jid: string, now: number): Promise<boolean>
+  saveIteration(jid: string, state: IterationState, now: number): Promise<boolean>
 
   // ---------------------------------------------------------------------------------------------- cron
 

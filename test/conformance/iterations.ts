@@ -15,7 +15,7 @@ export const iterations: Case[] = [
   {
     name: 'what is saved is found, the last of it; of others nothing is known',
     async run(t) {
-      expect(await t.store.saveIteration('one', state(1, 5, 0.25), NOW)).toEqual({ overtaken: false, cancelled: null })
+      expect(await t.store.saveIteration('one', state(1, 5, 0.25), NOW)).toBe(true)
       await t.store.saveIteration('one', state(1, { page: 'ü"\n', n: [1] }, 2.75), NOW)
       await t.store.saveIteration('two', state(3, null, 0), NOW)
       expect(await t.store.iterations(['two', 'none', 'one'])).toEqual([
@@ -30,29 +30,22 @@ export const iterations: Case[] = [
     name: 'an execution that was overtaken by a later one changes nothing',
     async run(t) {
       await t.store.saveIteration('j', state(2, 'later'), NOW)
-      expect(await t.store.saveIteration('j', state(1, 'earlier'), NOW)).toEqual({ overtaken: true, cancelled: null })
+      expect(await t.store.saveIteration('j', state(1, 'earlier'), NOW)).toBe(false)
       expect(await t.store.iterations(['j'])).toMatchObject([{ executions: 2, cursor: '"later"' }])
-      expect(await t.store.saveIteration('j', state(2, 'on'), NOW)).toMatchObject({ overtaken: false })
-      expect(await t.store.saveIteration('j', state(3, 'and on'), NOW)).toMatchObject({ overtaken: false })
+      expect(await t.store.saveIteration('j', state(2, 'on'), NOW)).toBe(true)
+      expect(await t.store.saveIteration('j', state(3, 'and on'), NOW)).toBe(true)
     },
   },
   {
-    name: 'one that was cancelled before it ran holds nothing else; the first time stays and is told at each save',
+    name: 'a job that was cancelled before it ran has nothing but that; the first time stays, and what is saved',
     async run(t) {
-      expect(await t.store.cancelIteration('j', NOW)).toBe(true)
-      expect(await t.store.cancelIteration('j', NOW + 5000)).toBe(false)
+      await t.store.markCancelled('j', NOW)
+      await t.store.markCancelled('j', NOW + 5000)
       expect(await t.store.iterations(['j'])).toEqual([{ executions: 0, runtime: 0, cursor: null, cancelled: NOW }])
-      expect(await t.store.saveIteration('j', state(1, 7), NOW)).toEqual({ overtaken: false, cancelled: NOW })
-      expect(await t.store.cancelIteration('j', NOW + 9000)).toBe(false)
+      expect(await t.store.saveIteration('j', state(1, 7), NOW)).toBe(true)
       expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: NOW }])
-    },
-  },
-  {
-    name: 'cancelling one that runs keeps how far it has come',
-    async run(t) {
-      await t.store.saveIteration('j', state(1, 7), NOW)
-      expect(await t.store.cancelIteration('j', NOW + 1000)).toBe(true)
-      expect(await t.store.iterations(['j'])).toMatchObject([{ cursor: '7', cancelled: NOW + 1000 }])
+      await t.store.unmark('j', NOW)
+      expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: null }])
     },
   },
   {

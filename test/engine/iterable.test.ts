@@ -1,4 +1,5 @@
 import { Discard, Highkiq, type IterableJob, iterate } from 'highkiq'
+import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
@@ -186,30 +187,18 @@ test.each(['the job', 'a file'])(
   },
 )
 
-test('one that was cancelled before it began does nothing but say so, and is done', async () => {
-  const t = bench()
-  const { job, said } = items(t)
-  const jid = (await job.performAsync(3)) as string
-  await t.hq.store.cancelIteration(jid, t.clock.now())
-  expect(await t.hq.iteration(jid)).toMatchObject({ executions: 0, cursor: null, cancelled: expect.any(Date) })
-  await t.work()
-  await t.settled()
-  expect(said.all).toEqual(['start', 'cancel', 'stop', 'complete'])
-  expect(await t.hq.iteration(jid)).toBeNull()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
-})
-
-test('one that is cancelled while it runs hears of it at the next save', async () => {
+test('one that is cancelled while it runs does no further item, says so, and is done', async () => {
   const t = bench()
   const said = new Heard<string>()
-  const { each, open, there } = stayAt(1, said)
   let known = false
   const { job } = items(
     t,
     {
-      each,
-      saveEvery: 0.001,
-      onComplete: (ctx) => {
+      async each(ctx, item) {
+        said.say(`${item}`)
+        if (item === 1) await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      },
+      onComplete(ctx) {
         known = ctx.iteration.cancelled
         said.say('complete')
       },
@@ -218,16 +207,71 @@ test('one that is cancelled while it runs hears of it at the next save', async (
   )
   const jid = (await job.performAsync(1000)) as string
   await t.work()
-  await there()
-  await t.hq.store.cancelIteration(jid, t.clock.now())
-  // The save is due by then.
-  await new Promise((resolve) => setTimeout(resolve, 2))
-  open()
+  await until(() => said.all.includes('1'))
+  expect(await t.hq.cancel(jid)).toBe('signalled')
   await t.settled()
   expect(said.all).toEqual(['start', '0', '1', 'cancel', 'stop', 'complete'])
   expect(known).toBe(true)
+  expect(await t.hq.iteration(jid)).toBeNull()
   expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
 })
+
+test('an item that throws because it is cancelled is no failure', async () => {
+  const t = bench()
+  const said = new Heard<string>()
+  const { job } = items(
+    t,
+    {
+      async each(ctx, item) {
+        said.say(`${item}`)
+        await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+      },
+    },
+    said,
+  )
+  const jid = (await job.performAsync(3)) as string
+  await t.work()
+  await until(() => said.all.includes('0'))
+  await t.hq.cancel(jid)
+  await t.settled()
+  expect(said.all).toEqual(['start', '0', 'cancel', 'stop', 'complete'])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
+})
+
+test('one that is cancelled while it waits is gone, with what was known of it', async () => {
+  const t = bench()
+  const { job, said } = items(t)
+  const jid = (await job.performAsync(3)) as string
+  await t.hq.store.saveIteration(jid, { executions: 1, runtime: 1, cursor: '1' }, t.clock.now())
+  expect(await t.hq.cancel(jid)).toBe('removed')
+  expect(await t.hq.iteration(jid)).toBeNull()
+  await t.work()
+  expect(await t.queue()).toEqual([])
+  expect(said.all).toEqual([])
+})
+
+test.runIf(process.env.HIGHKIQ_TEST_REDIS)(
+  'one that Ruby cancelled before it began only says so, and is done',
+  async () => {
+    const t = bench()
+    const { job, said } = items(t)
+    const jid = (await job.performAsync(3)) as string
+    const redis = new Redis(t.url)
+    await redis.hsetnx(`it-${jid}`, 'cancelled', 1_723_900_000)
+    redis.disconnect()
+    expect(await t.hq.iteration(jid)).toEqual({
+      executions: 0,
+      runtime: 0,
+      cursor: null,
+      cancelled: new Date(1_723_900_000_000),
+    })
+    await t.work()
+    await t.settled()
+    expect(said.all).toEqual(['start', 'cancel', 'stop', 'complete'])
+    expect(await t.hq.iteration(jid)).toBeNull()
+    expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+  },
+)
 
 test('a process that is killed repeats at most the items since its last save, in their order', async () => {
   const t = bench()

@@ -19,20 +19,10 @@ export class Iterations {
     return answers.map((answer) => recordOf(answer as unknown as Record<string, string>))
   }
 
-  async save(
-    jid: string,
-    { executions, cursor, runtime }: IterationState,
-  ): Promise<{ overtaken: boolean; cancelled: number | null }> {
+  async save(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
     const main = await this.#server.ready()
     const args = [executions, cursor, runtime]
-    const answer = await main.run(lua.saveIteration, [this.#server.keys.iteration(jid)], args)
-    if (answer === 'overtaken') return { overtaken: true, cancelled: null }
-    return { overtaken: false, cancelled: answer ? Number(answer) * 1000 : null }
-  }
-
-  async cancel(jid: string, now: number): Promise<boolean> {
-    const main = await this.#server.ready()
-    return (await main.run(lua.cancelIteration, [this.#server.keys.iteration(jid)], [Math.floor(now / 1000)])) === 1
+    return (await main.run(lua.saveIteration, [this.#server.keys.iteration(jid)], args)) === 1
   }
 }
 

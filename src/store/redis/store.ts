@@ -439,12 +439,8 @@ export class RedisStore implements Store {
     return this.#iterations.find(jids)
   }
 
-  saveIteration(jid: string, state: IterationState): Promise<{ overtaken: boolean; cancelled: number | null }> {
+  saveIteration(jid: string, state: IterationState): Promise<boolean> {
     return this.#iterations.save(jid, state)
-  }
-
-  cancelIteration(jid: string, now: number): Promise<boolean> {
-    return this.#iterations.cancel(jid, now)
   }
 
   crons(names?: readonly string[]): Promise<CronRecord[]> {

@@ -17,23 +17,14 @@ export class Iterations {
     return this.#db.first<IterationRecord>(sql.iteration.find, jid) ?? null
   }
 
-  saveUnlessOvertaken(
-    jid: string,
-    { executions, runtime, cursor }: IterationState,
-    now: number,
-  ): { overtaken: boolean; cancelled: number | null } {
+  /** False: it was overtaken. */
+  save(jid: string, { executions, runtime, cursor }: IterationState, now: number): boolean {
     this.#db.run(sql.iteration.forgetOld, now - KEPT_MS)
-    const row = this.#db.first<{ cancelled: number | null }>(sql.iteration.save, jid, executions, runtime, cursor, now)
-    return { overtaken: row === undefined, cancelled: row?.cancelled ?? null }
-  }
-
-  cancel(jid: string, now: number): boolean {
-    this.#db.run(sql.iteration.forgetOld, now - KEPT_MS)
-    return this.#db.first(sql.iteration.cancel, jid, now - (now % 1000), now) !== undefined
+    return this.#db.first(sql.iteration.save, jid, executions, runtime, cursor, now) !== undefined
   }
 
   change({ jid, state }: IterationEffect, now: number): void {
-    if (state) this.saveUnlessOvertaken(jid, state, now)
+    if (state) this.save(jid, state, now)
     else this.#db.run(sql.iteration.drop, jid)
   }
 }

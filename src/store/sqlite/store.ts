@@ -422,16 +422,8 @@ export class SqliteStore implements Store {
     return this.#read(({ iterations }) => jids.map((jid) => iterations.find(jid)))
   }
 
-  saveIteration(
-    jid: string,
-    state: IterationState,
-    now: number,
-  ): Promise<{ overtaken: boolean; cancelled: number | null }> {
-    return this.#write(({ iterations }) => iterations.saveUnlessOvertaken(jid, state, now), ANSWER_SECONDS)
-  }
-
-  cancelIteration(jid: string, now: number): Promise<boolean> {
-    return this.#write(({ iterations }) => iterations.cancel(jid, now), ANSWER_SECONDS)
+  saveIteration(jid: string, state: IterationState, now: number): Promise<boolean> {
+    return this.#write(({ iterations }) => iterations.save(jid, state, now), ANSWER_SECONDS)
   }
 
   crons(names?: readonly string[]): Promise<CronRecord[]> {

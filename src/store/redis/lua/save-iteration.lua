@@ -2,10 +2,9 @@
 --
 -- KEYS  1 the iteration.
 -- ARGV  executions, cursor, runtime.
--- Gives "overtaken", or when it was cancelled (seconds), or "".
+-- Gives 1, or 0 when it was overtaken.
 -- include: arguments iteration
 
 local key = KEYS[1]
 if wrong(key, 'hash') then return redis.error_reply(unusable(key)) end
-if not saveIteration(key, number(), text(), text()) then return 'overtaken' end
-return redis.call('HGET', key, 'cancelled') or ''
+return saveIteration(key, number(), text(), text()) and 1 or 0

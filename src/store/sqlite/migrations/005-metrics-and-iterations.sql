@@ -35,10 +35,9 @@ CREATE TABLE deploy (
 -- How far a job has come that goes through many items.
 CREATE TABLE iteration (
   jid        TEXT PRIMARY KEY,
-  executions INTEGER NOT NULL DEFAULT 0,
-  runtime    REAL NOT NULL DEFAULT 0,
-  cursor     TEXT,
-  cancelled  INTEGER,
+  executions INTEGER NOT NULL,
+  runtime    REAL NOT NULL,
+  cursor     TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX iteration_by_age ON iteration (created_at);
