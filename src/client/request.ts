@@ -16,6 +16,7 @@ export interface PushOptions {
   jid?: string
   retry?: boolean | number | null
   retryFor?: number
+  /** Seconds within which it must begin. */
   expiresIn?: number
   tags?: string[]
   backtrace?: boolean | number
@@ -82,6 +83,9 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   }
   checkQueueName(payload.queue)
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
+  if (payload.expires_in !== undefined && !(Number(payload.expires_in) > 0)) {
+    throw invalid(`${name}: expires_in must be a number of seconds above 0`)
+  }
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
   return payload

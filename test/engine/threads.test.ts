@@ -155,6 +155,20 @@ test('a handler that lets nothing in is ended with its thread at its timeout, an
   expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
 })
 
+test('a handler that lets nothing in is ended with its thread when its job is cancelled', async () => {
+  const t = bench()
+  const jid = await push(t, 'Endless')
+  await t.work({ concurrency: 1 })
+  const [{ threadId } = {}] = await logged(t, 'began')
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  await t.settled()
+  const next = await t.hq.result<{ threadId: number }>(await push(t, 'Add', 1, 2))
+  expect(next.threadId).not.toBe(threadId)
+  expect(t.errors).toEqual([])
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0 })
+  expect(await t.hq.cancel(jid)).toBe('not-found')
+})
+
 test('a handler that listens to its signal keeps its thread', async () => {
   const t = bench()
   await push(t, 'Listens')
