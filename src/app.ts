@@ -1,6 +1,9 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
 import { unwrap, wrap } from './activejob/wrapper.ts'
+import { type DeathHandler, type ErrorClass, type ErrorHandler, type FatalHandler, Hooks } from './app/hooks.ts'
+import { checkOptions, type FileOptions, type HighkiqOptions, settled } from './app/options.ts'
+import { Registry } from './app/registry.ts'
 import { cancelling } from './cancel/aspect.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
@@ -28,25 +31,17 @@ import { iterableHandler } from './iterable/handler.ts'
 import { type IterationInfo, iterationOf } from './iterable/look.ts'
 import { Chain } from './job/chain.ts'
 import { JobContext } from './job/context.ts'
-import {
-  checkJobOptions,
-  checkQueueName,
-  type Handler,
-  type JobDefinition,
-  type JobOptions,
-  type ProcessOptions,
-} from './job/definition.ts'
-import { HighkiqError, hasCode, messageOf } from './job/errors.ts'
+import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
+import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
-import { refuseUnknown } from './job/options.ts'
-import { type Payload, readPayload, type Wire, writePayload } from './job/payload.ts'
+import { type Payload, readPayload, writePayload } from './job/payload.ts'
 import { defaultLogger } from './log.ts'
 import { Collector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { Teller } from './metrics/teller.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
-import { openStore, type RedisSettings } from './store/open.ts'
+import { openStore } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
@@ -62,86 +57,11 @@ import { threadApps } from './worker/threads/inside.ts'
 import { checkThread, type ThreadSource } from './worker/threads/pool.ts'
 import { Worker } from './worker/worker.ts'
 
-export interface HighkiqOptions {
-  /**
-   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else what
-   * REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
-   */
-  url?: string
-  /** A store that is ready, instead of `url`. */
-  store?: Store
-  /** On Redis: put before every key, with a colon. */
-  namespace?: string
-  /** On Redis: milliseconds after which a command is given up; default 5000. */
-  commandTimeout?: number
-  /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
-  redis?: RedisSettings['redis']
-  logger?: Logger
-  /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
-  loggedJobAttributes?: readonly string[]
-  /** For tests: the time in milliseconds since the epoch. */
-  clock?: { now(): number }
-  /** For tests: from 0 up to but not including 1. */
-  random?: () => number
-  /** Characters of a job from which on a warning is logged, and bytes above which it is refused. */
-  maxArgsBytes?: { warn: number; refuse: number }
-  defaultJobOptions?: JobOptions
-  /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
-  strictArgs?: 'raise' | 'warn' | false
-  /** Sidekiq's major version whose dialect is written beside Ruby; every one is read. Default 8. */
-  wire?: Wire
-  /** Retries of a job that says `retry: true`; default 25. */
-  maxRetries?: number
-  /** What the dead set keeps; default 10,000 jobs and 180 days. */
-  dead?: { max?: number; seconds?: number }
-  /** The files that define this app's jobs (`import.meta.url` there), for those that run in threads. */
-  files?: readonly (string | URL)[]
-  /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
-  backtraceCleaner?: (lines: string[]) => string[]
-}
+export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler } from './app/hooks.ts'
+export type { FileOptions, HighkiqOptions } from './app/options.ts'
 
-/** What a configuration file may say of the app. */
-export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'> & {
-  maxIterationRuntime?: number
-}
 /** Text at the end of the process title. */
 export type TitlePiece = () => string | undefined
-/**
- * `about.context` says where it comes from: 'Job raised exception' (with the job, and `jid`, `class`, `queue`, `attempt`,
- * `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
- */
-export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
-export type ErrorClass = abstract new (...about: never[]) => unknown
-export type DeathHandler = (payload: Payload, error: unknown) => unknown
-export type FatalHandler = (error: unknown) => unknown
-
-const OPTIONS: (keyof HighkiqOptions)[] = [
-  'url',
-  'store',
-  'namespace',
-  'commandTimeout',
-  'redis',
-  'logger',
-  'loggedJobAttributes',
-  'clock',
-  'random',
-  'maxArgsBytes',
-  'defaultJobOptions',
-  'strictArgs',
-  'wire',
-  'maxRetries',
-  'dead',
-  'files',
-  'backtraceCleaner',
-]
-/** Between lines that say that the store is away. */
-const AWAY_MS = 30_000
-const DEAD_MAX = 10_000
-const DEAD_SECONDS = 180 * 86_400
-const MAX_RETRIES = 25
-const LOGGED = ['bid', 'tags']
-const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat', 'reopen'])
-
 /** Marks an app, also one of another copy of this package. */
 const APP: unique symbol = Symbol.for('highkiq.app')
 
@@ -183,6 +103,11 @@ export class Highkiq {
   /** What ended, by class and time. */
   readonly metrics: Metrics
   readonly #collector = new Collector()
+  /** What has its say in the running of jobs. */
+  readonly #features: Pick<Engine, 'aspects' | 'now'> = {
+    aspects: [trackedTasks, cancelling, iterations, lockedRuns, this.#collector],
+    now: () => this.now(),
+  }
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
   /** Jobs that run later, by the time they are due. */
@@ -193,16 +118,10 @@ export class Highkiq {
   readonly [TESTING]: TestHost
   readonly #crons: Crons
   readonly #options: HighkiqOptions
-  readonly #jobs = new Map<string, JobDefinition>()
-  /** Of queues, for classes that have no job here. */
-  readonly #processes = new Map<string, { definition: JobDefinition; concurrency: number | undefined }>()
+  readonly #registry: Registry
+  readonly #hooks = new Hooks(() => this.log)
   readonly #client: Client
   readonly #workers = new Set<Worker>()
-  readonly #errorHandlers: ErrorHandler[] = []
-  readonly #deathHandlers: DeathHandler[] = []
-  readonly #fatalHandlers: FatalHandler[] = []
-  readonly #businessErrors: ErrorClass[] = []
-  readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
   readonly #otherStores: OtherStores
   /** Of ActiveJob, each told once. */
   readonly #unknownSerializers = new Set<string>()
@@ -210,21 +129,19 @@ export class Highkiq {
   /** Instead of the options' own. */
   #url: string | undefined
   #files: readonly (string | URL)[]
-  #tellAwayAt = 0
   #file: FileOptions = {}
   readonly #titles: TitlePiece[] = []
   #log: Logger | undefined
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
-    refuseUnknown('new Highkiq', options, OPTIONS)
+    checkOptions(options)
     this.#options = options
     this.#files = options.files ?? []
-    checkWire(options.wire)
-    if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
+    this.#registry = new Registry(options.defaultJobOptions ?? {})
     this.#client = new Client({
       store: () => this.store,
-      definition: (name) => this.#jobs.get(name),
+      definition: (name) => this.#registry.get(name),
       defaults: options.defaultJobOptions ?? {},
       wire: options.wire ?? 8,
       now: () => this.now(),
@@ -238,9 +155,9 @@ export class Highkiq {
       store: () => this.store,
       now: () => this.now(),
       promote: (text) => this.#client.promote(text),
-      effects: (payload, deed) => effectsOf(this.#engine(), payload, deed),
-      died: (payload, error) => this.#died(payload, error),
-      limits: () => this.#engine().limits,
+      effects: (payload, deed) => effectsOf(this.#features, payload, deed),
+      died: (payload, error) => this.#hooks.died(payload, error),
+      limits: () => settled(this.#options, this.#file).limits,
     }
     this.retries = new JobSet(this.#host, 'retry')
     this.scheduled = new JobSet(this.#host, 'schedule')
@@ -328,20 +245,7 @@ export class Highkiq {
     ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]
   ): Job<Args, Awaited<Result>> {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
-    if (typeof name !== 'string' || name === '') throw new HighkiqError('INVALID_OPTION', 'a job needs a name')
-    if (typeof handler !== 'function')
-      throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
-    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
-    checkJobOptions(name, options)
-    const all = { ...this.#options.defaultJobOptions, ...options }
-    const definition: JobDefinition = {
-      name,
-      options: all,
-      own: options,
-      handler: handler as unknown as Handler<never[]>,
-    }
-    this.#jobs.set(name, definition)
-    return this.#jobOf(definition)
+    return this.#jobOf(this.#registry.define(name, options, handler as unknown as Handler<never[]>))
   }
 
   /**
@@ -352,20 +256,14 @@ export class Highkiq {
   process<Args extends unknown[]>(queue: string, handler: Handler<Args>): this
   process<Args extends unknown[]>(queue: string, options: ProcessOptions, handler: Handler<Args>): this
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
-    const [{ concurrency, ...options }, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
-    const name = `process ${queue}`
-    const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
-    checkQueueName(queue)
-    checkJobOptions(name, options)
-    if (typeof handler !== 'function') throw wrong('the handler must be a function')
-    if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-      throw wrong('concurrency is a whole number, at least 1')
+    const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
+    if (this.#workers.size > 0) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        `process ${queue}: a worker was made before it, which would not serve it`,
+      )
     }
-    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} has a handler already`)
-    if (this.#workers.size > 0) throw wrong('a worker was made before it, which would not serve the queue')
-    const all = { ...this.#options.defaultJobOptions, ...options }
-    const definition: JobDefinition = { name, options: all, handler: handler as unknown as Handler<never[]> }
-    this.#processes.set(queue, { definition, concurrency })
+    this.#registry.bind(queue, options, handler as unknown as Handler<never[]>)
     return this
   }
 
@@ -390,7 +288,7 @@ export class Highkiq {
       store: () => this.store,
       now: () => this.now(),
       maxIterationRuntime: () => this.#file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
-      report: (error: unknown, about: Record<string, unknown>) => this.#report(error, about),
+      report: (error: unknown, about: Record<string, unknown>) => this.#hooks.report(error, about),
     }
     return this.job(name, options, iterableHandler(host, job))
   }
@@ -402,10 +300,7 @@ export class Highkiq {
 
   /** The job defined under this name. @throws UNKNOWN_JOB with those that there are */
   jobNamed(name: string): Job {
-    const definition = this.#jobs.get(name)
-    if (definition) return this.#jobOf(definition)
-    const known = [...this.#jobs.keys()].join(', ') || 'none'
-    throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
+    return this.#jobOf(this.#registry.named(name))
   }
 
   /**
@@ -438,7 +333,7 @@ export class Highkiq {
    * @example await hq.activeJob('ThumbnailJob').set({ queue: 'media' }).performIn('5m', gid('gid://shop/Picture/7'))
    */
   activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args> {
-    const definition = this.#jobs.get(name) ?? { name, options: {}, handler: () => {} }
+    const definition = this.#registry.get(name) ?? { name, options: {}, handler: () => {} }
     const { queue = this.#options.defaultJobOptions?.queue ?? 'default' } = definition.options
     const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#client.wire, now: this.now() })
     return new Job({ ...this.#jobHost(), wrap: wrapped }, definition)
@@ -480,9 +375,9 @@ export class Highkiq {
    * CancelAnswer. @throws INVALID_OPTION
    */
   cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
-    const engine = this.#engine()
-    const { store, now } = engine
-    return cancelJob({ store, now, effects: (...about) => effectsOf(engine, ...about) }, jid, options)
+    const { store } = this
+    const { now } = this.#features
+    return cancelJob({ store, now, effects: (...about) => effectsOf(this.#features, ...about) }, jid, options)
   }
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
@@ -493,9 +388,9 @@ export class Highkiq {
         'this file starts a worker, and the thread of a job has loaded it: define jobs in a file of their own',
       )
     }
-    for (const definition of this.#definitions()) checkThread(definition, this.#files)
+    for (const definition of this.#registry.all) checkThread(definition, this.#files)
     const engine = { ...this.#engine(), jobLog: jobLogOf(this.log, options.logJobs ?? false) }
-    const bindings = [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
+    const { bindings } = this.#registry
     const services = this.#services(engine, options)
     const threads = () => this.#threadSource()
     const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
@@ -508,10 +403,7 @@ export class Highkiq {
    * the store had lost the process; `beat`: each one; `reopen`: SIGUSR2, for loggers. @throws INVALID_OPTION
    */
   on(event: Lifecycle, handler: () => unknown): this {
-    if (!LIFECYCLE.has(event)) {
-      throw new HighkiqError('INVALID_OPTION', `there is no event ${event}; there are ${[...LIFECYCLE].join(', ')}`)
-    }
-    this.#lifecycle.set(event, [...(this.#lifecycle.get(event) ?? []), handler])
+    this.#hooks.on(event, handler)
     return this
   }
 
@@ -520,16 +412,13 @@ export class Highkiq {
    * @throws INVALID_OPTION
    */
   businessErrors(...classes: ErrorClass[]): this {
-    if (!classes.every((one) => typeof one === 'function')) {
-      throw new HighkiqError('INVALID_OPTION', 'businessErrors takes classes, for instance businessErrors(PriceError)')
-    }
-    this.#businessErrors.push(...classes)
+    this.#hooks.addBusinessErrors(classes)
     return this
   }
 
   /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
   onError(handler: ErrorHandler): this {
-    this.#errorHandlers.push(handler)
+    this.#hooks.error.push(handler)
     return this
   }
 
@@ -538,13 +427,13 @@ export class Highkiq {
    * `timeout`, the others went back. Then the process ends with 1.
    */
   onFatal(handler: FatalHandler): this {
-    this.#fatalHandlers.push(handler)
+    this.#hooks.fatal.push(handler)
     return this
   }
 
   /** Hears of every job that will not run again. */
   onDeath(handler: DeathHandler): this {
-    this.#deathHandlers.push(handler)
+    this.#hooks.death.push(handler)
     return this
   }
 
@@ -676,16 +565,12 @@ export class Highkiq {
 
   /** Of the class, else of the queue that is bound to a handler. */
   definitionOf(name: string, queue = ''): JobDefinition | undefined {
-    return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
+    return this.#registry.of(name, queue)
   }
 
   /** Whether it is of one of the `businessErrors`. */
   isBusiness(error: unknown): boolean {
-    return this.#businessErrors.some((one) => error instanceof one)
-  }
-
-  #definitions(): JobDefinition[] {
-    return [...this.#jobs.values(), ...[...this.#processes.values()].map(({ definition }) => definition)]
+    return this.#hooks.isBusiness(error)
   }
 
   #threadSource(): ThreadSource {
@@ -693,38 +578,32 @@ export class Highkiq {
   }
 
   #engine(): Engine {
-    const { random = Math.random, maxRetries, dead, loggedJobAttributes, backtraceCleaner } = this.#options
-    const file = this.#file
+    const { random = Math.random, backtraceCleaner } = this.#options
+    const hooks = this.#hooks
     return {
+      ...this.#features,
+      ...settled(this.#options, this.#file),
       store: this.store,
-      definition: (name, queue) => this.definitionOf(name, queue),
+      definition: (name, queue) => this.#registry.of(name, queue),
       chain: this.server,
       unwrap: (ctx) => this.#unwrap(ctx),
       promote: (text) => this.#client.promote(text),
-      aspects: [trackedTasks, cancelling, iterations, lockedRuns, this.#collector],
       marks: new Marks(this.store),
       log: this.log,
-      loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
       wire: this.#client.wire,
-      now: () => this.now(),
       random,
-      limits: {
-        retries: maxRetries ?? file.maxRetries ?? MAX_RETRIES,
-        dead: dead?.max ?? file.dead?.max ?? DEAD_MAX,
-        deadSeconds: dead?.seconds ?? file.dead?.seconds ?? DEAD_SECONDS,
-      },
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
-      isBusiness: (error) => this.isBusiness(error),
-      report: (error, about) => this.#report(error, about),
-      died: (payload, error) => this.#died(payload, error),
-      emit: (event) => this.#emit(event),
-      lastWords: (error) => this.#lastWords(error),
+      isBusiness: (error) => hooks.isBusiness(error),
+      report: (error, about) => hooks.report(error, about),
+      died: (payload, error) => hooks.died(payload, error),
+      emit: (event) => hooks.emit(event),
+      lastWords: (error) => hooks.lastWords(error),
     }
   }
 
   /** A class that is defined here gets what was pushed for it. */
   #unwrap(ctx: JobContext): void {
-    if (this.#jobs.has(ctx.payload.class)) return
+    if (this.#registry.get(ctx.payload.class)) return
     unwrap(ctx, (serializer) => {
       if (this.#unknownSerializers.has(serializer)) return
       this.#unknownSerializers.add(serializer)
@@ -744,54 +623,4 @@ export class Highkiq {
       this.#collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
     return [new DialectCheck(engine), new Teller(tell), clock]
   }
-
-  #report(error: unknown, about: Record<string, unknown>): void {
-    if (this.#errorHandlers.length === 0) this.#logError(error, about)
-    const told = { context: about.during, ...about }
-    for (const handler of this.#errorHandlers) void this.#safely(() => handler(error, told), 'onError')
-  }
-
-  /** While the store is away every part of a worker says so: one line now and then is enough. */
-  #logError(error: unknown, { job: _, jobstr, ...rest }: Record<string, unknown>): void {
-    // What a job carries is not for the log.
-    const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
-    if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
-      this.log.error({ ...about, err: error }, messageOf(error))
-    } else if (performance.now() >= this.#tellAwayAt) {
-      this.#tellAwayAt = performance.now() + AWAY_MS
-      this.log.warn({ ...about }, `${messageOf(error)}: waiting, and going on when it is back`)
-    }
-  }
-
-  async #died(payload: Payload, error: unknown): Promise<void> {
-    for (const handler of this.#deathHandlers) await this.#safely(() => handler(payload, error), 'onDeath')
-  }
-
-  async #lastWords(error: unknown): Promise<void> {
-    for (const handler of this.#fatalHandlers) await this.#safely(() => handler(error), 'onFatal')
-  }
-
-  async #emit(event: Lifecycle): Promise<void> {
-    const handlers = [...(this.#lifecycle.get(event) ?? [])]
-    if (event === 'quiet' || event === 'shutdown' || event === 'exit') handlers.reverse()
-    // A worker that can't get ready must not begin.
-    if (event === 'startup') for (const handler of handlers) await handler()
-    else for (const handler of handlers) await this.#safely(handler, event)
-  }
-
-  async #safely(work: () => unknown, during: string): Promise<void> {
-    try {
-      await work()
-    } catch (thrown) {
-      this.log.error({ err: thrown, during }, messageOf(thrown))
-    }
-  }
-}
-
-function checkWire(wire: unknown): void {
-  if (wire === undefined || wire === 8 || wire === 7 || wire === 6) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
-    `wire is 8 (the default), 7 or 6, not ${String(wire)}: the major version of the Sidekiq beside it, whose dialect is written`,
-  )
 }

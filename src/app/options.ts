@@ -1,0 +1,104 @@
+/** What an app can be told. */
+
+import { checkJobOptions, type JobOptions } from '../job/definition.ts'
+import { HighkiqError } from '../job/errors.ts'
+import type { Logger } from '../job/logger.ts'
+import { refuseUnknown } from '../job/options.ts'
+import type { Wire } from '../job/payload.ts'
+import type { Store } from '../store/contract.ts'
+import type { RedisSettings } from '../store/open.ts'
+import type { Engine } from '../worker/engine.ts'
+
+export interface HighkiqOptions {
+  /**
+   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else what
+   * REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
+   */
+  url?: string
+  /** A store that is ready, instead of `url`. */
+  store?: Store
+  /** On Redis: put before every key, with a colon. */
+  namespace?: string
+  /** On Redis: milliseconds after which a command is given up; default 5000. */
+  commandTimeout?: number
+  /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
+  redis?: RedisSettings['redis']
+  logger?: Logger
+  /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
+  loggedJobAttributes?: readonly string[]
+  /** For tests: the time in milliseconds since the epoch. */
+  clock?: { now(): number }
+  /** For tests: from 0 up to but not including 1. */
+  random?: () => number
+  /** Characters of a job from which on a warning is logged, and bytes above which it is refused. */
+  maxArgsBytes?: { warn: number; refuse: number }
+  defaultJobOptions?: JobOptions
+  /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
+  strictArgs?: 'raise' | 'warn' | false
+  /** Sidekiq's major version whose dialect is written beside Ruby; every one is read. Default 8. */
+  wire?: Wire
+  /** Retries of a job that says `retry: true`; default 25. */
+  maxRetries?: number
+  /** What the dead set keeps; default 10,000 jobs and 180 days. */
+  dead?: { max?: number; seconds?: number }
+  /** The files that define this app's jobs (`import.meta.url` there), for those that run in threads. */
+  files?: readonly (string | URL)[]
+  /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
+  backtraceCleaner?: (lines: string[]) => string[]
+}
+
+/** What a configuration file may say of the app. */
+export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'> & {
+  maxIterationRuntime?: number
+}
+const OPTIONS: (keyof HighkiqOptions)[] = [
+  'url',
+  'store',
+  'namespace',
+  'commandTimeout',
+  'redis',
+  'logger',
+  'loggedJobAttributes',
+  'clock',
+  'random',
+  'maxArgsBytes',
+  'defaultJobOptions',
+  'strictArgs',
+  'wire',
+  'maxRetries',
+  'dead',
+  'files',
+  'backtraceCleaner',
+]
+const DEAD_MAX = 10_000
+const DEAD_SECONDS = 180 * 86_400
+const MAX_RETRIES = 25
+const LOGGED = ['bid', 'tags']
+
+/** @throws INVALID_OPTION */
+export function checkOptions(options: HighkiqOptions): void {
+  refuseUnknown('new Highkiq', options, OPTIONS)
+  checkWire(options.wire)
+  if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
+}
+
+/** What the app says, else the file, else what Sidekiq has. */
+export function settled(options: HighkiqOptions, file: FileOptions): Pick<Engine, 'limits' | 'loggedJobAttributes'> {
+  const { maxRetries, dead, loggedJobAttributes } = options
+  return {
+    loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
+    limits: {
+      retries: maxRetries ?? file.maxRetries ?? MAX_RETRIES,
+      dead: dead?.max ?? file.dead?.max ?? DEAD_MAX,
+      deadSeconds: dead?.seconds ?? file.dead?.seconds ?? DEAD_SECONDS,
+    },
+  }
+}
+
+function checkWire(wire: unknown): void {
+  if (wire === undefined || wire === 8 || wire === 7 || wire === 6) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `wire is 8 (the default), 7 or 6, not ${String(wire)}: the major version of the Sidekiq beside it, whose dialect is written`,
+  )
+}

@@ -1,0 +1,76 @@
+/** The jobs of an app, and the handlers of its queues. */
+
+import {
+  checkJobOptions,
+  checkQueueName,
+  type Handler,
+  type JobDefinition,
+  type JobOptions,
+  type ProcessOptions,
+} from '../job/definition.ts'
+import { HighkiqError } from '../job/errors.ts'
+import type { Binding } from '../worker/capsules.ts'
+
+export class Registry {
+  readonly #defaults: JobOptions
+  readonly #jobs = new Map<string, JobDefinition>()
+  /** Of queues, for classes that have no job here. */
+  readonly #processes = new Map<string, { definition: JobDefinition; concurrency: number | undefined }>()
+
+  constructor(defaults: JobOptions) {
+    this.#defaults = defaults
+  }
+
+  /** @throws INVALID_OPTION, DUPLICATE_JOB */
+  define(name: string, options: JobOptions, handler: Handler<never[]>): JobDefinition {
+    if (typeof name !== 'string' || name === '') throw new HighkiqError('INVALID_OPTION', 'a job needs a name')
+    if (typeof handler !== 'function') {
+      throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
+    }
+    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
+    checkJobOptions(name, options)
+    const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
+    this.#jobs.set(name, definition)
+    return definition
+  }
+
+  /** @throws INVALID_OPTION, DUPLICATE_JOB */
+  bind(queue: string, { concurrency, ...options }: ProcessOptions, handler: Handler<never[]>): void {
+    const name = `process ${queue}`
+    const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+    checkQueueName(queue)
+    checkJobOptions(name, options)
+    if (typeof handler !== 'function') throw wrong('the handler must be a function')
+    if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
+      throw wrong('concurrency is a whole number, at least 1')
+    }
+    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} has a handler already`)
+    const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, handler }
+    this.#processes.set(queue, { definition, concurrency })
+  }
+
+  get(name: string): JobDefinition | undefined {
+    return this.#jobs.get(name)
+  }
+
+  /** @throws UNKNOWN_JOB with those that there are */
+  named(name: string): JobDefinition {
+    const definition = this.#jobs.get(name)
+    if (definition) return definition
+    const known = [...this.#jobs.keys()].join(', ') || 'none'
+    throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
+  }
+
+  /** Of the class, else of the queue that is bound to a handler. */
+  of(name: string, queue = ''): JobDefinition | undefined {
+    return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
+  }
+
+  get all(): JobDefinition[] {
+    return [...this.#jobs.values(), ...[...this.#processes.values()].map(({ definition }) => definition)]
+  }
+
+  get bindings(): Binding[] {
+    return [...this.#processes].map(([queue, { concurrency }]) => ({ queue, concurrency }))
+  }
+}
