@@ -8,17 +8,23 @@ export class Running extends JobRecord {
   /** Different for each of a process's running jobs. */
   readonly thread: string
   readonly startedAt: Date
+  /** How far it has come, if its handler says so. */
+  readonly progress: RunningJob['progress']
 
-  constructor({ identity, slot, queue, text, startedAt }: RunningJob & { identity: string }, now: () => number) {
+  constructor(
+    { identity, slot, queue, text, startedAt, progress }: RunningJob & { identity: string },
+    now: () => number,
+  ) {
     super(text, { queue: queue || undefined, now })
     this.process = identity
     this.thread = slot
     this.startedAt = new Date(startedAt)
+    this.progress = progress
   }
 
   override toJSON(): Record<string, unknown> {
-    const { process, thread, startedAt } = this
-    return { process, thread, startedAt, ...super.toJSON() }
+    const { process, thread, startedAt, progress } = this
+    return { process, thread, startedAt, progress, ...super.toJSON() }
   }
 }
 

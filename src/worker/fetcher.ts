@@ -10,6 +10,7 @@ import { isLate } from '../job/expiry.ts'
 import type { Settlement, Started, Taken } from '../store/contract.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import type { QueueOrder } from './queues.ts'
+import { keepEnd } from './results.ts'
 import { type Attempt, bury, dropped, openAttempt, putBack, runAttempt } from './runner.ts'
 import type { Vitals } from './vitals.ts'
 
@@ -400,10 +401,10 @@ export class Fetcher {
     const { marks, report } = this.#engine
     const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
     // Put back meanwhile, or lost with the lease.
-    if (!this.#doubted.delete(ticket)) return
+    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
     try {
       if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
-      else if (found.has(jid)) this.#end(attempt, dropped(this.#engine, attempt, { kind: 'cancelled', begun: false }))
+      else if (found.has(jid)) this.#drop(attempt, { kind: 'cancelled', begun: false })
       else this.#admit(attempt)
     } catch (thrown) {
       this.#bury(taken, thrown)
@@ -413,7 +414,7 @@ export class Fetcher {
   #admit(attempt: Attempt): void {
     const { taken, payload } = attempt
     if (payload.expires_in !== undefined && isLate(payload, taken.text, this.#engine.now())) {
-      this.#end(attempt, dropped(this.#engine, attempt, { kind: 'expired' }))
+      this.#drop(attempt, { kind: 'expired' })
       return
     }
     const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
@@ -431,6 +432,12 @@ export class Fetcher {
       if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
       else void this.#run(attempt)
     })
+  }
+
+  #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
+    const settlement = dropped(this.#engine, attempt, outcome)
+    if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
+    else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
   }
 
   async #run(attempt: Attempt): Promise<void> {

@@ -25,7 +25,7 @@ interface Attempt {
 export async function keepEnd(
   engine: Engine,
   attempt: Attempt,
-  concluded: Promise<Settlement | undefined>,
+  concluded: Settlement | Promise<Settlement | undefined>,
 ): Promise<Settlement | undefined> {
   const settlement = await concluded
   const { payload, definition, outcome, ctx } = attempt
@@ -71,6 +71,8 @@ function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome):
     engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return where`)
     return { problem }
   }
+  if (outcome.kind === 'cancelled') return { failed: { message: 'it was cancelled', code: 'JOB_CANCELLED' } }
+  if (outcome.kind === 'expired') return { failed: { message: 'it could not begin in time', code: 'JOB_EXPIRED' } }
   if (outcome.kind === 'retry' || !('error' in outcome)) return undefined
   const { error } = outcome
   const code = codeOf(error)

@@ -69,6 +69,31 @@ test.each<[string, unknown, JobOptions, object]>([
   expect(thrown.message).toContain((error as Error).message)
 })
 
+test('a job that was cancelled, before it began or while it ran, or came too late, has failed', async () => {
+  const { hq, work, clock } = bench()
+  const began = new Heard<string>()
+  const J = hq.job('J', { ...KEPT, expiresIn: 60 }, async (ctx, name: string) => {
+    began.say(name)
+    await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+  })
+  const late = (await J.performAsync('late')) as string
+  clock.ahead = 100
+  const running = (await J.performAsync('running')) as string
+  const marked = (await J.performAsync('marked')) as string
+  await hq.store.markCancelled(marked, clock.now())
+  await work()
+  await began.atLeast(1)
+  expect(await hq.cancel(running)).toBe('signalled')
+  for (const [jid, code] of [
+    [late, 'JOB_EXPIRED'],
+    [running, 'JOB_CANCELLED'],
+    [marked, 'JOB_CANCELLED'],
+  ] as const) {
+    await expect(hq.result(jid)).rejects.toMatchObject({ code: 'JOB_FAILED', details: { jid, code } })
+  }
+  expect(began.all).toEqual(['running'])
+})
+
 test('a failure that will be retried is no end; the result comes with the retry', async () => {
   const { hq, work, clock } = bench()
   const J = hq.job('J', KEPT, async (ctx) => {
@@ -118,6 +143,8 @@ test('a result is there before its job is settled', async () => {
   const seen: unknown[] = []
   store.keepResult = async (...about) => {
     await keep(...about)
+    // Who did not wait for this would have settled by then.
+    await new Promise((resolve) => setTimeout(resolve, 200))
     const { taken, processed } = await store.stats()
     seen.push([taken, processed])
   }

@@ -91,7 +91,7 @@ test('log, message and progress of a thread arrive as those of other handlers', 
   const last = { done: 1000, total: 1000, note: 'counting' }
   expect(told).toEqual([['a message'], last, last])
   const lines = t.log.lines.filter(({ level }) => level !== 'debug')
-  expect(lines).toEqual([
+  expect(lines).toMatchObject([
     { level: 'info', about: { jid, class: 'Talk', deep: 1, n: 2 }, message: 'hello' },
     { level: 'warn', about: { jid, class: 'Talk', about: expect.stringContaining('Function') }, message: 'odd' },
   ])
@@ -191,6 +191,17 @@ test('a loop that asks sees that its worker is quiet; one that does not is ended
   await worker.stop()
   expect(await t.queue()).toMatchObject([{ jid: deaf }])
   expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0, retries: 0 })
+  expect(t.errors).toEqual([])
+})
+
+test('a job that is cancelled is ended with its thread, and is no failure', async () => {
+  const t = bench()
+  const jid = await push(t, 'Endless')
+  await t.work()
+  await logged(t, 'began')
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  await t.settled()
+  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
   expect(t.errors).toEqual([])
 })
 

@@ -365,6 +365,7 @@ test('what a handler says of its progress is shown with what runs', async () => 
   }
   await worker.quiet()
   expect(beats).toMatchObject([[{ queue: 'default', progress: { done: 2, total: 3, note: 'counting' } }]])
+  for await (const running of hq.running()) expect(running.progress).toEqual({ done: 2, total: 3, note: 'counting' })
   open()
 })
 
