@@ -283,14 +283,15 @@ export class Highkiq {
     ...rest: [IterableJob<Args, Item, Cursor>] | [JobOptions, IterableJob<Args, Item, Cursor>]
   ): Job<Args, void> {
     const [options, job] = rest.length === 1 ? [{}, rest[0]] : rest
-    checkIterable(name, job)
+    checkIterable(name, job, options)
     const host = {
       store: () => this.store,
       now: () => this.now(),
       maxIterationRuntime: () => this.#file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
       report: (error: unknown, about: Record<string, unknown>) => this.#hooks.report(error, about),
     }
-    return this.job(name, options, iterableHandler(host, job))
+    // It is stopped between items from here, which a thread would not hear of.
+    return this.job(name, { ...options, thread: false }, iterableHandler(host, job))
   }
 
   /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */

@@ -1,6 +1,7 @@
 /** What an iterable job is: a job that goes through many items and can be stopped between any two of them. */
 
 import type { JobContext } from '../job/context.ts'
+import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 
@@ -73,6 +74,7 @@ const MEMBERS = [
 export function checkIterable<Args extends unknown[], Item, Cursor>(
   name: string,
   job: IterableJob<Args, Item, Cursor>,
+  { thread }: JobOptions,
 ): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
   if (typeof job !== 'object' || job === null) throw wrong('an iterable job is { enumerate, each, … }')
@@ -85,6 +87,7 @@ export function checkIterable<Args extends unknown[], Item, Cursor>(
       throw wrong(`${member} must be a function`)
     }
   }
+  if (thread) throw wrong('an iterable job does not run in a thread: each may hand work to a job that does')
   if (!job.enumerate) throw wrong('enumerate is missing: a function that gives [item, cursor] pairs')
   if (!job.each) throw wrong('each is missing: a function that works on one item')
 }

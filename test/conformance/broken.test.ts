@@ -3,7 +3,9 @@ import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
+import { iterations } from './iterations.ts'
 import { marks } from './marks.ts'
+import { metrics } from './metrics.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
@@ -218,6 +220,26 @@ const faults: Fault[] = [
       'a chunk beyond the cursor is refused, and the cursor told',
       'counts equal the events and the window holds, whatever happens in whatever order (property)',
     ],
+  },
+  {
+    name: 'a batch of metrics is recorded again',
+    wrap(store) {
+      let number = 0
+      return { recordMetrics: (batch) => store.recordMetrics({ ...batch, number: ++number }) }
+    },
+    cases: metrics,
+    seen: ['a batch that is told twice, or after a later one, counts once'],
+  },
+  {
+    name: 'an iteration is saved whoever has overtaken it',
+    wrap(store) {
+      let executions = 1000
+      return {
+        saveIteration: (jid, state, now) => store.saveIteration(jid, { ...state, executions: ++executions }, now),
+      }
+    },
+    cases: iterations,
+    seen: ['an execution that was overtaken by a later one changes nothing'],
   },
   {
     name: 'an event changes whatever the attempt',

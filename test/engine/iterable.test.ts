@@ -407,6 +407,7 @@ test('a definition that can not work is refused where it stands', () => {
     [{ ...good, saveEvery: 'x' }, 'saveEvery is a number of seconds'],
   ]
   for (const [job, says] of wrongs) expect(() => hq.iterable('J', job as never)).toThrow(says)
+  expect(() => hq.iterable('J', { thread: true }, good)).toThrow('does not run in a thread')
   expect(() => hq.iterable('J', { retyr: 1 } as never, good)).toThrow('retyr')
   hq.iterable('J', good)
   expect(() => hq.iterable('J', good)).toThrow('defined already')
