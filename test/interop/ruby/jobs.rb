@@ -49,6 +49,17 @@ class Long
   def perform(key)
     say("began", jid: jid, args: [key])
     sleep 0.02 until Sidekiq.redis { |redis| redis.exists?(key) }
+    finish(key)
+  end
+
+  def finish(key)
     say("ran", jid: jid, args: [key])
+  end
+end
+
+# The same, but that it fails in the end.
+class LongThenFails < Long
+  def finish(_key)
+    raise "in the end, it fails"
   end
 end
