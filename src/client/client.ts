@@ -252,7 +252,8 @@ export class Client implements Pusher {
 
   /** The one that a push of this very moment belongs to. */
   get transaction(): Transaction | undefined {
-    return this.#elsewhere ? undefined : this.#shared.transaction
+    const { elsewhere, transaction } = this.#shared
+    return this.#elsewhere || elsewhere.current ? undefined : transaction
   }
 
   /** Who stores what is pushed now. */

@@ -46,7 +46,8 @@ export class StoreOutlet implements Outlet {
   }
 
   put({ destination }: Finished): Promise<void> {
-    return destination.once ? resend(() => this.#batched(destination)) : this.#batched(destination)
+    // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
+    return destination.once ? resend(() => this.#store().push([destination], this.#now())) : this.#batched(destination)
   }
 
   putAll(jobs: Finished[]): Promise<void> {

@@ -46,7 +46,17 @@ export interface RequestContext {
 }
 
 /** What a request says to the client, and no payload has. */
-const SAID_TO_US = new Set(['at', 'wait', 'waitUntil', 'retryFor', 'expiresIn', 'idempotent'])
+const SAID_TO_US = new Set([
+  'pool',
+  'client_class',
+  'sync',
+  'at',
+  'wait',
+  'waitUntil',
+  'retryFor',
+  'expiresIn',
+  'idempotent',
+])
 const LONGEST_RETRY_SECONDS = 1e9
 
 /**

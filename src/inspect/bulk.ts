@@ -1,5 +1,7 @@
 /** Doing the same with all entries of a set, or with all that match: a batch at a time, each entry by compare-and-swap. */
 
+import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import type { Host } from './host.ts'
 import { searchOf } from './pattern.ts'
@@ -23,14 +25,24 @@ export interface BulkResult {
   error?: unknown
 }
 
+/** Without the pattern that was meant, all would be met. @throws INVALID_OPTION */
+function check(options: object): void {
+  refuseUnknown('acting on all', options, ['matching', 'signal', 'onProgress'])
+  if ('matching' in options && typeof options.matching !== 'string') {
+    throw new HighkiqError('INVALID_OPTION', 'matching is a text; leave it out to mean all')
+  }
+}
+
 /** `done` hears of the entries of each batch that were moved. */
 export async function forAll(
   host: Host,
   set: SetName,
-  { matching, signal, onProgress }: SweepOptions,
+  options: SweepOptions,
   act: (entry: Entry) => Promise<Swap> | Swap,
   done: (entries: Entry[]) => Promise<void> = async () => {},
 ): Promise<BulkResult> {
+  check(options)
+  const { matching, signal, onProgress } = options
   const result: BulkResult = { done: 0, refused: 0 }
   const refuse = (error: unknown) => {
     result.refused++

@@ -3,6 +3,7 @@
  * that one of them took may be settled by any other.
  */
 
+import { HighkiqError } from '../job/errors.ts'
 import type { Engine } from './engine.ts'
 import { Fetcher } from './fetcher.ts'
 import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from './options.ts'
@@ -35,6 +36,17 @@ export function planCapsules(settings: WorkerSettings, bindings: readonly Bindin
     name,
     settings: capsuleSettings(name, options),
   }))
+  for (const {
+    name,
+    settings: { queues },
+  } of others) {
+    const twice = queues.map(nameOf).find((queue) => apart.has(queue))
+    if (twice === undefined) continue
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `capsule ${name}: queue ${twice} has slots of its own by hq.process: leave it out here, or "concurrency" there`,
+    )
+  }
   const served = new Set([...others, { settings }].flatMap(({ settings: { queues } }) => queues.map(nameOf)))
   const queues = [
     ...settings.queues.filter((queue) => !apart.has(nameOf(queue))),

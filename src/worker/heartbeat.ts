@@ -50,8 +50,14 @@ export class Heartbeat implements Service {
   async start(): Promise<void> {
     this.#info = infoOf(this.#shown, this.embedded)
     await this.#beat()
+    let beating = false
     this.#timer = setInterval(() => {
-      this.#beating = this.#beat()
+      // A store that is slow: one at a time.
+      if (beating) return
+      beating = true
+      this.#beating = this.#beat().finally(() => {
+        beating = false
+      })
     }, BEAT_MS)
   }
 

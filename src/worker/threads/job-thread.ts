@@ -84,8 +84,8 @@ export class JobThread {
   }
 
   /** @throws what the handler throws, made anew; THREAD_DIED; why it was told to end, when it did not */
-  async run(ctx: JobContext): Promise<unknown> {
-    const { payload, queue, args, task } = ctx
+  async run(job: string, ctx: JobContext): Promise<unknown> {
+    const { payload, queue, args, task, activeJob } = ctx
     this.#thread.ref()
     Atomics.store(this.#flag, 0, ctx.interrupted ? 1 : 0)
     const result = new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class JobThread {
       timer = setTimeout(() => this.#end(), GRACE_MS)
     }
     try {
-      this.#tell({ run: { payload, queue, args, task } })
+      this.#tell({ run: { job, payload, queue, args, task, activeJob } })
       if (ctx.abortReason) abort()
       else ctx.signal.addEventListener('abort', abort, { once: true })
       return await result

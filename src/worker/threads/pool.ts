@@ -69,7 +69,7 @@ export class ThreadPool implements Service, Threads {
       void thread.loaded.then(release, () => {})
       throw thrown
     }
-    return { run: () => thread.run(ctx), release }
+    return { run: () => thread.run(name, ctx), release }
   }
 
   #begin(kind: string, files: string[], limits: object, url: string | undefined, inMemory: boolean): JobThread {

@@ -52,11 +52,12 @@ async function run(job: Run): Promise<void> {
   const isStopping = () => Atomics.load(flag, 0) !== 0
   const running = new ThreadContext(payload, queue, { log, attributes: [], now, task, isStopping })
   running.args = job.args
+  running.activeJob = job.activeJob
   ctx = running
   let app: ThreadApp | undefined
   try {
-    app = appWith(payload.class, queue)
-    const handler = app.definitionOf(payload.class, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
+    app = appWith(job.job, queue)
+    const handler = app.definitionOf(job.job, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
     finish(await handler(running, ...running.args))
   } catch (thrown) {
     const parts = takeApart(thrown)

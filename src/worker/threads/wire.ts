@@ -2,7 +2,7 @@
 
 import type { AbortCode, Progress } from '../../job/context.ts'
 import { classOf, messageOf } from '../../job/errors.ts'
-import type { Payload } from '../../job/payload.ts'
+import type { ActiveJobEnvelope, Payload } from '../../job/payload.ts'
 
 export interface ThreadData {
   /** URLs of the files that define the app's jobs. */
@@ -16,10 +16,13 @@ export interface ThreadData {
 }
 
 export interface Run {
+  /** The name of the definition whose handler runs: of the class, or of what it wraps. */
+  job: string
   payload: Payload
   queue: string
   args: unknown[]
   task: { id: string; index: number } | undefined
+  activeJob: ActiveJobEnvelope | undefined
 }
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
