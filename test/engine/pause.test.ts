@@ -35,22 +35,22 @@ test('under load no job begins once the pause is set; those that run end, and th
     if (slow) await opened
   })
   const Other = t.hq.job('Other', { queue: 'other' }, async (_ctx, n: number) => other.say(n))
-  await J.performBulk(Array.from({ length: 3000 }, (_, n) => [n]))
+  await J.performBulk(Array.from({ length: 800 }, (_, n) => [n]))
   const worker = await t.work({ queues: ['default', 'other'], concurrency: 4 })
-  await begun.atLeast(500)
+  await begun.atLeast(200)
   slow = true
   await until(() => worker.busy === 4)
   await t.hq.queue('default').pause()
   const before = begun.all.length
-  expect(before).toBeLessThan(3000)
+  expect(before).toBeLessThan(800)
   open()
   await Other.performBulk([[1], [2]])
   await other.atLeast(2)
   await until(async () => (await t.hq.store.stats()).taken === 0)
   expect(begun.all).toHaveLength(before)
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 3000 - before, processed: before + 2 })
+  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 800 - before, processed: before + 2 })
   await t.hq.queue('default').resume()
-  await begun.atLeast(3000)
+  await begun.atLeast(800)
   await t.settled()
 })
 
@@ -72,17 +72,6 @@ test('a queue that was paused before anybody worked on it stays paused over ever
   const third = t.another()
   await third.hq.queue('default').resume()
   expect(await ran.atLeast(1)).toEqual(['second'])
-})
-
-test('a worker that stops while its queues are paused stops at once', async () => {
-  const t = bench()
-  t.hq.job('J', async () => {})
-  await t.hq.queue('default').pause()
-  const worker = await t.work()
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  const began = performance.now()
-  await worker.stop()
-  expect(performance.now() - began).toBeLessThan(1500)
 })
 
 test('due jobs and retries of a paused queue come into it, and wait there', async () => {
