@@ -46,14 +46,24 @@ export class Schedule {
 
   /** The ticks after a time up to another one, oldest first; of more than `most` the newest ones. */
   ticks(after: number, until: number, most: number): number[] {
+    const first = this.#list(after, until, most + 1)
+    if (first.length <= most) return first
+    // There are more than are wanted: as far back from the end as it takes.
     for (let span = FIRST_SPAN_MS; ; ) {
-      const from = Math.max(after, until - span)
-      const found: number[] = []
-      for (let tick = this.next(from); tick !== null && tick <= until; tick = this.next(tick)) found.push(tick)
-      if (found.length >= most || from === after) return found.slice(-most)
-      // As far back as it takes if they go on so.
-      span *= Math.min(Math.max((1.1 * most) / found.length, 1.5), 8)
+      const last = this.#list(Math.max(after, until - span), until)
+      if (last.length >= most) return last.slice(-most)
+      span *= Math.min(Math.max((1.1 * most) / last.length, 1.5), 8)
     }
+  }
+
+  #list(after: number, until: number, most = Number.POSITIVE_INFINITY): number[] {
+    const found: number[] = []
+    let tick = this.next(after)
+    while (tick !== null && tick <= until && found.length < most) {
+      found.push(tick)
+      tick = this.next(tick)
+    }
+    return found
   }
 
   /** What the zone's clock shows, as the time at which a clock of UTC shows it. */

@@ -16,13 +16,14 @@ export const ZONES: Readonly<Record<string, number>> = {
   'America/Nuuk': 2025,
 }
 
-/** As they were once. */
+/** As they were in other years. */
 export const OLD_ZONES: Readonly<Record<string, number>> = {
+  // Back at midnight, into the day before.
   'America/Sao_Paulo': 2018,
   // A whole day was skipped.
   'Pacific/Apia': 2011,
-  // Back and forth again within the year, for Ramadan.
-  'Africa/Casablanca': 2025,
+  // Back for Ramadan, and forth again.
+  'Africa/Casablanca': 2024,
 }
 
 /** Times around which to look: each change of the year; of a zone without one, midsummer. */
