@@ -24,6 +24,16 @@ async function logged({ log }: Bench, message: string, n = 1): Promise<Record<st
   return found()
 }
 
+test("a job that Rails' ActiveJob wrapped runs in a thread as what it wraps", async () => {
+  const t = bench()
+  const results: unknown[] = []
+  t.hq.server.use(async (_ctx, next) => results.push(await next()))
+  await t.hq.activeJob('Add').performAsync(1, 2)
+  await t.work()
+  await until(() => results.length === 1)
+  expect(results).toMatchObject([{ sum: 3, isMainThread: false, args: [1, 2] }])
+})
+
 test('a handler runs in another thread, with its arguments and all that its context knows', async () => {
   const t = bench()
   const seen: unknown[] = []
