@@ -1,6 +1,7 @@
 /** The app that a command works with, and the options that all commands share. */
 
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
@@ -53,7 +54,7 @@ async function openApp({ require: files, url, verbose }: AppOptions): Promise<Hi
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
-  hq.useFiles(files)
+  hq.useFiles(files.map((file) => resolve(file)))
   if (url !== undefined) hq.useUrl(url)
   return usable(hq)
 }

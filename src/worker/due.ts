@@ -181,7 +181,7 @@ export class DueJobs implements Service {
     }
     try {
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
-      const wish = await withLimit(this.#wishFor(payload))
+      const wish = this.#choose && (await withLimit(this.#wishFor(payload, this.#choose)))
       if (wish instanceof Date) {
         return { ...entry, to: { to: set, text: entry.text, score: wish.getTime() / 1000 } }
       }
@@ -198,9 +198,9 @@ export class DueJobs implements Service {
     }
   }
 
-  /** What the strategy says, if there is one. @throws INVALID_OPTION */
-  async #wishFor(payload: Payload): Promise<string | Date | undefined> {
-    const wish = await this.#choose?.(payload)
+  /** What the strategy says. @throws INVALID_OPTION */
+  async #wishFor(payload: Payload, choose: Promote): Promise<string | Date | undefined> {
+    const wish = await choose(payload)
     if (!(wish instanceof Date)) {
       if (wish !== undefined) checkQueueName(wish)
       return wish
