@@ -5,12 +5,16 @@ import type { Aspect } from '../worker/aspect.ts'
 import type { Iteration } from './iteration.ts'
 
 export const iterations: Aspect = {
-  effects({ jid }, { kind }, _at, ctx?: JobContext & { iteration?: Iteration }) {
+  effects({ jid }, { kind }, at, ctx?: JobContext & { iteration?: Iteration }) {
     // Also of one that was removed while it waited: who does that knows no more than its id.
     if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
-    const state = ctx?.iteration?.state
+    const iteration = ctx?.iteration
+    const state = iteration?.state
     if (!state || kind === 'started' || kind === 'untouched') return undefined
-    const isOver = kind === 'done' || kind === 'business-failure' || kind === 'discarded'
-    return [{ kind: 'iteration', jid, state: isOver ? null : state }]
+    if (kind !== 'done' && kind !== 'business-failure' && kind !== 'discarded')
+      return [{ kind: 'iteration', jid, state }]
+    const over = { kind: 'iteration', jid, state: null } as const
+    // It has ended as it was told to.
+    return iteration.cancelled ? [over, { kind: 'unmark', jid, at, dropped: false }] : [over]
   },
 }
