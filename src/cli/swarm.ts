@@ -71,7 +71,7 @@ class Swarm {
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
     process.on('SIGTSTP', () => {
-      this.#ending = true
+      this.#startNoMore()
       this.#tell('quiet')
     })
     process.on('SIGTTIN', () => this.#tell('dump'))
@@ -95,10 +95,14 @@ class Swarm {
     this.#tell('stop')
   }
 
-  #end(): void {
+  #startNoMore(): void {
     this.#ending = true
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
+  }
+
+  #end(): void {
+    this.#startNoMore()
     this.#endIfAlone()
   }
 

@@ -235,7 +235,7 @@ export class Client implements Pusher {
     const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
     if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at, at: undefined }, this.wire), queue }
     const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
-    const after = await this.pass(before)
+    const after = await this.pass({ ...before, queue })
     if (!after) return null
     this.check(after)
     const ours: Partial<Payload> = { enqueued_at, at: undefined }

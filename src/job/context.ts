@@ -73,7 +73,9 @@ export class JobContext {
 
   /** 1 at the first run. */
   get attempt(): number {
-    return this.payload.hk_attempt === undefined ? (this.payload.retry_count ?? -1) + 2 : this.payload.hk_attempt + 1
+    const { hk_attempt, retry_count } = this.payload
+    if (hk_attempt !== undefined) return hk_attempt + 1
+    return typeof retry_count === 'number' ? retry_count + 2 : 1
   }
 
   /** Aborts when the job is cancelled, runs into its timeout, or must end because the worker stops. */

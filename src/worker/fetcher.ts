@@ -277,10 +277,8 @@ export class Fetcher {
     if (n > 0) this.#drained = answer.taken.length < n
     if (marks.isBehind && !(await this.#heed(owner, answer.taken))) return
     if (!marks.isEmpty && answer.settled.every((one) => one === 'ok')) this.#unmark(gone)
-    for (const taken of answer.taken) {
-      if (this.#stopping) this.#giveBack(taken)
-      else this.#tryToBegin(taken)
-    }
+    if (this.#stopping) for (const taken of answer.taken.toReversed()) this.#giveBack(taken)
+    else for (const taken of answer.taken) this.#tryToBegin(taken)
     if (answer.problem !== this.#problem) {
       this.#problem = answer.problem
       if (answer.problem) {
@@ -351,10 +349,8 @@ export class Fetcher {
     if (owner !== this.#options.owner()) return
     // Another capsule's turn may just have heard of a mark.
     if (this.#engine.marks.isBehind && !(await this.#heed(owner, handed))) return
-    for (const taken of handed) {
-      if (this.#quiet) this.#giveBack(taken)
-      else this.#tryToBegin(taken)
-    }
+    if (this.#quiet) for (const taken of handed.toReversed()) this.#giveBack(taken)
+    else for (const taken of handed) this.#tryToBegin(taken)
   }
 
   #giveBack(taken: Taken): void {
@@ -445,8 +441,17 @@ export class Fetcher {
     const place = vitals.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
     const running = runAttempt(this.#engine, attempt)
     vitals.yielded()
-    const settlement = await running
-    vitals.ended(place)
+    let settlement: Settlement | undefined
+    try {
+      settlement = await running
+    } catch (thrown) {
+      // Nothing decides what becomes of it: it must not come back for ever, and take its worker with it.
+      if (this.#running.get(attempt.taken.ticket) === attempt) this.#bury(attempt.taken, thrown)
+      this.#ended()
+      this.#wake()
+    } finally {
+      vitals.ended(place)
+    }
     if (settlement) this.#end(attempt, settlement)
   }
 

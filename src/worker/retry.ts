@@ -77,7 +77,7 @@ export function judge(failure: Failure): Verdict {
   const wish = askRetryIn(failure, count, after)
   if (wish === 'kill') return exhausted()
   if (wish === 'discard') return { kind: 'dropped', payload: { ...after, discarded_at: time } }
-  const delay = (wish ?? backoff(count)) + jitter(count, failure.random)
+  const delay = Math.min(wish ?? backoff(count), LONGEST_SECONDS) + jitter(count, failure.random)
   return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }
 }
 
@@ -91,6 +91,9 @@ function askRetryIn({ hooks, error, report }: Failure, count: number, payload: P
     return undefined
   }
 }
+
+/** A hundred years: what is meant for ever, and what garbage in retry_count comes to. A Date can still say it. */
+const LONGEST_SECONDS = 100 * 365 * 86_400
 
 function isName(queue: unknown): queue is string {
   return typeof queue === 'string' && queue !== ''
@@ -110,7 +113,7 @@ function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at '))
   try {
-    if (backtraceCleaner) frames = backtraceCleaner([...frames])
+    if (backtraceCleaner) frames = Array.from(backtraceCleaner([...frames]), String)
   } catch (thrown) {
     report(thrown, 'backtraceCleaner')
   }

@@ -613,3 +613,15 @@ test('the dead set is trimmed to its size and age', async () => {
   await until(async () => (await t.hq.store.size('dead')) === 2)
   expect((await t.set('dead')).map(({ jid }) => jid)).toEqual(['b', 'c'])
 })
+
+test.each([
+  ['a delay that is meant for ever', { retryIn: () => Number.MAX_SAFE_INTEGER }, {}],
+  ['a count that is far below zero', {}, { retry_count: -5000 }],
+  ['a count that is no number', {}, { retry_count: 12345678901234567890n }],
+  ['a backtrace cleaner that answers nothing', { backtrace: true }, {}],
+])('%s does not take the worker with it: the job waits for its retry', async (_what, options, more) => {
+  const t = bench({ backtraceCleaner: () => undefined as never })
+  const { retry, jid } = await failing(t, new Error('x'), options, more)
+  expect(retry?.jid).toBe(jid)
+  expect(await figures(t)).toMatchObject({ processed: 1, failed: 1, retries: 1 })
+})
