@@ -50,14 +50,8 @@ export class Heartbeat implements Service {
   async start(): Promise<void> {
     this.#info = infoOf(this.#shown, this.embedded)
     await this.#beat()
-    let beating = false
     this.#timer = setInterval(() => {
-      // A store that is slow: one at a time.
-      if (beating) return
-      beating = true
-      this.#beating = this.#beat().finally(() => {
-        beating = false
-      })
+      this.#beating = this.#beat()
     }, BEAT_MS)
   }
 
