@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/build.ts', 'test/programs/install.ts'],
     testTimeout: 20_000,
-    // Two cores: more would only make processes wait for each other.
-    maxWorkers: 2,
+    // On two cores: many suites wait for processes and leases most of their time.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: 'highkiq', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] } },
       {
