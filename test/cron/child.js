@@ -18,6 +18,9 @@ function now() {
   return time
 }
 
+// It ends with the process that started it, in whatever way that ends.
+process.stdin.on('end', () => process.exit()).resume()
+
 const store = openStore(url)
 const die = () => process.kill(process.pid, 'SIGKILL')
 

@@ -181,7 +181,7 @@ class Fleet {
     const when = fault === 'a tick and its job are two steps' ? 'between' : ['before', 'during', 'after'][this.#dice(3)]
     const dies = kills ? { at: 5 + this.#dice(60), when } : undefined
     const about = JSON.stringify({ entries, skew, fault, dies })
-    const child = spawn(process.execPath, [CHILD, url, this.#clock, about], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [CHILD, url, this.#clock, about], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#children.add(child)
     child.stdout.once('data', () => this.#up.add(child))
     child.on('close', (code, signal) => {
