@@ -99,7 +99,8 @@ function plain(name: string, type: string, value: unknown): unknown {
       .filter(Boolean)
       .sort()
   if (type === 'hash' && name.includes('hk:cron:')) return { ...(value as object), ends: undefined }
-  if (type === 'hash') return { ...(value as object), rtt_us: undefined }
+  // Its fields stand in the order in which they came, which no two runs share.
+  if (type === 'hash') return { ...Object.fromEntries(Object.entries(value as object).sort()), rtt_us: undefined }
   if (type !== 'zset') return value
   const pairs = value as string[]
   const entries: string[] = []
