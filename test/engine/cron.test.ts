@@ -249,8 +249,10 @@ describe('ticks at which no process lived', () => {
     t.clock.at = NOON + 7 * HOUR + 59_000
     await t.ran.atLeast(1)
     expect(ticksOf(t)).toEqual([NOON + 7 * HOUR])
-    const told = t.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    expect(told).toEqual([
+    const warned = () => t.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    // The job may run before its push is told.
+    await until(() => warned().length >= 2)
+    expect(warned()).toEqual([
       'cron c: this tick was missed, and is skipped',
       'cron c: ticks before this one were missed, and are skipped',
     ])
@@ -470,7 +472,8 @@ describe("overlap: 'skip'", () => {
     t.clock.at = NOON + 4 * MINUTE
     await tried.atLeast(3)
     expect(tried.all.slice(0, 2)).toEqual([NOON + MINUTE, NOON + MINUTE])
-    expect(tried.all[2]).toBe(NOON + 4 * MINUTE)
+    // At the next tick that is decided: that may be the one of the minute in which it died.
+    expect([NOON + 3 * MINUTE, NOON + 4 * MINUTE]).toContain(tried.all[2])
   })
 
   test('a job that was deleted, or ended in a program that knows no locks, holds it up but for a moment', async () => {
