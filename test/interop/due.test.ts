@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { besideRuby } from './world.ts'
+import { besideRuby, type Said } from './world.ts'
 
 const ROUNDS = 3
 const JOBS = 1000
@@ -19,7 +19,10 @@ besideRuby('whoever looks first moves what is due', (world) => {
     }
     const [{ hq }] = nodes as [(typeof nodes)[0]]
     let jobs = 0
-    for (let round = 1; round <= ROUNDS; round++) {
+    let said: Said[] = []
+    const moved = (by: string) => said.filter(({ movedBy }) => movedBy === by).length
+    // Ruby's poller first looks up to 5 s after its process started, so it may sleep through any fixed number of rounds.
+    for (let round = 1; round <= ROUNDS || moved('ruby') === 0; round++) {
       // In the past as far as the sets are concerned, so that all is due when it comes.
       const ours: string[] = []
       for (let i = 0; i < JOBS / 2; i++) {
@@ -43,16 +46,14 @@ besideRuby('whoever looks first moves what is due', (world) => {
       await batch.exec()
       await pushed
       jobs += JOBS
-      const said = await world().said(jobs)
+      said = await world().said(jobs)
       expect(new Set(said.map(({ jid }) => jid)).size).toBe(said.length)
       expect(said).toHaveLength(jobs)
     }
     for (const node of nodes) await node.settled()
     expect(await redis.exists('schedule', 'retry', 'dead')).toBe(0)
-    const said = await world().said(jobs)
     expect([...new Set(said.map(({ by }) => by))].sort()).toEqual(['node', 'ruby'])
-    expect(said.filter(({ movedBy }) => movedBy === 'ruby').length).toBeGreaterThan(0)
-    expect(said.filter(({ movedBy }) => movedBy === 'node').length).toBeGreaterThan(0)
+    expect(moved('node')).toBeGreaterThan(0)
     expect((await hq.stats()).enqueued).toBe(0)
     await until(async () => (await redis.get('stat:processed')) === String(jobs))
     expect(nodes.flatMap(({ errors }) => errors)).toEqual([])
