@@ -1,0 +1,28 @@
+/** Pauses, and jobs that must not run any more. */
+
+/** `dropped` – its job was found within the last minute, and will not run because of it. */
+export type MarkState = 'marked' | 'dropped' | 'none'
+
+export interface MarkVerbs {
+  /**
+   * Jobs of a paused queue are not taken: neither `turn` nor `wait` hands out one that it took after this resolved. What
+   * runs goes on. `on` false: they are again, at once.
+   */
+  pause(queue: string, on: boolean): Promise<void>
+  /** Names of the paused queues, in order. */
+  paused(): Promise<string[]>
+  /**
+   * Marks a job, wherever it is and whether it is at all, as one that must not run (any more). Marking it again changes
+   * nothing. At most 100,000 marks are kept, the newest, and one that is older than 30 days goes when the next is set.
+   */
+  markCancelled(jid: string, now: number): Promise<void>
+  /** Takes a mark back; answers what it was. */
+  unmark(jid: string, now: number): Promise<MarkState>
+  /** Those of the jobs that are marked, or that another program has cancelled. */
+  cancelledAmong(jids: readonly string[]): Promise<string[]>
+  /**
+   * Jobs marked since a version (0: all), at most 10,000, and the version to ask from next. One of them may lose its mark
+   * at any time: `cancelledAmong` knows.
+   */
+  marks(since: number): Promise<{ version: number; jids: string[] }>
+}
