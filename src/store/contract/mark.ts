@@ -1,6 +1,15 @@
 /** Pauses, and jobs that must not run any more. */
 
-/** `dropped` – its job was found within the last minute, and will not run because of it. */
+/** No more marks are kept: the newest. */
+export const MOST_MARKS = 100_000
+/** One that is older goes when the next is set. */
+export const MARK_LIFE_MS = 30 * 86_400_000
+/** How long it is known of a job that it was found and dropped. */
+export const MARK_DROPPED_MS = 60_000
+/** Marks that are told at a time. */
+export const MARKS_PAGE = 10_000
+
+/** `dropped` – its job was found within MARK_DROPPED_MS, and will not run because of it. */
 export type MarkState = 'marked' | 'dropped' | 'none'
 
 export interface MarkVerbs {
@@ -13,7 +22,7 @@ export interface MarkVerbs {
   paused(): Promise<string[]>
   /**
    * Marks a job, wherever it is and whether it is at all, as one that must not run (any more). Marking it again changes
-   * nothing. At most 100,000 marks are kept, the newest, and one that is older than 30 days goes when the next is set.
+   * nothing. At most MOST_MARKS are kept, the newest, and one that is older than MARK_LIFE_MS goes when the next is set.
    */
   markCancelled(jid: string, now: number): Promise<void>
   /** Takes a mark back; answers what it was. */
@@ -21,7 +30,7 @@ export interface MarkVerbs {
   /** Those of the jobs that are marked, or that another program has cancelled. */
   cancelledAmong(jids: readonly string[]): Promise<string[]>
   /**
-   * Jobs marked since a version (0: all), at most 10,000, and the version to ask from next. One of them may lose its mark
+   * Jobs marked since a version (0: all), at most MARKS_PAGE, and the version to ask from next. One of them may lose its mark
    * at any time: `cancelledAmong` knows.
    */
   marks(since: number): Promise<{ version: number; jids: string[] }>

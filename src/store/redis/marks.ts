@@ -1,16 +1,11 @@
 /** Jobs that must not run (any more): our marks, and Sidekiq's, which are of iterable jobs alone. */
 
-import type { MarkState } from '../contract.ts'
+import { MARK_DROPPED_MS, MARK_LIFE_MS, MARKS_PAGE, type MarkState, MOST_MARKS } from '../contract.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
-const LIFE_MS = 30 * 86_400_000
-/** How long it is known of a job that it was found and dropped. */
-const DROPPED_MS = 60_000
-const MOST_MARKS = 100_000
 /** As Sidekiq has it. */
 const ITERATION_SECONDS = 2_592_000
-const PAGE = 10_000
 /** Asked for in one pipeline. */
 const FEW = 1000
 
@@ -27,7 +22,7 @@ export class Marks {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const all = [keys.cancelled(''), keys.marks(''), keys.iteration(jid)]
-    await main.run(lua.mark, all, [now, jid, LIFE_MS, DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
+    await main.run(lua.mark, all, [now, jid, MARK_LIFE_MS, MARK_DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
   }
 
   async unset(jid: string, now: number): Promise<MarkState> {
@@ -61,10 +56,10 @@ export class Marks {
     const [newest, flat] = (await main.all((pipeline) =>
       pipeline
         .get(keys.marks(''))
-        .zrangebyscore(keys.cancelled(''), `(${since}`, '+inf', 'WITHSCORES', 'LIMIT', 0, PAGE),
+        .zrangebyscore(keys.cancelled(''), `(${since}`, '+inf', 'WITHSCORES', 'LIMIT', 0, MARKS_PAGE),
     )) as [string | null, string[]]
     const jids = flat.filter((_, i) => i % 2 === 0)
-    const version = jids.length === PAGE ? flat.at(-1) : newest
+    const version = jids.length === MARKS_PAGE ? flat.at(-1) : newest
     return { version: Number(version ?? 0), jids }
   }
 }

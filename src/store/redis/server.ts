@@ -1,5 +1,6 @@
 /** What all parts of the store share: its connections, its keys, and which queue a task has. */
 
+import { HighkiqError } from '../../job/errors.ts'
 import { Call } from './call.ts'
 import { Connection, closedError } from './connection.ts'
 import { type Keys, keysOf } from './keys.ts'
@@ -18,6 +19,7 @@ export class Server {
   readonly #queues = new Map<string, string>()
   readonly #connections = new Set<Connection>()
   #closed = false
+  #checked: Promise<void> | undefined
 
   constructor(options: RedisStoreOptions) {
     this.options = options
@@ -54,6 +56,16 @@ export class Server {
     return this.main
   }
 
+  /** Once, as soon as it can be asked. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
+  check(): Promise<void> {
+    this.#checked ??= this.#check().catch((thrown) => {
+      // What was wrong may be mended: the next one tries again.
+      this.#checked = undefined
+      throw thrown
+    })
+    return this.#checked
+  }
+
   call(): Call {
     return new Call(this.keys, (task) => this.#queues.get(task))
   }
@@ -88,5 +100,20 @@ export class Server {
 
   queueOf(task: string): string | undefined {
     return this.#queues.get(task)
+  }
+
+  async #check(): Promise<void> {
+    if (this.#closed) throw closedError(this.options.url)
+    const main = await this.ready()
+    // A server that hides this command is believed to be new enough.
+    const info = await main.call((client) => client.info('server')).catch(() => '')
+    const [, version = ''] = /redis_version:([\d.]+)/.exec(info) ?? []
+    const [major = 99, minor = 0] = version === '' ? [] : version.split('.').map(Number)
+    if (major < 6 || (major === 6 && minor < 2)) {
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `${this.options.url} is Redis ${version}: 6.2 or newer is needed (or Valkey)`,
+      )
+    }
   }
 }

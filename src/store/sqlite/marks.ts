@@ -1,16 +1,18 @@
 /** Queues that nobody takes from, and jobs that must not run (any more). */
 
-import type { MarkState, UnmarkEffect } from '../contract.ts'
+import {
+  MARK_DROPPED_MS,
+  MARK_LIFE_MS,
+  MARKS_PAGE,
+  type MarkState,
+  MOST_MARKS,
+  type UnmarkEffect,
+} from '../contract.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 
-const LIFE_MS = 30 * 86_400_000
-/** How long it is known of a job that it was found and dropped. */
-const DROPPED_MS = 60_000
-const MOST_MARKS = 100_000
 /** Counting them takes time: it is done once in so many. */
 const COUNT_EVERY = 100
-const PAGE = 10_000
 
 export class Marks {
   readonly #db: Database
@@ -32,7 +34,7 @@ export class Marks {
   }
 
   set(jid: string, now: number): void {
-    this.#db.run(sql.mark.old, now - LIFE_MS, now - DROPPED_MS)
+    this.#db.run(sql.mark.old, now - MARK_LIFE_MS, now - MARK_DROPPED_MS)
     if (this.#version(jid) > 0) return
     const { version } = this.#db.first<{ version: number }>(sql.mark.next, now) as { version: number }
     this.#db.run(sql.mark.set, jid, version)
@@ -61,8 +63,8 @@ export class Marks {
   }
 
   since(since: number): { version: number; jids: string[] } {
-    const rows = this.#db.all<{ jid: string; version: number }>(sql.mark.since, since, PAGE)
-    const last = rows.length === PAGE ? rows.at(-1) : undefined
+    const rows = this.#db.all<{ jid: string; version: number }>(sql.mark.since, since, MARKS_PAGE)
+    const last = rows.length === MARKS_PAGE ? rows.at(-1) : undefined
     return { version: last?.version ?? this.newest(), jids: rows.map(({ jid }) => jid) }
   }
 

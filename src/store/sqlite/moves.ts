@@ -16,6 +16,7 @@ import type { Results } from './results.ts'
 import type { Search } from './search.ts'
 import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
+import type { Stats } from './stats.ts'
 import type { Tasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
@@ -26,6 +27,7 @@ export interface Opened {
   bell: Bell
   queues: Queues
   sets: Sets
+  stats: Stats
   leases: Leases
   processes: Processes
   results: Results

@@ -1,72 +1,30 @@
 /** The embedded store: one SQLite file, any number of processes on one machine. */
 
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { HighkiqError, PushError } from '../../job/errors.ts'
 import type {
-  AddAnswer,
-  BeatAnswer,
-  Cleared,
-  CronDefinition,
-  CronRecord,
   CronTick,
   CronTickAnswer,
-  Deploy,
-  Entry,
-  EventQuery,
-  EventRecord,
-  IterationRecord,
-  IterationState,
-  JobSums,
-  Lease,
-  MarkState,
-  Message,
-  MetricsBatch,
-  NewRow,
-  Owned,
-  ProcessRecord,
   Pull,
   PushItem,
-  QueueInfo,
   Renewer,
-  Restore,
-  RunningJob,
-  Scan,
-  ScanPage,
   SetName,
-  Signal,
   SqlConnection,
   Store,
-  StoreStats,
-  Stranded,
-  Swap,
   SwapAnswer,
   Taken,
-  TaskRecord,
-  TaskSpec,
   Turn,
   TurnAnswer,
-  Waiting,
 } from '../contract.ts'
-import { Bell } from './bell.ts'
 import { monotonicNow } from './clock.ts'
 import { tickCron } from './cron-tick.ts'
-import { Crons } from './crons.ts'
-import { Database, type DatabaseOptions } from './database.ts'
-import { Iterations } from './iterations.ts'
-import { Leases } from './leases.ts'
+import type { DatabaseOptions } from './database.ts'
+import { StoreFile } from './file.ts'
 import type { Ledger } from './ledger.ts'
-import { Marks } from './marks.ts'
-import { Metrics } from './metrics.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
-import { Processes } from './processes.ts'
-import { Queues } from './queues.ts'
-import { type Quest, Removal } from './removal.ts'
-import { Results, topicOf } from './results.ts'
-import { Search } from './search.ts'
-import { DUE, Sets } from './sets.ts'
-import { sql } from './sql.generated.ts'
-import { Tasks } from './tasks.ts'
-import { closedError, Writer } from './writer.ts'
+import type { Quest } from './removal.ts'
+import { topicOf } from './results.ts'
+import { DUE } from './sets.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000
@@ -79,27 +37,19 @@ export class SqliteStore implements Store {
   readonly kind = 'sqlite'
   readonly turnsAtOnce = 1
   readonly url: string
-  readonly #options: DatabaseOptions
-  #opening: Promise<Opened> | undefined
-  #closed = false
+  readonly #file: StoreFile
 
   constructor(options: DatabaseOptions) {
-    this.#options = options
+    this.#file = new StoreFile(options)
     this.url = `sqlite:${options.path}`
   }
 
   async open(): Promise<void> {
-    await this.#opened()
+    await this.#file.opened()
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    const opened = await this.#opening?.catch(() => undefined)
-    this.#opening = undefined
-    if (!opened) return
-    opened.bell.close()
-    await opened.writer.close()
-    opened.db.close()
+  close(): Promise<void> {
+    return this.#file.close()
   }
 
   async push(items: PushItem[], now: number): Promise<void> {
@@ -107,7 +57,7 @@ export class SqliteStore implements Store {
     try {
       for (; from < items.length; from += CHUNK) {
         const chunk = items.slice(from, from + CHUNK)
-        await this.#write((s) => pushAll(s, chunk, now), ANSWER_SECONDS)
+        await this.#file.write((s) => pushAll(s, chunk, now), ANSWER_SECONDS)
       }
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
@@ -116,14 +66,14 @@ export class SqliteStore implements Store {
   }
 
   async transaction(work: (connection: SqlConnection) => Promise<PushItem[]>, now: number): Promise<void> {
-    const s = await this.#opened()
+    const s = await this.#file.opened()
     const put = (items: PushItem[]) => pushAll(s, items, now)
     await s.writer.alone(() => work(s.db.connection), put, ANSWER_SECONDS)
   }
 
   async turn(owner: string, turn: Turn): Promise<TurnAnswer> {
     try {
-      return await this.#write((s) => runTurn(s, owner, turn))
+      return await this.#file.write((s) => runTurn(s, owner, turn))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || turn.started.length + turn.settlements.length === 0) throw thrown
       return this.#turnOneByOne(owner, turn)
@@ -131,109 +81,80 @@ export class SqliteStore implements Store {
   }
 
   async wait(_owner: string, queues: readonly string[], _n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
-    const { bell } = await this.#opened()
+    const { bell } = await this.#file.opened()
     const end = performance.now() + ms
     // A write of another process wakes all who wait; only who finds a job goes to take it.
-    while (!signal.aborted && !(await this.#read((s) => s.queues.hasJobs(queues)))) {
+    while (!signal.aborted && !(await this.#file.read((s) => s.queues.hasJobs(queues)))) {
       const left = end - performance.now()
-      if (left <= 0 || this.#closed) break
+      if (left <= 0 || this.#file.isClosed) break
       await bell.wait(queues, left, signal)
     }
     return []
   }
 
-  join(owner: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
-    return this.#write(({ leases }) => leases.join(owner, about.seconds, about.host))
-  }
-
-  renew(owner: string, seconds: number): Promise<boolean> {
-    return this.#write(({ leases }) => leases.renew(owner, seconds))
-  }
-
-  leave(owner: string): Promise<boolean> {
-    return this.#write(({ leases }) => leases.leave(owner), ANSWER_SECONDS)
-  }
-
-  leases(): Promise<Lease[]> {
-    return this.#read(({ leases }) => leases.list())
-  }
+  readonly join: Store['join'] = (owner, about) =>
+    this.#file.write(({ leases }) => leases.join(owner, about.seconds, about.host))
+  readonly renew: Store['renew'] = (owner, seconds) => this.#file.write(({ leases }) => leases.renew(owner, seconds))
+  readonly leave: Store['leave'] = (owner) => this.#file.write(({ leases }) => leases.leave(owner), ANSWER_SECONDS)
+  readonly leases: Store['leases'] = () => this.#file.read(({ leases }) => leases.list())
 
   claim(owner: string, ends: number | null): Promise<boolean> {
     const asked = monotonicNow()
-    return this.#write(({ leases, tasks }) => {
+    return this.#file.write(({ leases, tasks }) => {
       const claimed = leases.claim(owner, ends, asked)
       if (claimed) tasks.interrupt(owner)
       return claimed
     })
   }
 
-  stranded(limit: number): Promise<Stranded[]> {
-    return this.#read(({ leases }) => leases.stranded(limit))
-  }
-
-  restore(items: Restore[], now: number): Promise<SwapAnswer[]> {
-    return this.#each(items, now, (s, ledger, { owner, ticket, to, effects }) => {
+  readonly stranded: Store['stranded'] = (limit) => this.#file.read(({ leases }) => leases.stranded(limit))
+  readonly restore: Store['restore'] = (items, now) =>
+    this.#each(items, now, (s, ledger, { owner, ticket, to, effects }) => {
       if (!s.leases.takeBack(owner, ticket)) return 'gone'
       move(s, ledger, to, effects)
       return 'ok'
     })
-  }
 
   renewer(): Renewer | null {
-    if (this.#options.path === ':memory:') return null
-    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#options } }
+    if (this.#file.options.path === ':memory:') return null
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#file.options } }
   }
 
-  hold(duty: string, holder: string, seconds: number): Promise<boolean> {
-    return this.#write(({ leases }) => leases.hold(duty, holder, seconds))
-  }
+  readonly hold: Store['hold'] = (duty, holder, seconds) =>
+    this.#file.write(({ leases }) => leases.hold(duty, holder, seconds))
+  readonly letGo: Store['letGo'] = (duty, holder) =>
+    this.#file.write(({ leases }) => leases.letGo(duty, holder), ANSWER_SECONDS)
 
-  letGo(duty: string, holder: string): Promise<void> {
-    return this.#write(({ leases }) => leases.letGo(duty, holder), ANSWER_SECONDS)
-  }
-
-  due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
-    return this.#read(({ sets }) => sets.due(set, now / 1000, limit))
-  }
-
-  swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
-    return this.#each(swaps, now, (s, ledger, swap) => {
+  readonly due: Store['due'] = (set, now, limit) => this.#file.read(({ sets }) => sets.due(set, now / 1000, limit))
+  readonly swap: Store['swap'] = (set, swaps, now) =>
+    this.#each(swaps, now, (s, ledger, swap) => {
       if (!s.sets.remove(set, swap)) return 'gone'
       move(s, ledger, swap.to, swap.effects)
       return 'ok'
     })
-  }
 
   async waitDue(ms: number, signal: AbortSignal): Promise<void> {
-    const { bell } = await this.#opened()
+    const { bell } = await this.#file.opened()
     await bell.wait([DUE], ms, signal)
   }
 
-  size(set: SetName): Promise<number> {
-    return this.#read(({ sets }) => sets.size(set))
-  }
-
-  entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
-    return this.#read(({ sets }) => sets.page(set, page))
-  }
+  readonly size: Store['size'] = (set) => this.#file.read(({ sets }) => sets.size(set))
+  readonly entries: Store['entries'] = (set, page) => this.#file.read(({ sets }) => sets.page(set, page))
 
   async trim(set: SetName, max: number, since: number): Promise<void> {
-    while ((await this.#write(({ sets }) => sets.trim(set, max, since, CHUNK))) === CHUNK);
+    while ((await this.#file.write(({ sets }) => sets.trim(set, max, since, CHUNK))) === CHUNK);
   }
 
   // Searching, and acting on what waits.
 
-  scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<Waiting>> {
-    return this.#read(({ search }) => search.queue(queue, needle, page))
-  }
-
-  scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>> {
-    return this.#read(({ search }) => search.set(set, needle, page))
-  }
+  readonly scanQueue: Store['scanQueue'] = (queue, needle, page) =>
+    this.#file.read(({ search }) => search.queue(queue, needle, page))
+  readonly scanSet: Store['scanSet'] = (set, needle, page) =>
+    this.#file.read(({ search }) => search.set(set, needle, page))
 
   async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
     const quest: Quest = { queue, items, places: items.map(() => undefined) }
-    while (await this.#read(({ removal }) => removal.lookFor(quest)));
+    while (await this.#file.read(({ removal }) => removal.lookFor(quest)));
     return this.#each([...items.entries()], now, (s, ledger, [i, { text, to, effects }]) => {
       const place = quest.places[i]
       if (place === undefined || !s.removal.remove(queue, place, text)) return 'gone'
@@ -242,225 +163,120 @@ export class SqliteStore implements Store {
     })
   }
 
-  clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>> {
-    return this.#write(({ removal }) => removal.clearQueue(queue, mark, most))
-  }
+  readonly clearQueue: Store['clearQueue'] = (queue, mark, most) =>
+    this.#file.write(({ removal }) => removal.clearQueue(queue, mark, most))
+  readonly clearSet: Store['clearSet'] = (set, mark) => this.#file.write(({ removal }) => removal.clearSet(set, mark))
 
-  clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>> {
-    return this.#write(({ removal }) => removal.clearSet(set, mark))
-  }
-
-  taken(page: { after?: string | undefined; limit: number }): Promise<{ items: Owned[]; next: string | null }> {
-    return this.#read(({ leases }) => leases.taken(page))
-  }
-
-  running(): Promise<(RunningJob & { identity: string })[]> {
-    return this.#read(({ processes }) => processes.running())
-  }
+  readonly taken: Store['taken'] = (page) => this.#file.read(({ leases }) => leases.taken(page))
+  readonly running: Store['running'] = () => this.#file.read(({ processes }) => processes.running())
 
   /** Sidekiq does not work on this store. */
   async leader(): Promise<string | null> {
     return null
   }
 
-  resetStats(which: 'processed' | 'failed'): Promise<void> {
-    return this.#write(({ db }) => db.run(sql.look.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1))
-  }
+  readonly resetStats: Store['resetStats'] = (which) => this.#file.write(({ stats }) => stats.reset(which))
 
-  pause(queue: string, on: boolean): Promise<void> {
-    return this.#write(({ marks }) => marks.pause(queue, on), ANSWER_SECONDS)
-  }
+  readonly pause: Store['pause'] = (queue, on) =>
+    this.#file.write(({ marks }) => marks.pause(queue, on), ANSWER_SECONDS)
+  readonly paused: Store['paused'] = () => this.#file.read(({ marks }) => marks.paused())
+  readonly markCancelled: Store['markCancelled'] = (jid, now) =>
+    this.#file.write(({ marks }) => marks.set(jid, now), ANSWER_SECONDS)
+  readonly unmark: Store['unmark'] = (jid) => this.#file.write(({ marks }) => marks.unset(jid), ANSWER_SECONDS)
+  readonly cancelledAmong: Store['cancelledAmong'] = (jids) => this.#file.read(({ marks }) => marks.among(jids))
+  readonly marks: Store['marks'] = (since) => this.#file.read(({ marks }) => marks.since(since))
 
-  paused(): Promise<string[]> {
-    return this.#read(({ marks }) => marks.paused())
-  }
+  readonly stats: Store['stats'] = () => this.#file.read(({ stats }) => stats.now())
+  readonly history: Store['history'] = (days) => this.#file.read(({ stats }) => stats.history(days))
+  readonly queues: Store['queues'] = (only) =>
+    this.#file.read(({ queues }) => (only ? queues.some(only) : queues.list()))
+  readonly peek: Store['peek'] = (queue, offset, limit) =>
+    this.#file.read(({ queues }) => queues.peek(queue, offset, limit))
+  readonly beat: Store['beat'] = (process, seconds, running) =>
+    this.#file.write(({ processes }) => processes.beat(process, seconds, running), ANSWER_SECONDS)
+  readonly processes: Store['processes'] = () => this.#file.read(({ processes }) => processes.list())
+  readonly forget: Store['forget'] = (identity) =>
+    this.#file.write(({ processes }) => processes.forget(identity), ANSWER_SECONDS)
+  readonly signal: Store['signal'] = (identity, signal) =>
+    this.#file.write(({ processes }) => processes.signal(identity, signal))
 
-  markCancelled(jid: string, now: number): Promise<void> {
-    return this.#write(({ marks }) => marks.set(jid, now), ANSWER_SECONDS)
-  }
-
-  unmark(jid: string): Promise<MarkState> {
-    return this.#write(({ marks }) => marks.unset(jid), ANSWER_SECONDS)
-  }
-
-  cancelledAmong(jids: readonly string[]): Promise<string[]> {
-    return this.#read(({ marks }) => marks.among(jids))
-  }
-
-  marks(since: number): Promise<{ version: number; jids: string[] }> {
-    return this.#read(({ marks }) => marks.since(since))
-  }
-
-  stats(): Promise<StoreStats> {
-    return this.#read(({ db, sets }) => {
-      const total = db.first<{ processed: number; failed: number }>(sql.look.day, '')
-      const ready = db.first<{ enqueued: number; held: number }>(sql.look.totals)
-      const taken = db.first<{ n: number }>(sql.owner.countTaken)
-      return {
-        processed: total?.processed ?? 0,
-        failed: total?.failed ?? 0,
-        enqueued: ready?.enqueued ?? 0,
-        held: ready?.held ?? 0,
-        taken: taken?.n ?? 0,
-        scheduled: sets.size('schedule'),
-        retries: sets.size('retry'),
-        dead: sets.size('dead'),
-      }
-    })
-  }
-
-  history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
-    return this.#read(({ db }) =>
-      days.map((day) => {
-        const { processed = 0, failed = 0 } = db.first<{ processed: number; failed: number }>(sql.look.day, day) ?? {}
-        return { processed, failed }
-      }),
-    )
-  }
-
-  queues(only?: readonly string[]): Promise<QueueInfo[]> {
-    return this.#read(({ queues }) => (only ? queues.some(only) : queues.list()))
-  }
-
-  peek(queue: string, offset: number, limit: number): Promise<string[]> {
-    return this.#read(({ queues }) => queues.peek(queue, offset, limit))
-  }
-
-  beat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer> {
-    return this.#write(({ processes }) => processes.beat(process, seconds, running), ANSWER_SECONDS)
-  }
-
-  processes(): Promise<ProcessRecord[]> {
-    return this.#read(({ processes }) => processes.list())
-  }
-
-  forget(identity: string): Promise<void> {
-    return this.#write(({ processes }) => processes.forget(identity), ANSWER_SECONDS)
-  }
-
-  signal(identity: string, signal: Signal): Promise<boolean> {
-    return this.#write(({ processes }) => processes.signal(identity, signal))
-  }
-
-  keepResult(jid: string, text: string, seconds: number): Promise<void> {
-    return this.#write((s) => {
+  readonly keepResult: Store['keepResult'] = (jid, text, seconds) =>
+    this.#file.write((s) => {
       s.results.keep(jid, text, seconds)
       s.db.checkRoom()
     }, ANSWER_SECONDS)
-  }
 
   async result(jid: string, ms = 0, signal: AbortSignal = new AbortController().signal): Promise<string | null> {
-    const { bell } = await this.#opened()
+    const { bell } = await this.#file.opened()
     const end = performance.now() + ms
     for (;;) {
-      const text = await this.#read(({ results }) => results.find(jid))
+      const text = await this.#file.read(({ results }) => results.find(jid))
       const left = end - performance.now()
-      if (text !== null || left <= 0 || this.#closed || signal.aborted) return text
+      if (text !== null || left <= 0 || this.#file.isClosed || signal.aborted) return text
       await bell.wait([topicOf(jid)], left, signal)
       // A write of another process wakes all who wait: one look in a while is enough.
       await pause(LOOK_MS)
     }
   }
 
-  createTask(task: TaskSpec): Promise<boolean> {
-    return this.#write(({ tasks }) => tasks.create(task))
-  }
-
-  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer> {
-    return this.#write((s) => {
+  readonly createTask: Store['createTask'] = (task) => this.#file.write(({ tasks }) => tasks.create(task))
+  readonly addRows: Store['addRows'] = (task, adder, from, rows, now) =>
+    this.#file.write((s) => {
       const answer = withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now))
       s.db.checkRoom()
       return answer
     })
-  }
 
-  endAdding(task: string, adder: string, now: number, interrupted = false): Promise<AddAnswer> {
-    return this.#write((s) => withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
-  }
+  readonly endAdding: Store['endAdding'] = (task, adder, now, interrupted = false) =>
+    this.#file.write((s) => withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
+  readonly task: Store['task'] = (id) => this.#file.read(({ tasks }) => tasks.find(id))
+  readonly tasks: Store['tasks'] = (page) => this.#file.read(({ tasks }) => tasks.list(page))
+  readonly events: Store['events'] = (task, query) => this.#file.read(({ tasks }) => tasks.events(task, query))
+  readonly event: Store['event'] = (jid) => this.#file.read(({ tasks }) => tasks.event(jid))
+  readonly message: Store['message'] = (jid, message) =>
+    this.#file.write((s) => withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
 
-  task(id: string): Promise<TaskRecord | null> {
-    return this.#read(({ tasks }) => tasks.find(id))
-  }
+  readonly recordMetrics: Store['recordMetrics'] = (batch) =>
+    this.#file.write(({ metrics }) => metrics.record(batch), ANSWER_SECONDS)
+  readonly metrics: Store['metrics'] = (span, times, name) =>
+    this.#file.read(({ metrics }) => metrics.sums(span, times, name))
+  readonly histograms: Store['histograms'] = (name, minutes) =>
+    this.#file.read(({ metrics }) => metrics.histograms(name, minutes))
+  readonly markDeploy: Store['markDeploy'] = (deploy, now) =>
+    this.#file.write(({ metrics }) => metrics.markDeploy(deploy, now), ANSWER_SECONDS)
+  readonly deploys: Store['deploys'] = (days) => this.#file.read(({ metrics }) => metrics.deploys(days))
 
-  tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    return this.#read(({ tasks }) => tasks.list(page))
-  }
+  readonly iterations: Store['iterations'] = (jids) =>
+    this.#file.read(({ iterations }) => jids.map((jid) => iterations.find(jid)))
+  readonly saveIteration: Store['saveIteration'] = (jid, state, now) =>
+    this.#file.write(({ iterations }) => iterations.save(jid, state, now), ANSWER_SECONDS)
 
-  events(task: string, query: EventQuery): Promise<EventRecord[]> {
-    return this.#read(({ tasks }) => tasks.events(task, query))
-  }
-
-  event(jid: string): Promise<EventRecord | null> {
-    return this.#read(({ tasks }) => tasks.event(jid))
-  }
-
-  message(jid: string, message: Message): Promise<void> {
-    return this.#write((s) => withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
-  }
-
-  recordMetrics(batch: MetricsBatch): Promise<void> {
-    return this.#write(({ metrics }) => metrics.record(batch), ANSWER_SECONDS)
-  }
-
-  metrics(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
-    return this.#read(({ metrics }) => metrics.sums(span, times, name))
-  }
-
-  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
-    return this.#read(({ metrics }) => metrics.histograms(name, minutes))
-  }
-
-  markDeploy(deploy: Deploy, now: number): Promise<boolean> {
-    return this.#write(({ metrics }) => metrics.markDeploy(deploy, now), ANSWER_SECONDS)
-  }
-
-  deploys(days: readonly string[]): Promise<Deploy[]> {
-    return this.#read(({ metrics }) => metrics.deploys(days))
-  }
-
-  iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
-    return this.#read(({ iterations }) => jids.map((jid) => iterations.find(jid)))
-  }
-
-  saveIteration(jid: string, state: IterationState, now: number): Promise<boolean> {
-    return this.#write(({ iterations }) => iterations.save(jid, state, now), ANSWER_SECONDS)
-  }
-
-  crons(names?: readonly string[]): Promise<CronRecord[]> {
-    return this.#read(({ crons }) => crons.list(names))
-  }
-
-  defineCron(name: string, definition: CronDefinition, seconds: number): Promise<boolean> {
-    return this.#write(({ crons }) => crons.define(name, definition, seconds), ANSWER_SECONDS)
-  }
+  readonly crons: Store['crons'] = (names) => this.#file.read(({ crons }) => crons.list(names))
+  readonly defineCron: Store['defineCron'] = (name, definition, seconds) =>
+    this.#file.write(({ crons }) => crons.define(name, definition, seconds), ANSWER_SECONDS)
 
   async tickCron(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
     try {
-      return await this.#write((s) => tickCron(s, name, tick, now), ANSWER_SECONDS)
+      return await this.#file.write((s) => tickCron(s, name, tick, now), ANSWER_SECONDS)
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
       throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], false, { cause: thrown })
     }
   }
 
-  pauseCron(name: string, paused: boolean, now: number): Promise<boolean> {
-    return this.#write(({ crons }) => crons.pause(name, paused, now), ANSWER_SECONDS)
-  }
-
-  forgetCron(name: string): Promise<boolean> {
-    return this.#write(({ crons }) => crons.forget(name), ANSWER_SECONDS)
-  }
-
-  unlock(lock: string, holder: string): Promise<void> {
-    return this.#write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS)
-  }
+  readonly pauseCron: Store['pauseCron'] = (name, paused, now) =>
+    this.#file.write(({ crons }) => crons.pause(name, paused, now), ANSWER_SECONDS)
+  readonly forgetCron: Store['forgetCron'] = (name) =>
+    this.#file.write(({ crons }) => crons.forget(name), ANSWER_SECONDS)
+  readonly unlock: Store['unlock'] = (lock, holder) =>
+    this.#file.write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS)
 
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
   async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {
     const nothing: Turn = { now: turn.now, started: [], settlements: [], take: { queues: [], n: 0 } }
     const answer: TurnAnswer = { fenced: false, started: [], settled: [], taken: [], marks: 0 }
     const alone = async (part: Partial<Turn>) => {
-      const one = await this.#write((s) => runTurn(s, owner, { ...nothing, ...part }))
+      const one = await this.#file.write((s) => runTurn(s, owner, { ...nothing, ...part }))
       answer.fenced ||= one.fenced
       answer.marks = one.marks
       return one
@@ -484,7 +300,7 @@ export class SqliteStore implements Store {
     apply: (s: Opened, ledger: Ledger, item: Item) => SwapAnswer,
   ): Promise<SwapAnswer[]> {
     const together = (some: readonly Item[]) =>
-      this.#write((s) => withLedger(s, now, (ledger) => some.map((item) => apply(s, ledger, item))))
+      this.#file.write((s) => withLedger(s, now, (ledger) => some.map((item) => apply(s, ledger, item))))
     try {
       return await together(items)
     } catch (thrown) {
@@ -492,70 +308,6 @@ export class SqliteStore implements Store {
       const answers: SwapAnswer[] = []
       for (const item of items) answers.push(...(await together([item]).catch((): SwapAnswer[] => ['error'])))
       return answers
-    }
-  }
-
-  // --------------------------------------------------------------------------------------------------- the file
-
-  /** `seconds`: how long the file may be locked before this is given up. */
-  async #write<T>(work: (s: Opened) => T, seconds = Number.POSITIVE_INFINITY): Promise<T> {
-    const s = await this.#opened()
-    return s.writer.write(() => work(s), seconds)
-  }
-
-  /**
-   * Reads see one state of the file; they wait for nobody, but the file may be closed to all for a moment. Each takes a
-   * turn of the event loop: who asks again and again would else keep everybody else in the process from working.
-   */
-  async #read<T>(work: (s: Opened) => T): Promise<T> {
-    for (;;) {
-      const s = await this.#opened()
-      await nextTurn()
-      try {
-        return work(s)
-      } catch (thrown) {
-        if (!s.db.isBusy(thrown)) throw s.db.explain(thrown)
-        await new Promise((resume) => setTimeout(resume, 1))
-      }
-    }
-  }
-
-  #opened(): Promise<Opened> {
-    if (this.#closed) return Promise.reject(closedError(this.#options.path))
-    this.#opening ??= this.#open().catch((thrown) => {
-      // What was wrong may be mended: the next one tries again.
-      this.#opening = undefined
-      throw thrown
-    })
-    return this.#opening
-  }
-
-  async #open(): Promise<Opened> {
-    const db = await Database.open(this.#options)
-    const rung = new Set<string>()
-    const dataVersion = () => Object.values(db.first<Record<string, number>>('PRAGMA data_version') ?? {})[0] ?? 0
-    const bell = new Bell(db.path, dataVersion)
-    const writer = new Writer(db, () => {
-      bell.ring(rung)
-      rung.clear()
-    })
-    const queues = new Queues(db, rung)
-    return {
-      db,
-      writer,
-      bell,
-      queues,
-      sets: new Sets(db, rung),
-      leases: new Leases(db),
-      processes: new Processes(db),
-      results: new Results(db, rung),
-      tasks: new Tasks(db),
-      crons: new Crons(db),
-      search: new Search(db),
-      removal: new Removal(db),
-      metrics: new Metrics(db),
-      iterations: new Iterations(db),
-      marks: new Marks(db, rung),
     }
   }
 }
