@@ -194,7 +194,7 @@ export class Client implements Pusher {
       job.enqueued_at = timeOf(now, this.wire)
       destination = { to: 'queue', queue, text: this.#write(job), end: 'back' }
     }
-    if (once) destination.once = true
+    if (once) destination.once = jid
     return { jid, destination }
   }
 

@@ -22,6 +22,21 @@ test('the last word of set() on each option counts, of those about time on all o
   expect(await queue()).toHaveLength(2)
 })
 
+test('an idempotent push that is made again with its jid is stored once, wherever it then goes', async () => {
+  const { hq, set, queue, clock } = bench()
+  const J = hq.job('J', async (_ctx, _n: number) => {}).set({ idempotent: true })
+  const jid = (await J.performAsync(1)) as string
+  clock.ahead = 10
+  expect(await J.set({ jid }).performAsync(1)).toBe(jid)
+  expect(await J.set({ jid }).performIn(60, 1)).toBe(jid)
+  const jids = await J.performBulk([[2], [3]])
+  expect((await queue()).map((job) => job.jid)).toEqual([jid, ...jids])
+  expect((await queue())[0]).not.toHaveProperty('idempotent')
+  expect(await set('schedule')).toEqual([])
+  await J.set({ jid, idempotent: false }).performAsync(1)
+  expect(await queue()).toHaveLength(4)
+})
+
 test('middleware for single pushes runs inside the chain, once more at promotion only the chain', async () => {
   const { hq, queue, work, clock } = bench()
   const order: string[] = []

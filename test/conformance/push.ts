@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { type Case, NOW, textsOf, toQueue } from './bench.ts'
+import type { PushItem } from '#dist/store/contract.js'
+import { type Case, done, NOW, textsOf, toQueue } from './bench.ts'
 
 /** Pushing: what is stored is stored whole, in order, byte for byte. */
 export const push: Case[] = [
@@ -95,6 +96,34 @@ export const push: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       expect([first?.text, second?.text]).toEqual([t.job(1), t.job(1)])
       expect(first?.ticket).not.toBe(second?.ticket)
+    },
+  },
+  {
+    name: 'a push that may be repeated is stored once, also with another text, elsewhere, or when its job has ended',
+    shared: true,
+    async run(t) {
+      const [first, again] = [t.job(1), t.job(1, { created_at: NOW + 1000 })]
+      const [second, third] = [t.job(2), t.job(3)]
+      await t.store.push([{ ...toQueue('q', first), once: '1' }], NOW)
+      const repeated: PushItem[] = [
+        { ...toQueue('q', again), once: '1' },
+        { ...toQueue('q', second), once: '2' },
+        { ...toQueue('q', second), once: '2' },
+        { to: 'schedule', text: third, score: 2e9, once: '3' },
+      ]
+      const other = await t.another()
+      await other.push(repeated, NOW + 1000)
+      await other.push([{ to: 'schedule', text: again, score: 2e9, once: '1' }], NOW + 2000)
+      await other.push([{ ...toQueue('p', third), once: '3' }, toQueue('q', second)], NOW + 2000)
+      expect(await t.waiting('q')).toEqual([first, second, second])
+      expect(await t.waiting('p')).toEqual([])
+      expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: third, score: 2e9 }])
+      const owner = await t.owner()
+      const taken = await t.take(owner, 'q', 9)
+      await t.turn(owner, { settlements: taken.map((one) => done(one)) })
+      await t.store.push([...repeated, { ...toQueue('q', first), once: '1' }], NOW + 299_000)
+      expect(await t.waiting('q')).toEqual([])
+      expect(await t.store.stats()).toMatchObject({ enqueued: 0, scheduled: 1, processed: 3 })
     },
   },
   {

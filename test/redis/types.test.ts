@@ -133,8 +133,8 @@ const operations: Operation[] = [
     name: 'push: once',
     run: (w) =>
       w.push([
-        { ...toQueue('fresh', job('a')), once: true },
-        { ...{ to: 'schedule', text: job('c'), score: 8 }, once: true },
+        { ...toQueue('fresh', job('a')), once: 'a' },
+        { ...{ to: 'schedule', text: job('c'), score: 8 }, once: 'c' },
       ]),
   },
   {

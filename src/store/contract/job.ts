@@ -13,11 +13,14 @@ export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
   | { to: SetName; text: string; score: number }
 
+/** For so long it is known of a push with `once` that it was stored. */
+export const ONCE_SECONDS = 300
+
 /**
- * `once`: a push that failed may be repeated, byte for byte, within five minutes: if it was stored at first, it is not
- * stored again. It comes without effects.
+ * `once`, the job's id: its push may be repeated within ONCE_SECONDS, also with another text or to another place. If it
+ * was stored before, it is not stored again. It comes without effects.
  */
-export type PushItem = Destination & { effects?: Effect[]; once?: boolean }
+export type PushItem = Destination & { effects?: Effect[]; once?: string }
 
 export interface JobVerbs {
   /**

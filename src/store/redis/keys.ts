@@ -48,8 +48,8 @@ export interface Keys {
   held(queue: string): string
   /** What a task consists of: header, events, rows, rejected, backlog. */
   task(queue: string, id: string): readonly [string, string, string, string, string]
-  /** Remembers a text that was pushed, lest it is pushed again; `queue`: of the job, '' when it waits in a set. */
-  once(queue: string, digest: string): string
+  /** Remembers a job that was pushed, lest it is pushed again; of one queue in a cluster. */
+  once(queue: string, jid: string): string
   /** Set: names of the queues that have leases or tasks. */
   ourQueues: string
   /** Hash: task → its queue. */
@@ -129,7 +129,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
       const header = tagged(queue, `task:${id}`)
       return [header, `${header}:events`, `${header}:rows`, `${header}:rejected`, `${header}:backlog`]
     },
-    once: (queue, digest) => (queue === '' ? `${prefix}hk:once:${digest}` : tagged(queue, `once:${digest}`)),
+    once: (queue, jid) => (layout === 'cluster' ? tagged(queue, `once:${jid}`) : `${prefix}hk:once:${jid}`),
     ourQueues: `${prefix}hk:queues`,
     tasks: `${prefix}hk:tasks`,
     taskAges: `${prefix}hk:tasks:by-age`,

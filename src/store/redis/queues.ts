@@ -1,8 +1,7 @@
 /** Jobs that are ready: pushing them, and looking at them. */
 
-import { createHash } from 'node:crypto'
 import { HighkiqError, PushError } from '../../job/errors.ts'
-import type { PushItem, QueueInfo } from '../contract.ts'
+import { ONCE_SECONDS, type PushItem, type QueueInfo } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import { maybeDone, readable } from './connection.ts'
 import { lua } from './lua.generated.ts'
@@ -13,8 +12,6 @@ const MOST_ITEMS = 1000
 const MOST_BYTES = 1_000_000
 /** One script does no more. */
 const MOST_MOVES = 100
-/** Who repeats a push gives up long before. */
-const ONCE_SECONDS = 300
 
 export class Queues {
   readonly #server: Server
@@ -139,17 +136,11 @@ export class Queues {
     call.add(now, keys.wake, ONCE_SECONDS, items.length)
     for (const item of items) {
       const queue = item.to === 'queue' ? item.queue : ''
-      call.add(call.key(keys.once(queue, digestOf(item))))
+      call.add(call.key(keys.once(queue, item.once ?? '')))
       call.item(item, queue)
     }
     await main.run(lua.pushOnce, call.keys, call.args)
   }
-}
-
-/** Which text, and where to. */
-function digestOf(item: PushItem): string {
-  const place = item.to === 'queue' ? item.end : `${item.to} ${item.score}`
-  return createHash('sha1').update(`${place} ${item.text}`).digest('hex')
 }
 
 /** At most so many and so long at once, but for one that is longer by itself. */

@@ -9,6 +9,7 @@ import type { Leases } from './leases.ts'
 import { Ledger } from './ledger.ts'
 import type { Marks } from './marks.ts'
 import type { Metrics } from './metrics.ts'
+import { newOf } from './once.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
 import type { Removal } from './removal.ts'
@@ -40,7 +41,7 @@ export interface Opened {
   marks: Marks
 }
 
-/** Stores jobs in the order given; those for the back of a queue a queue at a time. @throws STORE_FULL */
+/** Stores jobs in the order given, those for the back of a queue a queue at a time. @throws STORE_FULL */
 export function pushAll(s: Opened, items: readonly PushItem[], now: number): void {
   withLedger(s, now, (ledger) => {
     let back = new Map<string, string[]>()
@@ -48,7 +49,7 @@ export function pushAll(s: Opened, items: readonly PushItem[], now: number): voi
       for (const [queue, texts] of back) s.queues.pushBack(queue, texts)
       back = new Map()
     }
-    for (const item of items) {
+    for (const item of newOf(s.db, items, now)) {
       if (item.to === 'queue' && item.end === 'back' && !item.effects?.length) {
         const texts = back.get(item.queue)
         if (texts) texts.push(item.text)

@@ -84,7 +84,7 @@ export function resend(server: () => RedisServer): void {
   test.concurrent('what remembers an idempotent push is gone after a while', async (t) => {
     const { stage, hq } = await appOn(server(), t)
     await hq.push({ class: 'J', args: [], queue: 'p', idempotent: true })
-    const [[key = ''] = []] = await stage.ask(['KEYS', 'hk:{queue:p}:once:*'])
+    const [[key = ''] = []] = await stage.ask(['KEYS', 'hk:once:*'])
     const [[ttl] = []] = await stage.ask(['TTL', key])
     expect(Number(ttl)).toBeGreaterThan(200)
     expect(Number(ttl)).toBeLessThanOrEqual(300)
