@@ -24,8 +24,8 @@ export interface Host {
   limits(): { dead: number; deadSeconds: number }
 }
 
-/** Texts without this have no effects: a queue can be cleared of them without reading them. */
-export const MARK = '"hk_task"'
+/** Texts without any of these have no effects: a queue can be cleared of them without reading them. */
+export const MARKS: readonly string[] = ['"hk_task"', '"hk_lock"']
 
 /** A page of a list; `next` is the `after` of the page behind, null at the end. */
 export interface Page<Item> {

@@ -2,7 +2,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { readTime } from '../job/payload.ts'
 import type { QueueInfo, Scan, Store, Waiting } from '../store/contract.ts'
 import { effectsOf } from './acts.ts'
-import { type Host, MARK, PAGE, type Page, type PageOptions } from './host.ts'
+import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
 import { searchOf } from './pattern.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord } from './record.ts'
@@ -140,7 +140,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     let left = await this.size()
     let removed = 0
     for (;;) {
-      const cleared = await store.clearQueue(this.name, MARK, Math.max(left, 0))
+      const cleared = await store.clearQueue(this.name, MARKS, Math.max(left, 0))
       const dropped = cleared.removed + (await this.#drop(cleared.met))
       removed += dropped
       left -= dropped

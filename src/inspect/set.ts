@@ -4,7 +4,7 @@ import type { Entry, Scan, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
-import { type Host, MARK, PAGE, type Page, type PageOptions } from './host.ts'
+import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
 import { searchOf } from './pattern.ts'
 
 /** One scan looks at about so many, and then says where to go on. */
@@ -128,7 +128,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const store = this.#host.store()
     let removed = 0
     for (;;) {
-      const cleared = await store.clearSet(this.name, this.name === 'dead' ? null : MARK)
+      const cleared = await store.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
       removed += cleared.removed
       const swaps = cleared.met.map((entry) => deleted(this.#host, this.name, entry))
       const answers = await store.swap(this.name, swaps, this.#host.now())

@@ -3,6 +3,7 @@ import { type Bench, type Case, done, NOW, textsOf, toQueue } from './bench.ts'
 import { change, expectExact, finish, payloadOf, taskWith } from './tracked.ts'
 
 const MARK = '"hk_run"'
+const LOCK = '"hk_lock"'
 
 /** Taking jobs out of the middle of a queue, and clearing queues and sets. */
 export const removal: Case[] = [
@@ -186,7 +187,7 @@ export const removal: Case[] = [
       expect(await clearedQueue(t, 100)).toBe(29)
       expect(await t.store.stats()).toMatchObject({ enqueued: 1, taken: 1 })
       expect((await t.store.queues()).map(({ name }) => name)).toEqual(['other'])
-      expect(await t.store.clearQueue('none', MARK, 5)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, met: [], done: true })
       // It goes on as if nothing had been.
       await t.turn(owner, { settlements: [done(taken, { move: toQueue('q', taken.text, 'front'), processed: 0 })] })
       await t.push('q', t.job('later'))
@@ -202,11 +203,11 @@ export const removal: Case[] = [
       const texts = Array.from({ length: 10 }, (_, n) => (n % 4 === 1 ? t.job(n, { hk_run: 1 }) : t.job(n)))
       await t.push('q', ...texts)
       const marked = texts.filter((text) => text.includes(MARK))
-      const some = await t.store.clearQueue('q', MARK, 4)
+      const some = await t.store.clearQueue('q', [MARK], 4)
       expect(some).toMatchObject({ removed: 3, done: false })
       expect(textsOf(some.met)).toEqual(marked.slice(0, 1))
       expect(await t.waiting('q')).toEqual([texts[1], ...texts.slice(4)])
-      const rest = await t.store.clearQueue('q', MARK, 100)
+      const rest = await t.store.clearQueue('q', [MARK], 100)
       expect(rest).toMatchObject({ removed: 4, done: true })
       expect(textsOf(rest.met)).toEqual(marked)
       expect(await t.waiting('q')).toEqual(marked)
@@ -217,7 +218,7 @@ export const removal: Case[] = [
           NOW,
         ),
       ).toEqual(['ok', 'ok', 'ok'])
-      expect(await t.store.clearQueue('q', MARK, 100)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, met: [], done: true })
       expect((await t.store.queues()).map(({ name }) => name)).toEqual(['rows'])
       expect((await expectExact(t, task)).counts).toMatchObject({ enqueued: 4 })
     },
@@ -245,14 +246,14 @@ export const removal: Case[] = [
       await t.store.push([{ to: 'dead', text: t.job('x'), score: 1 }], NOW)
       let removed = 0
       for (;;) {
-        const cleared = await t.store.clearSet('retry', MARK)
+        const cleared = await t.store.clearSet('retry', [MARK])
         removed += cleared.removed
         if (cleared.done) break
       }
       expect(removed).toBe(2500)
       expect(await t.store.stats()).toMatchObject({ retries: 0, dead: 1 })
       expect(await t.store.size('retry')).toBe(0)
-      expect(await t.store.clearSet('schedule', null)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.clearSet('schedule', [])).toEqual({ removed: 0, met: [], done: true })
     },
   },
   {
@@ -267,10 +268,39 @@ export const removal: Case[] = [
       await fill('retry')
       await fill('dead')
       const marked = { text: t.job(3, { hk_run: 1 }), score: 3 }
-      expect(await t.store.clearSet('retry', MARK)).toEqual({ removed: 3, met: [marked], done: true })
+      expect(await t.store.clearSet('retry', [MARK])).toEqual({ removed: 3, met: [marked], done: true })
       expect(await t.store.entries('retry', { limit: 9 })).toEqual([marked])
       expect(await t.store.size('retry')).toBe(1)
-      expect(await t.store.clearSet('dead', null)).toEqual({ removed: 4, met: [], done: true })
+      expect(await t.store.clearSet('dead', [])).toEqual({ removed: 4, met: [], done: true })
+    },
+  },
+  {
+    name: 'while a job has a lock, what has any of the marks is left and told, and all others are dropped',
+    async run(t) {
+      const locked = t.job('locked', { hk_lock: 'l' })
+      const row = t.job('row', { hk_run: 1 })
+      await t.push('q', t.job(1), row)
+      await t.store.defineCron('c', { old: null, text: 'c', tick: NOW }, 60)
+      const push = { jid: 'locked', item: toQueue('q', locked), lock: 'l' }
+      expect(await t.store.tickCron('c', { text: 'c', from: NOW, to: NOW, push }, NOW)).toBe('ok')
+      await t.push('q', t.job(2))
+      const cleared = await t.store.clearQueue('q', [MARK, LOCK], 100)
+      expect(cleared).toMatchObject({ removed: 2, done: true })
+      expect(textsOf(cleared.met)).toEqual([row, locked])
+      expect(await t.waiting('q')).toEqual([row, locked])
+
+      const texts = [t.job(1), row, t.job(2), locked]
+      await t.store.push(
+        texts.map((text, score) => ({ to: 'retry', text, score })),
+        NOW,
+      )
+      const set = await t.store.clearSet('retry', [MARK, LOCK])
+      expect(set).toMatchObject({ removed: 2, done: true })
+      expect(set.met).toEqual([
+        { text: row, score: 1 },
+        { text: locked, score: 3 },
+      ])
+      expect(await t.store.size('retry')).toBe(2)
     },
   },
 ]
@@ -279,7 +309,7 @@ export const removal: Case[] = [
 async function clearedQueue(t: Bench, most: number): Promise<number> {
   let removed = 0
   for (;;) {
-    const cleared = await t.store.clearQueue('q', MARK, most)
+    const cleared = await t.store.clearQueue('q', [MARK], most)
     expect(cleared.met).toEqual([])
     removed += cleared.removed
     if (cleared.done) return removed

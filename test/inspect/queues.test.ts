@@ -72,6 +72,24 @@ test('clear drops what waits, and not what runs', async () => {
   expect(await t.hq.queue('default').size()).toBe(1)
 })
 
+test('a cron entry whose job was cleared out of a queue or a set can run again at once', async () => {
+  const t = bench()
+  const Job = t.hq.job('Job', async (_ctx, _n?: number) => {})
+  t.hq.cron('c', '0 3 1 1 *', Job, { overlap: 'skip' })
+  await Job.performAsync(1)
+  await t.hq.cron('c').runNow()
+  await Job.performAsync(2)
+  await expect(t.hq.cron('c').runNow()).rejects.toMatchObject({ code: 'CRON_BUSY' })
+  expect(await t.hq.queue('default').clear()).toBe(3)
+  await t.hq.cron('c').runNow()
+  const [text = ''] = await t.hq.store.peek('default', 0, 1)
+  await t.hq.store.pull('default', [{ text, to: { to: 'retry', text, score: 2e9 } }], Date.now())
+  await expect(t.hq.cron('c').runNow()).rejects.toMatchObject({ code: 'CRON_BUSY' })
+  expect(await t.hq.retries.clear()).toBe(1)
+  await t.hq.cron('c').runNow()
+  expect(await t.queue()).toHaveLength(1)
+})
+
 test('garbage in a queue is shown as it is and can be deleted', async () => {
   const t = bench()
   const garbage = ['not json', '{"class":"A","args":null,"jid":5}', '[]', '{"args":[1],"enqueued_at":"soon"}']

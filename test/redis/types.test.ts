@@ -74,21 +74,21 @@ const operations: Operation[] = [
   {
     name: 'clearQueue: of rows and others',
     async run(w) {
-      const { done, met } = await w.store.clearQueue('rows', '"hk_run"', 100)
+      const { done, met } = await w.store.clearQueue('rows', ['"hk_run"'], 100)
       return done && met.length === 1 ? '' : `met ${met.length}`
     },
   },
   {
     name: 'clearQueue',
-    run: async (w) => ((await w.store.clearQueue('q', '"hk_run"', 100)).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.clearQueue('q', ['"hk_run"'], 100)).done ? '' : 'some are left'),
   },
   {
     name: 'clearSet: with a mark',
-    run: async (w) => ((await w.store.clearSet('retry', '"hk_run"')).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.clearSet('retry', ['"hk_run"'])).done ? '' : 'some are left'),
   },
   {
     name: 'clearSet',
-    run: async (w) => ((await w.store.clearSet('dead', null)).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.clearSet('dead', [])).done ? '' : 'some are left'),
   },
   {
     name: 'scanQueue',

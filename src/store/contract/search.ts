@@ -37,7 +37,7 @@ export interface Pull {
 
 export interface Cleared<Item> {
   removed: number
-  /** Jobs that were met and left, because their text contains the mark. */
+  /** Jobs that were met and left, because their text contains a mark. */
   met: Item[]
   /** Nothing but what was met is left. */
   done: boolean
@@ -58,11 +58,11 @@ export interface SearchVerbs {
    */
   pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]>
   /**
-   * Drops jobs of a queue, those first that are next, but for those whose text contains `mark`: with them something
-   * else has to change, so they are told and left. All at once when no task has a row that is open, else about `most`,
-   * and no more than a bounded number. An empty queue is listed no longer.
+   * Drops jobs of a queue, those first that are next, but for those whose text contains one of `marks`: with them
+   * something else has to change, so they are told and left. All at once when no task has a row that is open and no lock
+   * can be held, else about `most`, and no more than a bounded number. An empty queue is listed no longer.
    */
-  clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>>
-  /** The same for a set, lowest score first; without a `mark` all at once or a bounded number. */
-  clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>>
+  clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<Waiting>>
+  /** The same for a set, lowest score first; without marks all at once or a bounded number. */
+  clearSet(set: SetName, marks: readonly string[]): Promise<Cleared<Entry>>
 }

@@ -47,22 +47,22 @@ export class Removal {
     return answers
   }
 
-  async clearQueue(queue: string, mark: string, most: number): Promise<Cleared<Waiting>> {
-    const { removed, done, met } = await this.#clear(this.#server.keys.queue(queue), queue, mark, most)
+  async clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<Waiting>> {
+    const { removed, done, met } = await this.#clear(this.#server.keys.queue(queue), queue, marks, most)
     return { removed, done, met: met.map(([text, at]) => ({ text, at })) }
   }
 
-  async clearSet(set: SetName, mark: string | null): Promise<Cleared<Entry>> {
-    const { removed, done, met } = await this.#clear(this.#server.keys.set(set, ''), '', mark ?? '', MOST_DROPPED)
+  async clearSet(set: SetName, marks: readonly string[]): Promise<Cleared<Entry>> {
+    const { removed, done, met } = await this.#clear(this.#server.keys.set(set, ''), '', marks, MOST_DROPPED)
     return { removed, done, met: met.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }
 
-  async #clear(key: string, queue: string, mark: string, most: number) {
+  async #clear(key: string, queue: string, marks: readonly string[], most: number) {
     const { keys, texts } = this.#server
-    const headers = mark === '' ? [] : await this.#headers()
+    const headers = marks.length === 0 ? [] : await this.#headers()
     const main = await this.#server.ready()
-    const args = [queue, mark, headers?.length ?? -1, Math.min(most, MOST_DROPPED), MOST_BYTES]
-    const all = [key, keys.queues, keys.tasks, ...(headers ?? [])]
+    const args = [queue, headers?.length ?? -1, Math.min(most, MOST_DROPPED), MOST_BYTES, marks.length, ...marks]
+    const all = [key, keys.queues, keys.tasks, keys.crons, ...(headers ?? [])]
     const [removed, done, ...flat] = await main.runForBytes(lua.clear, all, args)
     const met: [string, string][] = []
     for (let i = 0; i < flat.length; i += 2) met.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])

@@ -132,8 +132,8 @@ export class RedisStore implements Store {
     return answers
   }
 
-  readonly clearQueue: Store['clearQueue'] = (queue, mark, most) => this.#removal.clearQueue(queue, mark, most)
-  readonly clearSet: Store['clearSet'] = (set, mark) => this.#removal.clearSet(set, mark)
+  readonly clearQueue: Store['clearQueue'] = (queue, marks, most) => this.#removal.clearQueue(queue, marks, most)
+  readonly clearSet: Store['clearSet'] = (set, marks) => this.#removal.clearSet(set, marks)
 
   readonly taken: Store['taken'] = (page) => taken(this.#server, this.#leases, page)
   readonly running: Store['running'] = () => this.#processes.running()

@@ -66,10 +66,10 @@ export class Removal {
     return true
   }
 
-  clearQueue(queue: string, mark: string, most: number): Cleared<Waiting> {
+  clearQueue(queue: string, marks: readonly string[], most: number): Cleared<Waiting> {
     const id = this.#db.first<{ id: number }>(sql.queue.id, queue)?.id
     if (id === undefined) return { removed: 0, met: [], done: true }
-    const isFree = !this.#hasOpenTasks()
+    const isFree = this.#isFree()
     const sizes = this.#db.all<Sized & { place: number }>(sql.queue.places, id, isFree ? MOST : Math.min(most, MOST))
     const last = sizes[atOnce(sizes) - 1]
     let removed = 0
@@ -77,7 +77,7 @@ export class Removal {
     if (last && isFree) {
       removed = this.#db.all(sql.queue.clearAllTo, id, last.place).length
     } else if (last) {
-      removed = this.#db.all(sql.queue.clearTo, id, last.place, mark).length
+      removed = this.#db.all(sql.queue.clearTo, id, last.place, JSON.stringify(marks)).length
       const left = this.#db.all<{ place: number; text: string }>(sql.queue.leftTo, id, last.place)
       met = left.map(({ place, text }) => ({ text, at: String(place) }))
     }
@@ -87,18 +87,20 @@ export class Removal {
     return { removed, met, done: !next }
   }
 
-  clearSet(set: SetName, mark: string | null): Cleared<Entry> {
-    const isFree = mark === null || !this.#hasOpenTasks()
+  clearSet(set: SetName, marks: readonly string[]): Cleared<Entry> {
+    const some = marks.length === 0 || this.#isFree() ? [] : marks
+    const isMarked = ({ text }: Entry) => some.some((mark) => text.includes(mark))
     const sizes = this.#db.all<Sized>(sql.set.lengthsUp, ID[set], MOST)
     const lowest = this.#db.all<Entry>(sql.set.firstUp, ID[set], atOnce(sizes))
-    const met = isFree ? [] : lowest.filter(({ text }) => text.includes(mark))
-    const doomed = isFree ? lowest : lowest.filter(({ text }) => !text.includes(mark))
+    const met = lowest.filter(isMarked)
+    const doomed = lowest.filter((entry) => !isMarked(entry))
     for (const { score, text } of doomed) this.#db.first(sql.set.remove, ID[set], score, text)
     if (doomed.length > 0) this.#db.run(sql.set.grow, -doomed.length, ID[set])
     return { removed: doomed.length, met, done: lowest.length === sizes.length && sizes.length < MOST }
   }
 
-  #hasOpenTasks(): boolean {
-    return this.#db.first(sql.task.someOpen) !== undefined
+  /** Nothing waits that changes with the jobs. */
+  #isFree(): boolean {
+    return !this.#db.first(sql.task.someOpen) && !this.#db.first(sql.lock.some)
   }
 }

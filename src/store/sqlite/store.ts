@@ -163,9 +163,9 @@ export class SqliteStore implements Store {
     })
   }
 
-  readonly clearQueue: Store['clearQueue'] = (queue, mark, most) =>
-    this.#file.write(({ removal }) => removal.clearQueue(queue, mark, most))
-  readonly clearSet: Store['clearSet'] = (set, mark) => this.#file.write(({ removal }) => removal.clearSet(set, mark))
+  readonly clearQueue: Store['clearQueue'] = (queue, marks, most) =>
+    this.#file.write(({ removal }) => removal.clearQueue(queue, marks, most))
+  readonly clearSet: Store['clearSet'] = (set, marks) => this.#file.write(({ removal }) => removal.clearSet(set, marks))
 
   readonly taken: Store['taken'] = (page) => this.#file.read(({ leases }) => leases.taken(page))
   readonly running: Store['running'] = () => this.#file.read(({ processes }) => processes.running())

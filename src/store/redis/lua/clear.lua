@@ -1,27 +1,40 @@
--- Drops what is in a queue or a set: all of it when no task has an open row, else a page, without what is marked.
+-- Drops what is in a queue or a set: all of it when no task has an open row and nothing has a lock, else a page, without
+-- what is marked.
 --
--- KEYS  1 the queue or the set, 2 queues, 3 the tasks; then the headers of all tasks, if there are not too many.
--- ARGV  name of the queue ("" for a set), mark ("": none), how many tasks there are (-1: too many to look at), most
---       texts, most bytes.
+-- KEYS  1 the queue or the set, 2 queues, 3 the tasks, 4 the cron entries; then the headers of all tasks, if there are
+--       not too many.
+-- ARGV  name of the queue ("" for a set), how many tasks there are (-1: too many to look at), most texts, most bytes,
+--       number of marks, marks.
 -- Gives how many were dropped, whether nothing unmarked is left; then of each marked one that was met its text, and
 -- its score or how many stand before it.
 -- include: arguments
 
-local key, queues, tasks = KEYS[1], KEYS[2], KEYS[3]
-local queue, mark, known, most, mostBytes = text(), text(), number(), number(), number()
+local key, queues, tasks, crons = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local queue, known, most, mostBytes = text(), number(), number(), number()
+local marks = {}
+for i = 1, number() do marks[i] = text() end
 local kind = queue == '' and 'zset' or 'list'
 if wrong(key, kind) then return redis.error_reply(unusable(key)) end
 if kind == 'list' and wrong(queues, 'set') then return redis.error_reply(unusable(queues)) end
 
 local function isFree()
-  if mark == '' then return true end
+  if #marks == 0 then return true end
+  -- Only their jobs have locks.
+  if redis.call('EXISTS', crons) == 1 then return false end
   if known < 0 or wrong(tasks, 'hash') or redis.call('HLEN', tasks) ~= known then return false end
-  for i = 4, #KEYS do
+  for i = 5, #KEYS do
     if wrong(KEYS[i], 'hash') then return false end
     local open = redis.call('HMGET', KEYS[i], 'enqueued', 'working')
     if open[1] ~= '0' and open[1] or open[2] ~= '0' and open[2] then return false end
   end
   return true
+end
+
+local function isMarked(job)
+  for _, mark in ipairs(marks) do
+    if string.find(job, mark, 1, true) then return true end
+  end
+  return false
 end
 
 local function size()
@@ -53,7 +66,7 @@ while step > 0 do
   for i = 1, #flat, 2 do
     local job = flat[i]
     bytes, largest = bytes + #job, math.max(largest, #job)
-    if string.find(job, mark, 1, true) then
+    if isMarked(job) then
       marked[#marked + 1] = job
       marked[#marked + 1] = kind == 'zset' and flat[i + 1] or tostring(#marked / 2 - 0.5)
     else

@@ -6,3 +6,6 @@ INSERT INTO lock (name, holder) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET h
 
 -- release: frees a lock, if this job has it.
 DELETE FROM lock WHERE name = ? AND holder = ?;
+
+-- some: a row when anybody has a lock.
+SELECT 1 FROM lock LIMIT 1;

@@ -59,8 +59,9 @@ SELECT place FROM ready WHERE queue = ? AND place = ? AND text = ?;
 -- remove: takes one job out.
 DELETE FROM ready WHERE queue = ? AND place = ? AND text = ? RETURNING place;
 
--- clearTo: drops the jobs up to a place that do not contain a text.
-DELETE FROM ready WHERE queue = ? AND place <= ? AND instr(text, ?) = 0 RETURNING place;
+-- clearTo: drops the jobs up to a place that contain no text of a JSON array.
+DELETE FROM ready WHERE queue = ? AND place <= ?
+AND NOT EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(ready.text, mark.value) > 0) RETURNING place;
 
 -- clearAllTo: drops the jobs up to a place.
 DELETE FROM ready WHERE queue = ? AND place <= ? RETURNING place;
