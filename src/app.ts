@@ -46,6 +46,7 @@ import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { VERSION } from './version.generated.ts'
+import { StoreAdvice } from './worker/advice.ts'
 import type { Service } from './worker/aspect.ts'
 import { DialectCheck } from './worker/dialect.ts'
 import { definitionOf, type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
@@ -622,6 +623,6 @@ export class Highkiq {
     })
     const tell = () =>
       this.#collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    return [new DialectCheck(engine), new Teller(tell), clock]
+    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock]
   }
 }

@@ -64,6 +64,8 @@ export interface Owned {
 }
 
 export interface LookVerbs {
+  /** What in the store's settings endangers jobs and what to do, in words for people; empty: nothing that can be seen. */
+  advice(): Promise<string[]>
   stats(): Promise<StoreStats>
   /** Sets a total back to zero; the figures of the days stay. */
   resetStats(which: 'processed' | 'failed'): Promise<void>

@@ -9,6 +9,8 @@ import type { RedisStoreOptions } from './url.ts'
 
 /** Tasks whose queue is remembered. */
 const REMEMBERED_TASKS = 10_000
+/** The policy of a server that is full and loses nothing. */
+const KEEPS = 'noeviction'
 
 export class Server {
   readonly options: RedisStoreOptions
@@ -100,6 +102,17 @@ export class Server {
 
   queueOf(task: string): string | undefined {
     return this.#queues.get(task)
+  }
+
+  /** A server that hides its settings is believed to be right. */
+  async advice(): Promise<string[]> {
+    const main = await this.ready()
+    const info = await main.call((client) => client.info('memory')).catch(() => '')
+    const [, policy = KEEPS] = /^maxmemory_policy:(\S+)/m.exec(info) ?? []
+    if (policy === KEEPS) return []
+    return [
+      `${this.options.url} has the maxmemory-policy ${policy}: once its memory is used up it throws jobs away instead of refusing more. Set it with CONFIG SET maxmemory-policy ${KEEPS}, and in redis.conf`,
+    ]
   }
 
   async #check(): Promise<void> {

@@ -146,6 +146,7 @@ export class RedisStore implements Store {
   readonly cancelledAmong: Store['cancelledAmong'] = (jids) => this.#marks.among(jids)
   readonly marks: Store['marks'] = (since) => this.#marks.since(since)
 
+  readonly advice: Store['advice'] = () => this.#server.advice()
   readonly stats: Store['stats'] = () => this.#stats.now()
   readonly resetStats: Store['resetStats'] = (which) => this.#stats.reset(which)
   readonly history: Store['history'] = (days) => this.#stats.history(days)

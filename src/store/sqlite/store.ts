@@ -170,6 +170,10 @@ export class SqliteStore implements Store {
   readonly taken: Store['taken'] = (page) => this.#file.read(({ leases }) => leases.taken(page))
   readonly running: Store['running'] = () => this.#file.read(({ processes }) => processes.running())
 
+  async advice(): Promise<string[]> {
+    return []
+  }
+
   /** Sidekiq does not work on this store. */
   async leader(): Promise<string | null> {
     return null
