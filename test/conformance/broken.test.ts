@@ -301,7 +301,7 @@ const faults: Fault[] = [
     },
     cases: marks,
     seen: [
-      'a mark goes in the step in which its job is dropped, and for a minute it is known why',
+      'a mark goes in the step in which its job is dropped, and then it is known why',
       'a mark goes with a job that is dropped from a set, from a queue, or from a dead owner',
     ],
   },

@@ -40,10 +40,12 @@ export const iterations: Case[] = [
     name: 'a job that was cancelled before it ran has nothing but that; the first time stays, and what is saved',
     async run(t) {
       await t.store.markCancelled('j', NOW)
+      const [first] = await t.store.iterations(['j'])
+      expect(first).toEqual({ executions: 0, runtime: 0, cursor: null, cancelled: expect.any(Number) })
       await t.store.markCancelled('j', NOW + 5000)
-      expect(await t.store.iterations(['j'])).toEqual([{ executions: 0, runtime: 0, cursor: null, cancelled: NOW }])
+      expect(await t.store.iterations(['j'])).toEqual([first])
       expect(await t.store.saveIteration('j', state(1, 7), NOW)).toBe(true)
-      expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: NOW }])
+      expect(await t.store.iterations(['j'])).toEqual([{ ...first, executions: 1, runtime: 1.5, cursor: '7' }])
       await t.store.unmark('j', NOW)
       expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: null }])
     },

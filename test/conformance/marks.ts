@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import type { Store, UnmarkEffect } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, pause, release, sure, textsOf, timed, toQueue, until } from './bench.ts'
 
-const DAY = 86_400_000
 const NEVER = new AbortController().signal
 const PROMPT = 1000
 
@@ -91,7 +90,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a mark goes in the step in which its job is dropped, and for a minute it is known why',
+    name: 'a mark goes in the step in which its job is dropped, and then it is known why',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
@@ -104,8 +103,6 @@ export const marks: Case[] = [
       expect(await t.store.unmark('a', NOW)).toBe('dropped')
       expect(await t.store.unmark('a', NOW)).toBe('dropped')
       expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, taken: 0 })
-      await t.store.markCancelled('b', NOW + 61_000)
-      expect(await t.store.unmark('a', NOW)).toBe('none')
     },
   },
   {
@@ -160,17 +157,6 @@ export const marks: Case[] = [
       for (const jid of ['a', 'b', 'c']) expect(await t.store.unmark(jid, NOW)).toBe('dropped')
       expect(await t.store.unmark('d', NOW)).toBe('marked')
       expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 0, retries: 0, processed: 0 })
-    },
-  },
-  {
-    name: 'a mark that is older than 30 days goes when the next is set',
-    async run(t) {
-      await t.store.markCancelled('a', NOW)
-      await t.store.markCancelled('b', NOW + 20 * DAY)
-      expect((await t.store.marks(0)).jids).toEqual(['a', 'b'])
-      await t.store.markCancelled('c', NOW + 31 * DAY)
-      expect((await t.store.marks(0)).jids).toEqual(['b', 'c'])
-      expect(await t.store.unmark('a', NOW)).toBe('none')
     },
   },
   {

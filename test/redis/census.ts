@@ -4,7 +4,7 @@ import { EVENT_STATUSES } from '#dist/store/contract.js'
 /** What a database holds, read behind the store's back: nothing here uses the store's code. */
 export type Contents = Record<string, unknown>
 
-/** All keys with their values; tickets, ends of leases and what was measured, which no two runs share, are left out. */
+/** All keys with their values; tickets, ends of leases, times of marks and what was measured, which no two runs share, are left out. */
 export async function contents(redis: Redis): Promise<Contents> {
   // Marks of what was settled are gone in a moment, or an hour.
   const names = (await redis.keys('*')).filter((name) => !name.includes(':settled:')).sort()
@@ -91,6 +91,7 @@ export function placesOf(all: Contents): Map<string, string[]> {
 }
 
 function plain(name: string, type: string, value: unknown): unknown {
+  if (type === 'string' && name === 'hk:marks') return 'a version'
   if (type === 'string') return (value as Buffer).toString(name.endsWith(':events') ? 'hex' : 'utf8')
   if (type === 'set') return [...(value as string[])].sort()
   // Without the marks of arrivals that were settled.
@@ -99,16 +100,24 @@ function plain(name: string, type: string, value: unknown): unknown {
       .filter(Boolean)
       .sort()
   if (type === 'hash' && name.includes('hk:cron:')) return { ...(value as object), ends: undefined }
+  if (type === 'hash' && name.startsWith('it-'))
+    return { ...(value as object), cancelled: 'cancelled' in (value as object) }
   // Its fields stand in the order in which they came, which no two runs share.
   if (type === 'hash') return { ...Object.fromEntries(Object.entries(value as object).sort()), rtt_us: undefined }
   if (type !== 'zset') return value
   const pairs = value as string[]
+  // Of times below 0 and above.
+  const words = name.endsWith(':leases')
+    ? ['claimed', 'held']
+    : name === 'hk:cancelled'
+      ? ['dropped', 'marked']
+      : undefined
   const entries: string[] = []
   for (let i = 0; i < pairs.length; i += 2) {
-    const score = name.endsWith(':leases') ? (Number(pairs[i + 1]) < 0 ? 'claimed' : 'held') : pairs[i + 1]
-    entries.push(`${pairs[i]} ${score}`)
+    const [past, present] = words ?? []
+    entries.push(`${pairs[i]} ${words ? (Number(pairs[i + 1]) < 0 ? past : present) : pairs[i + 1]}`)
   }
-  return name.endsWith(':leases') ? entries.sort() : entries
+  return words ? entries.sort() : entries
 }
 
 /** Records of 20 bytes, in hex; see lua/ledger.lua. */

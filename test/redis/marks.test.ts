@@ -4,6 +4,8 @@ import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
+const DAY = 86_400_000
+
 /** Marks and pauses as Sidekiq has them. */
 onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
   let server: RedisServer
@@ -22,11 +24,12 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
   test('a mark is one for iterable jobs, too: in whole seconds, for 30 days, and the first time stands', async () => {
     const { store } = app().hq
     await store.markCancelled('a', 1_700_000_000_999)
-    expect(await redis.hgetall('it-a')).toEqual({ cancelled: '1700000000' })
+    const first = await redis.hgetall('it-a')
+    expect(first).toEqual({ cancelled: expect.stringMatching(/^\d{10}$/) })
     expect(await redis.ttl('it-a')).toBeGreaterThan(2_591_990)
     await redis.expire('it-a', 1000)
     await store.markCancelled('a', 1_700_000_100_000)
-    expect(await redis.hgetall('it-a')).toEqual({ cancelled: '1700000000' })
+    expect(await redis.hgetall('it-a')).toEqual(first)
     expect(await redis.ttl('it-a')).toBeLessThan(1001)
     expect(await store.unmark('a', 1_700_000_100_000)).toBe('marked')
     expect(await redis.exists('it-a')).toBe(0)
@@ -66,13 +69,33 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('the newest 100,000 marks are kept', async () => {
     const { store } = app().hq
+    const began = Date.now() - 200_000
     for (let from = 0; from < 100_000; from += 1000) {
-      await redis.zadd('hk:cancelled', ...Array.from({ length: 1000 }, (_, n) => [from + n + 1, `${from + n}`]).flat())
+      const some = Array.from({ length: 1000 }, (_, n) => [began + from + n, `${from + n}`])
+      await redis.zadd('hk:cancelled', ...some.flat())
     }
-    await redis.set('hk:marks', 100_000)
+    await redis.set('hk:marks', began + 100_000)
     await store.markCancelled('new', 1000)
     expect(await redis.zcard('hk:cancelled')).toBe(100_000)
     expect(await store.cancelledAmong(['0', '1', 'new'])).toEqual(['1', 'new'])
+  })
+
+  test("how old a mark is goes by the server's clock, whatever those of the callers say", async () => {
+    const { store } = app().hq
+    const ago = (ms: number) => Date.now() - ms
+    await redis.zadd('hk:cancelled', ago(31 * DAY), 'old', ago(29 * DAY), 'young')
+    await redis.zadd('hk:cancelled', -ago(65_000), 'dropped long ago', -ago(50_000), 'dropped')
+    await store.markCancelled('by one behind', 1000)
+    await store.markCancelled('by one ahead', ago(-365 * DAY))
+    await store.markCancelled('new', ago(0))
+    expect((await store.marks(0)).jids).toEqual(['young', 'by one behind', 'by one ahead', 'new'])
+    expect(await store.unmark('dropped', 1000)).toBe('dropped')
+    expect(await store.unmark('dropped long ago', 1000)).toBe('none')
+    const effects = [{ kind: 'unmark', jid: 'new', at: 1000, dropped: true } as const]
+    await store.push([{ to: 'retry', text: 'x', score: 1 }], 1000)
+    await store.swap('retry', [{ text: 'x', score: 1, to: null, effects }], 1000)
+    await store.markCancelled('newest', 1000)
+    expect(await store.unmark('new', 1000)).toBe('dropped')
   })
 
   test('a queue that Sidekiq Pro has paused is left alone, and goes on when it says so, though nobody tells', async () => {

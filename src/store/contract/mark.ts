@@ -22,7 +22,8 @@ export interface MarkVerbs {
   paused(): Promise<string[]>
   /**
    * Marks a job, wherever it is and whether it is at all, as one that must not run (any more). Marking it again changes
-   * nothing. At most MOST_MARKS are kept, the newest, and one that is older than MARK_LIFE_MS goes when the next is set.
+   * nothing. At most MOST_MARKS are kept, the newest, and one that is older than MARK_LIFE_MS goes when the next is set. A
+   * store with a clock that all its callers share goes by that, any other by `now`.
    */
   markCancelled(jid: string, now: number): Promise<void>
   /** Takes a mark back; answers what it was. */
@@ -30,8 +31,8 @@ export interface MarkVerbs {
   /** Those of the jobs that are marked, or that another program has cancelled. */
   cancelledAmong(jids: readonly string[]): Promise<string[]>
   /**
-   * Jobs marked since a version (0: all), at most MARKS_PAGE, and the version to ask from next. One of them may lose its mark
-   * at any time: `cancelledAmong` knows.
+   * Jobs marked since a version (0: all), at most MARKS_PAGE, and the version to ask from next. One of them may lose its
+   * mark at any time: `cancelledAmong` knows.
    */
   marks(since: number): Promise<{ version: number; jids: string[] }>
 }

@@ -76,7 +76,7 @@ export class Call {
       if (effect.kind === 'unmark') {
         count++
         this.args.push('u', this.key(this.#names.cancelled('')), this.key(this.#names.iteration(effect.jid)))
-        this.args.push(effect.jid, effect.at, effect.dropped ? 1 : 0)
+        this.args.push(effect.jid, effect.dropped ? 1 : 0)
         continue
       }
       if (effect.kind === 'unlock') {

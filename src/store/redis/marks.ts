@@ -18,17 +18,17 @@ export class Marks {
     this.#server = server
   }
 
-  async set(jid: string, now: number): Promise<void> {
+  async set(jid: string): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const all = [keys.cancelled(''), keys.marks(''), keys.iteration(jid)]
-    await main.run(lua.mark, all, [now, jid, MARK_LIFE_MS, MARK_DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
+    await main.run(lua.mark, all, [jid, MARK_LIFE_MS, MARK_DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
   }
 
-  async unset(jid: string, now: number): Promise<MarkState> {
+  async unset(jid: string): Promise<MarkState> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const letter = await main.run(lua.unmark, [keys.cancelled(''), keys.iteration(jid)], [now, jid])
+    const letter = await main.run(lua.unmark, [keys.cancelled(''), keys.iteration(jid)], [jid])
     return STATES[letter as string] as MarkState
   }
 

@@ -141,8 +141,8 @@ export class RedisStore implements Store {
 
   readonly pause: Store['pause'] = (queue, on) => this.#pauses.set(queue, on)
   readonly paused: Store['paused'] = () => this.#pauses.list()
-  readonly markCancelled: Store['markCancelled'] = (jid, now) => this.#marks.set(jid, now)
-  readonly unmark: Store['unmark'] = (jid, now) => this.#marks.unset(jid, now)
+  readonly markCancelled: Store['markCancelled'] = (jid) => this.#marks.set(jid)
+  readonly unmark: Store['unmark'] = (jid) => this.#marks.unset(jid)
   readonly cancelledAmong: Store['cancelledAmong'] = (jids) => this.#marks.among(jids)
   readonly marks: Store['marks'] = (since) => this.#marks.since(since)
 

@@ -1,14 +1,15 @@
 -- Marks a job as cancelled, for us and for Sidekiq's iterable jobs: the first time stands.
 --
 -- KEYS  1 marks of cancelled jobs, 2 their newest version, 3 the job's iteration state.
--- ARGV  now (ms), job, ms that a mark lives, ms that a dropped one is known, most marks, seconds that the state lives.
--- include: arguments
+-- ARGV  job, ms that a mark lives, ms that a dropped one is known, most marks, seconds that the state lives.
+-- include: arguments clock
 
 local cancelled, newest, iteration = KEYS[1], KEYS[2], KEYS[3]
 for i, kind in ipairs({ 'zset', 'string', 'hash' }) do
   if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
-local now, jid = number(), text()
+-- The server's clock, not those of whoever marks: one that is ahead would have all marks forgotten.
+local now, jid = clock(), text()
 local function whole(n) return string.format('%d', n) end
 
 -- Removals first: at its memory limit the server lets pass what begins with one.

@@ -5,8 +5,8 @@
 --
 -- An effect is: "e" (event), base of its task, index, run, attempt, status (number), at, startedAt or "", place (keep |
 -- leave | enter), code or "", result or "", number of messages, messages; or "i" (iteration), place of its key,
--- executions (0: it ends), cursor, runtime; or "u" (unmark), places of the marks and of the job's iteration, job, at,
--- "1" (dropped) or "0"; or "l" (unlock), place of the lock's key, holder.
+-- executions (0: it ends), cursor, runtime; or "u" (unmark), places of the marks and of the job's iteration, job, "1"
+-- (dropped) or "0"; or "l" (unlock), place of the lock's key, holder.
 
 -- A set's entry that is due sooner than others look.
 local SOON = 2
@@ -20,7 +20,7 @@ local function readEffect()
     return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
   elseif kind == 'u' then
     return {
-      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), at = number(), dropped = text() == '1',
+      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), dropped = text() == '1',
     }
   end
   local effect = {
@@ -64,7 +64,7 @@ local function takeEffect(effect)
   end
   if effect.base then return change(effect) end
   if effect.cancelled then
-    unmark(effect.cancelled, effect.iteration, effect.jid, effect.at, effect.dropped)
+    unmark(effect.cancelled, effect.iteration, effect.jid, effect.dropped)
   elseif effect.executions > 0 then
     saveIteration(effect.iteration, effect.executions, effect.cursor, effect.runtime)
   else

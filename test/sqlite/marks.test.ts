@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+
+const DAY = 86_400_000
+const NOON = Date.UTC(2026, 4, 17, 12)
+
+/** What a store forgets that goes by the clock of its callers. */
+
+test('a mark that is older than 30 days goes when the next is set, and after a minute it is forgotten who was dropped', async () => {
+  const store = openStore('sqlite::memory:')
+  await store.markCancelled('a', NOON)
+  await store.markCancelled('dropped', NOON)
+  await store.push([{ to: 'retry', text: 'x', score: 1 }], NOON)
+  const effects = [{ kind: 'unmark', jid: 'dropped', at: NOON, dropped: true } as const]
+  expect(await store.swap('retry', [{ text: 'x', score: 1, to: null, effects }], NOON)).toEqual(['ok'])
+  await store.markCancelled('b', NOON + 59_000)
+  expect(await store.unmark('dropped', NOON)).toBe('dropped')
+  await store.markCancelled('c', NOON + 61_000)
+  expect(await store.unmark('dropped', NOON)).toBe('none')
+  await store.markCancelled('d', NOON + 30 * DAY + 1)
+  expect((await store.marks(0)).jids).toEqual(['b', 'c', 'd'])
+  expect(await store.unmark('a', NOON)).toBe('none')
+  await store.close()
+})
+
+test('after five minutes it is forgotten what was pushed once', async () => {
+  const store = openStore('sqlite::memory:')
+  const push = (at: number) => store.push([{ to: 'queue', queue: 'q', text: 'x', end: 'back', once: 'jid' }], at)
+  for (const seconds of [0, 299, 301]) await push(NOON + seconds * 1000)
+  expect(await store.peek('q', 0, 9)).toEqual(['x', 'x'])
+  await store.close()
+})
