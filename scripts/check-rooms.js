@@ -2,6 +2,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
+/** What an app is made of, and what its users see of it. */
+const PARTS = [
+  'job',
+  'store/contract',
+  'client',
+  'inspect',
+  'worker',
+  'tasks',
+  'metrics',
+  'iterable',
+  'cron',
+  'cancel',
+  'version.generated',
+]
+
 const ROOMS = {
   job: [],
   load: [],
@@ -18,41 +33,12 @@ const ROOMS = {
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   cancel: ['job', 'store/contract', 'inspect', 'worker'],
   activejob: ['job', 'client'],
-  app: [
-    'environment',
-    'job',
-    'store/contract',
-    'store/open',
-    'client',
-    'inspect',
-    'worker',
-    'tasks',
-    'metrics',
-    'iterable',
-    'cron',
-    'cancel',
-    'activejob',
-    'log',
-    'version.generated',
-  ],
+  app: [...PARTS, 'environment', 'store/open', 'activejob', 'log'],
   environment: ['job'],
   'log/line': [],
   log: ['job', 'environment', 'log/line'],
   'version.generated': [],
-  index: [
-    'app',
-    'job',
-    'store/contract',
-    'client',
-    'inspect',
-    'worker',
-    'tasks',
-    'metrics',
-    'iterable',
-    'cron',
-    'cancel',
-    'version.generated',
-  ],
+  index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
   cli: ['app', 'index', 'job', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.

@@ -19,10 +19,10 @@ import { lockedRuns } from './cron/lock.ts'
 import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
-import { type Process, processesOf } from './inspect/process.ts'
+import { ProcessSet } from './inspect/process.ts'
 import { Queue, type QueueSummary, summariesOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
-import { type Running, runningOf } from './inspect/running.ts'
+import { RunningSet } from './inspect/running.ts'
 import { JobSet } from './inspect/set.ts'
 import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
 import { iterations } from './iterable/aspect.ts'
@@ -483,13 +483,16 @@ export class Highkiq {
   }
 
   /** The processes that work, ours and Ruby's, by identity. */
-  async *processes(): AsyncGenerator<Process> {
-    yield* await processesOf(() => this.store)
+  processes(): ProcessSet {
+    return new ProcessSet(() => this.store)
   }
 
   /** What runs now, longest first, as the processes showed it at their last beats. */
-  async *running(): AsyncGenerator<Running> {
-    yield* await runningOf(this.store, () => this.now())
+  running(): RunningSet {
+    return new RunningSet(
+      () => this.store,
+      () => this.now(),
+    )
   }
 
   /** Where a job is, what it looks like there, and its event when it belongs to a task. It may take a while among millions. */

@@ -1,6 +1,7 @@
 /** Cancelling one job, wherever it is. */
 
 import { processesOf } from '../inspect/process.ts'
+import { type ReadPage, walk } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
@@ -66,22 +67,19 @@ class Search {
   readonly #queue: string | undefined
   /** On the monotonic clock. */
   readonly #end: number
-  /** As it stands in the job's text. */
-  readonly #needle: string
 
   constructor(host: CancelHost, jid: string, queue: string | undefined, end: number) {
     this.#host = host
     this.#jid = jid
     this.#queue = queue
     this.#end = end
-    this.#needle = JSON.stringify(jid).slice(1, -1)
   }
 
   async inSets(): Promise<CancelAnswer | undefined> {
     const { store, now } = this.#host
     for (const set of ['schedule', 'retry'] as const) {
       const found = await this.#through(
-        (after) => store.scanSet(set, this.#needle, { after, limit: PAGE }),
+        (needle, after) => store.scanSet(set, needle, { after, limit: PAGE }),
         (entries) => {
           const swaps = entries.map(({ payload, text, score }) => ({ text, score, to: null, ...this.#change(payload) }))
           return store.swap(set, swaps, now())
@@ -96,7 +94,7 @@ class Search {
     const { store, now } = this.#host
     for (const queue of await this.#queues()) {
       const found = await this.#through(
-        (after) => store.scanQueue(queue, this.#needle, { after, limit: PAGE }),
+        (needle, after) => store.scanQueue(queue, needle, { after, limit: PAGE }),
         (jobs) => {
           const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
           return store.pull(queue, pulls, now())
@@ -110,7 +108,7 @@ class Search {
   /** With owners; and with processes of other programs, as far as they have shown it. */
   async amongTaken(): Promise<CancelAnswer | undefined> {
     const { store } = this.#host
-    const found = await this.#through((after) => store.taken({ after, limit: PAGE }))
+    const found = await this.#through((_, after) => store.taken({ after, limit: PAGE }))
     if (found) return found
     const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
     if (others.length === 0) return undefined
@@ -121,12 +119,12 @@ class Search {
 
   /** Page by page, until the job is met or all was seen. What can't be removed is with somebody. */
   async #through<Item extends { text: string }>(
-    page: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
+    read: ReadPage<Item>,
     remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
   ): Promise<CancelAnswer | undefined> {
-    for (let after: string | undefined; ; ) {
-      if (performance.now() >= this.#end) return 'marked'
-      const { items, next } = await page(after)
+    const isLate = () => performance.now() >= this.#end
+    if (isLate()) return 'marked'
+    for await (const { items, next } of walk(this.#jid, read)) {
       const meant = this.#meant(items)
       if (meant.length > 0) {
         if (!remove) return 'signalled'
@@ -134,15 +132,15 @@ class Search {
         if (answers.includes('ok')) return 'removed'
         if (answers.includes('error')) return 'marked'
       }
-      if (next === null) return undefined
-      after = next
+      if (next !== null && isLate()) return 'marked'
     }
+    return undefined
   }
 
   /** Those that are the job: another one may have its id among its arguments. */
   #meant<Item extends { text: string }>(items: readonly Item[]): (Item & { payload: Payload })[] {
     return items.flatMap((item) => {
-      const payload = item.text.includes(this.#needle) ? readPayload(item.text) : undefined
+      const payload = readPayload(item.text)
       return payload?.jid === this.#jid ? [{ ...item, payload }] : []
     })
   }

@@ -5,6 +5,7 @@ import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import type { Host } from './host.ts'
 import { searchOf } from './pattern.ts'
+import { pages } from './walk.ts'
 
 const BATCH = 100
 
@@ -79,11 +80,8 @@ async function* ordered(host: Host, set: SetName): AsyncGenerator<Entry[]> {
 
 async function* found(host: Host, set: SetName, matching: string): AsyncGenerator<Entry[]> {
   const { needle, matches } = searchOf(matching)
-  let after: string | undefined
-  do {
-    const { items, next } = await host.store().scanSet(set, needle, { after, limit: BATCH })
+  for await (const { items } of pages((after) => host.store().scanSet(set, needle, { after, limit: BATCH }))) {
     const page = items.filter(({ text }) => matches(text))
     if (page.length > 0) yield page
-    after = next ?? undefined
-  } while (after !== undefined)
+  }
 }

@@ -6,6 +6,7 @@ import type { Host } from './host.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
+import { findByJid } from './walk.ts'
 
 /**
  * `held` – a task's row that waits inside its task. `ended` – a task's row that has ended, which its event tells, and of
@@ -58,7 +59,7 @@ async function lookFor(host: Host, jid: string, places: readonly Place[], signal
       return null
     },
     owners: async () => {
-      const job = await heldBy(host.store(), jid, () => host.now())
+      const job = await heldBy(host.store(), jid, () => host.now(), signal)
       return job ? foundAs('running', job) : null
     },
     dead: () => inSet('dead', 'dead'),
@@ -71,22 +72,10 @@ async function lookFor(host: Host, jid: string, places: readonly Place[], signal
 }
 
 /** With one of our owners, or shown by a process of another program. */
-async function heldBy(store: Store, jid: string, now: () => number): Promise<JobRecord | undefined> {
-  const needle = JSON.stringify(jid).slice(1, -1)
-  const isIt = ({ text }: { text: string }) => text.includes(needle)
-  const first = (some: { text: string; queue: string }[]) =>
-    some
-      .filter(isIt)
-      .map(({ text, queue }) => new JobRecord(text, { queue, now }))
-      .find((job) => job.jid === jid)
-  let after: string | undefined
-  do {
-    const { items, next } = await store.taken({ after, limit: PAGE })
-    const job = first(items)
-    if (job) return job
-    after = next ?? undefined
-  } while (after !== undefined)
-  return first(await store.running())
+async function heldBy(store: Store, jid: string, now: () => number, signal?: AbortSignal): Promise<JobRecord | null> {
+  const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
+  const ours = await findByJid(jid, (_, after) => store.taken({ after, limit: PAGE }), jobOf, signal)
+  return ours ?? (await store.running()).map(jobOf).find((job) => job.jid === jid) ?? null
 }
 
 function foundAs(state: JobState, job: JobRecord): Found {

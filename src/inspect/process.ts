@@ -87,6 +87,48 @@ export class Process {
   }
 }
 
+export interface ProcessTotals {
+  processes: number
+  /** Jobs that they can run at a time. */
+  concurrency: number
+  busy: number
+  /** kB. */
+  rss: number
+}
+
+/** `hq.processes()`: the processes that work, ours and Ruby's, by identity, as they showed themselves at their last beats. */
+export class ProcessSet implements AsyncIterable<Process> {
+  readonly #store: () => Store
+
+  constructor(store: () => Store) {
+    this.#store = store
+  }
+
+  async size(): Promise<number> {
+    return (await this.#store().processes()).length
+  }
+
+  /** The one of this identity; null when it is not there (any more). */
+  async find(identity: string): Promise<Process | null> {
+    return (await processesOf(this.#store)).find((process) => process.identity === identity) ?? null
+  }
+
+  async totals(): Promise<ProcessTotals> {
+    const all = await this.#store().processes()
+    const sum = (of: 'concurrency' | 'busy' | 'rss') => all.reduce((total, process) => total + process[of], 0)
+    return { processes: all.length, concurrency: sum('concurrency'), busy: sum('busy'), rss: sum('rss') }
+  }
+
+  /** Identity of the one that leads, where somebody elects one (Sidekiq Enterprise does). */
+  leader(): Promise<string | null> {
+    return this.#store().leader()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Process> {
+    yield* await processesOf(this.#store)
+  }
+}
+
 /** Sorted by identity. */
 export async function processesOf(store: () => Store): Promise<Process[]> {
   const [records, leader] = await Promise.all([store().processes(), store().leader()])

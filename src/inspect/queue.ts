@@ -1,14 +1,11 @@
 import { HighkiqError } from '../job/errors.ts'
-import { readTime } from '../job/payload.ts'
-import type { QueueInfo, Scan, Store, Waiting } from '../store/contract.ts'
+import type { QueueInfo, ScanPage, Store, Waiting } from '../store/contract.ts'
 import { effectsOf } from './acts.ts'
-import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
-import { searchOf } from './pattern.ts'
+import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
-import { JobRecord } from './record.ts'
+import { JobRecord, latencyOf } from './record.ts'
+import { findByJid, scanFor, walk } from './walk.ts'
 
-/** One scan looks at about so many, and then says where to go on. */
-const MOST_SCANNED = 20_000
 const BATCH = 100
 
 export interface QueueSummary {
@@ -60,7 +57,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** Seconds that its next job has waited; 0 when it is empty. */
   async latency(): Promise<number> {
-    return latencyOf(await this.#info(), this.#host.now())
+    return waited(await this.#info(), this.#host.now())
   }
 
   /**
@@ -84,36 +81,18 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** The job with this jid; null when there is none. It may take a while in a long queue. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
-    const needle = JSON.stringify(jid).slice(1, -1)
-    let after: string | undefined
-    do {
-      signal?.throwIfAborted()
-      const { items, next } = await this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
-      for (const job of items.map((item) => this.#job(item))) if (job.jid === jid) return job
-      after = next ?? undefined
-    } while (after !== undefined)
-    return null
+    const read = (needle: string, after?: string) =>
+      this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
+    return findByJid(jid, read, (item) => this.#job(item), signal)
   }
 
   /**
    * Jobs whose text matches, newest first; patterns are those of `JobSet.scan`. A call looks at a bounded number, so it
    * may find nothing and go on all the same.
    */
-  async scan(
-    pattern: string,
-    { after, limit = PAGE }: PageOptions = {},
-  ): Promise<Page<QueuedJob> & { scanned: number }> {
-    const { needle, matches } = searchOf(pattern)
-    const answer = { items: [] as QueuedJob[], next: after ?? null, scanned: 0 }
-    do {
-      const page: Scan<Waiting> = await this.#host
-        .store()
-        .scanQueue(this.name, needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })
-      for (const item of page.items) if (matches(item.text)) answer.items.push(this.#job(item))
-      answer.next = page.next
-      answer.scanned += page.scanned
-    } while (answer.next !== null && answer.items.length < limit && answer.scanned < MOST_SCANNED)
-    return answer
+  scan(pattern: string, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
+    const read = (needle: string, page: ScanPage) => this.#host.store().scanQueue(this.name, needle, page)
+    return scanFor(pattern, options, read, (item) => this.#job(item))
   }
 
   /** A page of its jobs, newest first. What is pushed and taken meanwhile makes it skip nothing. */
@@ -129,6 +108,17 @@ export class Queue implements AsyncIterable<QueuedJob> {
       yield* page.items
       after = page.next
     } while (after !== null)
+  }
+
+  /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a long queue. @returns how many */
+  async deleteByClass(name: string): Promise<number> {
+    const read = (needle: string, after?: string) =>
+      this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
+    let deleted = 0
+    for await (const { items } of walk(name, read)) {
+      deleted += await this.#drop(items.filter((item) => this.#job(item).isOf(name)))
+    }
+    return deleted
   }
 
   /**
@@ -172,15 +162,14 @@ export async function summariesOf(store: Store, now: number): Promise<QueueSumma
   return queues.map((info) => ({
     name: info.name,
     size: info.size,
-    latency: latencyOf(info, now),
+    latency: waited(info, now),
     paused: paused.includes(info.name),
   }))
 }
 
-/** By when it was put into the queue, else by when it was made. */
-export function latencyOf({ next }: QueueInfo, now: number): number {
-  const since = readTime(next ?? '', 'enqueued_at') ?? readTime(next ?? '', 'created_at')
-  return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
+/** Seconds that its next job has waited. */
+export function waited({ next }: QueueInfo, now: number): number {
+  return next === null ? 0 : latencyOf(next, now)
 }
 
 function refused(queue: string): HighkiqError {

@@ -48,6 +48,11 @@ export class JobRecord {
     return this.#shown.class
   }
 
+  /** Whether it is of this class; of an Active Job its own counts, too. */
+  isOf(name: string): boolean {
+    return this.class === name || this.displayClass === name
+  }
+
   /** The arguments that people know; those that are encrypted are not shown. */
   get displayArgs(): unknown[] {
     return this.#shown.args
@@ -106,8 +111,7 @@ export class JobRecord {
 
   /** Seconds since it was put into its queue, or since it was made. */
   get latency(): number {
-    const since = this.enqueuedAt ?? this.createdAt
-    return since ? Math.max((this.#now() - since.getTime()) / 1000, 0) : 0
+    return latencyOf(this.text, this.#now())
   }
 
   toJSON(): Record<string, unknown> {
@@ -135,6 +139,12 @@ export class JobRecord {
     const date = new Date(ms ?? Number.NaN)
     return Number.isNaN(date.getTime()) ? null : date
   }
+}
+
+/** Seconds since a job was put into its queue, else since it was made; 0 when it tells neither. */
+export function latencyOf(text: string, now: number): number {
+  const since = readTime(text, 'enqueued_at') ?? readTime(text, 'created_at')
+  return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
 }
 
 function objectOf(text: string): Record<string, unknown> {

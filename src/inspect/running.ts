@@ -28,8 +28,30 @@ export class Running extends JobRecord {
   }
 }
 
-/** What has run longest comes first. */
-export async function runningOf(store: Store, now: () => number): Promise<Running[]> {
-  const running = (await store.running()).map((one) => new Running(one, now))
-  return running.sort((a, b) => a.startedAt.getTime() - b.startedAt.getTime())
+/**
+ * `hq.running()`: what runs now, longest first, as the processes showed it at their last beats.
+ *
+ * @example for await (const job of hq.running()) console.log(job.process, job.displayClass, job.startedAt)
+ */
+export class RunningSet implements AsyncIterable<Running> {
+  readonly #store: () => Store
+  readonly #now: () => number
+
+  constructor(store: () => Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** The job with this jid; null when no process has shown that it runs. */
+  async find(jid: string): Promise<Running | null> {
+    return (await this.#all()).find((job) => job.jid === jid) ?? null
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Running> {
+    yield* (await this.#all()).sort((a, b) => a.startedAt.getTime() - b.startedAt.getTime())
+  }
+
+  async #all(): Promise<Running[]> {
+    return (await this.#store().running()).map((one) => new Running(one, this.#now))
+  }
 }

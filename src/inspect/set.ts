@@ -1,17 +1,22 @@
+import { checkValue } from '../job/args.ts'
 import { between } from '../job/between.ts'
+import { checkQueueName } from '../job/definition.ts'
+import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { Entry, Scan, SetName } from '../store/contract.ts'
+import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
+import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
 import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
-import { searchOf } from './pattern.ts'
+import { findByJid, scanFor, walk } from './walk.ts'
 
-/** One scan looks at about so many, and then says where to go on. */
-const MOST_SCANNED = 20_000
 const BATCH = 100
 /** Behind every text. */
 const LAST = '\u{10ffff}'
+
+/** A job that is put into a set. */
+export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
 
 /**
  * `hq.retries`, `hq.scheduled`, `hq.dead`: jobs that are not in a queue, by score (when they are due, or when they died).
@@ -33,15 +38,25 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** The job with this jid; null when there is none. It may take a while in a large set. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
-    const needle = JSON.stringify(jid).slice(1, -1)
-    let after: string | undefined
-    do {
-      signal?.throwIfAborted()
-      const { items, next } = await this.#host.store().scanSet(this.name, needle, { after, limit: BATCH })
-      for (const entry of items.map((item) => this.#entry(item))) if (entry.jid === jid) return entry
-      after = next ?? undefined
-    } while (after !== undefined)
-    return null
+    const read = (needle: string, after?: string) =>
+      this.#host.store().scanSet(this.name, needle, { after, limit: BATCH })
+    return findByJid(jid, read, (item) => this.#entry(item), signal)
+  }
+
+  /**
+   * Puts a job into this set, as it is: it passes no client middleware, and nobody is told. Without a jid or a queue it
+   * gets them; given as a text it stays what it is, byte for byte.
+   * @param at a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now): when it is due, or when it died
+   * @returns its id
+   * @throws INVALID_JOB, INVALID_ARGS, INVALID_OPTION
+   */
+  async schedule(at: Date | number | Duration, job: NewEntry | string): Promise<string> {
+    const host = this.#host
+    const { text, jid } = textOf(job)
+    const score = dueAt(at, host.now())
+    await host.store().push([{ to: this.name, text, score }], host.now())
+    if (this.name === 'dead') await trimDead(host)
+    return jid
   }
 
   /** The entries of a score, or between two (both included), highest first; those of a jid alone if there is one. */
@@ -61,21 +76,9 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * looked for anywhere, as it stands; with one it is for the whole text, as in Redis (`*`, `?`, `[a-z]`, `\`).
    * A call looks at a bounded number, so it may find nothing and go on all the same.
    */
-  async scan(
-    pattern: string,
-    { after, limit = PAGE }: PageOptions = {},
-  ): Promise<Page<SetEntry> & { scanned: number }> {
-    const { needle, matches } = searchOf(pattern)
-    const answer = { items: [] as SetEntry[], next: after ?? null, scanned: 0 }
-    do {
-      const page: Scan<Entry> = await this.#host
-        .store()
-        .scanSet(this.name, needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })
-      for (const item of page.items) if (matches(item.text)) answer.items.push(this.#entry(item))
-      answer.next = page.next
-      answer.scanned += page.scanned
-    } while (answer.next !== null && answer.items.length < limit && answer.scanned < MOST_SCANNED)
-    return answer
+  scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
+    const read = (needle: string, page: ScanPage) => this.#host.store().scanSet(this.name, needle, page)
+    return scanFor(pattern, options, read, (item) => this.#entry(item))
   }
 
   /** A page from the highest score down, or with `desc: false` from the lowest up. @throws INVALID_OPTION */
@@ -123,6 +126,41 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return forAll(this.#host, this.name, options, (entry) => deleted(this.#host, this.name, entry))
   }
 
+  /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a large set. @returns how many */
+  async deleteByClass(name: string): Promise<number> {
+    const store = this.#host.store()
+    const read = (needle: string, after?: string) => store.scanSet(this.name, needle, { after, limit: BATCH })
+    let removed = 0
+    for await (const { items } of walk(name, read)) {
+      removed += await this.#drop(items.filter((item) => this.#entry(item).isOf(name)))
+    }
+    return removed
+  }
+
+  /**
+   * Takes out what is in the set now, lowest score first, and hands over each entry: of several who do this each entry
+   * goes to one. It is gone before it is handed over, so a crash in between, or an error of `take`, loses it.
+   * @returns how many were handed over
+   */
+  async popEach(take: (entry: SetEntry) => unknown): Promise<number> {
+    const store = this.#host.store()
+    let left = await this.size()
+    let taken = 0
+    for (let after: Entry | undefined; left > 0; ) {
+      const page = await store.entries(this.name, { ...(after ? { after } : {}), desc: false, limit: BATCH })
+      for (const item of page.slice(0, left)) {
+        const entry = this.#entry(item)
+        if (!(await entry.delete())) continue
+        await take(entry)
+        taken++
+      }
+      left -= page.length
+      after = page.at(-1)
+      if (!after) break
+    }
+    return taken
+  }
+
   /** Deletes everything, at once where that can be. @returns how many */
   async clear(): Promise<number> {
     const store = this.#host.store()
@@ -130,12 +168,16 @@ export class JobSet implements AsyncIterable<SetEntry> {
     for (;;) {
       const cleared = await store.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
       removed += cleared.removed
-      const swaps = cleared.met.map((entry) => deleted(this.#host, this.name, entry))
-      const answers = await store.swap(this.name, swaps, this.#host.now())
-      removed += answers.filter((answer) => answer === 'ok').length
-      if (answers.includes('error')) throw new HighkiqError('STORE_UNUSABLE', "the store can't remove some of them")
+      removed += await this.#drop(cleared.met)
       if (cleared.done) return removed
     }
+  }
+
+  async #drop(entries: readonly Entry[]): Promise<number> {
+    const swaps = entries.map((entry) => deleted(this.#host, this.name, entry))
+    const answers = await this.#host.store().swap(this.name, swaps, this.#host.now())
+    if (answers.includes('error')) throw new HighkiqError('STORE_UNUSABLE', "the store can't remove some of them")
+    return answers.filter((answer) => answer === 'ok').length
   }
 
   async *#down(from?: Entry): AsyncGenerator<SetEntry> {
@@ -153,6 +195,24 @@ export class JobSet implements AsyncIterable<SetEntry> {
   #entry(entry: Entry): SetEntry {
     return new SetEntry(this.#host, this.name, entry)
   }
+}
+
+/** @throws INVALID_JOB, INVALID_ARGS */
+function textOf(job: NewEntry | string): { text: string; jid: string } {
+  const text = typeof job === 'string' ? job : writeNew(job)
+  const payload = readPayload(text)
+  if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
+  throw new HighkiqError(
+    'INVALID_JOB',
+    `no job: give its class, its arguments, and in a text its jid (${text.slice(0, 80)})`,
+  )
+}
+
+function writeNew(job: NewEntry): string {
+  checkValue(job, 'payload', String(job?.class))
+  const { at: _, enqueued_at: __, ...rest } = { queue: 'default', jid: newJid(), ...job } as Payload
+  checkQueueName(rest.queue)
+  return writePayload(rest)
 }
 
 /** A short name of the place between two entries. */

@@ -2,7 +2,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import type { ProcessRecord, Store } from '../store/contract.ts'
-import { latencyOf } from './queue.ts'
+import { waited } from './queue.ts'
 
 export interface Stats {
   processed: number
@@ -46,7 +46,7 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
     ...stats,
     busy: taken + others,
     processes: processes.length,
-    defaultLatency: queues[0] ? latencyOf(queues[0], now) : 0,
+    defaultLatency: queues[0] ? waited(queues[0], now) : 0,
   }
 }
 

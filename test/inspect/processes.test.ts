@@ -31,6 +31,24 @@ test('an embedded process obeys no signals from afar', async () => {
   await expect(process.stop()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
 })
 
+test('the processes are counted together, found one by one, and what runs is found by its jid', async () => {
+  const t = bench()
+  const processes = t.hq.processes()
+  expect(await processes.totals()).toEqual({ processes: 0, concurrency: 0, busy: 0, rss: 0 })
+  expect([await processes.size(), await processes.find('b:1'), await processes.leader()]).toEqual([0, null, null])
+  const shown = (jid: string, startedAt: number) => [
+    { slot: 't1', queue: 'q', text: JSON.stringify({ class: 'Job', args: [], jid }), startedAt },
+  ]
+  await t.hq.store.beat({ identity: 'b:1', info: '{}', ...record, busy: 2 }, 60, shown('second', 2000))
+  await t.hq.store.beat({ identity: 'a:1', info: '{}', ...record, rss: 234, busy: 1 }, 60, shown('first', 1000))
+  expect(await processes.totals()).toEqual({ processes: 2, concurrency: 10, busy: 3, rss: 1234 })
+  expect(await processes.size()).toBe(2)
+  expect(await processes.find('b:1')).toMatchObject({ identity: 'b:1', busy: 2 })
+  expect(await t.hq.running().find('second')).toMatchObject({ process: 'b:1', thread: 't1', queue: 'q', class: 'Job' })
+  expect(await t.hq.running().find('third')).toBe(null)
+  expect((await all(t.hq.running())).map(({ jid }) => jid)).toEqual(['first', 'second'])
+})
+
 test('processes of all versions are read, whatever is missing or wrong', async () => {
   const t = bench()
   const infos = {

@@ -103,3 +103,15 @@ test('garbage in a queue is shown as it is and can be deleted', async () => {
   for (const job of jobs) expect(await job.delete()).toBe(true)
   expect(await queue.size()).toBe(0)
 })
+
+test('all jobs of a class are deleted from a queue, and nothing that only mentions it', async () => {
+  const t = bench()
+  await t.hq.pushBulk({ class: 'Old', args: Array.from({ length: 150 }, (_, n) => [n]) })
+  for (let n = 0; n < 3; n++) await t.hq.push({ class: 'New', args: ['Old'] })
+  await t.hq.pushBulk({ class: 'Old', args: Array.from({ length: 150 }, (_, n) => [n]) })
+  await t.hq.push({ class: 'Sidekiq::ActiveJob::Wrapper', wrapped: 'Old', args: [{ arguments: [1] }] })
+  const queue = t.hq.queue('default')
+  expect(await queue.deleteByClass('Old')).toBe(301)
+  expect((await all(queue)).map((job) => job.class)).toEqual(['New', 'New', 'New'])
+  expect(await queue.deleteByClass('Old')).toBe(0)
+})

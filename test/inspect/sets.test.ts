@@ -1,6 +1,6 @@
 import type { Payload, SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench } from '../engine/bench.ts'
+import { type Bench, bench, Heard } from '../engine/bench.ts'
 
 const HOUR = 3600
 
@@ -317,4 +317,89 @@ test('clear empties a set, whatever its size', async () => {
   expect(await t.hq.scheduled.clear()).toBe(3000)
   expect(await t.hq.scheduled.clear()).toBe(0)
   expect(await t.hq.stats()).toMatchObject({ scheduled: 0 })
+})
+
+test('a job is put into a set as it is: at a time, with an id of its own or the one it has, and runs when it is due', async () => {
+  const t = bench()
+  t.hq.client.use(() => null)
+  const soon = t.hq.now() / 1000 + 3600
+  const jid = await t.hq.scheduled.schedule(new Date(soon * 1000), { class: 'Job', args: [1], at: 5, enqueued_at: 6 })
+  const [entry] = await all(t.hq.scheduled)
+  expect(entry).toMatchObject({ jid, queue: 'default', class: 'Job', args: [1] })
+  expect(entry?.score).toBeCloseTo(soon, 2)
+  expect(entry?.payload).not.toHaveProperty('at')
+  expect(entry?.payload).not.toHaveProperty('enqueued_at')
+  expect(jid).toMatch(/^[0-9a-f]{24}$/)
+  const raw = text('x').replace('["x"]', '[1.0, 12345678901234567890]')
+  expect(await t.hq.retries.schedule('5m', raw)).toBe('jid-x')
+  expect((await first(t.hq.retries)).text).toBe(raw)
+  expect((await first(t.hq.retries)).score).toBeGreaterThan(t.hq.now() / 1000 + 290)
+  for (const wrong of ['no json', '{"class":"Job","args":[]}', { class: 'Job' } as never]) {
+    await expect(t.hq.retries.schedule(1, wrong)).rejects.toMatchObject({ code: 'INVALID_JOB' })
+  }
+  await expect(t.hq.retries.schedule(1, { class: 'J', args: [() => {}] })).rejects.toMatchObject({
+    code: 'INVALID_ARGS',
+  })
+  await expect(t.hq.retries.schedule('soon', { class: 'J', args: [] })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+  })
+  expect(await t.hq.retries.size()).toBe(1)
+  t.hq.client.clear()
+  const ran = new Heard<unknown>()
+  t.hq.job('Job', (_ctx, n) => ran.say(n))
+  await t.hq.retries.schedule(0, { class: 'Job', args: ['now'] })
+  await t.work()
+  await ran.atLeast(1)
+  expect(ran.all).toEqual(['now'])
+})
+
+test('what is put into the dead set counts there: the set keeps its newest', async () => {
+  const t = bench({ dead: { max: 2 } })
+  for (const n of [1, 2, 3]) await t.hq.dead.schedule(t.hq.now() / 1000 - 10 + n, { class: 'Job', args: [n] })
+  expect((await all(t.hq.dead)).map(({ args }) => args)).toEqual([[3], [2]])
+})
+
+test('entries are handed over one by one, lowest first, each to one of several who ask, and only those that were there', async () => {
+  const t = bench()
+  await fill(
+    t,
+    'dead',
+    Array.from({ length: 250 }, (_, n) => [text(n), n]),
+  )
+  const other = t.another()
+  const mine: unknown[] = []
+  const theirs: unknown[] = []
+  const counts = await Promise.all([
+    t.hq.dead.popEach(({ args }) => void mine.push(args[0])),
+    other.hq.dead.popEach(({ args }) => void theirs.push(args[0])),
+  ])
+  expect(counts).toEqual([mine.length, theirs.length])
+  expect([...mine, ...theirs].sort((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 250 }, (_, n) => n))
+  expect(mine).toEqual([...mine].sort((a, b) => Number(a) - Number(b)))
+  expect(await t.hq.dead.size()).toBe(0)
+  await fill(t, 'retry', [
+    [text('a'), 1],
+    [text('b'), 2],
+  ])
+  let n = 0
+  await t.hq.retries
+    .popEach(async ({ jid }) => {
+      await fill(t, 'retry', [[text(`again-${n++}`), 100]])
+      if (jid === 'jid-b') throw new Error('stop')
+    })
+    .catch((error) => expect(error.message).toBe('stop'))
+  expect(n).toBe(2)
+  expect(jids(await all(t.hq.retries)).sort()).toEqual(['jid-again-0', 'jid-again-1'])
+})
+
+test('all jobs of a class are deleted, of an Active Job by its own name, and nothing that only mentions it', async () => {
+  const t = bench()
+  const texts = Array.from({ length: 120 }, (_, n) => [text(n, n % 2 ? {} : { class: 'Old' }), n] as [string, number])
+  const wrapped = { class: 'Sidekiq::ActiveJob::Wrapper', wrapped: 'Old', args: [{ arguments: [] }] }
+  await fill(t, 'retry', [...texts, [text('w', wrapped), 500], [text('Old'), 501]])
+  expect(await t.hq.retries.deleteByClass('Old')).toBe(61)
+  expect(await t.hq.retries.deleteByClass('Old')).toBe(0)
+  const left = await all(t.hq.retries)
+  expect(left).toHaveLength(61)
+  expect(left.filter((entry) => entry.class !== 'Job')).toEqual([])
 })

@@ -138,16 +138,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
   'a schedule, with `at` left inside': {
     class: 'Later',
     more: ['"at":1723900000.5'],
-    async go(t, texts) {
-      const at = Date.now() / 1000
-      await t.hq.store.push(
-        texts.map((text) => ({ to: 'schedule' as const, text, score: at })),
-        Date.now(),
-      )
-      await t.work({ queues: ['idle'] })
-      await until(async () => (await t.hq.store.size('schedule')) === 0)
-      return t.hq.store.peek('default', 0, 1000)
-    },
+    go: (t, texts) => promoted(t, texts, 'default'),
   },
   'a schedule, through client middleware': {
     class: 'Later',
@@ -157,14 +148,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
         payload.queue = 'another'
         return next()
       })
-      const at = Date.now() / 1000
-      await t.hq.store.push(
-        texts.map((text) => ({ to: 'schedule' as const, text, score: at })),
-        Date.now(),
-      )
-      await t.work({ queues: ['idle'] })
-      await until(async () => (await t.hq.store.size('schedule')) === 0)
-      return t.hq.store.peek('other', 0, 1000)
+      return promoted(t, texts, 'other')
     },
   },
   'a snooze': {
@@ -221,6 +205,18 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       return t.hq.store.peek('default', 0, 1000)
     },
   },
+}
+
+/** As they stand in their queue after the schedule. */
+async function promoted(t: Bench, texts: string[], queue: string): Promise<string[]> {
+  const now = Date.now()
+  await t.hq.store.push(
+    texts.map((text) => ({ to: 'schedule' as const, text, score: now / 1000 })),
+    now,
+  )
+  await t.work({ queues: ['idle'] })
+  await until(async () => (await t.hq.store.size('schedule')) === 0)
+  return t.hq.store.peek(queue, 0, 1000)
 }
 
 function compare(before: string[], after: string[]): void {
