@@ -332,88 +332,11 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.redis('ZRANGE', 'dead', 0, -1)).toEqual(['b', 'c', 'd'])
   })
 
-  // 29, 30, 31: test/metrics.
-
-  test('31: names with colons, dots and bars work as names of queues and classes', async () => {
-    const t = wire()
-    const heard = new Heard<string>()
-    t.hq.job('My::Job|x', (ctx) => heard.say(ctx.queue))
-    await t.hq.push({ class: 'My::Job|x', args: [], queue: 'a:b.c' })
-    await t.work({ queues: ['a:b.c'] })
-    expect(await heard.atLeast(1)).toEqual(['a:b.c'])
-  })
-
-  test('32: processes that no longer beat are struck off at most once a minute, whoever looks', async () => {
-    const t = wire()
-    await t.redis('SADD', 'processes', 'gone:1:aa', 'gone:2:bb')
-    await t.redis('SET', 'process_cleanup', 1, 'EX', 60)
-    for await (const _ of t.hq.processes());
-    expect(await t.redis('SCARD', 'processes')).toEqual(['2'])
-    await t.redis('DEL', 'process_cleanup')
-    for await (const _ of t.hq.processes());
-    await until(async () => (await t.redis('SCARD', 'processes'))[0] === '0')
-    expect(Number(await t.redis('TTL', 'process_cleanup'))).toBeGreaterThan(50)
-  })
-
-  // 33: nothing is polled here in numbers of processes. 34: each job is moved by compare-and-swap (test/conformance/sets.ts).
-
-  test('35: bulk answers one id for each, null for what middleware stopped; at is aligned, spread is at least 5 s', async () => {
-    const t = wire()
-    t.hq.client.use((job, next) => (job.args[0] === 2 ? null : next()))
-    const J = t.hq.job('J', (_ctx, _n: number) => {})
-    const jids = await J.performBulk([[1], [2], [3]])
-    expect(jids).toEqual([expect.any(String), null, expect.any(String)])
-    const soon = Date.now() / 1000 + 1000
-    await J.performBulk([[1], [2], [3]], { at: [soon, soon + 1, soon + 2] })
-    expect((await t.redis('ZRANGE', 'schedule', 0, -1, 'WITHSCORES')).filter((_, i) => i % 2).map(Number)).toEqual([
-      soon,
-      soon + 2,
-    ])
-  })
-
-  test('36: below 1e9 is from now, from there on a time; what is past is pushed at once', async () => {
-    const t = wire()
-    const J = t.hq.job('J', (_ctx, _when: string) => {})
-    await J.performIn(-5, 'past')
-    await J.performIn(1_000_000_000, 'past too')
-    expect(await t.redis('LLEN', 'queue:default')).toEqual(['2'])
-    await J.performIn(60, 'later')
-    await J.performIn(4_000_000_000, 'much later')
-    const scores = (await t.redis('ZRANGE', 'schedule', 0, -1, 'WITHSCORES')).filter((_, i) => i % 2).map(Number)
-    expect(scores[0]).toBeGreaterThan(Date.now() / 1000 + 50)
-    expect(scores[1]).toBe(4_000_000_000)
-  })
-
   test('37: ten thousand characters of the message, whole ones; the backtrace deflated in base64', async () => {
     const { job } = await fails(wire(), payload({ backtrace: 2 }), {}, new Error('😀'.repeat(10_001)))
     expect([...job.error_message]).toHaveLength(10_000)
     const lines = JSON.parse(inflateSync(Buffer.from(job.error_backtrace, 'base64')).toString())
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^at /)
-  })
-
-  // 39: test/iterable. 40: the pages are not there yet; what they read may be garbage:
-  test('40: garbage in every place is shown, not thrown', async () => {
-    const t = wire()
-    const garbage = ['no json', '[]', '{}', 'null', '{"class":1,"args":null}', '{"class":"X","args":"none","jid":5}']
-    for (const [i, text] of garbage.entries()) {
-      await t.redis('LPUSH', 'queue:default', text)
-      for (const set of ['retry', 'schedule', 'dead']) await t.redis('ZADD', set, 4e9 + i, text)
-    }
-    await t.redis('SADD', 'queues', 'default')
-    await t.redis('SADD', 'processes', 'a:1:b', 'c:2:d')
-    await t.redis('HSET', 'a:1:b', 'info', 'no json', 'busy', 'x')
-    await t.redis('HSET', 'a:1:b:work', 't1', 'no json', 't2', '{"queue":1}')
-    let seen = 0
-    for await (const job of t.hq.queue('default')) seen += String(job.text).length > 0 ? 1 : 0
-    for (const set of [t.hq.retries, t.hq.scheduled, t.hq.dead]) {
-      for await (const job of set)
-        seen += typeof job.displayClass === 'string' && Array.isArray(job.displayArgs) ? 1 : 0
-    }
-    expect(seen).toBe(4 * garbage.length)
-    for await (const process of t.hq.processes()) expect(process.identity).toMatch(/:/)
-    for await (const running of t.hq.running()) expect(running.process).toBe('a:1:b')
-    await t.hq.stats()
-    expect(await t.hq.find('nothing')).toMatchObject({ state: 'unknown' })
   })
 })
