@@ -1,0 +1,76 @@
+/** Features that meet. */
+
+import { iterate, type JobContext, type Middleware } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, Heard, until } from './bench.ts'
+
+const onRedis = Boolean(process.env.HIGHKIQ_TEST_REDIS)
+
+test('an iterable job is refused a thread of its own, and has none by default either', async () => {
+  const t = bench({ defaultJobOptions: { thread: true } })
+  const ran = new Heard<string>()
+  const job = {
+    enumerate: (_ctx: unknown, cursor: number | null) => iterate.array(['a', 'b'], cursor),
+    each: (_ctx: unknown, item: string) => ran.say(item),
+  }
+  expect(() => t.hq.iterable('Items', { thread: true }, job)).toThrow('does not run in a thread')
+  await t.hq.iterable('Items', job).performAsync()
+  await t.work()
+  // A thread would have another `ran`.
+  expect(await ran.atLeast(2)).toEqual(['a', 'b'])
+})
+
+test('a bound queue is served by the capsule that names it, with the slots and the middleware of that', async () => {
+  const t = bench()
+  const order = new Heard<string>()
+  const saying =
+    (what: string): Middleware<JobContext, unknown> =>
+    (_ctx, next) => {
+      order.say(what)
+      return next()
+    }
+  t.hq.process('orders', { use: [saying('binding')] }, (ctx) => order.say(ctx.payload.class))
+  await t.hq.push({ class: 'RubyOrder', args: [], queue: 'orders' })
+  const worker = await t.work({
+    concurrency: 2,
+    capsules: { slow: { concurrency: 1, queues: ['orders'], use: [saying('capsule')] } },
+  })
+  expect(await order.atLeast(3)).toEqual(['capsule', 'binding', 'RubyOrder'])
+  expect([worker.concurrency, [...worker.queues].sort()]).toEqual([3, ['default', 'orders']])
+})
+
+test('a bound queue with slots of its own is in no capsule: that would be two numbers for one queue', () => {
+  const t = bench()
+  t.hq.process('orders', { concurrency: 2 }, () => {})
+  expect(() => t.hq.worker({ capsules: { slow: { concurrency: 1, queues: ['orders,2'] } } })).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('capsule slow: queue orders') }),
+  )
+})
+
+test.skipIf(onRedis)(
+  'what goes to another store is no part of a transaction, whichever stands inside the other',
+  async () => {
+    const [home, east] = [bench(), bench()]
+    const J = home.hq.job('J', { queue: 'q' }, (_ctx, _n: number) => {})
+    const args = async (t: typeof home) => (await t.queue('q')).map(({ args }) => args[0])
+    const pushes: Promise<unknown>[] = []
+    const rolledBack = home.hq.transaction(() => {
+      pushes.push(J.via(east.hq).performAsync(1))
+      pushes.push(home.hq.via(east.hq, () => J.performAsync(2)))
+      J.performAsync(3)
+      throw new Error('rolled back')
+    })
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    await Promise.all(pushes)
+    expect([await args(home), await args(east)]).toEqual([[], [1, 2]])
+    await home.hq.via(east.hq, () =>
+      home.hq.transaction((db) => {
+        db.exec('CREATE TABLE mine (n)')
+        pushes.push(J.performAsync(4))
+      }),
+    )
+    await Promise.all(pushes)
+    await until(async () => (await args(east)).length === 3)
+    expect([await args(home), await args(east)]).toEqual([[], [1, 2, 4]])
+  },
+)
