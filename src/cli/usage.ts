@@ -88,6 +88,11 @@ export function wholeNumber(text: string): number {
   return n
 }
 
+export function wholeNumberOrNone(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It is a whole number, 0 or more.')
+  return Number(text)
+}
+
 export function positiveSecondsOrInfinity(text: string): number {
   const n = Number(text)
   if (!(n > 0)) throw new InvalidArgumentError('It is a number of seconds above 0, or Infinity.')

@@ -75,6 +75,73 @@ describe.concurrent('highkiq work reads', { timeout: 120_000 }, () => {
   })
 })
 
+const RAILS = `---
+:verbose: true
+:concurrency: <%= ENV.fetch("SIDEKIQ_THREADS", 5) %>
+:timeout: <%= ENV['SIDEKIQ_TIMEOUT'] || '7' %>
+:max_retries: <%= ENV.fetch('NO_RETRIES', '0').to_i %>
+:logfile: ./log/sidekiq.log
+:pidfile: ./tmp/pids/sidekiq.pid
+:queues:
+  - [critical, 3]
+  - default
+:capsules:
+  :mail:
+    :concurrency: 1
+    :queues:
+      - [mailers, 1]
+:scheduler:
+  :schedule:
+    nightly: { cron: '0 3 * * *', class: NightlyJob }
+production:
+  :concurrency: <%= ENV['PRODUCTION_THREADS'] || 2 %>
+staging:
+  :concurrency: 50
+`
+const JOBS = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+const Fails = hq.job('Fails', () => { throw new Error('no') })
+const Tells = hq.job('Tells', (ctx) => ctx.log.debug('told of ' + ctx.queue))
+hq.on('startup', async () => {
+  await Fails.performAsync()
+  for (const queue of ['critical', 'default', 'mailers', 'elsewhere']) await Tells.set({ queue }).performAsync()
+})
+`
+
+test("a Rails application's sidekiq.yml works unchanged: jobs run by it, and what has no meaning here is a warning", {
+  timeout: 120_000,
+}, async ({ folder }) => {
+  folder.write({ 'config/sidekiq.yml': RAILS, 'config/application.rb': '', 'jobs.mjs': JOBS })
+  const worker = folder.start(['work'], { RAILS_ENV: 'production' })
+  // In the log because of verbose.
+  const told = await worker.says(/told of (\w+)/, 3)
+  expect(told.flat().sort()).toEqual(['critical', 'default', 'mailers'])
+  // Its only retries would be those of the file.
+  await expect.poll(() => folder.json('dead'), { timeout: 20_000 }).toMatchObject([{ class: 'Fails' }])
+  const [process] = await folder.json<Record<string, unknown>[]>('processes')
+  expect(process).toMatchObject({
+    concurrency: 3,
+    queues: ['critical', 'default', 'mailers'],
+    capsules: {
+      default: { concurrency: 2, mode: 'weighted', weights: { critical: 3, default: 0 } },
+      mail: { concurrency: 1 },
+    },
+  })
+  const queues = await folder.json<{ name: string; size: number }[]>('queues')
+  expect(queues.filter(({ size }) => size > 0)).toMatchObject([{ name: 'elsewhere', size: 1 }])
+  worker.kill('SIGTERM')
+  const { code, stderr } = await worker.ended
+  expect(code).toBe(0)
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  for (const key of ['logfile', 'pidfile', 'scheduler']) {
+    expect(lines.filter(({ msg, level }) => msg.startsWith(`${key}: `) && level === 40)).toHaveLength(1)
+  }
+})
+
 describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 120_000 }, () => {
   test.for<[name: string, args: string[], env: Record<string, string>, says: RegExp]>([
     [

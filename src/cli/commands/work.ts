@@ -63,7 +63,7 @@ async function runWorker(
   // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
   await hq.store.open()
   if ((child?.place ?? 1) === 1) {
-    for (const note of notes) hq.log.info({ file: file?.path }, note)
+    for (const note of notes) hq.log.warn({ file: file?.path }, note)
   }
   const systemd = Systemd.here(() => hq.log)
   const release = keepTitle(hq, worker, tag)

@@ -7,7 +7,7 @@ import { delimiter } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { CapsuleOptions, QueueOption } from '../../index.ts'
 import { FORMATS } from '../../log/line.ts'
-import { positiveSeconds, positiveSecondsOrInfinity, wholeNumber, yesOrNo } from '../usage.ts'
+import { positiveSeconds, positiveSecondsOrInfinity, wholeNumber, wholeNumberOrNone, yesOrNo } from '../usage.ts'
 
 export interface Setting<T = unknown> {
   /** What it does, for people. */
@@ -202,7 +202,7 @@ export const SETTINGS = {
     about: 'retries of a job that says `retry: true`',
     usual: '25',
     key: 'max_retries',
-    read: word(wholeNumber),
+    read: word(wholeNumberOrNone),
   },
   maxIterationRuntime: {
     about: 'seconds after which an attempt of an iterable job makes room',
