@@ -382,14 +382,16 @@ test('entries are handed over one by one, lowest first, each to one of several w
     [text('b'), 2],
   ])
   let n = 0
-  await t.hq.retries
-    .popEach(async ({ jid }) => {
-      await fill(t, 'retry', [[text(`again-${n++}`), 100]])
-      if (jid === 'jid-b') throw new Error('stop')
-    })
-    .catch((error) => expect(error.message).toBe('stop'))
-  expect(n).toBe(2)
-  expect(jids(await all(t.hq.retries)).sort()).toEqual(['jid-again-0', 'jid-again-1'])
+  const refill = async () => {
+    if (n < 10) await fill(t, 'retry', [[text(`again-${n++}`), 100 + n]])
+  }
+  expect(await t.hq.retries.popEach(refill)).toBe(2)
+  expect(jids(await all(t.hq.retries))).toEqual(['jid-again-1', 'jid-again-0'])
+  const refuse = () => {
+    throw new Error('stop')
+  }
+  await expect(t.hq.retries.popEach(refuse)).rejects.toThrow('stop')
+  expect(jids(await all(t.hq.retries))).toEqual(['jid-again-1'])
 })
 
 test('all jobs of a class are deleted, of an Active Job by its own name, and nothing that only mentions it', async () => {
