@@ -3,7 +3,7 @@
  * tick due the store lets one decide it.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../job/wait.ts'
 import type { CronRecord } from '../store/contract.ts'
 import type { Service } from '../worker/aspect.ts'
 import { type Entry, readSchedule, readShown } from './entry.ts'
@@ -67,8 +67,7 @@ export class CronClock implements Service {
 
   async stop(): Promise<void> {
     this.quiet()
-    const ended = Promise.all([this.#loop, ...this.#underWay])
-    await Promise.race([ended, sleep(STOP_MS, undefined, { ref: false })])
+    await within(STOP_MS, Promise.all([this.#loop, ...this.#underWay]))
   }
 
   async #run(): Promise<void> {

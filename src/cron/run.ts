@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { answerOf } from '../job/wait.ts'
 import type { CronTick } from '../store/contract.ts'
 import type { Runnable } from './entry.ts'
 
@@ -31,16 +31,7 @@ export async function runOf(client: Client, run: Runnable, tick: number, jid: st
       hk_tick: tick,
       ...(lock === undefined ? {} : { hk_lock: lock }),
     })
-  const prepared = await withLimit(prepare(), name)
+  const prepared = await answerOf(`cron ${name}: its args or client middleware`, PREPARE_SECONDS, prepare())
   if (!prepared) return null
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
-}
-
-function withLimit<T>(work: Promise<T>, name: string): Promise<T> {
-  let timer: NodeJS.Timeout
-  const limit = new Promise<never>((_, reject) => {
-    const why = `cron ${name}: its args or client middleware did not answer within ${PREPARE_SECONDS} s`
-    timer = setTimeout(() => reject(new HighkiqError('MIDDLEWARE_TIMEOUT', why)), PREPARE_SECONDS * 1000)
-  })
-  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
 }

@@ -8,6 +8,7 @@ import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { deadlineAt } from '../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { answerOf, within } from '../job/wait.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import type { Outcome, Service } from './aspect.ts'
 import { type Engine, effectsOf } from './engine.ts'
@@ -66,7 +67,7 @@ export class DueJobs implements Service {
 
   async stop(): Promise<void> {
     this.#stop.abort()
-    await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
+    if (this.#loop) await within(STOP_MS, this.#loop)
   }
 
   async #run(): Promise<void> {
@@ -181,12 +182,12 @@ export class DueJobs implements Service {
     }
     try {
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
-      const wish = this.#choose && (await withLimit(this.#wishFor(payload, this.#choose)))
+      const wish = this.#choose && (await answered(this.#wishFor(payload, this.#choose)))
       if (wish instanceof Date) {
         return { ...entry, to: { to: set, text: entry.text, score: wish.getTime() / 1000 } }
       }
       const chosen = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
-      const promoted = wish === 'drop' ? null : await withLimit(this.#engine.promote(chosen))
+      const promoted = wish === 'drop' ? null : await answered(this.#engine.promote(chosen))
       this.#delays.delete(entry.text)
       const kind = promoted ? 'promoted' : 'stopped'
       const effects = effectsOf(this.#engine, payload, { kind })
@@ -228,14 +229,6 @@ function refusal({ to }: Swap): HighkiqError {
   )
 }
 
-function withLimit<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(new HighkiqError('MIDDLEWARE_TIMEOUT', `client middleware did not answer within ${PROMOTE_SECONDS} s`)),
-      PROMOTE_SECONDS * 1000,
-    )
-  })
-  return Promise.race([promise, limit]).finally(() => clearTimeout(timer))
+function answered<T>(promise: Promise<T>): Promise<T> {
+  return answerOf('client middleware', PROMOTE_SECONDS, promise)
 }

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { within } from '../job/wait.ts'
 import type { Lease } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
 import type { Attempt } from './runner.ts'
@@ -75,11 +76,8 @@ function stackOf({ javascriptStack: { stack = [] } }: ThreadReport): string[] {
 }
 
 async function leasesOf({ store }: Engine): Promise<Lease[]> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Lease[]>((resolve) => {
-    timer = setTimeout(() => resolve([]), LEASES_MS)
-  })
-  return Promise.race([store.leases().catch(() => []), late]).finally(() => clearTimeout(timer))
+  const leases = store.leases().catch(() => [])
+  return (await within(LEASES_MS, leases)) ? leases : []
 }
 
 function textOf(

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
+import { within } from '../job/wait.ts'
 import type { RunningJob } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { Cancellations } from './cancellations.ts'
@@ -234,7 +234,7 @@ export class Worker {
       this.#capsules.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
-    await Promise.race([quieted, sleep(GRACE_MS, undefined, { ref: false })])
+    await within(GRACE_MS, quieted)
     await emit('shutdown')
     const left = await this.#capsules.stop()
     if (left.length > 0) {
@@ -261,18 +261,12 @@ export class Worker {
 
   /** True when nothing runs any more; tells once a second what it waits for. */
   async #idleWithin(ms: number): Promise<boolean> {
-    const idle = this.#capsules.idle().then(() => true)
+    const idle = this.#capsules.idle()
     const end = performance.now() + ms
     for (;;) {
       const left = end - performance.now()
       if (left <= 0) return this.#capsules.busy === 0
-      let timer: NodeJS.Timeout | undefined
-      const tick = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(false), Math.min(left, 1000))
-      })
-      const done = await Promise.race([idle, tick])
-      clearTimeout(timer)
-      if (done) return true
+      if (await within(Math.min(left, 1000), idle)) return true
       this.#engine.log.info({ busy: this.#capsules.busy }, `waiting for ${this.#capsules.busy} jobs to end`)
     }
   }
@@ -347,12 +341,4 @@ export class Worker {
       return process.exit(1)
     })()
   }
-}
-
-/** Whether it was done in time; what is not goes on by itself. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const late = new AbortController()
-  const done = await Promise.race([work.then(() => true), sleep(ms, false, { signal: late.signal }).catch(() => false)])
-  late.abort()
-  return done
 }

@@ -3,6 +3,7 @@
 import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition, ThreadOptions } from '../../job/definition.ts'
 import { HighkiqError } from '../../job/errors.ts'
+import { unlessAborted } from '../../job/wait.ts'
 import { urlOf } from '../../load/module.ts'
 import type { Service } from '../aspect.ts'
 import type { Engine, Threads } from '../engine.ts'
@@ -64,7 +65,7 @@ export class ThreadPool implements Service, Threads {
     const thread = this.#take(kind) ?? this.#begin(kind, urls, resourceLimits, url, inMemory)
     const release = () => this.#giveBack(kind, thread)
     try {
-      await unlessAborted(ctx, thread.loaded)
+      await unlessAborted(ctx.signal, thread.loaded)
     } catch (thrown) {
       void thread.loaded.then(release, () => {})
       throw thrown
@@ -111,16 +112,6 @@ export class ThreadPool implements Service, Threads {
     const at = idle.findIndex((one) => one.thread === thread)
     if (at !== -1) clearTimeout(idle.splice(at, 1)[0]?.timer)
   }
-}
-
-async function unlessAborted(ctx: JobContext, work: Promise<void>): Promise<void> {
-  let abort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(ctx.abortReason)
-    ctx.signal.addEventListener('abort', abort, { once: true })
-    if (ctx.abortReason) abort()
-  })
-  await Promise.race([work, aborted]).finally(() => ctx.signal.removeEventListener('abort', abort))
 }
 
 export function threadOptions(thread: boolean | string | URL | ThreadOptions | undefined): ThreadOptions {

@@ -1,0 +1,36 @@
+/** Waiting for work, but not for ever. Nothing stops the work: what is not waited for any more goes on by itself. */
+
+import { HighkiqError } from './errors.ts'
+
+const LATE = Symbol('late')
+
+/** Whether it was done within so many milliseconds. @throws what the work throws in that time */
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  return (await race(ms, work)) !== LATE
+}
+
+/** What the work answers. @throws what it throws; MIDDLEWARE_TIMEOUT: after so many seconds `who` has not answered */
+export async function answerOf<T>(who: string, seconds: number, work: Promise<T>): Promise<T> {
+  const answer = await race(seconds * 1000, work)
+  if (answer !== LATE) return answer
+  throw new HighkiqError('MIDDLEWARE_TIMEOUT', `${who} did not answer within ${seconds} s`)
+}
+
+/** What the work answers. @throws what it throws; the signal's reason once that is aborted */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+  })
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+function race<T>(ms: number, work: Promise<T>): Promise<T | typeof LATE> {
+  let timer: NodeJS.Timeout
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), ms)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
