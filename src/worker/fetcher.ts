@@ -6,12 +6,13 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
-import { isLate } from '../job/expiry.ts'
-import type { Settlement, Started, Taken } from '../store/contract.ts'
-import { type Engine, effectsOf } from './engine.ts'
+import type { Settlement, Taken, TurnAnswer } from '../store/contract.ts'
+import type { Engine } from './engine.ts'
 import type { QueueOrder } from './queues.ts'
-import { keepEnd } from './results.ts'
-import { type Attempt, bury, dropped, openAttempt, putBack, runAttempt } from './runner.ts'
+import { goneBy, Report } from './report.ts'
+import type { Back } from './returns.ts'
+import type { Attempt } from './runner.ts'
+import { Slots } from './slots.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface FetcherOptions {
@@ -25,41 +26,18 @@ export interface FetcherOptions {
   onFenced: () => Promise<void>
 }
 
-/** A job that goes back to its queue, and the how-many-th it is that its worker began. */
-export interface Back {
-  settlement: Settlement
-  place: number
-}
-
 /** A wait is asked anew at least so often. */
 const WAIT_MS = 2000
 /** When no queue is to be asked just now. */
 const UNASKED_MS = 1000
-const RELEASE_MS = 1000
-const MOST_REFUSALS = 5
 /** A store that is away is asked at least so often. */
 const LONGEST_REST_MS = 1000
 
 export class Fetcher {
   readonly #engine: Engine
   readonly #options: FetcherOptions
-  readonly #running = new Map<string, Attempt>()
-  /** Jobs whose handlers gave them back; they hold no slot. */
-  readonly #released = new Map<string, Back & { timer: NodeJS.Timeout }>()
-  /** Jobs whose handlers ended because the worker stops; they go back all together, so that their order holds. */
-  #interrupted: Back[] = []
-  #settlements: Settlement[] = []
-  /** Jobs that will be gone with them. */
-  #gone: string[] = []
-  #started = new Map<string, Started>()
-  /** Attempts that begin only when the store has said that they should. */
-  #onStart = new Map<string, (superseded: boolean) => void>()
-  /** Tickets of jobs that may be cancelled: they begin only when the store has said that they are not. */
-  readonly #doubted = new Set<string>()
-  /** Settlements that the store could not apply, by ticket. */
-  readonly #refusals = new Map<string, number>()
-  #quiet = false
-  #stopping = false
+  readonly #report: Report
+  readonly #slots: Slots
   #loop: Promise<void> | undefined
   /** The calls that are under way: they may bring jobs. */
   readonly #outstanding = new Set<Promise<void>>()
@@ -74,22 +52,26 @@ export class Fetcher {
   #wakeUp: (() => void) | undefined
   /** The last take brought less than was asked for. */
   #drained = false
-  #whenEmpty: (() => void)[] = []
   #orderBroke = false
+  /** Jobs whose marks, if they have any, are of no use any more. */
+  readonly #gone: string[] = []
   /** What the store complained of last: it is told once. */
   #problem: string | undefined
 
   constructor(engine: Engine, options: FetcherOptions) {
+    const { vitals, nextPlace } = options
     this.#engine = engine
     this.#options = options
+    this.#report = new Report(engine)
+    this.#slots = new Slots(engine, { vitals, nextPlace, report: this.#report, wake: () => this.#wake() })
   }
 
   get busy(): number {
-    return this.#running.size
+    return this.#slots.busy
   }
 
   get attempts(): Attempt[] {
-    return [...this.#running.values()]
+    return this.#slots.attempts
   }
 
   start(): void {
@@ -98,47 +80,31 @@ export class Fetcher {
 
   /** Takes no more. */
   quiet(): void {
-    this.#quiet = true
+    if (this.#slots.state === 'open') this.#slots.state = 'quiet'
     this.#wake()
   }
 
   /** Resolves when nothing runs, and nothing is about to. */
   async idle(): Promise<void> {
     await Promise.all(this.#outstanding)
-    if (this.#running.size === 0) return
-    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
+    await this.#slots.empty()
   }
 
   /** Tells every handler that runs to end. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
-    for (const { ctx } of this.#running.values()) ctx.abort(code, message)
+    this.#slots.abort(code, message)
   }
 
   /** Lets go of all that still runs or waits to go back; answers what puts it back. */
   giveUp(): Back[] {
     this.quiet()
-    const back = [...this.#interrupted, ...this.#released.values()]
-    for (const attempt of this.#running.values()) {
-      // One that still waits for an answer has not begun.
-      const { ticket } = attempt.taken
-      const begun = !this.#onStart.has(ticket) && !this.#doubted.has(ticket)
-      if (!begun) this.#started.delete(attempt.taken.ticket)
-      const kind = begun ? 'interrupted' : 'untouched'
-      back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
-    }
-    for (const { timer } of this.#released.values()) clearTimeout(timer)
-    this.#running.clear()
-    this.#onStart.clear()
-    this.#doubted.clear()
-    this.#interrupted = []
-    this.#released.clear()
-    return back
+    return this.#slots.giveUp()
   }
 
   /** Tells the store these and all else that is left to tell, and ends. */
   async stop(settlements: readonly Settlement[]): Promise<void> {
-    this.#settlements.push(...settlements)
-    this.#stopping = true
+    for (const settlement of settlements) this.#report.ended(settlement)
+    this.#slots.state = 'stopping'
     this.#wake()
     await this.#loop
   }
@@ -146,17 +112,8 @@ export class Fetcher {
   /** The owner's jobs belong to others now: forget them. */
   forget(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the job may run elsewhere by now')
-    this.#running.clear()
-    for (const { timer } of this.#released.values()) clearTimeout(timer)
-    this.#released.clear()
-    this.#interrupted = []
-    for (const { ticket } of this.#settlements) this.#refused(ticket)
-    this.#settlements = []
-    this.#gone = []
-    this.#started.clear()
-    this.#onStart.clear()
-    this.#doubted.clear()
-    this.#ended()
+    this.#report.forget()
+    this.#slots.forget()
     // All slots are free now.
     this.#wake()
   }
@@ -165,10 +122,10 @@ export class Fetcher {
     const { turnsAtOnce } = this.#engine.store
     for (;;) {
       const free = this.#free
-      const telling = this.#settlements.length + this.#started.size > 0
+      const telling = !this.#report.isEmpty
       const underWay = this.#outstanding.size
       // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
-      if (this.#stopping && underWay === 0 && (!telling || this.#failures > 5)) return
+      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || this.#failures > 5)) return
       if (this.#rest > 0 && underWay === 0) {
         const ms = this.#rest
         this.#rest = 0
@@ -190,7 +147,8 @@ export class Fetcher {
 
   /** Slots for which no job was asked yet. */
   get #free(): number {
-    return this.#quiet ? 0 : Math.max(this.#options.concurrency - this.#running.size - this.#wanted, 0)
+    if (this.#slots.state !== 'open') return 0
+    return Math.max(this.#options.concurrency - this.#slots.busy - this.#wanted, 0)
   }
 
   #launch(): void {
@@ -225,71 +183,56 @@ export class Fetcher {
   }
 
   async #turn(n: number): Promise<void> {
-    const { store, marks } = this.#engine
+    const { store, marks, now } = this.#engine
     const owner = this.#options.owner()
-    const settlements = this.#settlements
-    const gone = this.#gone
-    const started = [...this.#started.values()]
-    this.#settlements = []
-    this.#gone = []
-    this.#started = new Map()
-    let answer: Awaited<ReturnType<typeof store.turn>>
+    const telling = this.#report.draw()
+    let answer: TurnAnswer
     try {
       const take = { queues: n > 0 ? this.#nextQueues() : [], n }
-      answer = await store.turn(owner, { now: this.#engine.now(), started, settlements, take })
+      const settlements = telling.ends.map(({ settlement }) => settlement)
+      answer = await store.turn(owner, { now: now(), started: telling.started, settlements, take })
     } catch (thrown) {
       if (owner !== this.#options.owner()) {
-        for (const { ticket } of settlements) this.#refused(ticket)
+        this.#report.lostAll(telling)
         return
       }
-      this.#settlements = settlements.concat(this.#settlements)
-      this.#gone = gone.concat(this.#gone)
-      for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
+      this.#report.giveBack(telling)
       throw thrown
     } finally {
       this.#wanted -= n
     }
     // We became another owner meanwhile: what this call was about belongs to others.
     if (owner !== this.#options.owner()) {
-      for (const [i, { ticket }] of settlements.entries()) if (answer.settled[i] !== 'ok') this.#refused(ticket)
+      this.#report.lostAll(telling, answer)
       return
     }
     if (answer.fenced) {
-      for (const { ticket } of settlements) this.#refused(ticket)
+      this.#report.lostAll(telling)
       await this.#options.onFenced()
       return
     }
     marks.tell(answer.marks)
-    for (const [i, { ticket }] of started.entries()) {
-      this.#onStart.get(ticket)?.(answer.started[i] === 'superseded')
-      this.#onStart.delete(ticket)
-    }
-    let failed = false
-    for (const [i, settlement] of settlements.entries()) {
-      if (answer.settled[i] === 'fenced') this.#refused(settlement.ticket)
-      if (answer.settled[i] !== 'error') {
-        this.#refusals.delete(settlement.ticket)
-        continue
-      }
-      failed = true
-      this.#settlements.push(this.#again(settlement))
-    }
+    const applied = this.#report.hear(telling, answer)
     if (n > 0) this.#drained = answer.taken.length < n
+    if (marks.isBehind || !marks.isEmpty) this.#gone.push(...goneBy(telling, answer))
     if (marks.isBehind && !(await this.#heed(owner, answer.taken))) return
-    if (!marks.isEmpty && answer.settled.every((one) => one === 'ok')) this.#unmark(gone)
-    if (this.#stopping) for (const taken of answer.taken.toReversed()) this.#giveBack(taken)
-    else for (const taken of answer.taken) this.#tryToBegin(taken)
-    if (answer.problem !== this.#problem) {
-      this.#problem = answer.problem
-      if (answer.problem) {
-        this.#engine.report(new HighkiqError('STORE_UNUSABLE', answer.problem), { during: 'taking and settling jobs' })
-      }
-    }
-    if (failed) {
+    this.#unmarkGone()
+    if (this.#slots.state === 'stopping') for (const taken of answer.taken.toReversed()) this.#slots.giveBack(taken)
+    else for (const taken of answer.taken) this.#slots.begin(taken)
+    this.#tellProblem(answer.problem)
+    if (!applied) {
       throw new HighkiqError(
         'STORE_UNUSABLE',
         `the store could not settle a job: asking again. ${answer.problem ?? ''}`,
       )
+    }
+  }
+
+  #tellProblem(problem: string | undefined): void {
+    if (problem === this.#problem) return
+    this.#problem = problem
+    if (problem) {
+      this.#engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: 'taking and settling jobs' })
     }
   }
 
@@ -313,7 +256,7 @@ export class Fetcher {
     try {
       await this.#engine.marks.catchUp()
     } catch (thrown) {
-      if (owner === this.#options.owner()) for (const one of taken.toReversed()) this.#giveBack(one)
+      if (owner === this.#options.owner()) for (const one of taken.toReversed()) this.#slots.giveBack(one)
       throw thrown
     } finally {
       this.#wanted -= taken.length
@@ -321,10 +264,10 @@ export class Fetcher {
     return owner === this.#options.owner()
   }
 
-  /** Of jobs that are gone: they have ended by themselves before anybody stopped them. */
-  #unmark(jids: readonly string[]): void {
+  /** They have ended by themselves before anybody stopped them. */
+  #unmarkGone(): void {
     const { store, marks, now, report } = this.#engine
-    for (const jid of jids) {
+    for (const jid of this.#gone.splice(0)) {
       if (marks.has(jid)) store.unmark(jid, now()).catch((thrown) => report(thrown, { during: 'taking a mark back' }))
     }
   }
@@ -337,8 +280,9 @@ export class Fetcher {
 
   async #waitForJobs(free: number): Promise<void> {
     const { store } = this.#engine
-    const { signal, abort } = abortable()
-    this.#wakeUp = abort
+    const controller = new AbortController()
+    const { signal } = controller
+    this.#wakeUp = () => controller.abort()
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
     const handed: Taken[] =
@@ -349,180 +293,12 @@ export class Fetcher {
     if (owner !== this.#options.owner()) return
     // Another capsule's turn may just have heard of a mark.
     if (this.#engine.marks.isBehind && !(await this.#heed(owner, handed))) return
-    if (this.#quiet) for (const taken of handed.toReversed()) this.#giveBack(taken)
-    else for (const taken of handed) this.#tryToBegin(taken)
-  }
-
-  #giveBack(taken: Taken): void {
-    const attempt = openAttempt(this.#engine, taken)
-    this.#settlements.push(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken))
-  }
-
-  /** One that can't even be begun must not hold up the others that came with it. */
-  #tryToBegin(taken: Taken): void {
-    try {
-      this.#begin(taken)
-    } catch (thrown) {
-      this.#bury(taken, thrown)
-    }
-  }
-
-  #bury(taken: Taken, thrown: unknown): void {
-    this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
-    this.#running.delete(taken.ticket)
-    this.#settlements.push(bury(this.#engine, taken))
-  }
-
-  #begin(taken: Taken): void {
-    const attempt = openAttempt(this.#engine, taken, this.#options.nextPlace())
-    if (!attempt) {
-      this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
-        context: 'Invalid JSON for job',
-        jobstr: taken.text,
-      })
-      this.#settlements.push(bury(this.#engine, taken))
-      return
-    }
-    this.#running.set(taken.ticket, attempt)
-    if (this.#engine.marks.has(attempt.payload.jid)) void this.#doubt(attempt)
-    else this.#admit(attempt)
-  }
-
-  /** It was cancelled, unless its mark has gone since: the store knows. */
-  async #doubt(attempt: Attempt): Promise<void> {
-    const { taken, payload } = attempt
-    const { ticket } = taken
-    const { jid } = payload
-    this.#doubted.add(ticket)
-    const { marks, report } = this.#engine
-    const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
-    // Put back meanwhile, or lost with the lease.
-    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
-    try {
-      if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
-      else if (found.has(jid)) this.#drop(attempt, { kind: 'cancelled', begun: false })
-      else this.#admit(attempt)
-    } catch (thrown) {
-      this.#bury(taken, thrown)
-    }
-  }
-
-  #admit(attempt: Attempt): void {
-    const { taken, payload } = attempt
-    if (payload.expires_in !== undefined && isLate(payload, taken.text, this.#engine.now())) {
-      this.#drop(attempt, { kind: 'expired' })
-      return
-    }
-    const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
-    if (!effects) {
-      void this.#run(attempt)
-      return
-    }
-    this.#started.set(taken.ticket, { queue: taken.queue, ticket: taken.ticket, effects })
-    if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
-      void this.#run(attempt)
-      return
-    }
-    // A text that has been about may be an old one: what it belongs to is asked first.
-    this.#onStart.set(taken.ticket, (superseded) => {
-      if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
-      else void this.#run(attempt)
-    })
-  }
-
-  #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
-    const settlement = dropped(this.#engine, attempt, outcome)
-    if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
-    else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
-  }
-
-  async #run(attempt: Attempt): Promise<void> {
-    const { vitals } = this.#options
-    const place = vitals.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
-    const running = runAttempt(this.#engine, attempt)
-    vitals.yielded()
-    let settlement: Settlement | undefined
-    try {
-      settlement = await running
-    } catch (thrown) {
-      // Nothing decides what becomes of it: it must not come back for ever, and take its worker with it.
-      if (this.#running.get(attempt.taken.ticket) === attempt) this.#bury(attempt.taken, thrown)
-      this.#ended()
-      this.#wake()
-    } finally {
-      vitals.ended(place)
-    }
-    if (settlement) this.#end(attempt, settlement)
-  }
-
-  #end(attempt: Attempt, settlement: Settlement): void {
-    const { ticket } = settlement
-    // Not there: it was put back, or lost with the lease, while its handler went on.
-    if (this.#running.get(ticket) !== attempt) {
-      this.#refused(ticket)
-      return
-    }
-    this.#running.delete(ticket)
-    if (this.#started.delete(ticket)) {
-      // It began and ended since the last call: one change tells both.
-      for (const effect of settlement.effects ?? []) {
-        if (effect.kind === 'event') effect.startedAt = attempt.startedAt
-      }
-    }
-    const { place } = attempt
-    const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
-    if (!settlement.move || settlement.move.to === 'dead') this.#gone.push(attempt.payload.jid)
-    if (goesBack && !this.#stopping && attempt.ctx.abortReason?.code === 'SHUTDOWN') {
-      this.#interrupted.push({ settlement, place })
-    } else if (goesBack && !this.#stopping && !this.#quiet) {
-      const timer = setTimeout(() => this.#tell(this.#released.get(ticket)?.settlement), RELEASE_MS)
-      this.#released.set(ticket, { settlement, place, timer })
-    } else {
-      this.#settlements.push(settlement)
-    }
-    this.#ended()
-    this.#wake()
-  }
-
-  #tell(settlement: Settlement | undefined): void {
-    if (!settlement) return
-    this.#released.delete(settlement.ticket)
-    this.#settlements.push(settlement)
-    this.#wake()
-  }
-
-  /** The settlement that is to be asked for again. One that is never accepted is reduced to what matters. */
-  #again(settlement: Settlement): Settlement {
-    const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
-    this.#refusals.set(settlement.ticket, refusals)
-    if (refusals < MOST_REFUSALS) return settlement
-    this.#refusals.delete(settlement.ticket)
-    const { move, effects: _, ...rest } = settlement
-    this.#engine.report(new HighkiqError('STORE_UNUSABLE', "the store refuses a job's end: it goes to the dead set"), {
-      ticket: settlement.ticket,
-    })
-    return { ...rest, move: move && { to: 'dead', text: move.text, score: this.#engine.now() / 1000 } }
-  }
-
-  #refused(ticket: string): void {
-    this.#engine.report(
-      new HighkiqError('LEASE_LOST', 'a job ended after it had been given to others: its end was not recorded'),
-      { ticket },
-    )
-  }
-
-  #ended(): void {
-    if (this.#running.size > 0) return
-    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+    if (this.#slots.state === 'open') for (const taken of handed) this.#slots.begin(taken)
+    else for (const taken of handed.toReversed()) this.#slots.giveBack(taken)
   }
 
   #wake(): void {
     this.#wakeUp?.()
     this.#wakeUp = undefined
   }
-}
-
-function abortable(): { signal: AbortSignal; abort: () => void } {
-  const controller = new AbortController()
-  return { signal: controller.signal, abort: () => controller.abort() }
 }

@@ -1,0 +1,134 @@
+/** What the store is to be told with the next call: which jobs began, and how those that ended are settled. */
+
+import { HighkiqError } from '../job/errors.ts'
+import type { Settlement, Started, TurnAnswer } from '../store/contract.ts'
+import type { Engine } from './engine.ts'
+
+/** After so many refusals a settlement is reduced to what matters. */
+const MOST_REFUSALS = 5
+
+interface End {
+  settlement: Settlement
+  /** Absent where nobody knows it, or no mark of it need be taken back. */
+  jid: string | undefined
+}
+
+/** What one call tells. */
+export interface Telling {
+  readonly started: Started[]
+  readonly ends: readonly End[]
+}
+
+export class Report {
+  readonly #engine: Engine
+  #ends: End[] = []
+  #started = new Map<string, Started>()
+  /** Attempts that begin only when the store has said that they should. */
+  readonly #onStart = new Map<string, (superseded: boolean) => void>()
+  /** Settlements that the store could not apply, by ticket. */
+  readonly #refusals = new Map<string, number>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  get isEmpty(): boolean {
+    return this.#ends.length + this.#started.size === 0
+  }
+
+  ended(settlement: Settlement, jid?: string): void {
+    this.#ends.push({ settlement, jid })
+  }
+
+  /** `onAnswer`: the job waits for what the store says. */
+  began(started: Started, onAnswer?: (superseded: boolean) => void): void {
+    this.#started.set(started.ticket, started)
+    if (onAnswer) this.#onStart.set(started.ticket, onAnswer)
+  }
+
+  /** Whether the job still waits for what the store says of its start. */
+  awaitsStart(ticket: string): boolean {
+    return this.#onStart.has(ticket)
+  }
+
+  /** The start need not be told. False: it has been, or there is none. */
+  withdraw(ticket: string): boolean {
+    return this.#started.delete(ticket)
+  }
+
+  /** Nobody waits to begin any more. */
+  beginNone(): void {
+    this.#onStart.clear()
+  }
+
+  /** All that there is to tell; whoever draws it either hears an answer or gives it back. */
+  draw(): Telling {
+    const telling = { started: [...this.#started.values()], ends: this.#ends }
+    this.#started = new Map()
+    this.#ends = []
+    return telling
+  }
+
+  /** It was not told. */
+  giveBack({ started, ends }: Telling): void {
+    this.#ends = ends.concat(this.#ends)
+    for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
+  }
+
+  /** The answer to what was told. False: an end is told again, for the store could not apply it. */
+  hear({ started, ends }: Telling, answer: TurnAnswer): boolean {
+    for (const [i, { ticket }] of started.entries()) {
+      this.#onStart.get(ticket)?.(answer.started[i] === 'superseded')
+      this.#onStart.delete(ticket)
+    }
+    let applied = true
+    for (const [i, { settlement, jid }] of ends.entries()) {
+      if (answer.settled[i] === 'fenced') this.lost(settlement.ticket)
+      if (answer.settled[i] !== 'error') {
+        this.#refusals.delete(settlement.ticket)
+        continue
+      }
+      applied = false
+      this.ended(this.#again(settlement), jid)
+    }
+    return applied
+  }
+
+  /** The owner's jobs belong to others now. */
+  forget(): void {
+    this.lostAll(this.draw())
+    this.beginNone()
+  }
+
+  /** Ends of jobs that belonged to others: all of what was told, or those that the store did not apply all the same. */
+  lostAll({ ends }: Telling, answer?: TurnAnswer): void {
+    for (const [i, { settlement }] of ends.entries()) if (answer?.settled[i] !== 'ok') this.lost(settlement.ticket)
+  }
+
+  lost(ticket: string): void {
+    this.#engine.report(
+      new HighkiqError('LEASE_LOST', 'a job ended after it had been given to others: its end was not recorded'),
+      { ticket },
+    )
+  }
+
+  /** The settlement that is to be asked for again. */
+  #again(settlement: Settlement): Settlement {
+    const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
+    this.#refusals.set(settlement.ticket, refusals)
+    if (refusals < MOST_REFUSALS) return settlement
+    this.#refusals.delete(settlement.ticket)
+    const { move, effects: _, ...rest } = settlement
+    this.#engine.report(new HighkiqError('STORE_UNUSABLE', "the store refuses a job's end: it goes to the dead set"), {
+      ticket: settlement.ticket,
+    })
+    return { ...rest, move: move && { to: 'dead', text: move.text, score: this.#engine.now() / 1000 } }
+  }
+}
+
+/** The jobs that are gone by what was told and applied: they have ended by themselves before anybody stopped them. */
+export function goneBy({ ends }: Telling, { settled }: TurnAnswer): string[] {
+  return ends.flatMap(({ settlement: { move }, jid }, i) =>
+    jid !== undefined && settled[i] === 'ok' && (!move || move.to === 'dead') ? jid : [],
+  )
+}

@@ -1,0 +1,47 @@
+/** Jobs that go back to their queue, but not at once: they hold no slot any more. */
+
+import type { Settlement } from '../store/contract.ts'
+
+/** A job that goes back to its queue, and the how-many-th it is that its worker began. */
+export interface Back {
+  settlement: Settlement
+  place: number
+}
+
+/** Before a job goes back whose handler released it: it would come again at once. */
+const RELEASE_MS = 1000
+
+export class Returns {
+  readonly #tell: (settlement: Settlement) => void
+  readonly #released = new Map<string, Back & { timer: NodeJS.Timeout }>()
+  /** Of a worker that stops: they go back all together, so that their order holds. */
+  #interrupted: Back[] = []
+
+  constructor(tell: (settlement: Settlement) => void) {
+    this.#tell = tell
+  }
+
+  /** Its handler gave it back. */
+  released(back: Back): void {
+    const { settlement } = back
+    const timer = setTimeout(() => {
+      this.#released.delete(settlement.ticket)
+      this.#tell(settlement)
+    }, RELEASE_MS)
+    this.#released.set(settlement.ticket, { ...back, timer })
+  }
+
+  /** Its handler ended because the worker stops. */
+  interrupted(back: Back): void {
+    this.#interrupted.push(back)
+  }
+
+  /** All of them, to be put back elsewhere, or forgotten. */
+  takeAll(): Back[] {
+    const all = [...this.#interrupted, ...this.#released.values()]
+    for (const { timer } of this.#released.values()) clearTimeout(timer)
+    this.#released.clear()
+    this.#interrupted = []
+    return all
+  }
+}

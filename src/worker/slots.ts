@@ -1,0 +1,223 @@
+/** The slots of a capsule: what a job that was taken goes through until it is known how it is to be settled. */
+
+import { isLate } from '../job/expiry.ts'
+import type { Settlement, Taken } from '../store/contract.ts'
+import { type Engine, effectsOf } from './engine.ts'
+import type { Report } from './report.ts'
+import { keepEnd } from './results.ts'
+import { type Back, Returns } from './returns.ts'
+import { type Attempt, bury, dropped, openAttempt, putBack, runAttempt } from './runner.ts'
+import type { Vitals } from './vitals.ts'
+
+export interface SlotsOptions {
+  vitals: Vitals
+  /** Of the next job that its worker begins. */
+  nextPlace: () => number
+  report: Report
+  /** There is something to tell, or a slot is free. */
+  wake: () => void
+}
+
+export class Slots {
+  readonly #engine: Engine
+  readonly #options: SlotsOptions
+  readonly #report: Report
+  readonly #running = new Map<string, Attempt>()
+  readonly #returns: Returns
+  /** Tickets of jobs that may be cancelled: they begin only when the store has said that they are not. */
+  readonly #doubted = new Set<string>()
+  #whenEmpty: (() => void)[] = []
+  /** `quiet`: no more jobs are taken. `stopping`: what ends from now on is told at once. */
+  state: 'open' | 'quiet' | 'stopping' = 'open'
+
+  constructor(engine: Engine, options: SlotsOptions) {
+    const { report, wake } = options
+    this.#engine = engine
+    this.#options = options
+    this.#report = report
+    this.#returns = new Returns((settlement) => {
+      report.ended(settlement)
+      wake()
+    })
+  }
+
+  get busy(): number {
+    return this.#running.size
+  }
+
+  get attempts(): Attempt[] {
+    return [...this.#running.values()]
+  }
+
+  /** Resolves when nothing runs. */
+  async empty(): Promise<void> {
+    if (this.#running.size === 0) return
+    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
+  }
+
+  /** Tells every handler that runs to end. */
+  abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
+    for (const { ctx } of this.#running.values()) ctx.abort(code, message)
+  }
+
+  /** One that can't even be begun must not hold up the others that came with it. */
+  begin(taken: Taken): void {
+    try {
+      this.#begin(taken)
+    } catch (thrown) {
+      this.#bury(taken, thrown)
+    }
+  }
+
+  /** It is not begun. */
+  giveBack(taken: Taken): void {
+    const attempt = openAttempt(this.#engine, taken)
+    this.#report.ended(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken))
+  }
+
+  /** Lets go of all that still runs or waits to go back; answers what puts it back. */
+  giveUp(): Back[] {
+    const back = this.#returns.takeAll()
+    for (const attempt of this.#running.values()) {
+      // One that still waits for an answer has not begun.
+      const { ticket } = attempt.taken
+      const begun = !this.#report.awaitsStart(ticket) && !this.#doubted.has(ticket)
+      if (!begun) this.#report.withdraw(ticket)
+      const kind = begun ? 'interrupted' : 'untouched'
+      back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
+    }
+    this.#report.beginNone()
+    this.#running.clear()
+    this.#doubted.clear()
+    return back
+  }
+
+  /** What it holds belongs to others now. */
+  forget(): void {
+    this.#running.clear()
+    this.#doubted.clear()
+    this.#returns.takeAll()
+    this.#ended()
+  }
+
+  #begin(taken: Taken): void {
+    const attempt = openAttempt(this.#engine, taken, this.#options.nextPlace())
+    if (!attempt) {
+      this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
+        context: 'Invalid JSON for job',
+        jobstr: taken.text,
+      })
+      this.#report.ended(bury(this.#engine, taken))
+      return
+    }
+    this.#running.set(taken.ticket, attempt)
+    if (this.#engine.marks.has(attempt.payload.jid)) void this.#doubt(attempt)
+    else this.#admit(attempt)
+  }
+
+  /** It was cancelled, unless its mark has gone since: the store knows. */
+  async #doubt(attempt: Attempt): Promise<void> {
+    const { taken, payload } = attempt
+    const { ticket } = taken
+    const { jid } = payload
+    this.#doubted.add(ticket)
+    const { marks, report } = this.#engine
+    const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
+    // Put back meanwhile, or lost with the lease.
+    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
+    try {
+      if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
+      else if (found.has(jid)) this.#drop(attempt, { kind: 'cancelled', begun: false })
+      else this.#admit(attempt)
+    } catch (thrown) {
+      this.#bury(taken, thrown)
+    }
+  }
+
+  #admit(attempt: Attempt): void {
+    const { taken, payload } = attempt
+    const { queue, ticket, text } = taken
+    if (payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())) {
+      this.#drop(attempt, { kind: 'expired' })
+      return
+    }
+    const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
+    if (!effects) {
+      void this.#run(attempt)
+      return
+    }
+    if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
+      this.#report.began({ queue, ticket, effects })
+      void this.#run(attempt)
+      return
+    }
+    // A text that has been about may be an old one: what it belongs to is asked first.
+    this.#report.began({ queue, ticket, effects }, (superseded) => {
+      if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
+      else void this.#run(attempt)
+    })
+  }
+
+  #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
+    const settlement = dropped(this.#engine, attempt, outcome)
+    if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
+    else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
+  }
+
+  async #run(attempt: Attempt): Promise<void> {
+    const { vitals, wake } = this.#options
+    const place = vitals.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
+    const running = runAttempt(this.#engine, attempt)
+    vitals.yielded()
+    let settlement: Settlement | undefined
+    try {
+      settlement = await running
+    } catch (thrown) {
+      // Nothing decides what becomes of it: it must not come back for ever, and take its worker with it.
+      if (this.#running.get(attempt.taken.ticket) === attempt) this.#bury(attempt.taken, thrown)
+      this.#ended()
+      wake()
+    } finally {
+      vitals.ended(place)
+    }
+    if (settlement) this.#end(attempt, settlement)
+  }
+
+  #bury(taken: Taken, thrown: unknown): void {
+    this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
+    this.#running.delete(taken.ticket)
+    this.#report.ended(bury(this.#engine, taken))
+  }
+
+  #end(attempt: Attempt, settlement: Settlement): void {
+    const { ticket } = settlement
+    // Not there: it was put back, or lost with the lease, while its handler went on.
+    if (this.#running.get(ticket) !== attempt) {
+      this.#report.lost(ticket)
+      return
+    }
+    this.#running.delete(ticket)
+    if (this.#report.withdraw(ticket)) {
+      // It began and ended since the last call: one change tells both.
+      for (const effect of settlement.effects ?? []) {
+        if (effect.kind === 'event') effect.startedAt = attempt.startedAt
+      }
+    }
+    const { place, payload, ctx } = attempt
+    const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
+    if (goesBack && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
+      this.#returns.interrupted({ settlement, place })
+    } else if (goesBack && this.state === 'open') {
+      this.#returns.released({ settlement, place })
+    } else {
+      this.#report.ended(settlement, payload.jid)
+    }
+    this.#ended()
+    this.#options.wake()
+  }
+
+  #ended(): void {
+    if (this.#running.size > 0) return
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+  }
+}
