@@ -1,9 +1,12 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
-import { unwrap, wrap } from './activejob/wrapper.ts'
+import { wrap } from './activejob/wrapper.ts'
 import { type DeathHandler, type ErrorClass, type ErrorHandler, type FatalHandler, Hooks } from './app/hooks.ts'
-import { checkOptions, type FileOptions, type HighkiqOptions, settled } from './app/options.ts'
+import { checkOptions, type HighkiqOptions } from './app/options.ts'
 import { Registry } from './app/registry.ts'
+import { Runtime } from './app/runtime.ts'
+import { Setup } from './app/setup.ts'
+import { Title, type TitlePiece } from './app/title.ts'
 import { cancelling } from './cancel/aspect.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
@@ -12,11 +15,9 @@ import type { Collected, Instead, Outlet } from './client/outlet.ts'
 import type { PushRequest } from './client/request.ts'
 import { OtherStores, type Target } from './client/stores.ts'
 import { transact } from './client/transact.ts'
-import { CronClock } from './cron/clock.ts'
 import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
 import { lockedRuns } from './cron/lock.ts'
-import { storeUrl } from './environment.ts'
 import { type Found, findJob } from './inspect/find.ts'
 import type { Host } from './inspect/host.ts'
 import { ProcessSet } from './inspect/process.ts'
@@ -30,39 +31,28 @@ import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/handler.ts'
 import { type IterationInfo, iterationOf } from './iterable/look.ts'
 import { Chain } from './job/chain.ts'
-import { JobContext } from './job/context.ts'
+import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
-import { type Payload, readPayload, writePayload } from './job/payload.ts'
-import { defaultLogger } from './log.ts'
+import type { Payload } from './job/payload.ts'
 import { Collector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
-import { Teller } from './metrics/teller.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
-import { openStore } from './store/open.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
-import { VERSION } from './version.generated.ts'
-import { StoreAdvice } from './worker/advice.ts'
-import type { Service } from './worker/aspect.ts'
-import { DialectCheck } from './worker/dialect.ts'
-import { definitionOf, type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
-import { jobLogOf } from './worker/job-log.ts'
-import { Marks } from './worker/marks.ts'
+import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import type { WorkerOptions } from './worker/options.ts'
-import { runHandler } from './worker/runner.ts'
-import { threadApps } from './worker/threads/inside.ts'
-import { checkThread, type ThreadSource } from './worker/threads/pool.ts'
-import { Worker } from './worker/worker.ts'
+import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
+import type { Worker } from './worker/worker.ts'
 
 export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler } from './app/hooks.ts'
 export type { FileOptions, HighkiqOptions } from './app/options.ts'
+export type { TitlePiece } from './app/title.ts'
+export { PROGRAM }
 
-/** Text at the end of the process title. */
-export type TitlePiece = () => string | undefined
 /** Marks an app, also one of another copy of this package. */
 const APP: unique symbol = Symbol.for('highkiq.app')
 
@@ -77,6 +67,13 @@ export interface TestHost {
   /** Which app-wide mode is on. */
   mode: string | undefined
 }
+
+/** What programs that load an app say to it and ask of it, beside what everybody may. */
+export type Program = ThreadApp[typeof PROGRAM] &
+  Pick<Setup, 'useFiles' | 'useFile'> & {
+    /** A process title with the pieces that were added to it. */
+    titleOf(title: string): string
+  }
 
 /** Whether a value (say, what a jobs file exports) is an app. */
 export function isApp(value: unknown): value is Highkiq {
@@ -100,7 +97,7 @@ export class Highkiq {
   readonly server = new Chain<JobContext, unknown>()
   readonly tasks: Tasks
   /** What a configuration file says that Highkiq itself does not know: `highkiq work` reads it before it begins. */
-  readonly settings: Readonly<Record<string, unknown>> = {}
+  readonly settings: Readonly<Record<string, unknown>>
   /** What ended, by class and time. */
   readonly metrics: Metrics
   readonly #collector = new Collector()
@@ -117,28 +114,21 @@ export class Highkiq {
   readonly dead: JobSet
   readonly #host: Host
   readonly [TESTING]: TestHost
+  readonly [PROGRAM]: Program
   readonly #crons: Crons
-  readonly #options: HighkiqOptions
+  readonly #setup: Setup
   readonly #registry: Registry
   readonly #hooks = new Hooks(() => this.log)
   readonly #client: Client
-  readonly #workers = new Set<Worker>()
   readonly #otherStores: OtherStores
-  /** Of ActiveJob, each told once. */
-  readonly #unknownSerializers = new Set<string>()
-  #store: Store | undefined
-  /** Instead of the options' own. */
-  #url: string | undefined
-  #files: readonly (string | URL)[]
-  #file: FileOptions = {}
-  readonly #titles: TitlePiece[] = []
-  #log: Logger | undefined
+  readonly #runtime: Runtime
+  readonly #title = new Title()
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
     checkOptions(options)
-    this.#options = options
-    this.#files = options.files ?? []
+    this.#setup = new Setup(options)
+    this.settings = this.#setup.custom
     this.#registry = new Registry(options.defaultJobOptions ?? {})
     this.#client = new Client({
       store: () => this.store,
@@ -158,15 +148,15 @@ export class Highkiq {
       promote: (text) => this.#client.promote(text),
       effects: (payload, deed) => effectsOf(this.#features, payload, deed),
       died: (payload, error) => this.#hooks.died(payload, error),
-      limits: () => settled(this.#options, this.#file).limits,
+      limits: () => this.#setup.settled.limits,
     }
     this.retries = new JobSet(this.#host, 'retry')
     this.scheduled = new JobSet(this.#host, 'schedule')
     this.dead = new JobSet(this.#host, 'dead')
-    this.#otherStores = new OtherStores(this.#client, (url) => this.#open(url))
+    this.#otherStores = new OtherStores(this.#client, (url) => this.#setup.open(url))
     this[TESTING] = {
       outlet: this.#client.testing,
-      run: (payload, chain) => this.#runHere(payload, chain),
+      run: (payload, chain) => this.#runtime.run(payload, chain),
       mode: undefined,
     }
     this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
@@ -175,60 +165,46 @@ export class Highkiq {
       () => this.now(),
     )
     this.#crons = new Crons({ client: this.#client, store: () => this.store, now: () => this.now() })
+    this.#runtime = new Runtime({
+      setup: this.#setup,
+      registry: this.#registry,
+      hooks: this.#hooks,
+      client: this.#client,
+      chain: this.server,
+      features: this.#features,
+      collector: this.#collector,
+      crons: this.#crons.entries,
+      host: this.#host,
+    })
+    this[PROGRAM] = {
+      useUrl: (url) => this.#setup.useUrl(url),
+      useFiles: (files) => this.#setup.useFiles(files),
+      useFile: (about, custom) => this.#setup.useFile(about, custom),
+      refuseStore: (why) => this.#setup.refuseStore(why),
+      titleOf: (title) => this.#title.of(title),
+      definitionOf: (name, queue) => this.#registry.of(name, queue),
+      isBusiness: (error) => this.#hooks.isBusiness(error),
+    }
     threadApps()?.add(this)
   }
 
   /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
   get store(): Store {
-    this.#store ??= this.#options.store ?? this.#open(this.#options.url ?? storeUrl() ?? 'sqlite:highkiq.db')
-    return this.#store
+    return this.#setup.store
   }
 
   get log(): Logger {
-    this.#log ??= this.#options.logger ?? defaultLogger()
-    return this.#log
+    return this.#setup.log
   }
 
   now(): number {
-    // Whole milliseconds, whatever a clock of one's own gives.
-    return Math.floor(this.#options.clock?.now() ?? Date.now())
-  }
-
-  /** Another store than the one that the app was made for, before it is first used. @throws INVALID_OPTION */
-  useUrl(url: string): void {
-    if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
-    this.#store = this.#open(url)
-    this.#url = url
-  }
-
-  /** The files that were loaded to have this app, where it does not name them itself. */
-  useFiles(files: readonly string[]): void {
-    if (this.#files.length === 0) this.#files = files
-  }
-
-  /** What a configuration file says, for workers that are made from now on: what the app says itself comes first. */
-  useFile(options: FileOptions, settings: Record<string, unknown>): void {
-    this.#file = options
-    Object.assign(this.settings, settings)
+    return this.#setup.now()
   }
 
   /** Adds a piece to the title that `highkiq work` shows in ps; undefined adds none. */
   processTitle(piece: TitlePiece): this {
-    this.#titles.push(piece)
+    this.#title.add(piece)
     return this
-  }
-
-  /** A process title with the pieces that were added to it. */
-  titleOf(title: string): string {
-    const pieces = this.#titles.map((piece) => {
-      try {
-        return piece()
-      } catch {
-        // Asked every second: an error would flood the log.
-        return undefined
-      }
-    })
-    return [title, ...pieces.filter(Boolean)].join(' ')
   }
 
   /**
@@ -258,7 +234,7 @@ export class Highkiq {
   process<Args extends unknown[]>(queue: string, options: ProcessOptions, handler: Handler<Args>): this
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
     const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
-    if (this.#workers.size > 0) {
+    if (this.#runtime.hasWorkers) {
       throw new HighkiqError(
         'INVALID_OPTION',
         `process ${queue}: a worker was made before it, which would not serve it`,
@@ -288,7 +264,7 @@ export class Highkiq {
     const host = {
       store: () => this.store,
       now: () => this.now(),
-      maxIterationRuntime: () => this.#file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
+      maxIterationRuntime: () => this.#setup.settled.maxIterationRuntime,
       report: (error: unknown, about: Record<string, unknown>) => this.#hooks.report(error, about),
     }
     // It is stopped between items from here, which a thread would not hear of.
@@ -336,7 +312,7 @@ export class Highkiq {
    */
   activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args> {
     const definition = this.#registry.get(name) ?? { name, options: {}, handler: () => {} }
-    const { queue = this.#options.defaultJobOptions?.queue ?? 'default' } = definition.options
+    const { queue = this.#setup.options.defaultJobOptions?.queue ?? 'default' } = definition.options
     const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#client.wire, now: this.now() })
     return new Job({ ...this.#jobHost(), wrap: wrapped }, definition)
   }
@@ -384,20 +360,7 @@ export class Highkiq {
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
-    if (threadApps()) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        'this file starts a worker, and the thread of a job has loaded it: define jobs in a file of their own',
-      )
-    }
-    for (const definition of this.#registry.all) checkThread(definition, this.#files)
-    const engine = { ...this.#engine(), jobLog: jobLogOf(this.log, options.logJobs ?? false) }
-    const { bindings } = this.#registry
-    const services = this.#services(engine, options)
-    const threads = () => this.#threadSource()
-    const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
-    this.#workers.add(worker)
-    return worker
+    return this.#runtime.worker(options)
   }
 
   /**
@@ -518,21 +481,10 @@ export class Highkiq {
 
   /** Stops the workers of this app and closes its store. */
   async close(): Promise<void> {
-    const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
-    this.#workers.clear()
-    await this.#store?.close()
+    const [failure] = await this.#runtime.stop()
+    await this.#setup.close()
     await this.#otherStores.close()
-    for (const stop of stops) if (stop.status === 'rejected') throw stop.reason
-  }
-
-  #open(url: string): Store {
-    const { namespace, commandTimeout, redis, wire } = this.#options
-    return openStore(url, {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(commandTimeout === undefined ? {} : { commandTimeout }),
-      ...(redis ? { redis } : {}),
-      ...(wire === undefined ? {} : { wire }),
-    })
+    if (failure !== undefined) throw failure
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
@@ -542,7 +494,7 @@ export class Highkiq {
   #jobHost(): JobHost {
     return {
       client: this.#client,
-      runInline: (request) => this.#runInline(request),
+      runInline: (request, client) => this.#runtime.runInline(request, client),
       via: (target) => this.#otherStores.clientOf(target),
       collected: () => this.#collected(),
     }
@@ -552,80 +504,5 @@ export class Highkiq {
     const collected = this.#client.testing.current?.collected
     if (collected) return collected
     throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')
-  }
-
-  async #runInline(request: PushRequest): Promise<unknown> {
-    const payload = await this.#client.pass(this.#client.normalise(request))
-    if (!payload) return null
-    this.#client.check(payload)
-    return this.#runHere(readPayload(writePayload(payload)) as Payload, this.server)
-  }
-
-  async #runHere(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown> {
-    const engine = { ...this.#engine(), chain }
-    const { log, loggedJobAttributes: attributes, now } = engine
-    const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
-    return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
-  }
-
-  /** Of the class, else of the queue that is bound to a handler. */
-  definitionOf(name: string, queue = ''): JobDefinition | undefined {
-    return this.#registry.of(name, queue)
-  }
-
-  /** Whether it is of one of the `businessErrors`. */
-  isBusiness(error: unknown): boolean {
-    return this.#hooks.isBusiness(error)
-  }
-
-  #threadSource(): ThreadSource {
-    return { files: this.#files, url: this.#url, inMemory: this.store.url === 'sqlite::memory:' }
-  }
-
-  #engine(): Engine {
-    const { random = Math.random, backtraceCleaner } = this.#options
-    const hooks = this.#hooks
-    return {
-      ...this.#features,
-      ...settled(this.#options, this.#file),
-      store: this.store,
-      definition: (name, queue) => this.#registry.of(name, queue),
-      chain: this.server,
-      unwrap: (ctx) => this.#unwrap(ctx),
-      promote: (text) => this.#client.promote(text),
-      marks: new Marks(this.store),
-      log: this.log,
-      wire: this.#client.wire,
-      random,
-      ...(backtraceCleaner ? { backtraceCleaner } : {}),
-      isBusiness: (error) => hooks.isBusiness(error),
-      report: (error, about) => hooks.report(error, about),
-      died: (payload, error) => hooks.died(payload, error),
-      emit: (event) => hooks.emit(event),
-      lastWords: (error) => hooks.lastWords(error),
-    }
-  }
-
-  /** A class that is defined here gets what was pushed for it. */
-  #unwrap(ctx: JobContext): void {
-    if (this.#registry.get(ctx.payload.class)) return
-    unwrap(ctx, (serializer) => {
-      if (this.#unknownSerializers.has(serializer)) return
-      this.#unknownSerializers.add(serializer)
-      this.log.warn({ serializer, class: ctx.payload.wrapped }, `arguments of ${serializer} are left as they came`)
-    })
-  }
-
-  /** What the features run beside the jobs, as long as a worker does. */
-  #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): Service[] {
-    const { store, now, report } = engine
-    const stateOf = async (jid: string) => (await findJob(this.#host, jid)).state
-    const clock = new CronClock({ ...engine, client: this.#client, stateOf }, this.#crons.entries, {
-      pollSeconds,
-      leaseSeconds,
-    })
-    const tell = () =>
-      this.#collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock]
   }
 }

@@ -41,6 +41,8 @@ export interface HighkiqOptions {
   maxRetries?: number
   /** What the dead set keeps; default 10,000 jobs and 180 days. */
   dead?: { max?: number; seconds?: number }
+  /** Seconds after which an attempt of an iterable job that says nothing of it makes room; default none. */
+  maxIterationRuntime?: number
   /** The files that define this app's jobs (`import.meta.url` there), for those that run in threads. */
   files?: readonly (string | URL)[]
   /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
@@ -48,9 +50,14 @@ export interface HighkiqOptions {
 }
 
 /** What a configuration file may say of the app. */
-export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes'> & {
-  maxIterationRuntime?: number
+export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes' | 'maxIterationRuntime'>
+
+/** What holds when both were heard. */
+export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
+  /** Seconds; Infinity: for ever. */
+  maxIterationRuntime: number
 }
+
 const OPTIONS: (keyof HighkiqOptions)[] = [
   'url',
   'store',
@@ -67,6 +74,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'wire',
   'maxRetries',
   'dead',
+  'maxIterationRuntime',
   'files',
   'backtraceCleaner',
 ]
@@ -79,13 +87,18 @@ const LOGGED = ['bid', 'tags']
 export function checkOptions(options: HighkiqOptions): void {
   refuseUnknown('new Highkiq', options, OPTIONS)
   checkWire(options.wire)
+  const { maxIterationRuntime } = options
+  if (maxIterationRuntime !== undefined && !(maxIterationRuntime > 0)) {
+    throw new HighkiqError('INVALID_OPTION', 'maxIterationRuntime is a number of seconds above 0')
+  }
   if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
 }
 
 /** What the app says, else the file, else what Sidekiq has. */
-export function settled(options: HighkiqOptions, file: FileOptions): Pick<Engine, 'limits' | 'loggedJobAttributes'> {
-  const { maxRetries, dead, loggedJobAttributes } = options
+export function settled(options: HighkiqOptions, file: FileOptions): Settled {
+  const { maxRetries, dead, loggedJobAttributes, maxIterationRuntime } = options
   return {
+    maxIterationRuntime: maxIterationRuntime ?? file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
     loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
     limits: {
       retries: maxRetries ?? file.maxRetries ?? MAX_RETRIES,

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { PROGRAM } from '../app.ts'
 import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
 import { FORMATS } from '../log/line.ts'
@@ -54,8 +55,8 @@ async function openApp({ require: files, url, verbose }: AppOptions): Promise<Hi
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
-  hq.useFiles(files.map((file) => resolve(file)))
-  if (url !== undefined) hq.useUrl(url)
+  hq[PROGRAM].useFiles(files.map((file) => resolve(file)))
+  if (url !== undefined) hq[PROGRAM].useUrl(url)
   return usable(hq)
 }
 

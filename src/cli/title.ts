@@ -1,6 +1,7 @@
 /** What `ps` shows: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, and what the app adds. */
 
 import { basename, dirname, resolve } from 'node:path'
+import { PROGRAM } from '../app.ts'
 import { type Highkiq, VERSION, type Worker } from '../index.ts'
 
 /** Keeps the title right. Answers what ends that. */
@@ -9,7 +10,7 @@ export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void 
   const set = () => {
     const name = tag ? ` ${tag}` : ''
     const title = `highkiq ${VERSION}${name} [${worker.busy} of ${worker.concurrency} busy]${stopping}`
-    process.title = hq.titleOf(title)
+    process.title = hq[PROGRAM].titleOf(title)
   }
   hq.on('quiet', () => {
     stopping = ' stopping'

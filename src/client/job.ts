@@ -10,8 +10,8 @@ import type { Target } from './stores.ts'
 /** What a job needs of its app. */
 export interface JobHost {
   client: Client
-  /** Runs a job in this process, through both middleware chains. */
-  runInline(request: PushRequest): Promise<unknown>
+  /** Runs a job in this process, through the client's middleware and the server's. */
+  runInline(request: PushRequest, client: Client): Promise<unknown>
   via(target: Target): Client
   /** @throws INVALID_OPTION outside of a test that collects them */
   collected(): Collected
@@ -79,7 +79,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
 
   /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
   async performInline(...args: Args): Promise<Result> {
-    return (await this.#host.runInline(this.request(args))) as Result
+    return (await this.#host.runInline(this.request(args), this.#host.client)) as Result
   }
 
   /** A push of these arguments, as it is asked for. */

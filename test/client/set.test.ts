@@ -37,6 +37,25 @@ test('an idempotent push that is made again with its jid is stored once, whereve
   expect(await queue()).toHaveLength(4)
 })
 
+test('what runs here and now passes the middleware that it is sent through', async () => {
+  const { hq } = bench()
+  const order: string[] = []
+  hq.client.use((_payload, next) => {
+    order.push('chain')
+    return next()
+  })
+  const doubled = hq.client.with(async (payload, next) => {
+    order.push('inner')
+    const after = await next()
+    return after && { ...after, args: [(payload.args[0] as number) * 2] }
+  })
+  const J = hq.job('J', async (_ctx, n: number) => n)
+  expect(await J.via(doubled).performInline(3)).toBe(6)
+  expect(order).toEqual(['chain', 'inner'])
+  expect(await J.via(hq.client.with(() => null)).performInline(3)).toBeNull()
+  expect(await J.performInline(3)).toBe(3)
+})
+
 test('middleware for single pushes runs inside the chain, once more at promotion only the chain', async () => {
   const { hq, queue, work, clock } = bench()
   const order: string[] = []

@@ -1,6 +1,7 @@
 /** `highkiq work`: a worker, or several. */
 
 import type { Command } from 'commander'
+import { PROGRAM } from '../../app.ts'
 import { type Highkiq, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
@@ -58,7 +59,10 @@ async function runWorker(
   { settings, file, notes, tag, child }: Resolved & { tag: string; child: Child | undefined },
 ): Promise<void> {
   const { maxRetries, maxIterationRuntime, deadMax: max, deadSeconds: seconds, loggedJobAttributes } = settings
-  hq.useFile({ maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes }, file?.custom ?? {})
+  hq[PROGRAM].useFile(
+    { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes },
+    file?.custom ?? {},
+  )
   const worker = hq.worker({ ...workerOptions(settings), tag })
   // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
   await hq.store.open()

@@ -2,11 +2,17 @@
 
 import type { JobDefinition } from '../../job/definition.ts'
 
+/** What programs that load an app – `highkiq`, the thread of a job – say to it and ask of it; nobody else does. */
+export const PROGRAM: unique symbol = Symbol.for('highkiq.program')
+
 /** As much of an app as its thread needs; it may be one of another copy of this package. */
 export interface ThreadApp {
-  definitionOf(name: string, queue: string): JobDefinition | undefined
-  isBusiness(error: unknown): boolean
-  useUrl(url: string): void
+  readonly [PROGRAM]: {
+    definitionOf(name: string, queue: string): JobDefinition | undefined
+    isBusiness(error: unknown): boolean
+    useUrl(url: string): void
+    refuseStore(why: string): void
+  }
   close(): Promise<void>
 }
 

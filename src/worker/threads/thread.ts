@@ -6,11 +6,13 @@ import { JobContext } from '../../job/context.ts'
 import { HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 import { importModule } from '../../load/module.ts'
-import { becomeThread, type ThreadApp } from './inside.ts'
+import { becomeThread, PROGRAM, type ThreadApp } from './inside.ts'
 import { type FromThread, type Level, type Run, type ThreadData, type ToThread, takeApart } from './wire.ts'
 
 /** A loop may say how far it is at each step. */
 const PROGRESS_MS = 100
+const NO_STORE =
+  'a database in memory is out of reach for the thread of a job: push from the main thread, or use a file'
 
 const { files, url, inMemory, interrupted } = workerData as ThreadData
 const flag = new Int32Array(interrupted)
@@ -34,16 +36,9 @@ port.on('message', (message: ToThread) => {
 async function load(): Promise<void> {
   for (const file of files) await importModule(file)
   for (const app of apps) {
-    if (url !== undefined) app.useUrl(url)
-    if (inMemory) Object.defineProperty(app, 'store', { get: refuseStore })
+    if (url !== undefined) app[PROGRAM].useUrl(url)
+    if (inMemory) app[PROGRAM].refuseStore(NO_STORE)
   }
-}
-
-function refuseStore(): never {
-  throw new HighkiqError(
-    'STORE_UNUSABLE',
-    'a database in memory is out of reach for the thread of a job: push from the main thread, or use a file',
-  )
 }
 
 async function run(job: Run): Promise<void> {
@@ -57,11 +52,14 @@ async function run(job: Run): Promise<void> {
   let app: ThreadApp | undefined
   try {
     app = appWith(job.job, queue)
-    const handler = app.definitionOf(job.job, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
+    const handler = app[PROGRAM].definitionOf(job.job, queue)?.handler as (
+      ctx: JobContext,
+      ...args: unknown[]
+    ) => unknown
     finish(await handler(running, ...running.args))
   } catch (thrown) {
     const parts = takeApart(thrown)
-    if (verdictOf(thrown) === undefined && app?.isBusiness(thrown)) parts.members.highkiq = 'business-failure'
+    if (verdictOf(thrown) === undefined && app?.[PROGRAM].isBusiness(thrown)) parts.members.highkiq = 'business-failure'
     tell({ failed: parts })
   }
 }
@@ -76,7 +74,7 @@ function finish(result: unknown): void {
 
 /** @throws UNKNOWN_JOB */
 function appWith(name: string, queue: string): ThreadApp {
-  const [app, second] = [...apps].filter((one) => one.definitionOf(name, queue))
+  const [app, second] = [...apps].filter((one) => one[PROGRAM].definitionOf(name, queue))
   const where = files.join(', ')
   if (!app) {
     throw new HighkiqError(

@@ -1,0 +1,149 @@
+/** How an app's jobs are run: in workers, or here and now. */
+
+import { unwrap } from '../activejob/wrapper.ts'
+import type { Client } from '../client/client.ts'
+import type { PushRequest } from '../client/request.ts'
+import { CronClock } from '../cron/clock.ts'
+import type { Entry } from '../cron/entry.ts'
+import { findJob } from '../inspect/find.ts'
+import type { Host } from '../inspect/host.ts'
+import type { Chain } from '../job/chain.ts'
+import { JobContext } from '../job/context.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { type Payload, readPayload, writePayload } from '../job/payload.ts'
+import type { Collector } from '../metrics/collector.ts'
+import { Teller } from '../metrics/teller.ts'
+import { VERSION } from '../version.generated.ts'
+import { StoreAdvice } from '../worker/advice.ts'
+import type { Service } from '../worker/aspect.ts'
+import { DialectCheck } from '../worker/dialect.ts'
+import { definitionOf, type Engine } from '../worker/engine.ts'
+import { jobLogOf } from '../worker/job-log.ts'
+import { Marks } from '../worker/marks.ts'
+import type { WorkerOptions } from '../worker/options.ts'
+import { runHandler } from '../worker/runner.ts'
+import { threadApps } from '../worker/threads/inside.ts'
+import { checkThread } from '../worker/threads/pool.ts'
+import { Worker } from '../worker/worker.ts'
+import type { Hooks } from './hooks.ts'
+import type { Registry } from './registry.ts'
+import type { Setup } from './setup.ts'
+
+export interface RuntimeParts {
+  setup: Setup
+  registry: Registry
+  hooks: Hooks
+  client: Client
+  /** Around each run. */
+  chain: Chain<JobContext, unknown>
+  /** What has its say in the running of jobs. */
+  features: Pick<Engine, 'aspects' | 'now'>
+  collector: Collector
+  crons: ReadonlyMap<string, Entry>
+  host: Host
+}
+
+export class Runtime {
+  readonly #parts: RuntimeParts
+  readonly #workers = new Set<Worker>()
+  /** Of ActiveJob, each told once. */
+  readonly #unknownSerializers = new Set<string>()
+
+  constructor(parts: RuntimeParts) {
+    this.#parts = parts
+  }
+
+  get hasWorkers(): boolean {
+    return this.#workers.size > 0
+  }
+
+  /** @throws INVALID_OPTION */
+  worker(options: WorkerOptions): Worker {
+    if (threadApps()) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'this file starts a worker, and the thread of a job has loaded it: define jobs in a file of their own',
+      )
+    }
+    const { setup, registry } = this.#parts
+    for (const definition of registry.all) checkThread(definition, setup.files)
+    const engine = { ...this.#engine(), jobLog: jobLogOf(setup.log, options.logJobs ?? false) }
+    const { bindings } = registry
+    const services = this.#services(engine, options)
+    const threads = () => setup.threadSource
+    const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
+    this.#workers.add(worker)
+    return worker
+  }
+
+  /** Stops all workers, whatever becomes of some. @returns what they failed with */
+  async stop(): Promise<unknown[]> {
+    const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
+    this.#workers.clear()
+    return stops.flatMap((stop) => (stop.status === 'rejected' ? [stop.reason] : []))
+  }
+
+  /** Through the client's middleware, and then as a worker would: what the handler throws is thrown. */
+  async runInline(request: PushRequest, client: Client): Promise<unknown> {
+    const payload = await client.pass(client.normalise(request))
+    if (!payload) return null
+    client.check(payload)
+    return this.run(readPayload(writePayload(payload)) as Payload, this.#parts.chain)
+  }
+
+  /** In this process, inside the chain. */
+  async run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown> {
+    const engine = { ...this.#engine(), chain }
+    const { log, loggedJobAttributes: attributes, now } = engine
+    const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
+    return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
+  }
+
+  #engine(): Engine {
+    const { setup, registry, hooks, client, chain, features } = this.#parts
+    const { random = Math.random, backtraceCleaner } = setup.options
+    const { store, log } = setup
+    const { limits, loggedJobAttributes } = setup.settled
+    return {
+      ...features,
+      limits,
+      loggedJobAttributes,
+      store,
+      definition: (name, queue) => registry.of(name, queue),
+      chain,
+      unwrap: (ctx) => this.#unwrap(ctx),
+      promote: (text) => client.promote(text),
+      marks: new Marks(store),
+      log,
+      wire: client.wire,
+      random,
+      ...(backtraceCleaner ? { backtraceCleaner } : {}),
+      isBusiness: (error) => hooks.isBusiness(error),
+      report: (error, about) => hooks.report(error, about),
+      died: (payload, error) => hooks.died(payload, error),
+      emit: (event) => hooks.emit(event),
+      lastWords: (error) => hooks.lastWords(error),
+    }
+  }
+
+  /** A class that is defined here gets what was pushed for it. */
+  #unwrap(ctx: JobContext): void {
+    const { registry, setup } = this.#parts
+    if (registry.get(ctx.payload.class)) return
+    unwrap(ctx, (serializer) => {
+      if (this.#unknownSerializers.has(serializer)) return
+      this.#unknownSerializers.add(serializer)
+      setup.log.warn({ serializer, class: ctx.payload.wrapped }, `arguments of ${serializer} are left as they came`)
+    })
+  }
+
+  /** What the features run beside the jobs, as long as a worker does. */
+  #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): Service[] {
+    const { client, collector, crons, host } = this.#parts
+    const { store, now, report } = engine
+    const stateOf = async (jid: string) => (await findJob(host, jid)).state
+    const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
+    const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
+    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock]
+  }
+}
