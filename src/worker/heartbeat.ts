@@ -38,7 +38,11 @@ export class Heartbeat implements Service {
   /** In a row. */
   #slowBeats = 0
   #timer: NodeJS.Timeout | undefined
+  /** The beat that is under way, and the one that follows it. */
   #beating: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+  /** The handlers that hear of the last one. */
+  #telling: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
     this.#engine = engine
@@ -50,9 +54,8 @@ export class Heartbeat implements Service {
   async start(): Promise<void> {
     this.#info = infoOf(this.#shown, this.embedded)
     await this.#beat()
-    this.#timer = setInterval(() => {
-      this.#beating = this.#beat()
-    }, BEAT_MS)
+    await this.#telling
+    this.#timer = setInterval(() => void this.#beat(), BEAT_MS)
   }
 
   async quiet(): Promise<void> {
@@ -61,23 +64,41 @@ export class Heartbeat implements Service {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
+    await this.#next
     await this.#beating
+    await this.#telling
     await this.#engine.store.forget(this.#shown.identity)
   }
 
-  async #beat(): Promise<void> {
-    const { store, emit, report } = this.#engine
+  /** One at a time, or an old state might be shown last: what is due while a beat is under way follows it, once. */
+  #beat(): Promise<void> {
+    this.#next ??= this.#beating.then(() => {
+      this.#next = undefined
+      this.#beating = this.#show()
+      return this.#beating
+    })
+    return this.#next
+  }
+
+  /** Handlers that take their time hold up no beat. */
+  async #show(): Promise<void> {
+    const { store, report } = this.#engine
     try {
       const { quiet, running } = this.#state()
       const { signal, known, rtt } = await store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
       this.#watch(rtt)
-      // The first time, and when the store has lost us.
-      if (!known) await emit('heartbeat')
-      await emit('beat')
+      this.#telling = this.#tell(known)
       if (signal) this.#obey(signal)
     } catch (thrown) {
       report(thrown, { during: 'the heartbeat' })
     }
+  }
+
+  /** Never rejects. `known`: false the first time, and when the store has lost us. */
+  async #tell(known: boolean): Promise<void> {
+    const { emit } = this.#engine
+    if (!known) await emit('heartbeat')
+    await emit('beat')
   }
 
   #watch(rtt: number | null): void {

@@ -283,6 +283,32 @@ test('a store that answers slowly five beats in a row is warned of, once in five
   }
 })
 
+test('one beat at a time: however many are due while the store takes its time, one follows', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hq, work } = bench({ url: 'sqlite::memory:' })
+  const { store } = hq
+  const beat = store.beat.bind(store)
+  const { opened, open } = gate()
+  const beats = new Heard<string>()
+  store.beat = async (...about) => {
+    beats.say('begins')
+    if (beats.all.length > 1) await opened
+    const answer = await beat(...about)
+    beats.say('ends')
+    return answer
+  }
+  const worker = await work()
+  vi.advanceTimersByTime(10_000)
+  await beats.atLeast(3)
+  for (let n = 0; n < 3; n++) vi.advanceTimersByTime(10_000)
+  open()
+  await beats.atLeast(6)
+  await worker.quiet()
+  await worker.stop()
+  expect(beats.all).toEqual(Array.from({ length: 4 }, () => ['begins', 'ends']).flat())
+})
+
 test('an event that does not exist is refused', () => {
   const { hq } = bench({ url: 'sqlite::memory:' })
   expect(() => hq.on('start' as 'startup', () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
