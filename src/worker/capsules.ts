@@ -9,6 +9,7 @@ import { Fetcher } from './fetcher.ts'
 import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from './options.ts'
 import { parseQueue, QueueOrder } from './queues.ts'
 import type { Attempt } from './runner.ts'
+import { tellStalledOut } from './stall.ts'
 import type { Vitals } from './vitals.ts'
 
 /** A queue that the app has bound to a handler. With `concurrency` it gets a capsule of its own. */
@@ -77,10 +78,12 @@ export interface CapsulesOptions {
 
 export class Capsules {
   readonly plan: readonly Capsule[]
+  readonly #engine: Engine
   readonly #fetchers: readonly Fetcher[]
 
   constructor(engine: Engine, { plan, ...shared }: CapsulesOptions) {
     this.plan = plan
+    this.#engine = engine
     let begun = 0
     const nextPlace = () => begun++
     this.#fetchers = plan.map(
@@ -129,6 +132,7 @@ export class Capsules {
     const back = this.#fetchers.flatMap((fetcher) => fetcher.giveUp()).sort((a, b) => b.place - a.place)
     const settlements = back.map(({ settlement }) => settlement)
     await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? settlements : [])))
+    for (const { queue, move } of settlements) await tellStalledOut(this.#engine, queue, move)
     return left
   }
 

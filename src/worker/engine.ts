@@ -54,6 +54,8 @@ export interface Engine {
   lastWords(error: unknown): Promise<void>
   /** For jobs that say `thread`; absent where there is no worker: then they run here. */
   threads?: Threads
+  /** On the monotonic clock: when an error that nobody caught doomed the process, if one did. */
+  doomedAt?(): number | undefined
   /** Whether the worker takes no more jobs; absent where there is no worker. */
   isStopping?(): boolean
 }

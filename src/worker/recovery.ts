@@ -4,16 +4,14 @@
  */
 
 import { HighkiqError } from '../job/errors.ts'
-import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
-import { definitionOf, type Engine, effectsOf } from './engine.ts'
+import { type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
-import { keepOutcome } from './results.ts'
+import { stallOf, tellStalledOut } from './stall.ts'
 
 const PAGE = 100
-const MAX_STALLS = 3
-const STALLED = 'Stalled'
 
 export class Recovery implements Service {
   readonly #engine: Engine
@@ -86,7 +84,7 @@ export class Recovery implements Service {
       for (const [i, answer] of answers.entries()) {
         const restore = restores[i] as Restore
         // Two may have swept at once: only who moved the job tells of its end.
-        if (answer === 'ok') await this.#tellDeath(restore)
+        if (answer === 'ok') await tellStalledOut(this.#engine, restore.queue, restore.to)
         if (answer === 'error') refused.add(nameOf(restore))
       }
       const restored = answers.filter((answer) => answer === 'ok').length
@@ -109,40 +107,9 @@ export class Recovery implements Service {
   }
 
   #restored({ owner, queue, ticket, text }: Stranded, payload: Payload | undefined): Restore {
-    const { now } = this.#engine
-    if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 } }
-    const changes = attemptEnded(payload, true)
-    const stalls = changes.hk_stalls as number
-    if (stalls < (definitionOf(this.#engine, payload, queue)?.options.maxStalls ?? MAX_STALLS)) {
-      const effects = effectsOf(this.#engine, payload, { kind: 'restored', stalls })
-      return {
-        owner,
-        queue,
-        ticket,
-        to: { to: 'queue', queue, text: editPayload(text, changes), end: 'front' },
-        effects,
-      }
-    }
-    return this.#stalledOut({ owner, queue, ticket, text }, payload, changes, stalls)
-  }
-
-  #stalledOut(one: Stranded, payload: Payload, changes: Partial<Payload>, stalls: number): Restore {
-    const error_message = `its process died ${stalls} times in a row while it ran`
-    const { now, wire } = this.#engine
-    const last = { ...changes, error_class: STALLED, error_message, failed_at: timeOf(now(), wire) }
-    const effects = effectsOf(this.#engine, payload, { kind: 'stalled-out', stalls })
-    const { owner, queue, ticket } = one
-    const text = editPayload(one.text, last, wire)
-    return { owner, queue, ticket, to: { to: 'dead', text, score: now() / 1000 }, effects }
-  }
-
-  async #tellDeath({ queue, to }: Restore): Promise<void> {
-    const payload = to?.to === 'dead' ? readPayload(to.text) : undefined
-    if (payload?.error_class !== STALLED) return
-    const error = Object.assign(new Error(payload.error_message), { name: STALLED })
-    await this.#engine.died(payload, error)
-    const definition = definitionOf(this.#engine, payload, queue)
-    await keepOutcome(this.#engine, payload, definition, { kind: 'dead', error })
+    if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 } }
+    const { to, outcome } = stallOf(this.#engine, { queue, text }, payload)
+    return { owner, queue, ticket, to, effects: effectsOf(this.#engine, payload, outcome) }
   }
 
   #schedule(): void {

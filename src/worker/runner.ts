@@ -10,6 +10,7 @@ import type { Outcome } from './aspect.ts'
 import { definitionOf, type Engine, effectsOf, type Threads } from './engine.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
+import { stallOf, tellStalledOut } from './stall.ts'
 
 /** A job that was taken, ready to run. */
 export interface Attempt {
@@ -140,12 +141,12 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
       break
     }
     case 'release':
-      return putBack(engine, attempt, { kind: 'released' })
+      return goBack(engine, attempt, { kind: 'released' })
     case 'pause':
-      return putBack(engine, attempt, { kind: 'paused' }, (error as Pause).end)
+      return goBack(engine, attempt, { kind: 'paused' }, (error as Pause).end)
   }
   if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(error, 'SHUTDOWN')) {
-    return putBack(engine, attempt, { kind: 'interrupted' })
+    return goBack(engine, attempt, { kind: 'interrupted' })
   }
   return failure(engine, attempt, error)
 }
@@ -175,14 +176,31 @@ export function dropped(
   }
 }
 
-/** Back to its queue; nothing is counted and no retry is used up. */
+type Interruption = Extract<Outcome, { kind: 'interrupted' | 'released' | 'paused' | 'untouched' }>
+
+/** The same, told to whom it concerns if the job dies of it. */
+async function goBack(...about: Parameters<typeof putBack>): Promise<Settlement> {
+  const settlement = putBack(...about)
+  await tellStalledOut(about[0], settlement.queue, settlement.move)
+  return settlement
+}
+
+/**
+ * Back to its queue; nothing is counted and no retry is used up. One that may have doomed its process counts a stall, as
+ * when the process had died at once.
+ */
 export function putBack(
   engine: Engine,
   attempt: Attempt,
-  outcome: Extract<Outcome, { kind: 'interrupted' | 'released' | 'paused' | 'untouched' }>,
+  outcome: Interruption,
   end: 'front' | 'back' = 'front',
 ): Settlement {
-  const { taken, payload } = attempt
+  const { taken, payload, began } = attempt
+  if (outcome.kind !== 'untouched' && began > 0 && began <= (engine.doomedAt?.() ?? 0)) {
+    const { queue, ticket } = taken
+    const stall = stallOf(engine, taken, payload)
+    return { queue, ticket, move: stall.to, processed: 0, failed: 0, effects: ended(engine, attempt, stall.outcome) }
+  }
   const text = outcome.kind === 'untouched' ? taken.text : editPayload(taken.text, attemptEnded(payload))
   return {
     queue: taken.queue,

@@ -58,6 +58,8 @@ export class Worker {
   #whenStopped: (() => void)[] = []
   /** The process is there for this worker alone. */
   #alone = false
+  /** When an error that nobody caught came. */
+  #doomedAt: number | undefined
   /** Ends with the process. */
   #dying: Promise<never> | undefined
   /** Who wants to know how `run` goes on. */
@@ -71,7 +73,12 @@ export class Worker {
   ) {
     this.options = workerSettings(options)
     this.#threads = new ThreadPool(about.threads, app.report)
-    const engine: Engine = { ...app, threads: this.#threads, isStopping: () => this.#state !== 'running' }
+    const engine: Engine = {
+      ...app,
+      threads: this.#threads,
+      isStopping: () => this.#state !== 'running',
+      doomedAt: () => this.#doomedAt,
+    }
     this.#engine = engine
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
@@ -334,6 +341,7 @@ export class Worker {
   /** The program is not in order any more: nothing new is begun, what runs may end, and then so does the process. */
   #fatal(error: unknown): void {
     const { report, lastWords } = this.#engine
+    this.#doomedAt ??= performance.now()
     report(error, { during: 'nothing that is known: an error that nobody caught; this worker ends' })
     this.#dying ??= (async () => {
       await this.stop().catch((thrown) => report(thrown, { during: 'stopping' }))

@@ -140,6 +140,24 @@ test.each(['throws', 'catches'])(
   },
 )
 
+test.each(['obeys', 'is deaf'])(
+  'a job whose stray error ends its process stalls each time, and does not come back for ever; its handler %s',
+  async (how) => {
+    const t = bench()
+    const keeper = await t.hq.push({ class: 'Doomed', args: [how] })
+    const first = new Child(t.url, { timeout: 0.05 })
+    expect(await first.exited).toEqual({ code: 1, signal: null })
+    expect(await t.queue()).toMatchObject([{ jid: keeper, hk_stalls: 1 }])
+    expect(first.all('death')).toEqual([])
+    const second = new Child(t.url, { timeout: 0.05 })
+    expect(await second.exited).toEqual({ code: 1, signal: null })
+    expect(second.all('began')).toMatchObject([{ stalls: 1 }])
+    expect(second.all('death')).toMatchObject([{ jid: keeper, stalls: 2 }])
+    expect(await t.set('dead')).toMatchObject([{ jid: keeper, hk_stalls: 2, error_class: 'Stalled' }])
+    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0 })
+  },
+)
+
 test('SIGTERM while a worker starts ends it as soon as it has started', async () => {
   const t = bench()
   await t.hq.push({ class: 'Quick', args: [1] })
