@@ -79,9 +79,10 @@ export function effectsOf(
   outcome: Outcome,
   ctx?: JobContext,
 ): Effect[] | undefined {
+  const at = engine.now()
   let all: Effect[] | undefined
   for (const aspect of engine.aspects) {
-    const effects = aspect.effects?.(payload, outcome, engine.now(), ctx)
+    const effects = aspect.effects?.(payload, outcome, at, ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }
   return all
