@@ -128,6 +128,13 @@ export class Client implements Pusher {
     }
   }
 
+  /** Does what can't be part of a transaction: within one it is refused, and that is rolled back. */
+  apart<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const refused = () =>
+      new HighkiqError('INVALID_OPTION', `${what} inside hq.transaction can't be part of it: do it after the commit`)
+    return this.transaction?.refuse(refused()) ?? work()
+  }
+
   /**
    * The job's id once it is stored; null when middleware stopped it.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '../job/definition.ts'
+import { type JobDefinition, refuseNotPushed } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
@@ -41,8 +41,12 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
     return this.definition.name
   }
 
-  /** The same job with other options for what is pushed through it; the last word on each of them counts. */
+  /**
+   * The same job with other options for what is pushed through it; the last word on each of them counts.
+   * @throws INVALID_OPTION for one that only a definition can have: `timeout`, `keepResult`, …
+   */
   set(options: PushOptions): Job<Args, Result> {
+    refuseNotPushed(this.name, options)
     const timed = 'wait' in options || 'waitUntil' in options || 'at' in options
     return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...options })
   }
@@ -80,6 +84,11 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
   /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
   async performInline(...args: Args): Promise<Result> {
     return (await this.#host.runInline(this.request(args), this.#host.client)) as Result
+  }
+
+  /** What `set` said of every push, whenever and under whatever id. */
+  get said(): PushOptions {
+    return { ...this.#options, ...NO_TIME, jid: undefined }
   }
 
   /** A push of these arguments, as it is asked for. */

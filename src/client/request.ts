@@ -1,6 +1,12 @@
 /** From a push as the caller says it to a payload: what is missing is filled in, what is wrong is refused. */
 
-import { checkQueueName, type JobDefinition, type JobOptions } from '../job/definition.ts'
+import {
+  checkQueueName,
+  type JobDefinition,
+  type JobOptions,
+  type LogLevel,
+  refuseNotPushed,
+} from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
@@ -18,6 +24,10 @@ export interface PushOptions {
   retryFor?: number
   /** Seconds within which it must begin. */
   expiresIn?: number
+  /** The queue that it goes to once it has failed; default the one that it was taken from. */
+  retryQueue?: string
+  /** Of this job's own lines. */
+  logLevel?: LogLevel
   tags?: string[]
   backtrace?: boolean | number
   dead?: boolean
@@ -54,7 +64,9 @@ const SAID_TO_US = new Set([
   'wait',
   'waitUntil',
   'retryFor',
+  'retryQueue',
   'expiresIn',
+  'logLevel',
   'idempotent',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
@@ -67,6 +79,9 @@ const LONGEST_RETRY_SECONDS = 1e9
 export function payloadOf(request: PushRequest, context: RequestContext): Payload {
   check(request)
   const { class: name, args, wrapped } = request
+  // Another program's class may have fields of any name.
+  const defined = wrapped !== undefined && context.definition(wrapped) ? wrapped : context.definition(name)?.name
+  if (defined !== undefined) refuseNotPushed(defined, request)
   const options = optionsOf(name, wrapped, context)
   const now = context.now()
   const payload: Payload = {
@@ -82,7 +97,13 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   if (options.tags !== undefined) payload.tags = options.tags
   const retryFor = request.retryFor ?? options.retryFor
   if (retryFor !== undefined) payload.retry_for = retryFor
-  if (options.logLevel !== undefined) payload.log_level = options.logLevel
+  const retryQueue = request.retryQueue ?? options.retryQueue
+  if (retryQueue !== undefined) {
+    checkQueueName(retryQueue)
+    payload.retry_queue = retryQueue
+  }
+  const logLevel = request.logLevel ?? options.logLevel
+  if (logLevel !== undefined) payload.log_level = logLevel
   const expiresIn = request.expiresIn ?? options.expiresIn
   if (expiresIn !== undefined) payload.expires_in = expiresIn
   for (const field of Object.keys(request)) {

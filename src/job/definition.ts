@@ -31,6 +31,8 @@ export interface JobOptions {
   tags?: string[]
   /** Seconds since the first failure after which no retry is made; the number of retries does not matter then. */
   retryFor?: number
+  /** The queue that it goes to once it has failed; default the one that it was taken from. */
+  retryQueue?: string
   /** Seconds until the next attempt, or what to do instead. `count` is 0 after the first failure. */
   retryIn?: RetryIn
   /** The last retry has failed. */
@@ -83,6 +85,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'dead',
   'tags',
   'retryFor',
+  'retryQueue',
   'retryIn',
   'onExhausted',
   'timeout',
@@ -94,12 +97,36 @@ const OPTIONS: (keyof JobOptions)[] = [
   'use',
 ]
 
+/** What no payload carries: it is known where the job runs, or nowhere. */
+const NOT_PUSHED = [
+  'retryIn',
+  'onExhausted',
+  'timeout',
+  'maxStalls',
+  'thread',
+  'keepResult',
+  'use',
+] as const satisfies (keyof JobOptions)[]
+
+/** @throws INVALID_OPTION for an option of a push that only a definition can have */
+export function refuseNotPushed(job: string, options: object): void {
+  for (const name of NOT_PUSHED) {
+    if ((options as Record<string, unknown>)[name] === undefined) continue
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${job}: ${name} can't be said of a single push, for it is not stored with the job: say it where the job is defined, hq.job('${job}', { ${name}: … }, handler)`,
+    )
+  }
+}
+
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function checkJobOptions(job: string, options: JobOptions): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
   refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, timeout, logLevel, expiresIn, maxStalls, thread, keepResult, use } = options
+  const { queue, retry, tags, retryFor, retryQueue, timeout, logLevel, expiresIn, maxStalls, thread, keepResult, use } =
+    options
   if (queue !== undefined) checkQueueName(queue)
+  if (retryQueue !== undefined) checkQueueName(retryQueue)
   if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrong('retry is true, false or a whole number')
   }

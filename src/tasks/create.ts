@@ -75,7 +75,8 @@ class Submission {
     this.#options = options
     this.#submitter = new Submitter(host.store)
     const { queue } = options
-    this.#payload = host.client.normalise({ class: job.name, args: [], ...(queue === undefined ? {} : { queue }) })
+    const said = { ...job.said, ...(queue === undefined ? {} : { queue }) }
+    this.#payload = host.client.normalise({ ...said, class: job.name, args: [] })
     this.#payload.hk_task = this.#id
     this.#common = this.#textWithout(this.#payload, ['args', 'jid'])
     this.#template = rowTemplate(without(this.#payload, ['args', 'jid']), host.client.wire)

@@ -29,27 +29,33 @@ export class Tasks {
    *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
-  async create<Args extends unknown[]>(
+  create<Args extends unknown[]>(
     job: Job<Args>,
     rows: Iterable<Args> | AsyncIterable<Args>,
     options: CreateOptions = {},
   ): Promise<Task> {
-    refuseUnknown('tasks.create', options, CREATE_OPTIONS)
-    return createTask(this.#host, job as unknown as Job<never[]>, asRows(rows), options)
+    return this.#host.client.apart('tasks.create', async () => {
+      refuseUnknown('tasks.create', options, CREATE_OPTIONS)
+      return createTask(this.#host, job as unknown as Job<never[]>, asRows(rows), options)
+    })
   }
 
   /**
    * One job for each row of a CSV or XLSX file; the handler gets `(ctx, row)`, the row as an object by header.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`
    */
-  async import<Row_ extends object>(job: Job<[row: Row_]>, source: Source, options: ImportOptions = {}): Promise<Task> {
+  import<Row_ extends object>(job: Job<[row: Row_]>, source: Source, options: ImportOptions = {}): Promise<Task> {
+    return this.#host.client.apart('tasks.import', () => this.#import(job as unknown as Job<never[]>, source, options))
+  }
+
+  async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task> {
     refuseUnknown('tasks.import', options, [...CREATE_OPTIONS, ...IMPORT_OPTIONS])
     const { validate, format, maxRows, sheet, delimiter, ...create } = options
     const reading = { validate, format, maxRows, sheet, delimiter }
     const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
     const name = typeof source === 'string' ? basename(source) : undefined
     const meta = (): TaskMeta => ({ columns, ...(name ? { source: name } : {}) })
-    return createTask(this.#host, job as unknown as Job<never[]>, rows, { ...(name ? { name } : {}), ...create, meta })
+    return createTask(this.#host, job, rows, { ...(name ? { name } : {}), ...create, meta })
   }
 
   /** The task with this id; whether it exists is told by `status()`. */

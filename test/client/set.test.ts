@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench } from '../engine/bench.ts'
+import { bench, Heard } from '../engine/bench.ts'
 
 const NOW = 1_700_000_000_000
 const frozen = { clock: { now: () => NOW } }
@@ -35,6 +35,39 @@ test('an idempotent push that is made again with its jid is stored once, whereve
   expect(await set('schedule')).toEqual([])
   await J.set({ jid, idempotent: false }).performAsync(1)
   expect(await queue()).toHaveLength(4)
+})
+
+test('options have their names in the payload; those that only a definition can have are refused', async () => {
+  const { hq, queue } = bench(frozen)
+  const J = hq.job('J', { retryQueue: 'slow' }, async () => {})
+  await J.performAsync()
+  await J.set({ retryQueue: 'slower', logLevel: 'debug', retryFor: 60, expiresIn: 5 }).performAsync()
+  await hq.push({ class: 'Ruby', args: [], timeout: 5 })
+  const [plain, said, ruby] = await queue()
+  expect(plain).toMatchObject({ retry_queue: 'slow' })
+  expect(said).toMatchObject({ retry_queue: 'slower', log_level: 'debug', retry_for: 60, expires_in: 5 })
+  for (const field of ['retryQueue', 'logLevel', 'retryFor', 'expiresIn']) expect(said).not.toHaveProperty(field)
+  expect(ruby).toMatchObject({ timeout: 5 })
+  for (const name of ['retryIn', 'onExhausted', 'timeout', 'maxStalls', 'thread', 'keepResult', 'use']) {
+    const words = { code: 'INVALID_OPTION', message: expect.stringContaining(`hq.job('J', { ${name}: … }, handler)`) }
+    expect(() => J.set({ [name]: 5 })).toThrow(expect.objectContaining(words))
+    await expect(hq.push({ class: 'J', args: [], [name]: 5 })).rejects.toMatchObject(words)
+  }
+  await expect(J.set({ retryQueue: 'a b' }).performAsync()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect(() => hq.job('K', { retryQueue: '' }, () => {})).toThrow(/no queue name/)
+})
+
+test('a job that failed goes to its retryQueue', async () => {
+  const { hq, work, settled } = bench()
+  const runs = new Heard<string>()
+  const J = hq.job('J', { retryIn: () => 0.01, retryQueue: 'slow' }, async (ctx) => {
+    runs.say(ctx.queue)
+    if (ctx.attempt === 1) throw new Error('once')
+  })
+  await J.performAsync()
+  await work({ queues: ['default', 'slow'] })
+  expect(await runs.atLeast(2)).toEqual(['default', 'slow'])
+  await settled()
 })
 
 test('what runs here and now passes the middleware that it is sent through', async () => {

@@ -122,6 +122,8 @@ describe.skipIf(onRedis)('a transaction', () => {
       [() => J.performBulk([[1]], { at: [] }), 'INVALID_JOB'],
       [() => J.performBulk(lazily()), 'INVALID_JOB'],
       [() => hq.transaction(() => {}), 'INVALID_OPTION'],
+      [() => hq.tasks.create(J, [[1]]), 'INVALID_OPTION'],
+      [() => hq.tasks.import(J as never, 'rows.csv'), 'INVALID_OPTION'],
     ]
     for (const [push, code] of refused) {
       const failing = hq.transaction((db) => {

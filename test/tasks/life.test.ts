@@ -5,6 +5,23 @@ import { BusinessFailure, Discard, Kill, Snooze, type TaskStatus } from 'highkiq
 import { expect, test } from 'vitest'
 import { collect, newApp } from './bench.ts'
 
+test('what set() says of a job holds for the rows of its task, but for what is of one push alone', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', { tags: ['mine'] }, async () => {})
+  const said = Row.set({ queue: 'slow', retry: 2, tags: ['said'], wait: 60, jid: 'ours' })
+  const task = await hq.tasks.create(said, [[], []])
+  expect((await task.status())?.queue).toBe('slow')
+  const rows = (await hq.store.peek('slow', 0, 10)).map((text) => JSON.parse(text))
+  expect(rows).toMatchObject([{ retry: 2, tags: ['said'] }, { tags: ['said'] }])
+  for (const row of rows) {
+    expect(row).not.toHaveProperty('at')
+    expect(row.jid).toMatch(/^[0-9a-f]{24}$/)
+  }
+  // What the task itself is told goes first.
+  const other = await hq.tasks.create(said, [[]], { queue: 'fast' })
+  expect((await other.status())?.queue).toBe('fast')
+})
+
 test('every row of a task ends as its job did, and the counts say so', async () => {
   const { hq } = newApp()
   const attempts = new Map<number, number>()
