@@ -43,6 +43,7 @@ import type { SqlConnection, Store } from './store/contract.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
+import type { Outcome } from './worker/aspect.ts'
 import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
@@ -147,6 +148,7 @@ export class Highkiq {
       now: () => this.now(),
       promote: (text) => this.#client.promote(text),
       effects: (payload, deed) => effectsOf(this.#features, payload, deed),
+      over: (payload, deed) => this.#runtime.keepEnd(payload, deed),
       died: (payload, error) => this.#hooks.died(payload, error),
       limits: () => this.#setup.settled.limits,
     }
@@ -352,10 +354,17 @@ export class Highkiq {
    * Cancels a job, wherever it is: one that waits is removed, one that runs is told (`ctx.signal`), in any process. See
    * CancelAnswer. @throws INVALID_OPTION
    */
-  cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
+  async cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
     const { store } = this
     const { now } = this.#features
-    return cancelJob({ store, now, effects: (...about) => effectsOf(this.#features, ...about) }, jid, options)
+    let met: Payload | undefined
+    const effects = (payload: Payload, outcome: Outcome) => {
+      met = payload
+      return effectsOf(this.#features, payload, outcome)
+    }
+    const answer = await cancelJob({ store, now, effects }, jid, options)
+    if (met && answer === 'removed') await this.#runtime.keepEnd(met, { kind: 'cancelled', begun: false })
+    return answer
   }
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */

@@ -15,12 +15,13 @@ import type { Collector } from '../metrics/collector.ts'
 import { Teller } from '../metrics/teller.ts'
 import { VERSION } from '../version.generated.ts'
 import { StoreAdvice } from '../worker/advice.ts'
-import type { Service } from '../worker/aspect.ts'
+import type { Outcome, Service } from '../worker/aspect.ts'
 import { DialectCheck } from '../worker/dialect.ts'
 import { definitionOf, type Engine } from '../worker/engine.ts'
 import { jobLogOf } from '../worker/job-log.ts'
 import { Marks } from '../worker/marks.ts'
 import type { WorkerOptions } from '../worker/options.ts'
+import { keepOutcome } from '../worker/results.ts'
 import { runHandler } from '../worker/runner.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
@@ -97,6 +98,16 @@ export class Runtime {
     const { log, loggedJobAttributes: attributes, now } = engine
     const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
     return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
+  }
+
+  /** For who waits for the result of a job that came to its end outside of a run. Never throws. */
+  async keepEnd(payload: Payload, outcome: Outcome): Promise<void> {
+    const definition = definitionOf(
+      { definition: (name, queue) => this.#parts.registry.of(name, queue) },
+      payload,
+      payload.queue,
+    )
+    if (definition?.options.keepResult !== undefined) await keepOutcome(this.#engine(), payload, definition, outcome)
   }
 
   #engine(): Engine {

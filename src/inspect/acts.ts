@@ -38,6 +38,12 @@ export function effectsOf(host: Host, text: string, deed: Deed): { effects?: Eff
   return effects ? { effects } : {}
 }
 
+/** Tells whoever waits for the job's result. */
+export async function tellOver(host: Host, text: string, kind: 'deleted' | 'killed'): Promise<void> {
+  const job = jobOf({ text })
+  if (job) await host.over(job, { kind })
+}
+
 /** Tells the death handlers, who are for jobs alone. */
 export async function tellDeath(host: Host, text: string, error: unknown = new Error(KILLED)): Promise<void> {
   const job = jobOf({ text })

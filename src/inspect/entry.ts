@@ -1,7 +1,7 @@
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
+import { deleted, killed, requeued, tellDeath, tellOver, trimDead } from './acts.ts'
 import type { Host } from './host.ts'
 import { JobRecord } from './record.ts'
 
@@ -47,13 +47,17 @@ export class SetEntry extends JobRecord {
   async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
     refuseDead(this.set)
     if (!(await this.#swap(killed(this.#host, this)))) return false
+    await tellOver(this.#host, this.text, 'killed')
     if (notify) await tellDeath(this.#host, this.text, error)
     await trimDead(this.#host)
     return true
   }
 
   async delete(): Promise<boolean> {
-    return this.#swap(deleted(this.#host, this.set, this))
+    const gone = await this.#swap(deleted(this.#host, this.set, this))
+    // Of what is dead the outcome is known, and stays.
+    if (gone && this.set !== 'dead') await tellOver(this.#host, this.text, 'deleted')
+    return gone
   }
 
   /** To another time: a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now). @throws INVALID_OPTION */

@@ -18,6 +18,8 @@ export interface Host {
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   /** What changes with the job, in the step that moves it. */
   effects(payload: Payload, deed: Deed): Effect[] | undefined
+  /** It was done to a job, which is over by it. Never throws. */
+  over(payload: Payload, deed: Extract<Deed, { kind: 'deleted' | 'killed' }>): Promise<void>
   /** A job will not run again. Never throws. */
   died(payload: Payload, error: unknown): Promise<void>
   /** What the dead set keeps. */

@@ -1,6 +1,6 @@
 import { HighkiqError } from '../job/errors.ts'
 import type { QueueInfo, ScanPage, Store, Waiting } from '../store/contract.ts'
-import { effectsOf } from './acts.ts'
+import { effectsOf, tellOver } from './acts.ts'
 import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord, latencyOf } from './record.ts'
@@ -33,6 +33,7 @@ export class QueuedJob extends JobRecord {
     const pull = { text, at: this.#at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
     const [answer] = await this.#host.store().pull(queue, [pull], this.#host.now())
     if (answer === 'error') throw refused(queue)
+    if (answer === 'ok') await tellOver(this.#host, text, 'deleted')
     return answer === 'ok'
   }
 }

@@ -11,7 +11,8 @@ import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { answerOf, within } from '../job/wait.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import type { Outcome, Service } from './aspect.ts'
-import { type Engine, effectsOf } from './engine.ts'
+import { definitionOf, type Engine, effectsOf } from './engine.ts'
+import { keepOutcome } from './results.ts'
 
 /**
  * Chooses where a job goes whose time has come: another queue, `'drop'`, or a Date at which it is asked again. Undefined:
@@ -48,6 +49,8 @@ export class DueJobs implements Service {
   #askAt = 0
   /** Seconds by which a job was put off that could not be promoted. */
   readonly #delays = new Map<string, number>()
+  /** Of those that go nowhere, what their jobs come to. */
+  readonly #ends = new WeakMap<Swap, Outcome>()
 
   constructor(engine: Engine, holder: string, pollSeconds: number, choose?: Promote) {
     this.#engine = engine
@@ -159,6 +162,7 @@ export class DueJobs implements Service {
       ),
     )
     const answers = await store.swap(set, swaps, now())
+    await this.#tellEnds(swaps.filter((_, i) => answers[i] === 'ok'))
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
     // They would come first again and again, and keep all behind them from moving.
@@ -172,7 +176,23 @@ export class DueJobs implements Service {
 
   #dropped(entry: Entry, payload: Payload, outcome: Outcome): Swap {
     this.#engine.log.info({ jid: payload.jid, class: payload.class }, `dropped: ${outcome.kind}`)
-    return { ...entry, to: null, effects: effectsOf(this.#engine, payload, outcome) }
+    return this.#gone(entry, payload, outcome)
+  }
+
+  #gone(entry: Entry, payload: Payload, outcome: Outcome): Swap {
+    const swap = { ...entry, to: null, effects: effectsOf(this.#engine, payload, outcome) }
+    this.#ends.set(swap, outcome)
+    return swap
+  }
+
+  /** Somebody may wait for their results. */
+  async #tellEnds(swaps: readonly Swap[]): Promise<void> {
+    for (const swap of swaps) {
+      const outcome = this.#ends.get(swap)
+      const payload = outcome && readPayload(swap.text)
+      if (!payload) continue
+      await keepOutcome(this.#engine, payload, definitionOf(this.#engine, payload, payload.queue), outcome)
+    }
   }
 
   async #promoted(set: SetName, entry: Entry, payload: Payload | undefined): Promise<Swap> {
@@ -189,9 +209,8 @@ export class DueJobs implements Service {
       const chosen = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
       const promoted = wish === 'drop' ? null : await answered(this.#engine.promote(chosen))
       this.#delays.delete(entry.text)
-      const kind = promoted ? 'promoted' : 'stopped'
-      const effects = effectsOf(this.#engine, payload, { kind })
-      if (!promoted) return { ...entry, to: null, effects }
+      if (!promoted) return this.#gone(entry, payload, { kind: 'stopped' })
+      const effects = effectsOf(this.#engine, payload, { kind: 'promoted' })
       const text = deadline === undefined ? promoted.text : editPayload(promoted.text, { hk_expires: deadline })
       return { ...entry, to: { to: 'queue', queue: promoted.queue, text, end: 'back' }, effects }
     } catch (thrown) {

@@ -7,8 +7,9 @@ import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
-import { type Engine, effectsOf } from './engine.ts'
+import { definitionOf, type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
+import { keepOutcome } from './results.ts'
 import { stallOf, tellStalledOut } from './stall.ts'
 
 const PAGE = 100
@@ -84,7 +85,8 @@ export class Recovery implements Service {
       for (const [i, answer] of answers.entries()) {
         const restore = restores[i] as Restore
         // Two may have swept at once: only who moved the job tells of its end.
-        if (answer === 'ok') await tellStalledOut(this.#engine, restore.queue, restore.to)
+        if (answer === 'ok' && restore.to) await tellStalledOut(this.#engine, restore.queue, restore.to)
+        if (answer === 'ok' && !restore.to) await this.#tellCancelled(stranded[i] as Stranded)
         if (answer === 'error') refused.add(nameOf(restore))
       }
       const restored = answers.filter((answer) => answer === 'ok').length
@@ -104,6 +106,14 @@ export class Recovery implements Service {
       const effects = effectsOf(this.#engine, payload, { kind: 'cancelled', begun: true })
       return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
     })
+  }
+
+  /** Somebody may wait for its result. */
+  async #tellCancelled({ text, queue }: Stranded): Promise<void> {
+    const payload = readPayload(text)
+    if (!payload) return
+    const definition = definitionOf(this.#engine, payload, queue)
+    await keepOutcome(this.#engine, payload, definition, { kind: 'cancelled', begun: true })
   }
 
   #restored({ owner, queue, ticket, text }: Stranded, payload: Payload | undefined): Restore {

@@ -72,6 +72,9 @@ function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome):
     return { problem }
   }
   if (outcome.kind === 'cancelled') return { failed: { message: 'it was cancelled', code: 'JOB_CANCELLED' } }
+  if (outcome.kind === 'deleted') return { failed: { message: 'it was deleted', code: 'JOB_DELETED' } }
+  if (outcome.kind === 'killed') return { failed: { message: 'it was put into the dead set', code: 'JOB_KILLED' } }
+  if (outcome.kind === 'stopped') return { failed: { message: 'client middleware stopped it', code: 'JOB_STOPPED' } }
   if (outcome.kind === 'expired') return { failed: { message: 'it could not begin in time', code: 'JOB_EXPIRED' } }
   if (outcome.kind === 'retry' || !('error' in outcome)) return undefined
   const { error } = outcome

@@ -1,6 +1,6 @@
-import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill } from 'highkiq'
+import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill, type SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
 const KEPT: JobOptions = { keepResult: 60 }
 
@@ -92,6 +92,34 @@ test('a job that was cancelled, before it began or while it ran, or came too lat
     await expect(hq.result(jid)).rejects.toMatchObject({ code: 'JOB_FAILED', details: { jid, code } })
   }
   expect(began.all).toEqual(['running'])
+})
+
+test.each<[string, string, (t: Bench, jid: string) => Promise<unknown>]>([
+  ['cancelled', 'JOB_CANCELLED', ({ hq }, jid) => hq.cancel(jid)],
+  ['deleted', 'JOB_DELETED', async ({ hq }, jid) => ((await hq.find(jid)).job as SetEntry).delete()],
+  ['killed', 'JOB_KILLED', async ({ hq }, jid) => ((await hq.find(jid)).job as SetEntry).kill()],
+])('who waits for the result of a job that is %s while it waits hears of it', async (_, code, end) => {
+  const t = bench()
+  const J = t.hq.job('J', KEPT, async () => 1)
+  for (const queued of [true, false]) {
+    if (queued && code === 'JOB_KILLED') continue
+    const jid = (await (queued ? J.performAsync() : J.performIn(60))) as string
+    const waiting = t.another().hq.result(jid)
+    await end(t, jid)
+    await expect(waiting).rejects.toMatchObject({ code: 'JOB_FAILED', details: { jid, code } })
+  }
+})
+
+test('who waits for the result of a job that is dropped when it is due hears of it', async () => {
+  const t = bench()
+  const J = t.hq.job('J', { ...KEPT, expiresIn: 5 }, async () => 1)
+  const jid = (await J.performIn(60)) as string
+  const marked = (await J.performIn(62)) as string
+  await t.hq.store.markCancelled(marked, t.clock.now())
+  t.clock.ahead = 66.5
+  await t.work()
+  await expect(t.hq.result(jid)).rejects.toMatchObject({ details: { jid, code: 'JOB_EXPIRED' } })
+  await expect(t.hq.result(marked)).rejects.toMatchObject({ details: { jid: marked, code: 'JOB_CANCELLED' } })
 })
 
 test('a failure that will be retried is no end; the result comes with the retry', async () => {
