@@ -60,7 +60,7 @@ export {
   Release,
   Snooze,
 } from './job/errors.ts'
-export type { Logger } from './job/logger.ts'
+export type { Logger, LogLine } from './job/logger.ts'
 export type { Payload } from './job/payload.ts'
 // Metrics
 export type {

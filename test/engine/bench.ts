@@ -17,8 +17,10 @@ export interface Line {
 
 /** A logger that keeps what it is told. */
 export function recorder(lines: Line[] = [], fields: object = {}): Logger & { lines: Line[] } {
-  const at = (level: Line['level']) => (about: object, message?: string) =>
-    void lines.push({ level, about: { ...fields, ...about }, message: message ?? '' })
+  const at = (level: Line['level']) => (what: object | string, text?: string) => {
+    const [about, message = ''] = typeof what === 'string' ? [{}, what] : [what, text]
+    lines.push({ level, about: { ...fields, ...about }, message })
+  }
   return {
     lines,
     debug: at('debug'),

@@ -103,6 +103,7 @@ test('log, message and progress of a thread arrive as those of other handlers', 
   const lines = t.log.lines.filter(({ level }) => level !== 'debug')
   expect(lines).toMatchObject([
     { level: 'info', about: { jid, class: 'Talk', deep: 1, n: 2 }, message: 'hello' },
+    { level: 'error', about: { jid, class: 'Talk' }, message: 'without fields' },
     { level: 'warn', about: { jid, class: 'Talk', about: expect.stringContaining('Function') }, message: 'odd' },
   ])
 })

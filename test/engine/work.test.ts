@@ -397,12 +397,16 @@ test('what a handler says of its progress is shown with what runs', async () => 
 
 test('ctx.log knows the job', async () => {
   const { hq, work, log, settled } = bench()
-  const J = hq.job('J', async (ctx) => ctx.log.info({ n: 1 }, 'hello'))
+  const J = hq.job('J', async (ctx) => {
+    ctx.log.info({ n: 1 }, 'hello')
+    ctx.log.warn('without fields')
+  })
   const jid = await J.performAsync()
   await work()
   await settled()
   expect(log.lines.filter(({ level }) => level !== 'debug')).toEqual([
     { level: 'info', about: { jid, class: 'J', queue: 'default', n: 1 }, message: 'hello' },
+    { level: 'warn', about: { jid, class: 'J', queue: 'default' }, message: 'without fields' },
   ])
 })
 

@@ -116,7 +116,8 @@ class ThreadContext extends JobContext {
 }
 
 function logger(fields: object): Logger {
-  const at = (level: Level) => (about: object, message?: string) => {
+  const at = (level: Level) => (what: object | string, text?: string) => {
+    const [about, message] = typeof what === 'string' ? [{}, what] : [what, text]
     try {
       tell({ log: { level, about: { ...fields, ...about }, message } })
     } catch {

@@ -30,6 +30,7 @@ export function define(hq) {
   })
   hq.job('Talk', { thread }, (ctx) => {
     ctx.log.child({ deep: 1 }).info({ n: 2 }, 'hello')
+    ctx.log.error('without fields')
     ctx.log.warn({ f: () => {} }, 'odd')
     ctx.message('a message')
     for (let n = 0; n <= 1000; n++) ctx.progress(n, 1000, 'counting')
