@@ -35,7 +35,7 @@ const ROOMS = {
   activejob: ['job', 'client'],
   app: [...PARTS, 'environment', 'store/open', 'activejob', 'log'],
   environment: ['job'],
-  'log/line': [],
+  'log/line': ['job'],
   log: ['job', 'environment', 'log/line'],
   'version.generated': [],
   index: [...PARTS, 'app'],

@@ -3,8 +3,9 @@ import { isatty } from 'node:tty'
 import { threadId } from 'node:worker_threads'
 import { type DestinationStream, pino } from 'pino'
 import { logLevel, variable } from './environment.ts'
+import { parseJson } from './job/json.ts'
 import type { Logger } from './job/logger.ts'
-import { type LineOptions, lineOf, lineOptions } from './log/line.ts'
+import { type Entry, type LineOptions, lineOf, lineOptions } from './log/line.ts'
 
 /**
  * Coloured lines on a terminal, JSON otherwise (HIGHKIQ_LOG_FORMAT chooses); to standard error, which is not for results,
@@ -29,17 +30,31 @@ function destination(file: string | undefined): ReturnType<typeof pino.destinati
 
 function pretty(file: string | undefined, { time }: LineOptions): DestinationStream {
   // Only people need it.
-  const stream = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
-  return stream({
-    destination: destination(file),
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  const prettified = prettyFactory({
     ignore: time ? 'pid,hostname' : 'pid,hostname,time',
     translateTime: 'SYS:HH:MM:ss.l',
     colorize: file === undefined && isatty(2),
   })
+  const to = destination(file)
+  return { write: (line) => void to.write(unmarked(prettified(marked(line)))) }
 }
+
+/** It would round big integers: it gets them as texts, with a mark that no text can have. */
+function marked(line: string): string {
+  const mark = (_: string, value: unknown) => (typeof value === 'bigint' ? `${BIG}${value}` : value)
+  return JSON.stringify(parseJson(line), mark)
+}
+
+function unmarked(text: string): string {
+  return text.replaceAll(MARKED, '$2')
+}
+
+const BIG = `big-${crypto.randomUUID()}:`
+const MARKED = new RegExp(`("?)${BIG}(-?\\d+)\\1`, 'g')
 
 function reworded(file: string | undefined, options: LineOptions): DestinationStream {
   const to = destination(file)
   const tid = String(threadId)
-  return { write: (line) => void to.write(`${lineOf(JSON.parse(line), options, tid)}\n`) }
+  return { write: (line) => void to.write(`${lineOf(parseJson(line) as Entry, options, tid)}\n`) }
 }

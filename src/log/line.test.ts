@@ -52,3 +52,10 @@ test.for<[isTTY: boolean, env: Record<string, string>, options: object]>([
 ])('terminal %j, %j', ([isTTY, env, options]) => {
   expect(lineOptions(isTTY, env)).toEqual(options)
 })
+
+test.for(['plain', 'json', 'sidekiq'] as const)('%s: no integer is rounded', (format) => {
+  const big = { ...entry, n: 9007199254740993n, payload: { args: [-9007199254740993n, 'a b'] } }
+  const line = lineOf(big, { format, time: true })
+  expect(line).toMatch(/\bn"?[=:]9007199254740993\b/)
+  expect(line).toContain('{"args":[-9007199254740993,"a b"]}')
+})

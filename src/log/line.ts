@@ -1,5 +1,7 @@
 /** One line of the log as text. Pure, so that the thread that warns of a blocked event loop writes the same lines. */
 
+import { stringifyJson } from '../job/json.ts'
+
 export const FORMATS = ['pretty', 'plain', 'json', 'sidekiq'] as const
 export type Format = (typeof FORMATS)[number]
 
@@ -37,14 +39,14 @@ export function lineOf(entry: Entry, { format, time }: LineOptions, tid = '0'): 
 }
 
 function jsonLine({ level, time, ...rest }: Entry, withTime: boolean): string {
-  return JSON.stringify(withTime ? { level, time, ...rest } : { level, ...rest })
+  return stringifyJson(withTime ? { level, time, ...rest } : { level, ...rest })
 }
 
 /** Sidekiq's JSON: `{ ts, pid, tid, lvl, msg, ctx }`. */
 function sidekiqLine({ level, time, pid, hostname: _, msg, ...ctx }: Entry, tid: string): string {
   const ts = new Date(time ?? Date.now()).toISOString()
   const lvl = SIDEKIQ_LEVELS[level] ?? 'INFO'
-  return JSON.stringify({ ts, pid: pid ?? process.pid, tid, lvl, msg: msg ?? '', ctx })
+  return stringifyJson({ ts, pid: pid ?? process.pid, tid, lvl, msg: msg ?? '', ctx })
 }
 
 /** `INFO  2026-11-21T10:40:12.123Z pid=7 tid=0 jid=… class=HardJob: start`; a stack below it. */
@@ -60,6 +62,5 @@ function plainLine({ level, time, pid, hostname: _, msg, err, ...fields }: Entry
 
 /** A text as one word, quoted where it would not be one; anything else as JSON. */
 function wordOf(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text === undefined || /^[^\s"=]+$/.test(text) ? String(text) : JSON.stringify(value)
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : String(stringifyJson(value))
 }

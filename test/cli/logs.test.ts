@@ -52,6 +52,15 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     expect((await worker.ended).stderr).not.toContain('quiet hello')
   })
 
+  test.for(['pretty', 'plain', 'json', 'sidekiq'])('%s: no integer is rounded', async (format, { folder }) => {
+    folder.write({ 'jobs.mjs': JOBS })
+    await folder.run(['enqueue', 'Hello', '[-9007199254740993, "9007199254740993"]', '-r', 'jobs.mjs'])
+    const worker = folder.start(['work'], { HIGHKIQ_LOG_FORMAT: format })
+    await worker.says(/[[(]-9007199254740993,"?9007199254740993/)
+    worker.kill('SIGTERM')
+    await worker.ended
+  })
+
   test('-v shows all, --no-log-jobs no start and no end', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     await folder.run(['enqueue', 'Hello', 'bob'])
