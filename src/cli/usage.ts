@@ -66,7 +66,9 @@ function say(text: string): void {
 
 /** By name, so that an error of another copy of this package counts too. */
 function isHighkiqError(thrown: unknown): thrown is HighkiqError {
-  return thrown instanceof HighkiqError || (thrown instanceof Error && thrown.name === 'HighkiqError')
+  return (
+    thrown instanceof HighkiqError || (thrown instanceof Error && ['HighkiqError', 'PushError'].includes(thrown.name))
+  )
 }
 
 /** `highkiq … | head`: whoever reads has seen enough. What is logged to nobody does not stop a worker. */

@@ -28,6 +28,7 @@ test('an error has a code, an HTTP status that fits, and its cause', () => {
 
 test('a push error tells which jobs, and whether they may be stored', () => {
   const error = new PushError('no', ['a'], true)
+  expect(error.name).toBe('PushError')
   expect(error).toBeInstanceOf(HighkiqError)
   expect(error).toMatchObject({ code: 'PUSH_FAILED', jids: ['a'], maybePushed: true, status: 503 })
 })

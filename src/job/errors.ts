@@ -103,6 +103,7 @@ export class PushError extends HighkiqError {
 
   constructor(message: string, jids: string[], maybePushed: boolean, options?: { cause?: unknown }) {
     super('PUSH_FAILED', message, { jids, maybePushed }, options)
+    this.name = 'PushError'
     this.jids = jids
     this.maybePushed = maybePushed
   }

@@ -236,7 +236,7 @@ export class Writer {
 }
 
 export function closedError(path: string): HighkiqError {
-  return new HighkiqError('STORE_CLOSED', `${path}: the store was closed`)
+  return new HighkiqError('STORE_CLOSED', `the store ${path} is closed`)
 }
 
 function endedByOthers(path: string): HighkiqError {
