@@ -64,3 +64,13 @@ test('a chain that is changed while it runs ends as it began', async () => {
   expect(await run(chain)).toBe('b(x)')
   expect(await run(chain)).toBe('c(x)')
 })
+
+test.each(['use', 'prepend', 'insertBefore', 'insertAfter'] as const)('%s refuses what is no function', (verb) => {
+  const chain = new Chain<string[], string>().use(a)
+  const add = (link: unknown) =>
+    verb.startsWith('insert') ? chain[verb](a, link as never) : chain[verb](link as never, a)
+  for (const odd of [undefined, null, {}, 'x']) {
+    expect(() => add(odd)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  }
+  expect(chain.size).toBe(1)
+})

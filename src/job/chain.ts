@@ -1,3 +1,5 @@
+import { HighkiqError } from './errors.ts'
+
 /**
  * A chain of middleware, the first one outermost. Each one calls `next` to go on; what `next` answers is what the rest
  * of the chain answers.
@@ -11,30 +13,31 @@ export class Chain<Subject, Answer> {
     return this.#links.length
   }
 
-  /** Appends; one that is there already moves to the end. */
+  /** Appends; one that is there already moves to the end. @throws INVALID_OPTION */
   use(link: Middleware<Subject, Answer>): this {
-    this.remove(link)
+    this.#takeOut(link)
     this.#links.push(link)
     return this
   }
 
+  /** @throws INVALID_OPTION */
   prepend(link: Middleware<Subject, Answer>): this {
-    this.remove(link)
+    this.#takeOut(link)
     this.#links.unshift(link)
     return this
   }
 
-  /** Before `other`; first of all when that is not there. */
+  /** Before `other`; first of all when that is not there. @throws INVALID_OPTION */
   insertBefore(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.remove(link)
+    this.#takeOut(link)
     const at = this.#links.indexOf(other)
     this.#links.splice(Math.max(at, 0), 0, link)
     return this
   }
 
-  /** After `other`; last of all when that is not there. */
+  /** After `other`; last of all when that is not there. @throws INVALID_OPTION */
   insertAfter(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.remove(link)
+    this.#takeOut(link)
     const at = this.#links.indexOf(other)
     this.#links.splice(at === -1 ? this.#links.length : at + 1, 0, link)
     return this
@@ -48,6 +51,13 @@ export class Chain<Subject, Answer> {
   clear(): this {
     this.#links = []
     return this
+  }
+
+  #takeOut(link: unknown): void {
+    if (typeof link !== 'function') {
+      throw new HighkiqError('INVALID_OPTION', `middleware is a function of (subject, next), not ${String(link)}`)
+    }
+    this.remove(link as Middleware<Subject, Answer>)
   }
 
   /** Runs the chain around `innermost`. */
