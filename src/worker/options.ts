@@ -79,15 +79,22 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     ...given(options),
     ...capsule('worker', options),
   }
-  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, promote, labels, capsules } = settings
-  if (!(timeout >= 0)) throw wrong('timeout is a number of seconds')
-  if (!(leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
-  if (!(maxBlockSeconds > 0)) throw wrong('maxBlockSeconds is a number of seconds above 0')
-  if (!(pollInterval > 0 && pollInterval <= 1)) throw wrong('pollInterval is a number of seconds, at most 1')
+  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels, logJobs, capsules } = settings
+  if (!(isNumber(timeout) && timeout >= 0)) throw wrong('timeout is a number of seconds')
+  if (!(isNumber(leaseSeconds) && leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
+  if (!(isNumber(maxBlockSeconds) && maxBlockSeconds > 0)) {
+    throw wrong('maxBlockSeconds is a number of seconds above 0')
+  }
+  if (!(isNumber(pollInterval) && pollInterval > 0 && pollInterval <= 1)) {
+    throw wrong('pollInterval is a number of seconds, at most 1')
+  }
   if (promote !== undefined && typeof promote !== 'function') throw wrong('promote is a function of a job')
   if (!(Array.isArray(labels) && labels.every((label) => typeof label === 'string'))) {
     throw wrong('labels is an array of strings')
   }
+  if (typeof tag !== 'string') throw wrong('tag is a text')
+  if (typeof logJobs !== 'boolean') throw wrong('logJobs is true or false')
+  if (typeof capsules !== 'object' || capsules === null) throw wrong('capsules is { name: { concurrency, queues } }')
   if ('default' in capsules) throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
   return settings
 }
@@ -106,6 +113,10 @@ function capsule(where: string, options: CapsuleOptions): CapsuleSettings {
   if (!Array.isArray(queues)) throw wrong(`${where}: queues is an array of names`)
   checkMiddleware(where, use)
   return { concurrency, queues, use, ...(fetchOrder ? { fetchOrder } : {}) }
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number'
 }
 
 /** Without what was passed as undefined. */

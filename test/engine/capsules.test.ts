@@ -185,6 +185,13 @@ test.each<[string, object]>([
   ['a capsule named default', { capsules: { default: {} } }],
   ['queues that are no list', { queues: 'a' }],
   ['a label that is no text', { labels: [1] }],
+  ['a time-out that is a text', { timeout: '25' }],
+  ['a lease that is a text', { leaseSeconds: '15' }],
+  ['a limit for blocking that is a text', { maxBlockSeconds: '900' }],
+  ['an interval that is a text', { pollInterval: '1' }],
+  ['a tag that is no text', { tag: 5 }],
+  ['a word for yes', { logJobs: 'yes' }],
+  ['no capsules', { capsules: null }],
   ['an order that is no function', { fetchOrder: ['a'] }],
   ['middleware that is no function', { use: ['log'] }],
 ])('a worker with %s is refused', (_, options) => {
