@@ -416,9 +416,10 @@ export class Highkiq {
   /**
    * What a job's handler returned, once it has: of a job with `keepResult`, or a row of a task. Waits for it without
    * asking again and again.
+   * @param jid as a push answers it; null (client middleware stopped the push) has no result
    * @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time (60 s)
    */
-  async result<Result = unknown>(jid: string, options: ResultOptions = {}): Promise<Result> {
+  async result<Result = unknown>(jid: string | null, options: ResultOptions = {}): Promise<Result> {
     return (await resultOf(this.store, jid, options)) as Result
   }
 
@@ -449,7 +450,7 @@ export class Highkiq {
     for (const { name } of await this.store.queues()) yield this.queue(name)
   }
 
-  /** Name, size and latency of all queues, and whether they are paused, asked for at once. */
+  /** Name, size and latency of all queues, also of empty ones that are paused, and whether they are; asked for at once. */
   async queueSummaries(): Promise<QueueSummary[]> {
     return summariesOf(this.store, this.now())
   }

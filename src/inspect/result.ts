@@ -18,7 +18,8 @@ const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 1000
 
 /** @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time, INVALID_OPTION */
-export async function resultOf(store: Store, jid: string, options: ResultOptions): Promise<unknown> {
+export async function resultOf(store: Store, jid: string | null, options: ResultOptions): Promise<unknown> {
+  if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   const { timeout = STANDARD_SECONDS, signal } = options
   if (!(timeout >= 0)) throw new HighkiqError('INVALID_OPTION', 'timeout is a number of seconds')
   signal?.throwIfAborted()
@@ -34,7 +35,11 @@ export async function resultOf(store: Store, jid: string, options: ResultOptions
   const text = await store.result(jid, Math.max(end - performance.now(), 0), signal)
   signal?.throwIfAborted()
   if (text !== null) return readEnd(jid, text)
-  throw none(jid, timeout, 'it has not ended, it is unknown, or its result is not kept (any more): see keepResult')
+  throw none(
+    jid,
+    timeout,
+    'it has not ended, it is unknown, or its result is not kept (any more): a job keeps one that says keepResult (seconds) where it is defined',
+  )
 }
 
 function resultOfRow({ jid, status, result, code, messages }: EventRecord): unknown {

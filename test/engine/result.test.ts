@@ -35,6 +35,13 @@ test('a result is waited for, also from another process, and not beyond the time
   expect(await waiting).toBe(7)
 })
 
+test('a push that client middleware stopped has no result', async () => {
+  const { hq } = bench()
+  hq.client.use(() => null)
+  const jid = await hq.job('J', KEPT, async () => 5).performAsync()
+  await expect(hq.result(jid)).rejects.toMatchObject({ code: 'NO_RESULT', message: /stopped the push/ })
+})
+
 test('nobody waits for a job that keeps no result, or that there never was, beyond the time-out', async () => {
   const { hq, work, settled } = bench()
   const jid = (await hq.job('J', async () => 5).performAsync()) as string
