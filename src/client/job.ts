@@ -1,10 +1,10 @@
-import { type JobDefinition, refuseNotPushed } from '../job/definition.ts'
+import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client } from './client.ts'
 import type { Collected } from './outlet.ts'
-import type { PushOptions, PushRequest } from './request.ts'
+import { type PushOptions, type PushRequest, refuseWrong } from './request.ts'
 import type { Target } from './stores.ts'
 
 /** What a job needs of its app. */
@@ -43,10 +43,10 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
 
   /**
    * The same job with other options for what is pushed through it; the last word on each of them counts.
-   * @throws INVALID_OPTION for one that only a definition can have: `timeout`, `keepResult`, …
+   * @throws INVALID_OPTION for one that only a definition can have: `timeout`, `keepResult`, …; for a typing error of one
    */
   set(options: PushOptions): Job<Args, Result> {
-    refuseNotPushed(this.name, options)
+    refuseWrong(this.name, options)
     const timed = 'wait' in options || 'waitUntil' in options || 'at' in options
     return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...options })
   }

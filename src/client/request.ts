@@ -1,5 +1,6 @@
 /** From a push as the caller says it to a payload: what is missing is filled in, what is wrong is refused. */
 
+import { checkValue } from '../job/args.ts'
 import {
   checkQueueName,
   type JobDefinition,
@@ -7,8 +8,9 @@ import {
   type LogLevel,
   refuseNotPushed,
 } from '../job/definition.ts'
-import { type Duration, dueAt } from '../job/duration.ts'
+import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { meantBy } from '../job/options.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 
 /** What a push may say beside its class and arguments. Members not named here go into the payload as they are. */
@@ -53,7 +55,15 @@ export interface RequestContext {
   defaults: JobOptions
   wire: Wire
   now: () => number
+  /** `raise`: members that JSON can't carry are refused. */
+  strictArgs?: 'raise' | 'warn' | false
 }
+
+/** What `set` knows, beside what it puts into the payload as it is. */
+const KNOWN = [
+  ...['queue', 'wait', 'waitUntil', 'jid', 'retry', 'retryFor', 'expiresIn', 'retryQueue', 'logLevel', 'tags'],
+  ...['backtrace', 'dead', 'idempotent', 'wrapped', 'class', 'args', 'at'],
+]
 
 /** What a request says to the client, and no payload has. */
 const SAID_TO_US = new Set([
@@ -74,14 +84,14 @@ const LONGEST_RETRY_SECONDS = 1e9
 /**
  * A payload with everything that a job must have. What the call says goes before the options of the job that is wrapped,
  * those before the options of the class, and those before the app's defaults.
- * @throws INVALID_JOB, INVALID_OPTION
+ * @throws INVALID_JOB, INVALID_OPTION, INVALID_ARGS
  */
 export function payloadOf(request: PushRequest, context: RequestContext): Payload {
   check(request)
   const { class: name, args, wrapped } = request
   // Another program's class may have fields of any name.
   const defined = wrapped !== undefined && context.definition(wrapped) ? wrapped : context.definition(name)?.name
-  if (defined !== undefined) refuseNotPushed(defined, request)
+  if (defined !== undefined) refuseWrong(defined, request)
   const options = optionsOf(name, wrapped, context)
   const now = context.now()
   const payload: Payload = {
@@ -109,6 +119,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   for (const field of Object.keys(request)) {
     const value = request[field]
     if (value === undefined || SAID_TO_US.has(field)) continue
+    if (context.strictArgs === 'raise' && field !== 'args') checkMember(name, field, value)
     if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
     else payload[field] = value
   }
@@ -120,6 +131,25 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
   return payload
+}
+
+/** @throws INVALID_OPTION for what only a definition can say, and for what is a typing error of an option */
+export function refuseWrong(job: string, options: object): void {
+  refuseNotPushed(job, options)
+  for (const name of Object.keys(options)) {
+    // Sidekiq's own names of the same (`retry_for`) are members of the payload.
+    const meant = KNOWN.includes(name) || name.includes('_') ? undefined : meantBy(name, KNOWN)
+    if (meant === undefined) continue
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${job}: there is no option ${name}; did you mean ${meant}? (A member of that very name is for client middleware to add)`,
+    )
+  }
+}
+
+/** @throws INVALID_ARGS, as for an argument */
+function checkMember(job: string, field: string, value: unknown): void {
+  if (typeof value !== 'string' && typeof value !== 'boolean') checkValue(value, field, job)
 }
 
 const PLAIN = { writable: true, enumerable: true, configurable: true }
@@ -154,6 +184,7 @@ function check(request: PushRequest): void {
   if (at !== undefined && !Number.isFinite(at)) {
     throw invalid(`${name}: at must be a number, in seconds since the epoch: date.getTime() / 1000`)
   }
+  if (at !== undefined) refuseMilliseconds(at)
   if (jid !== undefined && (typeof jid !== 'string' || jid === '')) {
     throw invalid(`${name}: jid must be a text; leave it out to get a new one`)
   }

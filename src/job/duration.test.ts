@@ -68,3 +68,11 @@ test('durations are from now and Dates are themselves, with their milliseconds',
 test.each([new Date('never'), Number.NaN, null, undefined])('%o is no time', (when) => {
   expect(() => dueAt(when as never, NOW)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
+
+test('a number of milliseconds is refused, with what to do; one that far ahead may come as a Date', () => {
+  for (const when of [1e11, NOW, 8.64e15]) {
+    expect(() => dueAt(when, NOW)).toThrow(/looks like milliseconds: divide it by 1000, or give a Date/)
+  }
+  expect(dueAt(99_999_999_999, NOW)).toBe(99_999_999_999)
+  expect(dueAt(new Date(2e14), NOW)).toBe(2e11)
+})

@@ -8,6 +8,8 @@ const NAMED: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600, da
 
 /** Numbers below this are seconds from now, above it seconds since the epoch: Sidekiq's rule. */
 const FIRST_EPOCH = 1_000_000_000
+/** Numbers from here on are meant as milliseconds: as seconds they would be in the year 5138. */
+const FIRST_MILLISECONDS = 1e11
 
 /**
  * When a job is due, in seconds since the epoch, from a number (see FIRST_EPOCH), a duration from now, or a Date.
@@ -21,7 +23,17 @@ export function dueAt(when: number | Date | Duration, nowMs: number): number {
   }
   if (typeof when !== 'number') return nowMs / 1000 + seconds(when)
   if (!Number.isFinite(when)) throw invalid(String(when))
+  refuseMilliseconds(when)
   return when < FIRST_EPOCH ? nowMs / 1000 + when : when
+}
+
+/** @throws INVALID_OPTION: so far ahead no time in seconds is meant */
+export function refuseMilliseconds(seconds: number): void {
+  if (seconds < FIRST_MILLISECONDS) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `${seconds} is no time in seconds, it looks like milliseconds: divide it by 1000, or give a Date`,
+  )
 }
 
 /** A duration in seconds. @throws INVALID_OPTION */
