@@ -112,6 +112,15 @@ describe('what counts', () => {
     expect(settings(text, 'production').timeout).toBe(4)
   })
 
+  test("a key that is a typing error of a known one is noted; an app's own is not", () => {
+    const { custom, notes } = read('concurency: 5\nqeues: [a]\ntag: x\nslack_channel: y\ntimeout: 5')
+    expect(custom).toEqual({ concurency: 5, qeues: ['a'], slack_channel: 'y' })
+    expect(notes).toEqual([
+      'concurency: is concurrency meant? It is left to the app (hq.settings)',
+      'qeues: is queues meant? It is left to the app (hq.settings)',
+    ])
+  })
+
   test('nothing, where there is nothing', () => {
     expect(read('')).toMatchObject({ settings: {}, custom: {}, notes: [] })
     expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { type Document, LineCounter, parseDocument, type ScalarTag } from 'yaml'
+import { meantBy } from '../../job/options.ts'
 import { CliError } from '../usage.ts'
 import { ErbError, expandErb } from './erb.ts'
 import { isRecord, NAMES, SETTINGS, type SettingName, type Settings } from './settings.ts'
@@ -56,6 +57,8 @@ export function readConfig(
       continue
     }
     file.custom[key] = value
+    const meant = key in ELSEWHERE ? undefined : meantBy(key, Object.keys(SETTING_OF))
+    if (meant) file.notes.push(`${key}: is ${meant} meant? It is left to the app (hq.settings)`)
     if (ELSEWHERE[key]) file.notes.push(`${key}: ${ELSEWHERE[key]}`)
   }
   return file
