@@ -1,5 +1,7 @@
 /** How figures are said to people. */
 
+export { plural } from '../job/plural.ts'
+
 /** `1234567` → `1,234,567`. */
 export function count(n: number): string {
   return n.toLocaleString('en')
@@ -26,9 +28,4 @@ export function duration(seconds: number): string {
   if (first < 0) return '0 s'
   const shown = units.slice(first, first + 2).filter(([n]) => n > 0)
   return shown.map(([n, unit]) => `${count(n)} ${unit}`).join(' ')
-}
-
-/** `1 row`, `2 rows`. */
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`
 }

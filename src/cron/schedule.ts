@@ -9,6 +9,7 @@
 
 import { Cron as Pattern } from 'croner'
 import { HighkiqError, messageOf } from '../job/errors.ts'
+import { plural } from '../job/plural.ts'
 
 /** No zone is further from another one. */
 const DAY_AND_MORE_MS = 26 * 3_600_000
@@ -103,10 +104,13 @@ function patternOf(spec: string, zone: { timezone: string } | { utcOffset: numbe
     )
   if (typeof spec !== 'string') throw wrong('a text is wanted')
   const fields = spec.trim().split(/\s+/)
+  if (fields.some((field) => /^(CRON_)?TZ=|^[a-z_]+(\/[a-z_]+)+$|^(utc|gmt)$/i.test(field))) {
+    throw wrong("it names a time zone: that is an option of its own, { timeZone: 'Europe/Berlin' }")
+  }
   if (fields[0]?.startsWith('@')) {
     if (!NICKNAMES.includes(spec.trim().toLowerCase())) throw wrong('there is no such name')
   } else if (fields.length !== 5 && fields.length !== 6) {
-    throw wrong(`it has ${fields.length} fields`)
+    throw wrong(`it has ${plural(fields.length, 'field')}`)
   }
   try {
     return new Pattern(spec, { ...zone, paused: true, fixedTimeRule: 'no-wildcard', mode: '5-or-6-parts' })

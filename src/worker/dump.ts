@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { Lease } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
@@ -41,7 +42,7 @@ export async function dump(engine: Engine, doing: Doing): Promise<void> {
     const leases = await leasesOf(engine)
     const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
     const { owner } = doing
-    log.warn({ running, owner, leases, stacks, file }, `${running.length} jobs are running`)
+    log.warn({ running, owner, leases, stacks, file }, `${plural(running.length, 'job is', 'jobs are')} running`)
     writeFileSync(file, textOf(doing, running, stacks, leases, now()))
   } catch (thrown) {
     report(thrown, { during: 'telling what runs' })

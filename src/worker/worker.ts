@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { HighkiqError } from '../job/errors.ts'
+import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { RunningJob } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
@@ -245,7 +246,10 @@ export class Worker {
     await emit('shutdown')
     const left = await this.#capsules.stop()
     if (left.length > 0) {
-      log.warn({ jids: left.map(({ ctx }) => ctx.jid) }, `put back ${left.length} jobs that did not end in time`)
+      log.warn(
+        { jids: left.map(({ ctx }) => ctx.jid) },
+        `put back ${plural(left.length, 'job')} that did not end in time`,
+      )
     }
     await this.#fencing?.catch(() => undefined)
     await this.#leave()
@@ -274,7 +278,7 @@ export class Worker {
       const left = end - performance.now()
       if (left <= 0) return this.#capsules.busy === 0
       if (await within(Math.min(left, 1000), idle)) return true
-      this.#engine.log.info({ busy: this.#capsules.busy }, `waiting for ${this.#capsules.busy} jobs to end`)
+      this.#engine.log.info({ busy: this.#capsules.busy }, `waiting for ${plural(this.#capsules.busy, 'job')} to end`)
     }
   }
 
@@ -323,8 +327,10 @@ export class Worker {
   /** Orders come as signals to the process, or through the store. */
   #obey(order: Order): void {
     const { emit, log } = this.#engine
-    if (order === 'TSTP') void this.quiet()
-    else if (order === 'USR2') void emit('reopen')
+    if (order === 'TSTP') {
+      if (this.#state === 'running') log.info({}, 'quiet: takes no more jobs, what runs goes on')
+      void this.quiet()
+    } else if (order === 'USR2') void emit('reopen')
     else if (order === 'TTIN') {
       const { identity, concurrency } = this
       const attempts = this.#capsules.attempts

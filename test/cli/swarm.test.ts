@@ -117,7 +117,7 @@ await hq.close()`,
     await parent.says(/BEGUN/)
     for (const pid of children) process.kill(Number(pid), 'SIGTERM')
     parent.kill('SIGTERM')
-    await parent.says(/waiting for 1 jobs to end/)
+    await parent.says(/waiting for 1 job to end/)
     for (const pid of children) if (lives(pid)) process.kill(Number(pid), 'SIGTERM')
     folder.write({ go: '' })
     const { code, stderr } = await parent.ended
@@ -132,7 +132,7 @@ await hq.close()`,
     await folder.run(['enqueue', 'Slow'])
     await parent.says(/BEGUN/)
     parent.kill('SIGTERM')
-    await parent.says(/waiting for 1 jobs to end/)
+    await parent.says(/waiting for 1 job to end/)
     parent.kill('SIGTERM')
     const { code, stderr } = await parent.ended
     expect(stderr).not.toContain('ENDED')
@@ -146,7 +146,7 @@ await hq.close()`,
     await folder.run(['enqueue', 'Slow'])
     await parent.says(/BEGUN/)
     parent.kill('SIGKILL')
-    await parent.says(/waiting for 1 jobs to end/)
+    await parent.says(/waiting for 1 job to end/)
     folder.write({ go: '' })
     await parent.says(/"msg":"stopped"/, 2)
     const { stderr } = await parent.ended

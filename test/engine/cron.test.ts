@@ -654,13 +654,15 @@ describe('a definition that is wrong is refused with what is wrong', () => {
   }
 
   test.for<[spec: string, says: RegExp]>([
+    ['CRON_TZ=Europe/Berlin 30 3 * * *', /it names a time zone: that is an option of its own, \{ timeZone: /],
+    ['30 3 * * * America/Argentina/Salta', /it names a time zone/],
     ['* * * *', /^cron c: "\* \* \* \*" is no cron spec \(it has 4 fields\): it has five fields, minute hour day/],
     ['* * * * * * *', /it has 7 fields/],
     ['61 * * * *', /Invalid value for minute/],
     ['0 0 32 * *', /Invalid value for day\)/],
     ['a b c d e', /illegal characters/],
     ['@fortnightly', /there is no such name.*@hourly, @daily/],
-    ['2026-01-01T00:00:00', /it has 1 fields/],
+    ['2026-01-01T00:00:00', /it has 1 field\)/],
     ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" never comes$/],
   ])('%s', ([spec, says]) => {
     expect(define(spec)).toThrow(

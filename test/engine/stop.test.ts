@@ -60,7 +60,7 @@ test('stop waits for the jobs that run, and tells what it waits for', async () =
   })
   await until(() => t.log.lines.length > 0)
   expect(stopped).toBe(false)
-  expect(t.log.lines).toMatchObject([{ level: 'info', about: { busy: 1 }, message: 'waiting for 1 jobs to end' }])
+  expect(t.log.lines).toMatchObject([{ level: 'info', about: { busy: 1 }, message: 'waiting for 1 job to end' }])
   open()
   await stop
   expect(aborted.all).toEqual([])

@@ -373,7 +373,7 @@ test('who asks what runs is told where a busy thread is, and its job', async () 
   // A beat comes at once with this.
   await worker.quiet()
   const name = `thread ${threadId} (${jid} Endless)`
-  const [told] = await logged(t, '1 jobs are running')
+  const [told] = await logged(t, '1 job is running')
   expect(told?.stacks).toMatchObject({ [name]: expect.arrayContaining([expect.stringMatching(/at spin .*jobs\.js/)]) })
   await until(() => readFileSync(file, 'utf8').includes(name))
 })
