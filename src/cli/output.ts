@@ -54,7 +54,22 @@ function width(text: string): number {
   return [...text].length + (text.match(WIDE)?.length ?? 0)
 }
 
-/** Local time, `2026-11-21 10:40:12`. */
-export function time(date: Date): string {
-  return date.toLocaleString('sv')
+/** `2026-11-21 10:40:12 +01:00`, or `… UTC`: in a time zone, or in that of this machine. */
+export function time(date: Date, timeZone?: string): string {
+  return `${date.toLocaleString('sv', zoned(timeZone))} ${offset(date, timeZone)}`
+}
+
+function offset(date: Date, timeZone: string | undefined): string {
+  const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'longOffset', ...zoned(timeZone) }).formatToParts(date)
+  const shown = parts.find(({ type }) => type === 'timeZoneName')?.value.slice('GMT'.length)
+  return shown && shown !== '+00:00' ? shown : 'UTC'
+}
+
+/** What another program calls a zone may be none here. */
+function zoned(timeZone: string | undefined): { timeZone?: string } {
+  try {
+    return timeZone ? { timeZone: new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone } : {}
+  } catch {
+    return {}
+  }
 }

@@ -34,14 +34,18 @@ describe.concurrent('highkiq cron', () => {
     const { stdout } = await folder.run(['cron', 'list'])
     expect(stdout).toMatch(/^NAME +SPEC +ZONE +JOB +LAST +NEXT$/m)
     expect(stdout).toMatch(
-      /^nightly +30 3 \* \* mon-fri +Europe\/Berlin +Clean +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +paused$/m,
+      /^nightly +30 3 \* \* mon-fri +Europe\/Berlin +Clean +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0[12]:00 +paused$/m,
     )
-    expect(stdout).toMatch(/^made +@hourly +UTC +Clean +never +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m)
+    expect(stdout).toMatch(/^made +@hourly +UTC +Clean +never +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m)
     expect(await folder.json('cron', 'resume', 'nightly')).toMatchObject({ name: 'nightly', paused: false })
 
+    expect(await folder.run(['cron', 'remove', 'made'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^highkiq: a worker defines made, .* it comes back as new\. .*--yes/),
+    })
     worker.kill('SIGTERM')
     await worker.ended
-    expect((await folder.run(['cron', 'remove', 'made'])).stdout).toBe('made is removed\n')
+    expect((await folder.run(['cron', 'remove', 'made', '--yes'])).stdout).toBe('made is removed\n')
     expect(await find('made')).toBe(undefined)
   })
 

@@ -9,6 +9,7 @@ import { CliError } from '../usage.ts'
 
 interface ActOptions extends AppOptions {
   json?: boolean
+  yes?: boolean
 }
 
 export function register(program: Command): void {
@@ -26,11 +27,22 @@ export function register(program: Command): void {
     await entry.resume()
     return { said: `${entry.name} goes on` }
   })
-  registerAct(cron, 'remove', 'forget an entry that no app defines any more', async (entry) => {
-    if (!(await entry.info())) throw new CliError(`no cron entry is named ${entry.name} (highkiq cron list shows them)`)
-    await entry.remove()
-    return { said: `${entry.name} is removed` }
-  })
+  registerAct(cron, 'remove', 'forget an entry that no app defines any more', remove).option(
+    '--yes',
+    'also one that a worker defines',
+  )
+}
+
+async function remove(entry: Cron, { yes }: ActOptions): Promise<{ said: string }> {
+  const info = await entry.info()
+  if (!info) throw new CliError(`no cron entry is named ${entry.name} (highkiq cron list shows them)`)
+  if (info.defined && !yes) {
+    throw new CliError(
+      `a worker defines ${entry.name}, or did a minute ago: while one lives, it comes back as new${info.paused ? ', and not paused' : ''}. Take it out of the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${entry.name})`}; --yes removes it all the same`,
+    )
+  }
+  await entry.remove()
+  return { said: `${entry.name} is removed` }
 }
 
 const COLUMNS: Column<CronInfo>[] = [
@@ -38,14 +50,14 @@ const COLUMNS: Column<CronInfo>[] = [
   { title: 'SPEC', of: ({ spec }) => spec },
   { title: 'ZONE', of: ({ timeZone }) => timeZone },
   { title: 'JOB', of: ({ job }) => job },
-  { title: 'LAST', of: ({ lastAt }) => (lastAt ? time(lastAt) : 'never') },
+  { title: 'LAST', of: ({ lastAt, timeZone }) => (lastAt ? time(lastAt, timeZone) : 'never') },
   { title: 'NEXT', of: nextOf },
 ]
 
-function nextOf({ paused, defined, nextAt }: CronInfo): string {
+function nextOf({ paused, defined, nextAt, timeZone }: CronInfo): string {
   if (paused) return 'paused'
   if (!defined) return 'no worker that lives defines it'
-  return nextAt ? time(nextAt) : 'never'
+  return nextAt ? time(nextAt, timeZone) : 'never'
 }
 
 function text(entries: CronInfo[]): string {
@@ -56,14 +68,14 @@ function registerAct(
   cron: Command,
   name: string,
   description: string,
-  act: (entry: Cron) => Promise<{ said: string; jid?: string }>,
-): void {
-  withAppOptions(cron.command(name).description(description).argument('<name>', 'of the entry'))
+  act: (entry: Cron, options: ActOptions) => Promise<{ said: string; jid?: string }>,
+): Command {
+  return withAppOptions(cron.command(name).description(description).argument('<name>', 'of the entry'))
     .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq cron ${name} nightly\n`)
     .action((entry: string, options: ActOptions) =>
       withExistingStore(options, async (hq) => {
-        const { said, jid } = await act(hq.cron(entry))
+        const { said, jid } = await act(hq.cron(entry), options)
         if (!options.json) print(said)
         else printJson(jid === undefined ? await hq.cron(entry).info() : { jid })
       }),
