@@ -1,8 +1,10 @@
 /** `highkiq enqueue`: pushes one job. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
 import { parseJson } from '../../job/json.ts'
+import { jobsFileOf } from '../config/jobs-file.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
 import { CliError } from '../usage.ts'
@@ -15,7 +17,8 @@ interface EnqueueOptions extends AppOptions {
 }
 
 const EXAMPLES = `
-Each argument is JSON; what is no JSON is a text.
+Each argument is JSON; what is no JSON is a text. Without -r the options of the job come from jobs.ts or src/jobs.ts, if
+there is one here; a class that no file defines is pushed by its name alone.
 
 Examples:
   highkiq enqueue HardJob bob 5
@@ -31,7 +34,7 @@ export function register(program: Command): void {
       .argument('<class>', 'name that the job was defined under')
       .argument('[args...]', 'its arguments'),
   )
-    .option('-q, --queue <name>', "queue (default: the job's with -r, else default)")
+    .option('-q, --queue <name>', "queue (default: the job's, else default)")
     .addOption(new Option('--in <duration>', 'later: seconds, or 90s, 10m, 2h, 1d').conflicts('at').argParser(duration))
     .addOption(new Option('--at <time>', 'at a time, ISO 8601').argParser(date))
     .option('--json', 'as JSON')
@@ -40,9 +43,13 @@ export function register(program: Command): void {
 }
 
 async function enqueue(name: string, args: string[], options: EnqueueOptions): Promise<void> {
-  const jid = await withApp(options, (hq) => {
-    // A job of the file has its options; a name that the file does not know is a slip.
+  const found = options.require ? undefined : jobsFileOf('.')
+  const jid = await withApp(found ? { ...options, require: [found] } : options, (hq) => {
+    // A job of the file has its options; a name that a file does not know which was named is a slip.
     if (options.require) hq.jobNamed(name)
+    else if (found && !hq[PROGRAM].definitionOf(name, '')) {
+      process.stderr.write(`highkiq: ${found} defines no job ${name}: it is pushed by its name alone\n`)
+    }
     const at = options.at ?? options.in
     return hq.push({
       class: name,

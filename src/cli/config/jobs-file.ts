@@ -31,7 +31,8 @@ export function isForNode(path: string): boolean {
   return isFolder(path) ? jobsFileOf(path) !== undefined : /\.[mc]?[jt]sx?$/.test(path)
 }
 
-function jobsFileOf(folder: string): string | undefined {
+/** The jobs file of a folder that nobody named; undefined: it has none. */
+export function jobsFileOf(folder: string): string | undefined {
   return NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
 }
 
