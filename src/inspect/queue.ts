@@ -160,7 +160,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
   const [queues, paused] = await Promise.all([store.queues(), store.paused()])
-  return queues.map((info) => ({
+  const known = new Set(queues.map(({ name }) => name))
+  const empty = paused.filter((name) => !known.has(name)).map((name) => ({ name, size: 0, next: null }))
+  const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues
+  return all.map((info) => ({
     name: info.name,
     size: info.size,
     latency: waited(info, now),

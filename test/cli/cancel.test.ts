@@ -49,6 +49,9 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   ])
   expect(await folder.json('resume', 'low')).toEqual({ queue: 'low', paused: false })
   expect((await folder.run(['queues'])).stdout).not.toContain('paused')
+  const { stdout: unknown } = await folder.run(['pause', 'lwo'])
+  expect(unknown).toMatch(/^lwo is paused; .*\nno worker serves a queue of this name, and nothing was pushed to it/)
+  expect((await folder.run(['queues'])).stdout).toMatch(/^lwo +0 .*paused$/m)
   expect(await folder.run(['pause', 'a b'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('no queue name'),

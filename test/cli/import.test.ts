@@ -56,11 +56,14 @@ describe.concurrent('highkiq import', () => {
     expect(code).toBe(0)
   })
 
-  test('without a worker it says so; a line a second; Ctrl-C leaves the task to a worker', async ({ folder }) => {
+  test('without a worker it says so; a line a second; Ctrl-C leaves the task to a worker', {
+    timeout: 120_000,
+  }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const watching = folder.start(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs'])
     await watching.says(/no worker serves queue default: start one with `highkiq work -r jobs\.mjs`, or add --work/)
     await watching.says(/^products\.csv: 0 of 30 \(0%\)/m)
+    await watching.says(/no worker serves queue default/, 2)
     watching.kill('SIGINT')
     const { code, stderr } = await watching.ended
     const [, id = ''] = /task (\w{16}) goes on/.exec(stderr) ?? []

@@ -50,24 +50,29 @@ describe.concurrent('highkiq work', () => {
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
 
-  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', async ({
-    folder,
-  }) => {
+  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', {
+    timeout: 60_000,
+  }, async ({ folder }) => {
     folder.write({
       'jobs.ts': TYPESCRIPT,
       'greeting.ts': "export const greeting: string = 'working hard'",
     })
-    const { stdout, code } = await folder.run(['enqueue', 'HardJob', 'bob', '5', '-r', 'jobs.ts'])
+    const { stdout, code } = await folder.run(['enqueue', 'HardJob', 'bob', '5'])
     expect(stdout).toMatch(/^[0-9a-f]{24}\n$/)
     expect(code).toBe(0)
     expect(await folder.json('queues')).toMatchObject([{ name: 'low', size: 1 }])
+    expect(await folder.run(['enqueue', 'RubyJob'])).toMatchObject({
+      code: 0,
+      stderr: 'highkiq: jobs.ts defines no job RubyJob: it is pushed by its name alone\n',
+    })
 
     const worker = folder.start(['work', '-r', 'jobs.ts', '-q', 'low', '-c', '3', '-g', 'shop'])
     await worker.says(/"name":"bob","count":5.*working hard/)
+    await worker.says(/queues with jobs that no worker serves \(-q NAME\): default \(1 job\)"/)
     expect(await folder.json('processes')).toMatchObject([{ tag: 'shop', queues: ['low'], concurrency: 3 }])
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
-    expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 0, processes: 0 })
+    expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 1, processes: 0 })
   })
 
   test('tells its version, store, queues and concurrency, as the variables say', async ({ folder }) => {

@@ -9,7 +9,8 @@ import { type Interrupt, onInterrupt } from '../interrupt.ts'
 import { type AppOptions, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
-import { watchTask } from '../progress.ts'
+import { endedOf, watchTask } from '../progress.ts'
+import { served } from '../served.ts'
 import { CliError, sheetPath, wholeNumber } from '../usage.ts'
 
 interface ImportCommandOptions extends AppOptions {
@@ -22,6 +23,9 @@ interface ImportCommandOptions extends AppOptions {
   wait: boolean
   json?: boolean
 }
+
+/** Between two hints that nobody works. */
+const REMIND_MS = 30_000
 
 const EXAMPLES = `
 Ctrl-C stops watching; the task goes on.
@@ -126,6 +130,7 @@ class Submission {
   async #untilEnd(task: Task, interrupted: AbortSignal): Promise<TaskStatus> {
     const broken = new AbortController()
     const signal = AbortSignal.any([interrupted, broken.signal])
+    const silence = this.#options.work ? () => {} : this.#remind(task)
     const watching = watchTask(task, { title: this.#options.name ?? basename(this.#file), signal })
     try {
       await Promise.race([this.#adding, watching])
@@ -133,6 +138,7 @@ class Submission {
       await this.#adding
       return status
     } finally {
+      silence()
       broken.abort()
       await watching.catch(() => {})
     }
@@ -154,8 +160,22 @@ class Submission {
   }
 
   async #tellWithoutWorker(): Promise<void> {
-    for await (const { queues, isQuiet } of this.#hq.processes()) if (!isQuiet && queues.includes(this.#queue)) return
+    if ((await served(this.#hq)).has(this.#queue)) return
     say(`no worker serves queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
+  }
+
+  /** Says it again whenever no row has ended for a while. @returns what ends it */
+  #remind(task: Task): () => void {
+    let seen = 0
+    const look = async () => {
+      const status = await task.status()
+      const ended = status ? endedOf(status) : 0
+      if (ended === seen) await this.#tellWithoutWorker()
+      seen = ended
+    }
+    // A store that is away is told by who watches the task.
+    const timer = setInterval(() => void look().catch(() => {}), REMIND_MS)
+    return () => clearInterval(timer)
   }
 
   #workCommand(): string {
@@ -194,5 +214,6 @@ class Submission {
 }
 
 function say(text: string): void {
-  process.stderr.write(`highkiq: ${text}\n`)
+  // On a terminal there may be a bar.
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

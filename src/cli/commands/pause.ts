@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
+import { served } from '../served.ts'
 
 export function register(program: Command): void {
   withAppOptions(
@@ -18,9 +19,11 @@ export function register(program: Command): void {
 
 function pause(queue: string, { json, ...options }: AppOptions & { json?: boolean }): Promise<void> {
   return withExistingStore(options, async (hq) => {
+    const isKnown = (await hq.queueSummaries()).some(({ name }) => name === queue) || (await served(hq)).has(queue)
     const { ignoredBy } = await hq.queue(queue).pause()
     if (json) return printJson({ queue, paused: true, ignoredBy })
     print(`${queue} is paused; on with it: highkiq resume ${queue}${sameApp(options)}`)
+    if (!isKnown) print(`no worker serves a queue of this name, and nothing was pushed to it: is it spelt right?`)
     for (const identity of ignoredBy) print(`${identity} is Sidekiq's and may go on: only Sidekiq Pro knows of pauses`)
   })
 }

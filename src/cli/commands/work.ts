@@ -9,14 +9,17 @@ import { Child } from '../child.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { type Resolved, resolveSettings, withSettings } from '../config/resolve.ts'
 import type { Settings } from '../config/settings.ts'
+import { plural } from '../figures.ts'
 import { checkLogVariables, withApp } from '../open-app.ts'
+import { served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
 import { defaultTag, keepTitle } from '../title.ts'
 
 const EXAMPLES = `
 Queues without weights are served strictly in their order; with one weight anywhere, by chance in proportion.
-Flags come before HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), those before the file, and a sidekiq.yml is such a file.
+Flags come before HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), those before the file, and a sidekiq.yml is such a file
+(of its ERB only look-ups of variables are understood).
 
 Signals: TERM and INT let the jobs end that run (at most --timeout) and stop, the second time at once; TSTP takes no
 more jobs; TTIN logs what runs; USR2 reopens the log file.
@@ -28,6 +31,8 @@ Examples:
   highkiq work -r jobs.ts -C config/sidekiq.yml -e production
   HIGHKIQ_QUEUES="critical,3 default" HIGHKIQ_CONCURRENCY=25 highkiq work -r jobs.ts
 `
+
+const MOST_SHOWN = 10
 
 export function register(program: Command): void {
   const command = program.command('work').description('run jobs until TERM or INT')
@@ -76,6 +81,10 @@ async function runWorker(
   // One banner is enough for a family.
   const wanted = (settings.banner ?? true) && (child?.place ?? 1) === 1
   hq.on('startup', () => hello(hq, worker, wanted, file?.path))
+  if ((child?.place ?? 1) === 1) {
+    // A hint is nothing that a start waits for.
+    hq.on('startup', () => void tellUnserved(hq, worker).catch(() => {}))
+  }
   child?.lead(worker)
   try {
     await worker.run({
@@ -125,5 +134,15 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   const facts = { version: VERSION, store: hq.store.url, queues: queues.map(String), concurrency }
   const more = { ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
-  else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working`)
+  else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
+}
+
+/** A typing error in a queue's name shows here. */
+async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
+  const known = new Set([...worker.queues, ...(await served(hq))])
+  const left = (await hq.queueSummaries()).filter(({ name, size }) => size > 0 && !known.has(name))
+  if (left.length === 0) return
+  const shown = left.slice(0, MOST_SHOWN).map(({ name, size }) => `${name} (${plural(size, 'job')})`)
+  const more = left.length > MOST_SHOWN ? [`and ${left.length - MOST_SHOWN} more`] : []
+  hq.log.info(`queues with jobs that no worker serves (-q NAME): ${[...shown, ...more].join(', ')}`)
 }

@@ -1,0 +1,12 @@
+import type { Highkiq } from '../index.ts'
+
+/** The queues that workers take from, ours and Ruby's. */
+export async function served(hq: Highkiq): Promise<Set<string>> {
+  const names = new Set<string>()
+  for await (const { queues, capsules, isQuiet } of hq.processes()) {
+    if (isQuiet) continue
+    for (const name of queues) names.add(name)
+    for (const { weights } of Object.values(capsules)) for (const name of Object.keys(weights)) names.add(name)
+  }
+  return names
+}
