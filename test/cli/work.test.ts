@@ -51,7 +51,7 @@ describe.concurrent('highkiq work', () => {
   })
 
   test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async ({ folder }) => {
     folder.write({
       'jobs.ts': TYPESCRIPT,

@@ -54,6 +54,19 @@ test('under load no job begins once the pause is set; those that run end, and th
   await t.settled()
 })
 
+test('an empty queue that is paused stands among the others, by name, until it is resumed', async () => {
+  const { hq } = bench()
+  await hq.push({ class: 'J', args: [], queue: 'b' })
+  for (const queue of ['c', 'a']) await hq.queue(queue).pause()
+  expect(await hq.queueSummaries()).toMatchObject([
+    { name: 'a', size: 0, latency: 0, paused: true },
+    { name: 'b', size: 1, paused: false },
+    { name: 'c', size: 0, latency: 0, paused: true },
+  ])
+  for (const queue of ['c', 'a']) await hq.queue(queue).resume()
+  expect(await hq.queueSummaries()).toMatchObject([{ name: 'b' }])
+})
+
 test('a queue that was paused before anybody worked on it stays paused over every restart', async () => {
   const t = bench()
   const ran = new Heard<string>()
