@@ -143,7 +143,8 @@ export class CronClock implements Service {
     } else if (record.text === text) {
       state.stands = await define(text, null)
     } else if (!stood || !record.living) {
-      state.stands = await define(record.text, await this.#endOf(record, entry))
+      const end = await this.#endOf(record, entry)
+      state.stands = end !== undefined && (await define(record.text, end))
     } else {
       if (state.stands)
         log.warn({ cron: name }, `cron ${name}: another process defines it differently, and has the word`)
@@ -159,15 +160,17 @@ export class CronClock implements Service {
 
   /**
    * The definition before this one ends: what it still owed is made good by its own rule. Answers where this one begins:
-   * another schedule now, the same one where it was (null).
+   * another schedule now, the same one where it was (null). Undefined: somebody else is at what is owed.
    */
-  async #endOf(record: CronRecord, entry: Entry): Promise<number | null> {
+  async #endOf(record: CronRecord, entry: Entry): Promise<number | null | undefined> {
     const shown = readShown(record.text)
     const { spec, timeZone } = entry.shown
     if (shown?.spec === spec && shown.timeZone === timeZone) return null
     const schedule = shown && readSchedule(shown)
-    if (schedule && !record.paused) await this.#ticks.decide(record, schedule, shown.missed, entry)
-    return this.#host.now()
+    // This one begins where that one ends: what comes due in between would be nobody's.
+    const now = this.#host.now()
+    const isOver = async () => !schedule || (await this.#ticks.decide(record, schedule, shown.missed, entry, now)) > now
+    return record.paused || (await isOver()) ? now : undefined
   }
 
   async #look(state: State): Promise<void> {

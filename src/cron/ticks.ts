@@ -44,12 +44,17 @@ export class Ticks {
 
   /**
    * Decides all that is due by a schedule; answers when, by the app's clock, it is worth looking again (sooner than
-   * everything is looked at now and then).
+   * everything is looked at now and then): not later than `until` when not all was decided.
    */
-  async decide(record: CronRecord, schedule: Schedule, missed: Missed, entry: Entry): Promise<number> {
-    const { now, log } = this.#host
+  async decide(
+    record: CronRecord,
+    schedule: Schedule,
+    missed: Missed,
+    entry: Entry,
+    until = this.#host.now(),
+  ): Promise<number> {
+    const { log } = this.#host
     const { name } = record
-    const until = now()
     if (record.tick > until + FAR_AHEAD_MS) return this.#comeBack(record)
     const oldest = schedule.next(record.tick)
     if (oldest === null || oldest > until) return oldest ?? Number.POSITIVE_INFINITY

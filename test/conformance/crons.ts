@@ -23,6 +23,9 @@ export const crons: Case[] = [
       expect(await t.store.crons(['a'])).toEqual([{ ...fresh, text: 'same schedule' }])
       expect(await t.store.defineCron('a', { old: 'same schedule', text: 'another', tick: 7 }, 60)).toBe(true)
       expect(await t.store.crons(['a', 'nobody'])).toEqual([{ ...fresh, text: 'another', tick: 7 }])
+      // Whose clock is behind must not have ticks decided once more.
+      expect(await t.store.defineCron('a', { old: 'another', text: 'a third', tick: 6 }, 60)).toBe(true)
+      expect(await t.store.crons(['a'])).toEqual([{ ...fresh, text: 'a third', tick: 7 }])
     },
   },
   {

@@ -521,6 +521,43 @@ describe('another definition', () => {
     ])
   })
 
+  test('from a process whose clock is behind, it has no tick run again', async () => {
+    const ahead = cronBench()
+    const behind = cronBench(ahead, new Clock(NOON))
+    ahead.hq.cron('c', '* * * * *', ahead.Tell)
+    await ahead.work()
+    await entered(ahead)
+    for (const n of [1, 2]) {
+      ahead.clock.at = NOON + n * MINUTE
+      await ahead.ran.atLeast(n)
+    }
+    behind.hq.cron('c', '*/1 * * * *', behind.Tell, { missed: 'all' })
+    await behind.work()
+    await until(async () => (await infoOf(ahead)).spec === '*/1 * * * *')
+    behind.clock.at = NOON + 3 * MINUTE
+    await ahead.ran.atLeast(3)
+    expect(ticksOf(ahead)).toEqual([NOON + MINUTE, NOON + 2 * MINUTE, NOON + 3 * MINUTE])
+  })
+
+  test('what comes due while the old one is being ended is run by the new one', async () => {
+    const before = cronBench()
+    before.hq.cron('c', '* * * * *', before.Tell)
+    await (await before.work()).stop()
+    const after = cronBench(before)
+    before.clock.at = NOON + MINUTE
+    // Making good takes until the next tick has come.
+    const { tickCron } = after.hq.store
+    after.hq.store.tickCron = async (...about) => {
+      const answer = await tickCron.apply(after.hq.store, about)
+      if (about[1].to === NOON + MINUTE) after.clock.at = NOON + 2 * MINUTE
+      return answer
+    }
+    after.hq.cron('c', '*/1 * * * *', after.Tell)
+    await after.work()
+    await after.ran.atLeast(2)
+    expect(ticksOf(after)).toEqual([NOON + MINUTE, NOON + 2 * MINUTE])
+  })
+
   test('of two versions at once the last one that came has the word, and the other one takes it when it is gone', async () => {
     const old = cronBench()
     const fresh = cronBench(old)

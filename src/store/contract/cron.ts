@@ -22,7 +22,7 @@ export interface CronDefinition {
   /** As it is known to stand; null: there is no such entry. */
   old: string | null
   text: string
-  /** Where a new entry begins, or one that is changed; null: it goes on where it was. */
+  /** Where a new entry begins, or one that is changed: not before what is decided. null: it goes on where it was. */
   tick: number | null
 }
 

@@ -14,5 +14,7 @@ if (redis.call('HGET', KEYS[2], 'text') or '') ~= old then return 0 end
 redis.call('SREM', KEYS[1], '')
 redis.call('SADD', KEYS[1], name)
 redis.call('HSET', KEYS[2], 'text', new, 'ends', ends)
-if new ~= old and tick ~= '' then redis.call('HSET', KEYS[2], 'tick', tick) end
+-- What was decided stays so.
+local decided = tonumber(redis.call('HGET', KEYS[2], 'tick') or '') or -1
+if new ~= old and tick ~= '' and tonumber(tick) > decided then redis.call('HSET', KEYS[2], 'tick', tick) end
 return 1

@@ -13,8 +13,8 @@ INSERT INTO cron (name, text, tick, boot, ends) VALUES (?, ?, coalesce(?, 0), ?,
 -- keep: an entry that stands so has a process that lives.
 UPDATE cron SET boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
 
--- change: an entry that stood so is another one from now on.
-UPDATE cron SET text = ?, tick = coalesce(?, tick), boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
+-- change: an entry that stood so is another one from now on; what was decided stays so.
+UPDATE cron SET text = ?, tick = max(tick, coalesce(?, tick)), boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
 
 -- pass: a tick was decided.
 UPDATE cron SET tick = ? WHERE name = ?;
