@@ -4,8 +4,8 @@ import { type Payload, readTime } from './payload.ts'
 
 /**
  * Whether it is too late to begin a job. Its time counts from when it came into its queue; of one that was scheduled, from
- * the time that it was scheduled for, which its promotion has written down. A retry has begun before: how long retries go
- * on says `retryFor`.
+ * the time that it was scheduled for, which its promotion has written down. The text of one that has begun does not say
+ * so any more (`attemptEnded`), but that of another program's retry: how long those go on says `retryFor`.
  */
 export function isLate(payload: Payload, text: string, now: number): boolean {
   const seconds = secondsOf(payload)

@@ -217,6 +217,9 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
 export function attemptEnded(payload: Payload, stalled = false): Partial<Payload> {
   const changes: Partial<Payload> = {}
   if (payload.hk_task !== undefined) changes.hk_attempt = (payload.hk_attempt ?? 0) + 1
+  // It has begun: from now on it is never too late.
+  if (payload.expires_in !== undefined) changes.expires_in = undefined
+  if (payload.hk_expires !== undefined) changes.hk_expires = undefined
   if (stalled) changes.hk_stalls = (payload.hk_stalls ?? 0) + 1
   else if (payload.hk_stalls !== undefined) changes.hk_stalls = undefined
   return changes

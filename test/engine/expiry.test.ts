@@ -1,3 +1,4 @@
+import { Release, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
@@ -57,6 +58,35 @@ test('a retry has begun before: it runs however late', async () => {
   await until(async () => (await t.hq.store.size('retry')) === 1)
   t.clock.ahead = 3600
   expect(await ran.atLeast(2)).toEqual([1, 2])
+})
+
+test('one that has begun runs again however late, whatever has ended its attempt', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', { expiresIn: 5 }, async (ctx, how: string) => {
+    ran.say(how)
+    if (ran.all.filter((one) => one === how).length > 1) return
+    if (how === 'snoozed') throw new Snooze(1)
+    if (how === 'released') throw new Release()
+    await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+  })
+  const all = ['snoozed', 'released', 'stopped']
+  for (const how of all) await J.performAsync(how)
+  // Its process died: nothing else is said of it.
+  await t.raw(
+    JSON.stringify({ class: 'J', args: ['killed'], jid: 'k', created_at: t.clock.now(), expires_in: 5 }),
+    'killed',
+  )
+  await t.hq.store.join('dead', { queues: ['killed'], seconds: 60, host: '' })
+  await t.hq.store.turn('dead', { now: 0, started: [], settlements: [], take: { queues: ['killed'], n: 1 } })
+  const worker = await t.work({ timeout: 0.01 })
+  await ran.atLeast(3)
+  t.clock.ahead = 3600
+  await worker.stop()
+  await t.hq.store.claim('dead', null)
+  await t.work({ queues: ['default', 'killed'], leaseSeconds: 1 })
+  await ran.atLeast(7)
+  expect([...ran.all].sort()).toEqual(['killed', ...[...all, ...all].sort()])
 })
 
 test('a job of another program counts from what its text says, in seconds or milliseconds; nonsense never expires', async () => {
