@@ -28,6 +28,7 @@ import type { TurnVerbs } from './contract/turn.ts'
 
 export * from './contract/cron.ts'
 export * from './contract/effect.ts'
+export * from './contract/event.ts'
 export * from './contract/iteration.ts'
 export * from './contract/job.ts'
 export * from './contract/lease.ts'

@@ -1,7 +1,7 @@
 /** What may change together with a job, in the step that moves it. */
 
+import type { EventStatus, Message } from './event.ts'
 import type { IterationState } from './iteration.ts'
-import type { EventStatus, Message } from './task.ts'
 
 /**
  * A change of a tracked job's event, in the step that moves the job.

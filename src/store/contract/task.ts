@@ -1,21 +1,9 @@
 /** Tracked tasks: many jobs as one thing, an event for each. */
 
-export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'
-export const EVENT_STATUSES: readonly EventStatus[] = [
-  'enqueued',
-  'working',
-  'finished',
-  'failed',
-  'error',
-  'cancelled',
-]
-
-/** A stored message: a code and its parameters, so that each reader can see it in their own language. */
-export interface Message {
-  at: number
-  code: string
-  params: Record<string, unknown>
-}
+import type { EventEffect } from './effect.ts'
+import type { EventQuery, EventRecord, EventStatus, Message } from './event.ts'
+import type { PushItem } from './job.ts'
+import type { Entry } from './set.ts'
 
 export type TaskState = 'adding' | 'running' | 'paused' | 'interrupted' | 'cancelling' | 'done' | 'cancelled'
 
@@ -42,6 +30,32 @@ export interface TaskSpec {
    * lease is claimed while it adds, the task becomes `interrupted`.
    */
   adder: string
+  /** Beyond it the task pauses, or is cancelled. */
+  tolerance?: Tolerance | null
+  beyond?: 'pause' | 'cancel'
+  /** Pushed once for each run, in the step that makes the last event final after adding has ended. */
+  onDone?: Callback | null
+  /** Pushed once for each run, in the step of its first `failed` or `error` event. */
+  onFailure?: Callback | null
+  /** Milliseconds that it is kept after it was done or cancelled; absent: 30 days. */
+  keep?: number
+  /** Milliseconds without progress after which its open rows are looked for; absent: an hour. */
+  unknownAfter?: number
+  /** One tracked job by itself: not shown among the tasks. */
+  single?: boolean
+}
+
+/** More rows than these may not be `failed` or `error`; `percent` is judged from 100 ended rows on, and when adding ends. */
+export type Tolerance = { rows: number } | { percent: number }
+
+/**
+ * A job to push when something happens to a task: JSON object text of its payload without `args`, `jid` and
+ * `enqueued_at`, which the store appends as in a row's template: args are `[task, run]`, the jid is the task's id, `ff`
+ * (done) or `fe` (failure), and the run in 6 hex digits.
+ */
+export interface Callback {
+  queue: string
+  template: string
 }
 
 /**
@@ -54,6 +68,8 @@ export interface NewRow {
   number?: number
   /** JSON text of the row as it came, kept as long as `args` is; opaque to the store. */
   source?: string
+  /** Its class, when that is not the task's: `args` is a whole payload then. */
+  job?: string
   rejected?: { status: 'failed' | 'cancelled'; code?: string; messages: Message[] }
 }
 
@@ -61,6 +77,28 @@ export interface NewRow {
 export type AddAnswer =
   | { ok: true; total: number }
   | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
+
+/** A rejected row that is to run again, in a new run. */
+export interface RetryRow {
+  index: number
+  /** JSON array text (or a whole payload) in the place of what it had; needed when that was dropped. */
+  args?: string
+  source?: string
+  /** Its entry of the dead set as it was read: it goes in the same step. */
+  dead?: Entry
+}
+
+/** What a task can be told. Absent: stays as it is. */
+export interface TaskChange {
+  /** True: no row comes into the queue any more; adding goes on. False: it goes on, as far as nothing else holds it. */
+  paused?: boolean
+  /** Why, for people; null: no reason. */
+  reason?: Message | null
+  window?: number
+  tolerance?: Tolerance | null
+  beyond?: 'pause' | 'cancel'
+  name?: string
+}
 
 export interface TaskRecord {
   id: string
@@ -76,6 +114,15 @@ export interface TaskRecord {
   /** Rows in the queue or with an owner. The rest of those that have not ended waits in a set. */
   placed: number
   window: number
+  /** Rows are being added (or put back for another run) right now, whatever the state shows. */
+  adding: boolean
+  keepParams: 'rejected' | 'all' | 'none'
+  tolerance: Tolerance | null
+  beyond: 'pause' | 'cancel'
+  /** Why it is paused, cancelled or interrupted, where that was not a person's wish alone. */
+  reason: Message | null
+  unknownAfter: number
+  single: boolean
   counts: Record<EventStatus, number>
   meta: string
   createdAt: number
@@ -84,46 +131,84 @@ export interface TaskRecord {
   finishedAt: number | null
 }
 
-export interface EventRecord {
-  index: number
-  jid: string
-  number: number | null
-  status: EventStatus
-  run: number
-  /** Attempts begun. */
-  attempts: number
-  /** JSON text; null once dropped. */
-  args: string | null
-  /** As it was added; null when there was none, or once dropped. */
-  source: string | null
-  code: string | null
-  startedAt: number | null
-  finishedAt: number | null
-  result: string | null
-  messages: Message[]
-}
-
-export interface EventQuery {
-  status?: EventStatus[]
-  /** Only events with a greater index. */
-  after?: number
-  limit: number
-}
-
 export interface TaskVerbs {
   /** Makes a task, in state `adding`, without rows. False: the id is taken, nothing changed. */
   createTask(task: TaskSpec): Promise<boolean>
   /**
    * Adds rows if the adder's cursor equals `from`; the cursor is the number of rows that this adder has added. Rows,
    * events, counts, cursor and the first jobs come in one step: a chunk is there wholly or not at all, and a repeated
-   * one doubles nothing.
+   * one doubles nothing, also after adding has ended. `adder` is who opened adding, or `row:INDEX` for a row of the task
+   * itself, which may add while it has not ended and needs not open anything.
    */
   addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer>
   /**
-   * The adder is done: `adding` becomes `running`, or `done` when every event is final. `interrupted`: its source broke
-   * off; what was added runs, and the task says so.
+   * One more adder (an owner who has joined, as at creation) of a task that has not ended; `total` counts what is there.
+   * With `instead` it takes the place of another adder, dead or alive, with its cursor, and that one is `taken-over`
+   * from then on; the task is `adding` again also when it was `interrupted`.
+   */
+  openAdding(task: string, adder: string, now: number, instead?: string): Promise<AddAnswer>
+  /**
+   * The adder is done: when none is left `adding` becomes `running`, or `done` when every event is final. `interrupted`:
+   * its source broke off; what was added runs, and the task says so. Said twice is said once.
    */
   endAdding(task: string, adder: string, now: number, interrupted?: boolean): Promise<AddAnswer>
+
+  /** Changes what is told and nothing else. null: there is no such task; `ended`: it is done or cancelled. */
+  changeTask(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>
+  /**
+   * The task becomes `cancelling`: adding ends (its adders get `ended`), nothing comes into the queue any more, and a row
+   * whose start is told answers `superseded` and is cancelled. Then `cancelRows` until it is `done`.
+   */
+  cancelTask(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null>
+  /**
+   * Cancels about `most` of the rows that are `enqueued`, wherever their jobs are, from where the call before left off.
+   * `working`: the jids of running rows met on the way. `done`: none is enqueued; the task is `cancelled` as soon as none
+   * works.
+   */
+  cancelRows(id: string, most: number, now: number): Promise<{ cancelled: number; working: string[]; done: boolean }>
+  /**
+   * Begins run `run` + 1 of a task that is in run `run`, with `adder` open (an owner who has joined; when it dies adding
+   * ends, and the task is not `interrupted` by it). `gone`: another was faster; `cancelling`: not now.
+   */
+  startRun(id: string, run: number, adder: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null>
+  /**
+   * Puts rejected rows of an earlier run back to work in run `run`, at the back of the backlog, and takes their dead
+   * entries away. Atomic for each row; one that is not rejected any more, or has no arguments left (`dropped`), stays as
+   * it is. A repeated call doubles nothing.
+   */
+  retryRows(id: string, run: number, rows: RetryRow[], now: number): Promise<('ok' | 'gone' | 'dropped')[]>
+  /**
+   * Removes about `most` rows of a task that is not shown and has no say from the first call on. True: all is gone.
+   * Its held rows never run; its jobs in the queue run untracked.
+   */
+  deleteTask(id: string, most: number): Promise<boolean>
+  /** Tasks whose time to be kept is over, at most `limit`. */
+  expiredTasks(now: number, limit: number): Promise<string[]>
+  /** Tasks with open rows and no progress since `before`, and those that are `cancelling`, at most `limit`. */
+  idleTasks(before: number, limit: number): Promise<TaskRecord[]>
+  /** Changes of events whose jobs are nowhere to be moved: what is judged lost, or is told from outside. */
+  changeEvents(effects: EventEffect[], now: number): Promise<void>
+  /** Rows that were in the queue and are seen there no longer give their places to the next, and stay what they are. */
+  freePlaces(id: string, indexes: readonly number[], now: number): Promise<void>
+  /** How many rows there are of each code, of failed, error and cancelled. */
+  reasons(id: string): Promise<{ status: EventStatus; code: string | null; count: number }[]>
+
+  /**
+   * Makes tasks of one row (`single`, already without an adder) and pushes that row's job, `item`, in one step each;
+   * resolved and rejected as `push` is.
+   */
+  pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void>
+
+  /**
+   * Keeps a piece of what a task makes, for as long as the task; the same index again takes the place of what was there.
+   * `full`: all of them together would have more than `most` bytes, and it was not kept.
+   */
+  putPart(task: string, index: number, bytes: Uint8Array, most: number): Promise<'ok' | 'full' | 'unknown'>
+  part(task: string, index: number): Promise<Uint8Array | null>
+
+  /** Keeps a value under a key for `seconds`, if there is none: null. Otherwise answers the value that is there. */
+  remember(key: string, value: string, seconds: number): Promise<string | null>
+
   task(id: string): Promise<TaskRecord | null>
   tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
   events(task: string, query: EventQuery): Promise<EventRecord[]>

@@ -1,0 +1,50 @@
+/** What becomes of a tracked job. */
+
+export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'
+export const EVENT_STATUSES: readonly EventStatus[] = [
+  'enqueued',
+  'working',
+  'finished',
+  'failed',
+  'error',
+  'cancelled',
+]
+
+/** A stored message: a code and its parameters, so that each reader can see it in their own language. */
+export interface Message {
+  at: number
+  code: string
+  params: Record<string, unknown>
+}
+
+export interface EventRecord {
+  index: number
+  jid: string
+  number: number | null
+  /** Its class, when that is not the task's. */
+  job: string | null
+  /** Whether its job waits in the task, is in the queue or with an owner, or is elsewhere (in a set, ended, or not known). */
+  place: 'held' | 'placed' | 'elsewhere'
+  status: EventStatus
+  run: number
+  /** Attempts begun. */
+  attempts: number
+  /** JSON text; null once dropped. */
+  args: string | null
+  /** As it was added; null when there was none, or once dropped. */
+  source: string | null
+  code: string | null
+  startedAt: number | null
+  finishedAt: number | null
+  result: string | null
+  messages: Message[]
+}
+
+export interface EventQuery {
+  status?: EventStatus[]
+  /** Only rejected events with this code. */
+  code?: string
+  /** Only events with a greater index. */
+  after?: number
+  limit: number
+}
