@@ -137,6 +137,23 @@ export function completeRow(row: {
   return `${opened(template)}"args":${row.args},${rest}`
 }
 
+/** A task's callback, spliced from its template: its arguments are the task and the run, which also make its jid. */
+export function completeCallback(callback: {
+  template: string
+  kind: 'done' | 'failure'
+  task: string
+  run: number
+  now: number
+}): string {
+  const { template, kind, task, run, now } = callback
+  const seconds = template.endsWith(IN_SECONDS)
+  const wire = seconds ? 7 : 8
+  const jid = task + (kind === 'done' ? 'ff' : 'fe') + run.toString(16).padStart(6, '0')
+  const rest = `"jid":"${jid}","enqueued_at":${jsonOf('enqueued_at', timeOf(now, wire), wire)}}`
+  const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template
+  return `${opened(bare)}"args":["${task}",${run}],${rest}`
+}
+
 /** An object's text, ready for more members. */
 function opened(text: string): string {
   return text === '{}' ? '{' : `${text.slice(0, -1)},`

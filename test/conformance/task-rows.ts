@@ -173,6 +173,8 @@ export const taskRows: Case[] = [
       await t.store.addRows(task.id, ADDER, 0, [{ args: '[1.0]', number: 17 }, { args: '[2]' }], NOW)
       const { run } = await record(t, task)
       const plain = {
+        job: null,
+        place: 'placed',
         status: 'enqueued',
         run,
         attempts: 0,

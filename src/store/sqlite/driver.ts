@@ -6,7 +6,7 @@
 import { HighkiqError } from '../../job/errors.ts'
 import type { SqlConnection } from '../contract.ts'
 
-export type Value = string | number | bigint | null
+export type Value = string | number | bigint | Uint8Array | null
 
 export interface Statement {
   run(...values: Value[]): unknown

@@ -97,7 +97,7 @@ export class StoreFile {
       leases: new Leases(db),
       processes: new Processes(db),
       results: new Results(db, rung),
-      tasks: new Tasks(db),
+      tasks: new Tasks(db, sets),
       crons: new Crons(db),
       search: new Search(db),
       removal: new Removal(db),

@@ -3,80 +3,43 @@
  * are filled again. Tasks are read when first touched and written once, by `close`.
  */
 
-import { completeRow, splitTaskJid } from '../../job/payload.ts'
-import type { Effect, EventEffect, EventStatus, Message, StartAnswer, TaskState } from '../contract.ts'
+import { splitTaskJid } from '../../job/payload.ts'
+import type { Effect, EventEffect, EventStatus, Message, StartAnswer } from '../contract.ts'
+import { Backlog } from './backlog.ts'
 import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
 import type { Marks } from './marks.ts'
 import type { Queues } from './queues.ts'
 import { sql } from './sql.generated.ts'
-
-export const STATUS_CODE: Record<EventStatus, number> = {
-  enqueued: 0,
-  working: 1,
-  finished: 2,
-  failed: 3,
-  error: 4,
-  cancelled: 5,
-}
-export const STATUS_NAME = Object.keys(STATUS_CODE) as EventStatus[]
-
-/** Where an event's job is, as `event.place` has it. */
-export const HELD = 0
-export const PLACED = 1
-export const ELSEWHERE = 2
-
-export interface TaskRow {
-  key: number
-  id: string
-  name: string
-  job: string
-  queue: string
-  template: string
-  window: number
-  keep_params: 'rejected' | 'all' | 'none'
-  meta: string
-  adder: string
-  state: TaskState
-  run: number
-  total: number
-  next: number
-  held: number
-  placed: number
-  enqueued: number
-  working: number
-  finished: number
-  failed: number
-  error: number
-  cancelled: number
-  created_at: number
-  progress_at: number | null
-  finished_at: number | null
-}
+import {
+  ELSEWHERE,
+  type EventState,
+  FRESH,
+  HELD,
+  isStopped,
+  PLACED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+  type TaskRow,
+} from './task-row.ts'
+import { callbacks, type Happened, judge, moveOn } from './task-state.ts'
 
 /** Of at most 50 messages the first ones tell how it began; the oldest behind them make room. */
 const KEPT_MESSAGES = 50
 const FIRST_MESSAGES = 10
-
-interface EventState {
-  idx: number
-  status: number
-  place: number
-  run: number
-  step: number
-  code: string | null
-  started_at: number | null
-  finished_at: number | null
-  result: string | null
-  /** The arguments are not needed any more. */
-  drop?: boolean
-}
+/** The code of rows that were cancelled with their task: nothing re-opens them in the same run. */
+export const CANCELLED = 'cancelled'
 
 /** A task and those of its events that this operation touches. */
-interface Book {
+export interface Book extends Happened {
   task: TaskRow
   events: Map<number, EventState>
   changed: Set<EventState>
+  /** Changes of the numbers of rejected rows, by status and code. */
+  reasons: Map<string, number>
+  /** As they are in the file. */
+  terms: unknown[]
 }
 
 export class Ledger {
@@ -84,6 +47,7 @@ export class Ledger {
   readonly #queues: Queues
   readonly #iterations: Iterations
   readonly #marks: Marks
+  readonly #backlog: Backlog
   readonly #now: number
   readonly #books = new Map<string, Book | undefined>()
 
@@ -92,29 +56,49 @@ export class Ledger {
     this.#queues = features.queues
     this.#iterations = features.iterations
     this.#marks = features.marks
+    this.#backlog = new Backlog(db)
     this.#now = now
   }
 
-  task(id: string): TaskRow | undefined {
-    return this.#book(id)?.task
+  /** Undefined: there is no such task. */
+  book(id: string): Book | undefined {
+    if (!this.#books.has(id)) {
+      const task = this.#db.first<TaskRow>(sql.task.load, id)
+      this.#books.set(id, task && open(task))
+    }
+    return this.#books.get(id)
   }
 
-  /** Reads the events of many changes at once, which is much cheaper than one by one. */
+  event(book: Book, index: number): EventState | undefined {
+    if (!book.events.has(index)) this.load(book, [index])
+    return book.events.get(index)
+  }
+
+  /** Reads many events at once, which is much cheaper than one by one. */
+  load(book: Book, indexes: readonly number[]): void {
+    const events = this.#db.all<EventState>(sql.event.load, book.task.key, JSON.stringify(indexes))
+    for (const event of events) {
+      if (event.place === FRESH && event.idx < book.task.next) event.place = PLACED
+      book.events.set(event.idx, event)
+    }
+  }
+
+  /** Reads the events of many changes. */
   prepare(effects: Iterable<Effect>): void {
     const wanted = new Map<Book, number[]>()
     for (const effect of effects) {
       if (effect.kind !== 'event') continue
       const { id, index } = splitTaskJid(effect.jid)
-      const book = this.#book(id)
+      const book = this.book(id)
       if (!book || book.events.has(index)) continue
       const indexes = wanted.get(book)
       if (indexes) indexes.push(index)
       else wanted.set(book, [index])
     }
-    for (const [book, indexes] of wanted) this.#loadEvents(book, indexes)
+    for (const [book, indexes] of wanted) this.load(book, indexes)
   }
 
-  /** Changes that come with a job which stays out of the queue, or is done. */
+  /** Changes that come with a job which stays out of the queue, or is done; or with none. */
   apply(effects: readonly Effect[] = []): StartAnswer {
     let answer: StartAnswer = 'ok'
     for (const effect of effects) if (this.#change(effect) === 'superseded') answer = 'superseded'
@@ -134,42 +118,86 @@ export class Ledger {
 
   addMessages(key: number, index: number, messages: readonly Message[] = []): void {
     for (const { at, code, params } of messages) {
-      const count = this.#db.first<{ kept: number; last: number }>(sql.task.messageCount, key, index)
-      if (count && count.kept >= KEPT_MESSAGES) this.#db.run(sql.task.dropMiddle, key, index, FIRST_MESSAGES)
-      this.#db.run(sql.task.addMessage, key, index, (count?.last ?? 0) + 1, at, code, JSON.stringify(params))
+      const count = this.#db.first<{ kept: number; last: number }>(sql.event.messageCount, key, index)
+      if (count && count.kept >= KEPT_MESSAGES) this.#db.run(sql.event.dropMiddle, key, index, FIRST_MESSAGES)
+      this.#db.run(sql.event.addMessage, key, index, (count?.last ?? 0) + 1, at, code, JSON.stringify(params))
     }
+  }
+
+  /** A row that was just added, or was there: its status is counted, and its reason. */
+  count({ task, reasons }: Book, status: EventStatus, code: string | null, difference: 1 | -1): void {
+    task[status] += difference
+    if (STATUS_CODE[status] < REJECTED) return
+    const reason = `${STATUS_CODE[status]}${code ?? ''}`
+    reasons.set(reason, (reasons.get(reason) ?? 0) + difference)
+  }
+
+  /** Changes a row's status and what follows from that. */
+  become(book: Book, event: EventState, status: EventStatus, code: string | null): void {
+    this.count(book, STATUS_NAME[event.status] as EventStatus, event.code, -1)
+    this.count(book, status, code, 1)
+    if (status === 'failed' || status === 'error') book.rejected = true
+    event.status = STATUS_CODE[status]
+    event.code = code
+    // Whatever it became, its job is not in the backlog any more.
+    if (status !== 'enqueued' && isHeld(event)) this.free(book, event)
+    book.task.progress_at = this.#now
+    book.changed.add(event)
+  }
+
+  /** A row's place goes to the next. */
+  free(book: Book, event: EventState): void {
+    if (event.place === PLACED) book.task.placed--
+    if (isHeld(event)) book.task.held--
+    if (event.place === HELD) this.#backlog.remove(book.task, event.idx)
+    event.place = ELSEWHERE
+    book.changed.add(event)
+  }
+
+  /** A row waits for another run, behind all others. */
+  hold(book: Book, event: EventState): void {
+    this.free(book, event)
+    this.#backlog.putBack(book.task, event.idx)
+    event.place = HELD
+  }
+
+  /** With its task: nothing but another run brings it back. */
+  cancel(book: Book, event: EventState): void {
+    this.become(book, event, 'cancelled', CANCELLED)
+    this.free(book, event)
+    event.finished_at = this.#now
+    event.drop = book.task.keep_params === 'none'
+  }
+
+  /** Nobody adds rows any more, and none comes into the queue. */
+  stop({ task }: Book): void {
+    task.state = 'cancelling'
+    task.paused = 0
+    task.adders = 0
+    task.broken = 0
+    task.swept = 0
+    this.#db.run(sql.adder.endAll, task.key)
   }
 
   /** Fills free places, moves the states on, and writes what was touched. */
   close(): void {
     for (const book of this.#books.values()) {
       if (!book) continue
+      const { task } = book
+      if (judge(task, book, this.#now)) this.stop(book)
       this.#refill(book)
-      this.#moveOn(book.task)
+      moveOn(task, this.#now)
+      const calls = callbacks(task, book, this.#now)
       this.#save(book)
+      for (const { queue, text } of calls) this.#queues.pushBack(queue, [text])
     }
     this.#books.clear()
   }
 
-  #book(id: string): Book | undefined {
-    if (!this.#books.has(id)) {
-      const task = this.#db.first<TaskRow>(sql.task.load, id)
-      this.#books.set(id, task && { task, events: new Map(), changed: new Set() })
-    }
-    return this.#books.get(id)
-  }
-
-  #loadEvents(book: Book, indexes: number[]): void {
-    const events = this.#db.all<EventState>(sql.task.loadEvents, book.task.key, JSON.stringify(indexes))
-    for (const event of events) book.events.set(event.idx, event)
-  }
-
   #find(jid: string): { book: Book; event: EventState } | undefined {
     const { id, index } = splitTaskJid(jid)
-    const book = this.#book(id)
-    if (!book) return undefined
-    if (!book.events.has(index)) this.#loadEvents(book, [index])
-    const event = book.events.get(index)
+    const book = this.book(id)
+    const event = book && this.event(book, index)
     return event && { book, event }
   }
 
@@ -190,50 +218,58 @@ export class Ledger {
     // A deleted task has no say any more: its jobs run as if they had never belonged to it.
     if (!found) return 'ok'
     const { book, event } = found
-    const { task } = book
     const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
     if (effect.run < event.run || (effect.run === event.run && step < event.step)) return 'superseded'
+    if (effect.run === event.run && isCancelledWithTask(event)) return 'superseded'
 
-    const repeated = effect.run === event.run && step === event.step && STATUS_CODE[effect.status] === event.status
-    task[STATUS_NAME[event.status] as EventStatus]--
-    task[effect.status]++
-    task.progress_at = this.#now
-    event.status = STATUS_CODE[effect.status]
+    const same = effect.run === event.run && step === event.step
+    const repeated = same && STATUS_CODE[effect.status] === event.status
+    if (isStopped(book.task) && isHalted(effect, repeated)) {
+      if (event.status < STATUS_CODE.finished) {
+        if (effect.status === 'enqueued') this.#reach(event, effect, step)
+        this.cancel(book, event)
+        this.addMessages(book.task.key, event.idx, effect.messages)
+      }
+      return 'superseded'
+    }
+    this.#reach(event, effect, step)
+    const code = effect.status === 'working' ? null : effect.code?.toWellFormed() || null
+    const failed = book.rejected
+    this.become(book, event, effect.status, code)
+    // What was told before stops nothing now.
+    if (repeated) book.rejected = failed
+    // A row that waits here by now did not leave from here.
+    if (effect.place === 'leave' && event.place === PLACED) this.free(book, event)
+    if (effect.status !== 'working') {
+      event.result = effect.result ?? null
+      event.drop = isDropped(book.task, effect.status)
+    }
+    if (!repeated) this.addMessages(book.task.key, event.idx, effect.messages)
+    return 'ok'
+  }
+
+  /** How far an event has come, and when. */
+  #reach(event: EventState, effect: EventEffect, step: number): void {
     event.run = effect.run
     event.step = step
-    if (effect.place === 'leave') {
-      if (event.place === PLACED) task.placed--
-      event.place = ELSEWHERE
-    }
     if (effect.status === 'working') {
       event.started_at = effect.at
       event.finished_at = null
-      event.code = null
     } else {
       event.started_at = effect.startedAt ?? event.started_at
       event.finished_at = effect.status === 'enqueued' ? null : effect.at
-      event.code = effect.code?.toWellFormed() ?? null
-      event.result = effect.result ?? null
-      event.drop = isDropped(task, effect.status)
     }
-    book.changed.add(event)
-    if (!repeated) this.addMessages(task.key, event.idx, effect.messages)
-    return 'ok'
   }
 
   #enter(effect: EventEffect, text: string): boolean {
     const found = this.#find(effect.jid)
     if (!found || found.event.place === PLACED) return true
     const { book, event } = found
-    if (event.place === HELD) return false
+    if (isHeld(event)) return false
     const { task } = book
-    const room = task.placed < task.window && task.state !== 'paused'
-    if (room) {
-      task.placed++
-    } else {
-      this.#db.run(sql.task.holdFront, task.key, event.idx, text.toWellFormed())
-      task.held++
-    }
+    const room = task.placed < task.window && !task.paused
+    if (room) task.placed++
+    else this.#backlog.putFront(task, event.idx, text)
     event.place = room ? PLACED : HELD
     book.changed.add(event)
     return room
@@ -241,44 +277,25 @@ export class Ledger {
 
   #refill(book: Book): void {
     const { task } = book
-    if (task.state === 'paused' || task.state === 'cancelling' || task.state === 'cancelled') return
-    let room = Math.min(task.window - task.placed, task.held)
+    if (task.paused || isStopped(task)) return
+    const room = Math.min(task.window - task.placed, task.held)
     if (room <= 0) return
-    const returned = this.#db.all<{ place: number; idx: number; text: string }>(sql.task.firstHeld, task.key, room)
-    const texts: string[] = []
-    for (const { place, idx, text } of returned) {
-      this.#db.run(sql.task.unhold, task.key, place)
-      if (!book.events.has(idx)) this.#loadEvents(book, [idx])
-      const event = book.events.get(idx) as EventState
+    const issued = this.#backlog.issue(task, room, this.#now, (index) => book.events.get(index)?.run)
+    for (const { idx, isFresh } of issued) {
+      if (isFresh) continue
+      const event = this.event(book, idx) as EventState
       event.place = PLACED
       book.changed.add(event)
-      texts.push(text)
     }
-    room -= returned.length
-    if (room > 0) {
-      const rows = this.#db.all<{ idx: number; run: number; args: string }>(sql.task.waiting, task.key, task.next, room)
-      for (const { idx, run, args } of rows) {
-        texts.push(completeRow({ template: task.template, args, task: task.id, index: idx, run, now: this.#now }))
-        task.next = idx + 1
-      }
-    }
-    task.held -= texts.length
-    task.placed += texts.length
-    this.#queues.pushBack(task.queue, texts)
+    task.held -= issued.length
+    task.placed += issued.length
+    this.#queues.pushBack(
+      task.queue,
+      issued.map(({ text }) => text),
+    )
   }
 
-  #moveOn(task: TaskRow): void {
-    const open = task.enqueued + task.working
-    if (task.state === 'running' && open === 0) {
-      task.state = 'done'
-      task.finished_at = this.#now
-    } else if (task.state === 'done' && open > 0) {
-      task.state = 'running'
-      task.finished_at = null
-    }
-  }
-
-  #save({ task, changed }: Book): void {
+  #save({ task, changed, reasons, terms }: Book): void {
     if (changed.size > 0) {
       const rows = Array.from(changed, (event) => [
         event.idx,
@@ -292,12 +309,17 @@ export class Ledger {
         event.result,
         event.drop ? 1 : 0,
       ])
-      this.#db.run(sql.task.saveEvents, task.key, JSON.stringify(rows))
+      this.#db.run(sql.event.save, task.key, JSON.stringify(rows))
+    }
+    const differences = Array.from(reasons).filter(([, n]) => n !== 0)
+    if (differences.length > 0) {
+      const rows = differences.map(([reason, n]) => [Number(reason.slice(0, 1)), reason.slice(1), n])
+      this.#db.run(sql.event.countReasons, task.key, JSON.stringify(rows))
+      if (differences.some(([, n]) => n < 0)) this.#db.run(sql.event.dropReasons, task.key)
     }
     this.#db.run(
       sql.task.save,
       task.state,
-      task.run,
       task.total,
       task.next,
       task.held,
@@ -310,9 +332,48 @@ export class Ledger {
       task.cancelled,
       task.progress_at,
       task.finished_at,
+      task.expires_at,
       task.key,
     )
+    const now = termsOf(task)
+    if (now.some((value, i) => value !== terms[i])) this.#db.run(sql.task.saveTerms, ...now, task.key)
   }
+}
+
+function open(task: TaskRow): Book {
+  const fresh = { events: new Map(), changed: new Set<EventState>(), reasons: new Map() }
+  return { task, ...fresh, terms: termsOf(task), rejected: false, addingEnded: false }
+}
+
+/** In the order of `saveTerms`. */
+function termsOf(task: TaskRow) {
+  return [
+    task.name,
+    task.window,
+    task.tolerance,
+    task.beyond,
+    task.paused,
+    task.reason,
+    task.adders,
+    task.broken,
+    task.run,
+    task.done_run,
+    task.failed_run,
+    task.swept,
+  ]
+}
+
+function isHeld({ place }: EventState): boolean {
+  return place === HELD || place === FRESH
+}
+
+function isCancelledWithTask({ status, code }: EventState): boolean {
+  return status === STATUS_CODE.cancelled && code === CANCELLED
+}
+
+/** Of a task that is stopped no row begins, and none waits to begin. */
+function isHalted({ status }: EventEffect, repeated: boolean): boolean {
+  return status === 'enqueued' || (status === 'working' && !repeated)
 }
 
 function isDropped(task: TaskRow, status: EventStatus): boolean {

@@ -19,6 +19,16 @@ export class Results {
     this.#rung.add(topicOf(jid))
   }
 
+  /** Keeps a value of its own kind, unless there is one: that is the answer. */
+  remember(key: string, value: string, seconds: number): string | null {
+    const now = Date.now()
+    this.#db.run(sql.result.forgetMemory, now)
+    const found = this.#db.first<{ value: string }>(sql.result.remembered, key)
+    if (found) return found.value
+    this.#db.run(sql.result.remember, key, value.toWellFormed(), now + Math.ceil(seconds * 1000))
+    return null
+  }
+
   find(jid: string): string | null {
     return this.#db.first<{ text: string }>(sql.result.find, jid, Date.now())?.text ?? null
   }

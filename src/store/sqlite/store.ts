@@ -25,6 +25,7 @@ import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import type { Quest } from './removal.ts'
 import { topicOf } from './results.ts'
 import { DUE } from './sets.ts'
+import type { Tasks } from './tasks.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000
@@ -52,17 +53,8 @@ export class SqliteStore implements Store {
     return this.#file.close()
   }
 
-  async push(items: PushItem[], now: number): Promise<void> {
-    let from = 0
-    try {
-      for (; from < items.length; from += CHUNK) {
-        const chunk = items.slice(from, from + CHUNK)
-        await this.#file.write((s) => pushAll(s, chunk, now), ANSWER_SECONDS)
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], from > 0, { cause: thrown })
-    }
+  push(items: PushItem[], now: number): Promise<void> {
+    return this.#pushInChunks(items, (s, chunk) => pushAll(s, chunk, now))
   }
 
   async transaction(work: (connection: SqlConnection) => Promise<PushItem[]>, now: number): Promise<void> {
@@ -100,9 +92,9 @@ export class SqliteStore implements Store {
 
   claim(owner: string, ends: number | null): Promise<boolean> {
     const asked = monotonicNow()
-    return this.#file.write(({ leases, tasks }) => {
-      const claimed = leases.claim(owner, ends, asked)
-      if (claimed) tasks.interrupt(owner)
+    return this.#file.write((s) => {
+      const claimed = s.leases.claim(owner, ends, asked)
+      if (claimed) withLedger(s, Date.now(), (ledger) => s.tasks.adding.interrupt(ledger, owner))
       return claimed
     })
   }
@@ -226,19 +218,61 @@ export class SqliteStore implements Store {
   readonly createTask: Store['createTask'] = (task) => this.#file.write(({ tasks }) => tasks.create(task))
   readonly addRows: Store['addRows'] = (task, adder, from, rows, now) =>
     this.#file.write((s) => {
-      const answer = withLedger(s, now, (ledger) => s.tasks.add(ledger, task, adder, from, rows, now))
+      const answer = withLedger(s, now, (ledger) => s.tasks.adding.add(ledger, task, adder, from, rows, now))
       s.db.checkRoom()
       return answer
     })
 
+  readonly openAdding: Store['openAdding'] = (task, adder, now, instead) =>
+    this.#booked(now, (ledger, { adding }) => adding.open(ledger, task, adder, instead))
   readonly endAdding: Store['endAdding'] = (task, adder, now, interrupted = false) =>
-    this.#file.write((s) => withLedger(s, now, (ledger) => s.tasks.endAdding(ledger, task, adder, interrupted)))
+    this.#booked(now, (ledger, { adding }) => adding.end(ledger, task, adder, interrupted))
+  readonly changeTask: Store['changeTask'] = (id, change, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.change(ledger, id, change))
+  readonly cancelTask: Store['cancelTask'] = (id, reason, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.cancel(ledger, id, reason))
+  readonly cancelRows: Store['cancelRows'] = (id, most, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.cancelRows(ledger, id, most))
+  readonly startRun: Store['startRun'] = (id, run, adder, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.start(ledger, id, run, adder))
+  readonly retryRows: Store['retryRows'] = (id, run, rows, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.retry(ledger, id, run, rows))
+  readonly freePlaces: Store['freePlaces'] = (id, indexes, now) =>
+    this.#booked(now, (ledger, { runs }) => runs.freePlaces(ledger, id, indexes))
+  readonly changeEvents: Store['changeEvents'] = (effects, now) =>
+    this.#booked(now, (ledger) => {
+      ledger.prepare(effects)
+      ledger.apply(effects)
+    })
+
+  readonly deleteTask: Store['deleteTask'] = (id, most) => this.#file.write(({ tasks }) => tasks.delete(id, most))
+  readonly expiredTasks: Store['expiredTasks'] = (now, limit) =>
+    this.#file.read(({ tasks }) => tasks.expired(now, limit))
+  readonly idleTasks: Store['idleTasks'] = (before, limit) => this.#file.read(({ tasks }) => tasks.idle(before, limit))
+  readonly reasons: Store['reasons'] = (id) => this.#file.read(({ tasks }) => tasks.events.reasons(id))
+  readonly pushTracked: Store['pushTracked'] = (items, now) =>
+    this.#pushInChunks(items, (s, chunk) => {
+      const fresh = chunk.filter(({ task, item }) => s.tasks.createSingle(task, item))
+      const jobs = fresh.map(({ item }) => item)
+      pushAll(s, jobs, now)
+    })
+
+  readonly putPart: Store['putPart'] = (task, index, bytes, most) =>
+    this.#file.write((s) => {
+      const answer = s.tasks.putPart(task, index, bytes, most)
+      s.db.checkRoom()
+      return answer
+    })
+
+  readonly part: Store['part'] = (task, index) => this.#file.read(({ tasks }) => tasks.part(task, index))
+  readonly remember: Store['remember'] = (key, value, seconds) =>
+    this.#file.write(({ results }) => results.remember(key, value, seconds), ANSWER_SECONDS)
   readonly task: Store['task'] = (id) => this.#file.read(({ tasks }) => tasks.find(id))
   readonly tasks: Store['tasks'] = (page) => this.#file.read(({ tasks }) => tasks.list(page))
-  readonly events: Store['events'] = (task, query) => this.#file.read(({ tasks }) => tasks.events(task, query))
-  readonly event: Store['event'] = (jid) => this.#file.read(({ tasks }) => tasks.event(jid))
+  readonly events: Store['events'] = (task, query) => this.#file.read(({ tasks }) => tasks.events.page(task, query))
+  readonly event: Store['event'] = (jid) => this.#file.read(({ tasks }) => tasks.events.find(jid))
   readonly message: Store['message'] = (jid, message) =>
-    this.#file.write((s) => withLedger(s, message.at, (ledger) => s.tasks.message(ledger, jid, message)))
+    this.#booked(message.at, (ledger, { events }) => events.addMessage(ledger, jid, message))
 
   readonly recordMetrics: Store['recordMetrics'] = (batch) =>
     this.#file.write(({ metrics }) => metrics.record(batch), ANSWER_SECONDS)
@@ -274,6 +308,24 @@ export class SqliteStore implements Store {
     this.#file.write(({ crons }) => crons.forget(name), ANSWER_SECONDS)
   readonly unlock: Store['unlock'] = (lock, holder) =>
     this.#file.write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS)
+
+  async #pushInChunks<Item>(items: readonly Item[], put: (s: Opened, chunk: Item[]) => void): Promise<void> {
+    let from = 0
+    try {
+      for (; from < items.length; from += CHUNK) {
+        const chunk = items.slice(from, from + CHUNK)
+        await this.#file.write((s) => put(s, chunk), ANSWER_SECONDS)
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], from > 0, { cause: thrown })
+    }
+  }
+
+  /** A change of tasks, with their books open. */
+  #booked<T>(now: number, work: (ledger: Ledger, tasks: Tasks) => T): Promise<T> {
+    return this.#file.write((s) => withLedger(s, now, (ledger) => work(ledger, s.tasks)))
+  }
 
   /** Something in the turn can't be applied: each item gets a transaction of its own, and only the culprit fails. */
   async #turnOneByOne(owner: string, turn: Turn): Promise<TurnAnswer> {

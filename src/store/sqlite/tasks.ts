@@ -1,87 +1,50 @@
-/** Tracked tasks: adding rows, and looking at what became of them. */
+/** Tracked tasks: making, finding and deleting them, and what they make. */
 
-import { HighkiqError } from '../../job/errors.ts'
-import { splitTaskJid, taskJid } from '../../job/payload.ts'
-import {
-  type AddAnswer,
-  EVENT_STATUSES,
-  type EventQuery,
-  type EventRecord,
-  type EventStatus,
-  type Message,
-  type NewRow,
-  type TaskRecord,
-  type TaskSpec,
-} from '../contract.ts'
+import { memberText } from '../../job/json.ts'
+import type { PushItem, TaskRecord, TaskSpec } from '../contract.ts'
+import { Adding } from './adding.ts'
 import type { Database } from './database.ts'
-import { ELSEWHERE, type Ledger, PLACED, STATUS_CODE, STATUS_NAME, type TaskRow } from './ledger.ts'
+import { Events } from './events.ts'
+import { Runs } from './runs.ts'
+import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
+import { ELSEWHERE, OPEN, PLACED, recordOf, STATUS_CODE, type TaskRow, written } from './task-row.ts'
 
-interface EventRow {
-  idx: number
-  status: number
-  run: number
-  step: number
-  number: number | null
-  code: string | null
-  started_at: number | null
-  finished_at: number | null
-  args: string | null
-  source: string | null
-  result: string | null
-}
+const KEEP_MS = 30 * 86_400_000
+const UNKNOWN_AFTER_MS = 3_600_000
+/** Parts are large: no more of them go in one step. */
+const PARTS = 20
 
 export class Tasks {
   readonly #db: Database
+  readonly adding: Adding
+  readonly runs: Runs
+  readonly events: Events
 
-  constructor(db: Database) {
+  constructor(db: Database, sets: Sets) {
     this.#db = db
+    this.adding = new Adding(db)
+    this.runs = new Runs(db, this.adding, sets)
+    this.events = new Events(db)
   }
 
   create(task: TaskSpec): boolean {
-    const row = this.#db.first<{ key: number }>(
-      sql.task.create,
-      task.id,
-      task.name,
-      task.job,
-      task.queue,
-      task.template,
-      task.window,
-      task.keepParams,
-      task.meta,
-      task.adder,
-      task.createdAt,
-    )
-    if (row) this.#db.run(sql.task.enterAdder, row.key, task.adder)
-    return row !== undefined
+    const key = this.#insert(task, 'adding')
+    if (key !== undefined) this.#db.run(sql.adder.enter, key, task.adder, 0, OPEN, 0)
+    return key !== undefined
   }
 
-  add(ledger: Ledger, id: string, adder: string, from: number, rows: readonly NewRow[], now: number): AddAnswer {
-    const refusal = this.#refusal(ledger, id, adder)
-    if (refusal) return refusal
-    const task = ledger.task(id) as TaskRow
-    const cursor = this.#cursor(task.key, adder)
-    if (from + rows.length <= cursor) return { ok: true, total: task.total }
-    if (from !== cursor) return { ok: false, reason: 'gap', cursor }
-    const events = rows.map((row) => this.#newEvent(ledger, task, row, now))
-    this.#db.run(sql.task.addEvents, task.key, JSON.stringify(events))
-    this.#db.run(sql.task.advance, cursor + rows.length, task.key, adder)
-    return { ok: true, total: task.total }
-  }
-
-  endAdding(ledger: Ledger, id: string, adder: string, interrupted: boolean): AddAnswer {
-    const refusal = this.#refusal(ledger, id, adder)
-    // Said twice: the first one counted.
-    if (refusal?.reason === 'ended') return { ok: true, total: ledger.task(id)?.total ?? 0 }
-    if (refusal) return refusal
-    const task = ledger.task(id) as TaskRow
-    if (task.state === 'adding') task.state = interrupted ? 'interrupted' : 'running'
-    return { ok: true, total: task.total }
-  }
-
-  /** Whoever was adding rows is dead. */
-  interrupt(adder: string): void {
-    this.#db.run(sql.task.interrupt, adder)
+  /** A task of one row, whose job is on its way already; false when it is there. */
+  createSingle(task: TaskSpec, { to, text }: PushItem): boolean {
+    const key = this.#insert(task, 'running')
+    if (key === undefined) return false
+    const args = memberText(text, 'args') ?? text
+    const place = to === 'queue' ? PLACED : ELSEWHERE
+    const event = [0, STATUS_CODE.enqueued, place, 1, 1, null, null, null, null, args.toWellFormed(), null]
+    this.#db.run(sql.event.add, key, JSON.stringify([event]))
+    const placed = place === PLACED ? 1 : 0
+    this.#db.run(sql.task.save, 'running', 1, 1, 0, placed, 1, 0, 0, 0, 0, 0, null, null, null, key)
+    return true
   }
 
   find(id: string): TaskRecord | null {
@@ -96,124 +59,68 @@ export class Tasks {
     return rows.map(recordOf)
   }
 
-  events(id: string, { status, after = -1, limit }: EventQuery): EventRecord[] {
-    const task = this.#db.first<TaskRow>(sql.task.load, id)
-    if (!task) return []
-    const rows = status
-      ? this.#eventsOf(task.key, status, after, limit)
-      : this.#db.all<EventRow>(sql.task.events, task.key, after, limit)
-    return rows.map((row) => this.#eventRecord(task, row))
+  expired(now: number, limit: number): string[] {
+    return this.#db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id)
   }
 
-  event(jid: string): EventRecord | null {
-    const { id, index } = splitTaskJid(jid)
-    const task = this.#db.first<TaskRow>(sql.task.load, id)
-    const row = task && this.#db.first<EventRow>(sql.task.event, task.key, index)
-    return task && row ? this.#eventRecord(task, row) : null
+  idle(before: number, limit: number): TaskRecord[] {
+    return this.#db.all<TaskRow>(sql.task.idle, before, limit).map(recordOf)
   }
 
-  message(ledger: Ledger, jid: string, message: Message): void {
-    const { id, index } = splitTaskJid(jid)
-    const task = ledger.task(id)
-    if (!task || !this.#db.first(sql.task.event, task.key, index)) {
-      throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
+  /** Removes about `most` rows. True: nothing is left. */
+  delete(id: string, most: number): boolean {
+    const key = this.#db.first<{ key: number }>(sql.task.doom, id)?.key
+    if (key === undefined) return true
+    const { dropEvents, dropMessages, dropBacklog, dropAdders, dropReasons, dropParts } = sql.task
+    let left = most
+    for (const drop of [dropMessages, dropBacklog, dropAdders, dropReasons, dropParts, dropEvents]) {
+      const some = drop === dropParts ? Math.min(left, PARTS) : left
+      const gone = this.#db.all(drop, key, some).length
+      left -= gone
+      if (gone === some) return false
     }
-    ledger.addMessages(task.key, index, [message])
+    this.#db.run(sql.task.drop, key)
+    return true
   }
 
-  #refusal(ledger: Ledger, id: string, adder: string) {
-    const task = ledger.task(id)
-    if (!task) return { ok: false, reason: 'unknown', cursor: 0 } as const
-    const cursor = this.#cursor(task.key, adder)
-    if (task.adder !== adder) return { ok: false, reason: 'taken-over', cursor } as const
-    const adding = task.state === 'adding' || task.state === 'paused'
-    return adding ? undefined : ({ ok: false, reason: 'ended', cursor } as const)
+  putPart(id: string, index: number, bytes: Uint8Array, most: number): 'ok' | 'full' | 'unknown' {
+    const task = this.#db.first<{ key: number; bytes: number }>(sql.task.size, id)
+    if (!task) return 'unknown'
+    const before = this.#db.first<{ bytes: number }>(sql.task.partSize, task.key, index)?.bytes ?? 0
+    const grown = bytes.length - before
+    if (task.bytes + grown > most) return 'full'
+    this.#db.run(sql.task.putPart, task.key, index, bytes)
+    this.#db.run(sql.task.resize, grown, task.key)
+    return 'ok'
   }
 
-  #cursor(key: number, adder: string): number {
-    return this.#db.first<{ cursor: number }>(sql.task.adder, key, adder)?.cursor ?? 0
+  part(id: string, index: number): Uint8Array | null {
+    const bytes = this.#db.first<{ bytes: Uint8Array }>(sql.task.part, id, index)?.bytes
+    return bytes ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : null
   }
 
-  /** Counts a row and gives its event, in the order of `addEvents`' columns. */
-  #newEvent(ledger: Ledger, task: TaskRow, { args, number, source, rejected }: NewRow, now: number): unknown[] {
-    const index = task.total++
-    const status: EventStatus = rejected?.status ?? 'enqueued'
-    task[status]++
-    if (!rejected) task.held++
-    ledger.addMessages(task.key, index, rejected?.messages)
-    const dropped = rejected && task.keep_params === 'none'
-    return [
-      index,
-      STATUS_CODE[status],
-      rejected ? ELSEWHERE : PLACED,
-      task.run,
-      1,
-      number ?? null,
-      rejected?.code?.toWellFormed() ?? null,
-      rejected ? now : null,
-      dropped ? null : args,
-      dropped ? null : (source ?? null),
-    ]
-  }
-
-  #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
-    return status
-      .flatMap((name) => {
-        const rejected = STATUS_CODE[name] >= 3
-        const page = rejected ? sql.task.rejectedOf : sql.task.eventsOf
-        return this.#db.all<EventRow>(page, key, STATUS_CODE[name], after, limit)
-      })
-      .sort((a, b) => a.idx - b.idx)
-      .slice(0, limit)
-  }
-
-  #eventRecord(task: TaskRow, row: EventRow): EventRecord {
-    return {
-      index: row.idx,
-      jid: taskJid(task.id, row.idx),
-      number: row.number,
-      status: STATUS_NAME[row.status] as EventStatus,
-      run: row.run,
-      attempts: row.step >> 1,
-      args: row.args,
-      source: row.source,
-      code: row.code,
-      startedAt: row.started_at,
-      finishedAt: row.finished_at,
-      result: row.result,
-      messages: this.#messages(task.key, row.idx),
-    }
-  }
-
-  /** A jump in the numbers is where messages were dropped: it is told in their place. */
-  #messages(key: number, index: number): Message[] {
-    const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(sql.task.messages, key, index)
-    return rows.flatMap(({ n, at, code, params }, i) => {
-      const message = { at, code, params: JSON.parse(params) as Record<string, unknown> }
-      const missing = n - (rows[i - 1]?.n ?? 0) - 1
-      return missing > 0 ? [{ at, code: 'dropped', params: { messages: missing } }, message] : [message]
-    })
-  }
-}
-
-function recordOf(row: TaskRow): TaskRecord {
-  const counts = {} as Record<EventStatus, number>
-  for (const status of EVENT_STATUSES) counts[status] = row[status]
-  return {
-    id: row.id,
-    name: row.name,
-    job: row.job,
-    queue: row.queue,
-    state: row.state,
-    run: row.run,
-    total: row.total,
-    held: row.held,
-    placed: row.placed,
-    window: row.window,
-    counts,
-    meta: row.meta,
-    createdAt: row.created_at,
-    progressAt: row.progress_at,
-    finishedAt: row.finished_at,
+  #insert(task: TaskSpec, state: 'adding' | 'running'): number | undefined {
+    const row = this.#db.first<{ key: number }>(
+      sql.task.create,
+      task.id,
+      task.name,
+      task.job,
+      task.queue,
+      task.template,
+      task.window,
+      task.keepParams,
+      task.meta,
+      state,
+      task.createdAt,
+      written(task.tolerance),
+      task.beyond ?? 'pause',
+      written(task.onDone),
+      written(task.onFailure),
+      task.keep ?? KEEP_MS,
+      task.unknownAfter ?? UNKNOWN_AFTER_MS,
+      task.single ? 1 : 0,
+      state === 'adding' ? 1 : 0,
+    )
+    return row?.key
   }
 }

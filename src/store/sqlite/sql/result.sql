@@ -7,3 +7,12 @@ SELECT text FROM result WHERE jid = ? AND ends > ?;
 
 -- forget: drops those whose time is over.
 DELETE FROM result WHERE ends <= ?;
+
+-- forgetMemory: values whose time is over.
+DELETE FROM memory WHERE ends <= ?;
+
+-- remember: keeps a value.
+INSERT INTO memory (key, value, ends) VALUES (?, ?, ?);
+
+-- remembered: the value of a key.
+SELECT value FROM memory WHERE key = ?;

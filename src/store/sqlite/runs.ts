@@ -1,0 +1,137 @@
+/** Steering a task: pauses and changes, cancelling it, and putting its rejected rows to work again. */
+
+import { taskJid } from '../../job/payload.ts'
+import type { Message, RetryRow, TaskChange, Tolerance } from '../contract.ts'
+import type { Adding } from './adding.ts'
+import type { Database } from './database.ts'
+import type { Book, Ledger } from './ledger.ts'
+import type { Sets } from './sets.ts'
+import { sql } from './sql.generated.ts'
+import { hasEnded, isStopped, PLACED, REJECTED, STATUS_CODE, written } from './task-row.ts'
+
+/** Rows that one call of `cancelRows` looks at for each that it may cancel. */
+const LOOKED_AT = 10
+
+type Retried = 'ok' | 'gone' | 'dropped'
+
+export class Runs {
+  readonly #db: Database
+  readonly #adding: Adding
+  readonly #sets: Sets
+
+  constructor(db: Database, adding: Adding, sets: Sets) {
+    this.#db = db
+    this.#adding = adding
+    this.#sets = sets
+  }
+
+  change(ledger: Ledger, id: string, change: TaskChange): 'ok' | 'ended' | null {
+    const task = ledger.book(id)?.task
+    if (!task) return null
+    if (hasEnded(task)) return 'ended'
+    if (change.name !== undefined) task.name = change.name
+    if (change.window !== undefined) task.window = change.window
+    if (change.tolerance !== undefined) task.tolerance = written(change.tolerance)
+    if (change.beyond !== undefined) task.beyond = change.beyond
+    const paused = change.paused === undefined || isStopped(task) ? task.paused : Number(change.paused)
+    // A pause brings its own reason, and takes it away.
+    if (paused !== task.paused) task.reason = null
+    task.paused = paused
+    if (change.reason !== undefined) task.reason = written(change.reason)
+    return 'ok'
+  }
+
+  cancel(ledger: Ledger, id: string, reason: Message | null): 'ok' | 'ended' | null {
+    const book = ledger.book(id)
+    if (!book) return null
+    if (hasEnded(book.task)) return 'ended'
+    if (isStopped(book.task)) return 'ok'
+    ledger.stop(book)
+    book.task.reason = written(reason)
+    return 'ok'
+  }
+
+  cancelRows(ledger: Ledger, id: string, most: number): { cancelled: number; working: string[]; done: boolean } {
+    const book = ledger.book(id)
+    const answer = { cancelled: 0, working: [] as string[], done: true }
+    if (book?.task.state !== 'cancelling') return answer
+    const { task } = book
+    const looked = most * LOOKED_AT
+    const rows = this.#db.all<{ idx: number; status: number }>(sql.event.open, task.key, task.swept, looked, most)
+    const doomed = rows.filter(({ status }) => status === STATUS_CODE.enqueued).map(({ idx }) => idx)
+    ledger.load(book, doomed)
+    for (const idx of doomed) {
+      const event = ledger.event(book, idx)
+      if (event) ledger.cancel(book, event)
+    }
+    answer.cancelled = doomed.length
+    answer.working = rows.filter(({ status }) => status === STATUS_CODE.working).map(({ idx }) => taskJid(id, idx))
+    const last = rows.at(-1)
+    task.swept = last && rows.length === most ? last.idx + 1 : task.swept + looked
+    const isOver = task.swept >= task.total
+    if (isOver) task.swept = 0
+    answer.done = task.enqueued === 0 && (isOver || task.working === 0)
+    return answer
+  }
+
+  start(ledger: Ledger, id: string, run: number, adder: string): 'ok' | 'gone' | 'cancelling' | null {
+    const task = ledger.book(id)?.task
+    if (!task) return null
+    if (task.run === run + 1 && this.#adding.isOpen(task, adder)) return 'ok'
+    if (task.run !== run) return 'gone'
+    if (task.state === 'cancelling') return 'cancelling'
+    // A reason to be cancelled or interrupted is none any more; one to be paused still is.
+    if (!task.paused) task.reason = null
+    task.run++
+    task.broken = 0
+    this.#db.run(sql.adder.mend, task.key)
+    this.#adding.enter(task, adder, { retry: true })
+    task.state = 'adding'
+    task.finished_at = null
+    task.expires_at = null
+    return 'ok'
+  }
+
+  retry(ledger: Ledger, id: string, run: number, rows: readonly RetryRow[]): Retried[] {
+    const book = ledger.book(id)
+    if (!book || book.task.run !== run || isStopped(book.task)) return rows.map(() => 'gone')
+    ledger.load(
+      book,
+      rows.map(({ index }) => index),
+    )
+    return rows.map((row) => this.#putBack(ledger, book, row))
+  }
+
+  freePlaces(ledger: Ledger, id: string, indexes: readonly number[]): void {
+    const book = ledger.book(id)
+    if (!book) return
+    ledger.load(book, indexes)
+    for (const index of indexes) {
+      const event = book.events.get(index)
+      if (event?.place === PLACED) ledger.free(book, event)
+    }
+  }
+
+  #putBack(ledger: Ledger, book: Book, { index, args, source, dead }: RetryRow): Retried {
+    const { task } = book
+    const event = ledger.event(book, index)
+    if (!event) return 'gone'
+    // A repeated call: it is in this run already.
+    if (event.run === task.run) return 'ok'
+    if (event.status < REJECTED) return 'gone'
+    const kept = args !== undefined || this.#db.first<{ kept: number }>(sql.event.hasArgs, task.key, index)?.kept === 1
+    if (!kept) return 'dropped'
+    const given = [args, source].map((text) => text?.toWellFormed() ?? null) as [string | null, string | null]
+    this.#db.run(sql.event.correct, task.key, index, ...given)
+    ledger.become(book, event, 'enqueued', null)
+    ledger.hold(book, event)
+    event.run = task.run
+    event.step = 1
+    event.started_at = null
+    event.finished_at = null
+    event.result = null
+    event.drop = false
+    if (dead) this.#sets.remove('dead', dead)
+    return 'ok'
+  }
+}
