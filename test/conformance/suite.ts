@@ -15,8 +15,10 @@ import { removal } from './removal.ts'
 import { results } from './results.ts'
 import { search } from './search.ts'
 import { sets } from './sets.ts'
+import { taskCancel } from './task-cancel.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
+import { taskSteering } from './task-steering.ts'
 import { taskTransitions } from './task-transitions.ts'
 import { taskWindow } from './task-window.ts'
 import { tasks } from './tasks.ts'
@@ -40,7 +42,7 @@ export const verbs = {
   results,
   marks,
   crons,
-  tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskModel],
+  tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskSteering, ...taskCancel, ...taskModel],
   wait,
   crash,
   metrics,

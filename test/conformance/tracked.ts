@@ -4,6 +4,7 @@ import {
   type EventEffect,
   type EventRecord,
   type EventStatus,
+  type Message,
   type NewRow,
   type Settlement,
   type Store,
@@ -135,12 +136,73 @@ export function counts(some: Partial<Record<EventStatus, number>>): Record<Event
   return { ...countsOf([]), ...some }
 }
 
-/** Counts always equal the events, and their sum the total. */
+/** All events of a task, read in pages. */
+export async function allEvents(t: { store: Store }, task: { id: string }): Promise<EventRecord[]> {
+  const events: EventRecord[] = []
+  for (let last: EventRecord | undefined; ; ) {
+    const page = await t.store.events(task.id, { limit: 1000, ...(last ? { after: last.index } : {}) })
+    events.push(...page)
+    last = page.at(-1)
+    if (page.length < 1000) return events
+  }
+}
+
+/** Counts and reasons always equal the events, what is held and placed their places, and the total their number. */
 export async function expectExact(t: { store: Store }, task: { id: string }): Promise<TaskRecord> {
   const found = await record(t, task)
-  const events = await t.store.events(task.id, { limit: 10_000 })
+  const events = await allEvents(t, task)
   expect(found.counts).toEqual(countsOf(events.map(({ status }) => status)))
   expect(found.total).toBe(events.length)
   expect(events.map(({ index }) => index)).toEqual(events.map((_, i) => i))
+  const at = (place: EventRecord['place']) => events.filter((event) => event.place === place).length
+  expect({ held: found.held, placed: found.placed }).toEqual({ held: at('held'), placed: at('placed') })
+  expect(await reasonsOf(t, task)).toEqual(countReasons(events))
   return found
 }
+
+/** How many rows there are of each reason, as `status code`. */
+async function reasonsOf(t: { store: Store }, task: { id: string }): Promise<Record<string, number>> {
+  const reasons = await t.store.reasons(task.id)
+  return Object.fromEntries(reasons.map(({ status, code, count }) => [`${status} ${code}`, count]))
+}
+
+function countReasons(events: readonly EventRecord[]): Record<string, number> {
+  const counted: Record<string, number> = {}
+  for (const { status, code } of events) {
+    if (status !== 'failed' && status !== 'error' && status !== 'cancelled') continue
+    counted[`${status} ${code}`] = (counted[`${status} ${code}`] ?? 0) + 1
+  }
+  return counted
+}
+
+/** Asks for the same once more, as after a lost reply: the answer is the same, and so is the task. */
+export async function twice<T>(t: { store: Store }, task: { id: string }, ask: () => Promise<T>): Promise<T> {
+  const answer = await ask()
+  const after = await expectExact(t, task)
+  const { held, enqueued } = await t.store.stats()
+  expect(await ask()).toEqual(answer)
+  expect(await expectExact(t, task)).toEqual(after)
+  expect(await t.store.stats()).toMatchObject({ held, enqueued })
+  return answer
+}
+
+/** Takes jobs of a queue (all by default) and ends them, with the same status each; answers them. */
+export async function work(
+  t: Bench,
+  owner: string,
+  how: Partial<EventEffect> & { queue?: string; n?: number } = {},
+): Promise<Taken[]> {
+  const { queue = 'q', n = 1000, ...effect } = how
+  const taken: Taken[] = await t.take(owner, queue, n)
+  const settlements = taken.map((one) => finish(one, effect))
+  expect((await t.turn(owner, { settlements })).settled).toEqual(settlements.map(() => 'ok'))
+  return taken
+}
+
+/** The arguments of the jobs that wait in a queue. */
+export async function argsIn(t: Bench, queue = 'q'): Promise<unknown[]> {
+  return (await t.waiting(queue)).map((text) => payloadOf({ text }).args)
+}
+
+/** A reason as somebody gives it. */
+export const REASON: Message = { at: NOW, code: 'told', params: { by: 'žák', n: 1.5 } }
