@@ -15,9 +15,11 @@ import { removal } from './removal.ts'
 import { results } from './results.ts'
 import { search } from './search.ts'
 import { sets } from './sets.ts'
+import { taskAdders } from './task-adders.ts'
 import { taskCancel } from './task-cancel.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
+import { taskRuns } from './task-runs.ts'
 import { taskSteering } from './task-steering.ts'
 import { taskTransitions } from './task-transitions.ts'
 import { taskWindow } from './task-window.ts'
@@ -42,7 +44,17 @@ export const verbs = {
   results,
   marks,
   crons,
-  tasks: [...tasks, ...taskRows, ...taskWindow, ...taskTransitions, ...taskSteering, ...taskCancel, ...taskModel],
+  tasks: [
+    ...tasks,
+    ...taskRows,
+    ...taskWindow,
+    ...taskTransitions,
+    ...taskSteering,
+    ...taskCancel,
+    ...taskAdders,
+    ...taskRuns,
+    ...taskModel,
+  ],
   wait,
   crash,
   metrics,
