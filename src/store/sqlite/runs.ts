@@ -1,7 +1,7 @@
 /** Steering a task: pauses and changes, cancelling it, and putting its rejected rows to work again. */
 
 import { taskJid } from '../../job/payload.ts'
-import type { Message, RetryRow, TaskChange, Tolerance } from '../contract.ts'
+import type { Message, RetryRow, TaskChange } from '../contract.ts'
 import type { Adding } from './adding.ts'
 import type { Database } from './database.ts'
 import type { Book, Ledger } from './ledger.ts'
