@@ -17,10 +17,12 @@ import { search } from './search.ts'
 import { sets } from './sets.ts'
 import { taskAdders } from './task-adders.ts'
 import { taskCancel } from './task-cancel.ts'
+import { taskKeeping } from './task-keeping.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
 import { taskRuns } from './task-runs.ts'
 import { taskSteering } from './task-steering.ts'
+import { taskSweeping } from './task-sweeping.ts'
 import { taskTransitions } from './task-transitions.ts'
 import { taskWindow } from './task-window.ts'
 import { tasks } from './tasks.ts'
@@ -53,6 +55,8 @@ export const verbs = {
     ...taskCancel,
     ...taskAdders,
     ...taskRuns,
+    ...taskSweeping,
+    ...taskKeeping,
     ...taskModel,
   ],
   wait,

@@ -95,8 +95,9 @@ export class Tasks {
   }
 
   part(id: string, index: number): Uint8Array | null {
-    const bytes = this.#db.first<{ bytes: Uint8Array }>(sql.task.part, id, index)?.bytes
-    return bytes ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : null
+    // One driver answers an array, the other a buffer.
+    const row = this.#db.first<{ bytes: Uint8Array | ArrayBuffer }>(sql.task.part, id, index)
+    return row ? new Uint8Array(row.bytes) : null
   }
 
   #insert(task: TaskSpec, state: 'adding' | 'running'): number | undefined {

@@ -1,0 +1,336 @@
+import { expect } from 'vitest'
+import { type Case, NOW, sure } from './bench.ts'
+import {
+  ADDER,
+  argsIn,
+  begin,
+  bury,
+  change,
+  counts,
+  eventOf,
+  expectExact,
+  finish,
+  jidOf,
+  payloadOf,
+  postpone,
+  record,
+  rows,
+  spec,
+  taskId,
+  taskWith,
+  twice,
+  work,
+} from './tracked.ts'
+
+const SECOND = 1000
+const HOUR = 3600 * SECOND
+const DAY = 24 * HOUR
+
+/** What is found lost, why rows were rejected, and the end of what is not needed any more. */
+export const taskSweeping: Case[] = [
+  {
+    name: 'a task without progress is found when rows of it are open, and not otherwise',
+    async run(t) {
+      const open = await taskWith(t, 1, 2, { queue: 'a', createdAt: NOW })
+      const ended = await taskWith(t, 2, 1, { queue: 'b', createdAt: NOW })
+      const empty = spec(3, { createdAt: NOW })
+      await t.store.createTask(empty)
+      const owner = await t.owner({ queues: ['a', 'b'] })
+      await work(t, owner, { queue: 'b' })
+      expect(await record(t, ended)).toMatchObject({ state: 'done' })
+      const idle = async (before: number) => (await t.store.idleTasks(before, 10)).map(({ id }) => id)
+      expect(await idle(NOW - SECOND)).toEqual([])
+      expect(await idle(NOW + SECOND)).toEqual([open.id])
+      expect(await t.store.idleTasks(NOW + SECOND, 10)).toEqual([await record(t, open)])
+      const [first] = await t.take(owner, 'a')
+      await t.turn(owner, { now: NOW + HOUR, started: [begin(first)] })
+      expect(await idle(NOW + SECOND)).toEqual([])
+      expect(await idle(NOW + HOUR + SECOND)).toEqual([open.id])
+    },
+  },
+  {
+    name: 'a task that is being cancelled is found at any time, until it is cancelled',
+    async run(t) {
+      const task = await taskWith(t, 1, 2)
+      await t.store.cancelTask(task.id, null, NOW)
+      const idle = async () => (await t.store.idleTasks(NOW - DAY, 10)).map(({ id }) => id)
+      expect(await idle()).toEqual([task.id])
+      await t.store.cancelRows(task.id, 10, NOW)
+      expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
+      expect(await idle()).toEqual([])
+    },
+  },
+  {
+    name: 'at most so many idle tasks are told at a time',
+    async run(t) {
+      for (let n = 1; n <= 5; n++) await taskWith(t, n, 1, { queue: `q${n}` })
+      expect(await t.store.idleTasks(NOW + SECOND, 3)).toHaveLength(3)
+      expect(await t.store.idleTasks(NOW + SECOND, 30)).toHaveLength(5)
+    },
+  },
+  {
+    name: 'a row that is judged lost is rejected and gives its place to the next; a late end overrules that',
+    async run(t) {
+      const task = await taskWith(t, 1, 4, { window: 2 })
+      const owner = await t.owner()
+      const [first, second] = await t.take(owner, 'q', 2)
+      await t.turn(owner, { started: [begin(first)] })
+      const messages = [{ at: NOW, code: 'lost', params: {} }]
+      const lost = [
+        change(first, { status: 'error', code: 'lost', messages }),
+        change(second, { status: 'error', code: 'foreign', attempt: 0 }),
+      ]
+      await twice(t, task, () => t.store.changeEvents(lost, NOW + SECOND))
+      expect(await eventOf(t, task, 0)).toMatchObject({ status: 'error', code: 'lost', attempts: 1, messages })
+      expect(await eventOf(t, task, 1)).toMatchObject({ status: 'error', code: 'foreign', attempts: 0 })
+      expect(await expectExact(t, task)).toMatchObject({
+        placed: 2,
+        held: 0,
+        progressAt: NOW + SECOND,
+        counts: counts({ error: 2, enqueued: 2 }),
+      })
+      expect(await argsIn(t)).toEqual([[2], [3]])
+      await t.turn(owner, { settlements: [finish(first), finish(second, { status: 'failed', code: 'no' })] })
+      expect(await expectExact(t, task)).toMatchObject({
+        placed: 2,
+        counts: counts({ finished: 1, failed: 1, enqueued: 2 }),
+      })
+    },
+  },
+  {
+    name: 'the loss of the last row ends its task, and is told',
+    async run(t) {
+      const told = { queue: 'calls', template: '{}' }
+      const task = await taskWith(t, 1, 1, { onDone: told, onFailure: told })
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      await t.store.changeEvents([change(first, { status: 'error', code: 'lost' })], NOW + SECOND)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', finishedAt: NOW + SECOND })
+      const jids = (await t.waiting('calls')).map((text) => payloadOf({ text }).jid)
+      expect(jids).toEqual([`${task.id}fe000001`, `${task.id}ff000001`])
+      await t.turn(owner, { settlements: [finish(first)] })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 1 }) })
+      expect(await t.waiting('calls')).toHaveLength(2)
+    },
+  },
+  {
+    name: 'a row that waits inside its task may be rejected or finished from outside: it never comes into the queue',
+    async run(t) {
+      const task = await taskWith(t, 1, 6, { window: 1 })
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      const text = (index: number) => ({ text: first.text.replace(jidOf(task.id, 0), jidOf(task.id, index)) })
+      await t.turn(owner, { settlements: [postpone(first, 5)] })
+      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      await t.store.swap(
+        'retry',
+        [{ text: first.text, score: 5, to: { to: 'queue', queue: 'q', text: first.text, end: 'back' }, effects }],
+        NOW,
+      )
+      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 5 })
+      const ended = [
+        change(first, { status: 'error', code: 'lost' }),
+        change(text(2), { status: 'cancelled', code: 'deleted', attempt: 0 }),
+        change(text(4), { status: 'finished' }),
+      ]
+      await twice(t, task, () => t.store.changeEvents(ended, NOW))
+      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 2 })
+      const seen: unknown[] = []
+      for (let taken = await work(t, owner); taken.length > 0; taken = await work(t, owner)) {
+        seen.push(...taken.map((one) => payloadOf(one).args[0]))
+      }
+      expect(seen).toEqual([1, 3, 5])
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', held: 0, placed: 0 })
+    },
+  },
+  {
+    name: 'changes from outside that are old, or of no task, have no effect',
+    async run(t) {
+      const task = await taskWith(t, 1, 1)
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      await t.turn(owner, { started: [begin(first, { attempt: 3 })] })
+      const before = await expectExact(t, task)
+      const nobody = { ...change(first, { status: 'error' }), jid: jidOf(taskId(9), 0) }
+      const noRow = { ...change(first, { status: 'error' }), jid: jidOf(task.id, 7) }
+      await t.store.changeEvents([change(first, { status: 'error', attempt: 2 }), nobody, noRow], NOW)
+      await t.store.changeEvents([], NOW)
+      expect(await expectExact(t, task)).toEqual(before)
+    },
+  },
+  {
+    name: 'a row that is not where it was gives its place to the next, once, and stays what it is',
+    async run(t) {
+      const task = await taskWith(t, 1, 6, { window: 3 })
+      const owner = await t.owner()
+      const [first, second] = await t.take(owner, 'q', 3)
+      await t.turn(owner, { started: [begin(first)] })
+      await twice(t, task, () => t.store.freePlaces(task.id, [0, 1, 5, 99], NOW))
+      expect(await eventOf(t, task, 0)).toMatchObject({ status: 'working', place: 'elsewhere' })
+      expect(await eventOf(t, task, 1)).toMatchObject({ status: 'enqueued', place: 'elsewhere' })
+      expect(await eventOf(t, task, 5)).toMatchObject({ status: 'enqueued', place: 'held' })
+      expect(await expectExact(t, task)).toMatchObject({
+        placed: 3,
+        held: 1,
+        counts: counts({ working: 1, enqueued: 5 }),
+      })
+      expect(await argsIn(t)).toEqual([[3], [4]])
+      // They turn up after all, and give no second place away.
+      await t.turn(owner, { settlements: [finish(first), finish(second)] })
+      expect(await expectExact(t, task)).toMatchObject({
+        placed: 3,
+        held: 1,
+        counts: counts({ finished: 2, enqueued: 4 }),
+      })
+      await t.store.freePlaces(taskId(9), [0], NOW)
+    },
+  },
+  {
+    name: 'reasons are counted by status and code, as rows come, go and are put back',
+    async run(t) {
+      const task = await taskWith(t, 1, 8, { window: 8, open: true })
+      const owner = await t.owner()
+      expect(await t.store.reasons(task.id)).toEqual([])
+      await work(t, owner, { n: 3, status: 'failed', code: 'bad_price' })
+      await work(t, owner, { n: 1, status: 'failed' })
+      await work(t, owner, { n: 1, status: 'error', code: 'bad_price' })
+      const [sixth] = await t.take(owner, 'q')
+      await t.turn(owner, { settlements: [bury(sixth, 5, { code: 'Žluťoučký: "kůň"' })] })
+      await work(t, owner, { n: 1, status: 'cancelled', code: 'discarded' })
+      const row = { args: '[]', rejected: { status: 'failed' as const, code: 'bad_price', messages: [] } }
+      await t.store.addRows(task.id, ADDER, 8, [row], NOW)
+      const sorted = async () => {
+        const reasons = await t.store.reasons(task.id)
+        return reasons.map(({ status, code, count }) => `${status} ${code} ${count}`).sort()
+      }
+      expect(await sorted()).toEqual([
+        'cancelled discarded 1',
+        'error bad_price 1',
+        'error Žluťoučký: "kůň" 1',
+        'failed bad_price 4',
+        'failed null 1',
+      ])
+      await expectExact(t, task)
+      await t.store.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.retryRows(task.id, 2, [{ index: 0 }, { index: 3 }, { index: 4 }], NOW)
+      expect(await sorted()).toEqual(['cancelled discarded 1', 'error Žluťoučký: "kůň" 1', 'failed bad_price 3'])
+      await expectExact(t, task)
+      expect(await t.store.reasons(taskId(9))).toEqual([])
+    },
+  },
+  {
+    name: 'rejected events are read by their code, in pages, also together with a status',
+    async run(t) {
+      const task = await taskWith(t, 1, 12, { window: 12 })
+      const owner = await t.owner()
+      for (let i = 0; i < 12; i++) {
+        const status = (['failed', 'error', 'cancelled', 'finished'] as const)[i % 4]
+        await work(t, owner, { n: 1, status: sure(status), code: i % 3 === 0 ? 'three' : `code ${i % 2}` })
+      }
+      const indexes = async (query: Parameters<typeof t.store.events>[1]) =>
+        (await t.store.events(task.id, query)).map(({ index }) => index)
+      expect(await indexes({ code: 'three', limit: 99 })).toEqual([0, 6, 9])
+      expect(await indexes({ code: 'three', limit: 2 })).toEqual([0, 6])
+      expect(await indexes({ code: 'three', after: 0, limit: 99 })).toEqual([6, 9])
+      expect(await indexes({ code: 'three', status: ['error', 'finished'], limit: 99 })).toEqual([9])
+      expect(await indexes({ code: 'three', status: ['failed', 'cancelled'], limit: 99 })).toEqual([0, 6])
+      expect(await indexes({ code: 'code 0', limit: 99 })).toEqual([2, 4, 8, 10])
+      expect(await indexes({ code: 'nothing', limit: 99 })).toEqual([])
+      await t.store.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.retryRows(task.id, 2, [{ index: 6 }], NOW)
+      expect(await indexes({ code: 'three', limit: 99 })).toEqual([0, 9])
+    },
+  },
+  {
+    name: 'a task is over when its time after its end is, and not one that goes on',
+    async run(t) {
+      const done = await taskWith(t, 1, 0, { keep: HOUR })
+      const usual = await taskWith(t, 2, 0)
+      const cancelled = await taskWith(t, 3, 1, { keep: HOUR, open: true, queue: 'c' })
+      await t.store.cancelTask(cancelled.id, null, NOW)
+      const open = await taskWith(t, 4, 1, { keep: 0, queue: 'd' })
+      const interrupted = await taskWith(t, 5, 0, { keep: 0, open: true })
+      await t.store.endAdding(interrupted.id, ADDER, NOW, true)
+      const over = async (now: number) => (await t.store.expiredTasks(now, 10)).sort()
+      expect(await over(NOW + HOUR - SECOND)).toEqual([])
+      expect(await over(NOW + HOUR + SECOND)).toEqual([done.id])
+      await t.store.cancelRows(cancelled.id, 9, NOW + HOUR)
+      expect(await over(NOW + HOUR + SECOND)).toEqual([done.id])
+      expect(await over(NOW + 2 * HOUR + SECOND)).toEqual([done.id, cancelled.id])
+      expect(await over(NOW + 30 * DAY + SECOND)).toEqual([done.id, usual.id, cancelled.id])
+      expect(await t.store.expiredTasks(NOW + 30 * DAY + SECOND, 2)).toHaveLength(2)
+      await t.store.startRun(done.id, 1, await t.owner(), NOW)
+      expect(await over(NOW + 2 * HOUR + SECOND)).toEqual([cancelled.id])
+      await work(t, await t.owner({ queues: ['d'] }), { queue: 'd' })
+      expect(await over(NOW + SECOND)).toEqual([open.id])
+    },
+  },
+  {
+    name: 'a deleted task is gone from the first call on, and all of it after some more',
+    async run(t) {
+      const task = await taskWith(t, 1, 40, { window: 3, open: true })
+      const other = await taskWith(t, 2, 2, { queue: 'p' })
+      const owner = await t.owner({ queues: ['q', 'p'] })
+      const [first, second] = await t.take(owner, 'q', 2)
+      const messages = [{ at: NOW, code: 'no', params: {} }]
+      await t.turn(owner, { settlements: [finish(first, { status: 'failed', messages })] })
+      await t.store.putPart(task.id, 0, new Uint8Array(10), 100)
+      const waiting = await t.waiting('q')
+      expect(await t.store.deleteTask(task.id, 7)).toBe(false)
+      const gone = async () => {
+        expect(await t.store.task(task.id)).toBe(null)
+        expect((await t.store.tasks({ limit: 9 })).map(({ id }) => id)).toEqual([other.id])
+        expect(await t.store.event(jidOf(task.id, 39))).toBe(null)
+        expect(await t.store.events(task.id, { limit: 99 })).toEqual([])
+        expect(await t.store.part(task.id, 0)).toBe(null)
+        expect(await t.store.reasons(task.id)).toEqual([])
+        expect(await t.store.idleTasks(NOW + DAY, 9)).toEqual([await record(t, other)])
+        const refused = { ok: false, reason: 'unknown' }
+        expect(await t.store.addRows(task.id, ADDER, 40, rows(40, 1), NOW)).toMatchObject(refused)
+        expect(await t.store.openAdding(task.id, 'a', NOW)).toMatchObject(refused)
+        expect(await t.store.endAdding(task.id, ADDER, NOW)).toMatchObject(refused)
+        expect(await t.store.changeTask(task.id, { paused: true }, NOW)).toBe(null)
+        expect(await t.store.cancelTask(task.id, null, NOW)).toBe(null)
+        expect(await t.store.startRun(task.id, 1, 'a', NOW)).toBe(null)
+        expect(await t.store.putPart(task.id, 1, new Uint8Array(1), 9)).toBe('unknown')
+        expect(await t.store.stats()).toMatchObject({ held: 0 })
+      }
+      await gone()
+      // Half deleted and left alone: whoever looks for what is over goes on.
+      expect(await t.store.expiredTasks(NOW, 9)).toEqual([task.id])
+      let calls = 0
+      while (!(await t.store.deleteTask(task.id, 7))) expect(++calls).toBeLessThan(50)
+      await gone()
+      expect(await t.store.expiredTasks(NOW, 9)).toEqual([])
+      expect(await t.store.deleteTask(task.id, 7)).toBe(true)
+      expect(await t.store.deleteTask(taskId(99), 7)).toBe(true)
+      // Its jobs run untracked, and nothing follows them.
+      expect((await t.turn(owner, { started: [begin(second)] })).started).toEqual(['ok'])
+      expect((await t.turn(owner, { settlements: [finish(second)] })).settled).toEqual(['ok'])
+      expect(await t.waiting('q')).toEqual(waiting)
+      await work(t, owner)
+      expect(await t.waiting('q')).toEqual([])
+      expect(await expectExact(t, other)).toMatchObject({ total: 2 })
+    },
+  },
+  {
+    name: 'the id of a deleted task is free again',
+    async run(t) {
+      const task = await taskWith(t, 1, 3)
+      while (!(await t.store.deleteTask(task.id, 100)));
+      expect(await t.store.createTask(spec(1, { name: 'another' }))).toBe(true)
+      expect(await expectExact(t, task)).toMatchObject({ name: 'another', total: 0, run: 1, state: 'adding' })
+      expect(await t.store.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
+    },
+  },
+  {
+    name: 'a task is deleted while it is cancelling, or adding, and leaves nothing idle',
+    async run(t) {
+      const task = await taskWith(t, 1, 9, { open: true })
+      await t.store.cancelTask(task.id, null, NOW)
+      while (!(await t.store.deleteTask(task.id, 4)));
+      expect(await t.store.idleTasks(NOW + DAY, 9)).toEqual([])
+      expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual({ cancelled: 0, working: [], done: true })
+    },
+  },
+]
