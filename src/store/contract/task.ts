@@ -123,6 +123,8 @@ export interface TaskRecord {
   reason: Message | null
   unknownAfter: number
   single: boolean
+  /** Token of the creator, or of who took its place. */
+  adder: string
   counts: Record<EventStatus, number>
   meta: string
   createdAt: number
