@@ -42,6 +42,7 @@ import { Metrics } from './metrics/metrics.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
+import type { TaskHost } from './tasks/rows.ts'
 import { Tasks } from './tasks/tasks.ts'
 import type { Outcome } from './worker/aspect.ts'
 import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
@@ -103,10 +104,8 @@ export class Highkiq {
   readonly metrics: Metrics
   readonly #collector = new Collector()
   /** What has its say in the running of jobs. */
-  readonly #features: Pick<Engine, 'aspects' | 'now'> = {
-    aspects: [trackedTasks, cancelling, iterations, lockedRuns, this.#collector],
-    now: () => this.now(),
-  }
+  readonly #features: Pick<Engine, 'aspects' | 'now'>
+  readonly #taskHost: TaskHost
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
   /** Jobs that run later, by the time they are due. */
@@ -143,6 +142,11 @@ export class Highkiq {
       maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
     })
     this.client = this.#client.chain
+    this.#taskHost = { client: this.#client, store: () => this.store, now: () => this.now() }
+    this.#features = {
+      aspects: [trackedTasks(this.#taskHost), cancelling, iterations, lockedRuns, this.#collector],
+      now: () => this.now(),
+    }
     this.#host = {
       store: () => this.store,
       now: () => this.now(),
@@ -161,7 +165,7 @@ export class Highkiq {
       run: (payload, chain) => this.#runtime.run(payload, chain),
       mode: undefined,
     }
-    this.tasks = new Tasks({ client: this.#client, store: () => this.store, now: () => this.now() })
+    this.tasks = new Tasks(this.#taskHost)
     this.metrics = new Metrics(
       () => this.store,
       () => this.now(),

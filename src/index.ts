@@ -75,10 +75,10 @@ export type {
 } from './metrics/metrics.ts'
 export { EVENT_STATUSES, type EventStatus, type TaskState } from './store/contract.ts'
 // Tracked tasks
-export type { CreateOptions } from './tasks/create.ts'
 export type { TaskEvent } from './tasks/event.ts'
-export type { Task, TaskStatus, WaitOptions } from './tasks/task.ts'
-export type { ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
+export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry.ts'
+export type { EventsOptions, Task, TaskSettings, TaskStatus, WaitOptions } from './tasks/task.ts'
+export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
 export type { Promote } from './worker/due.ts'

@@ -13,6 +13,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Collector } from '../metrics/collector.ts'
 import { Teller } from '../metrics/teller.ts'
+import { TaskKeeper } from '../tasks/keeper.ts'
 import { VERSION } from '../version.generated.ts'
 import { StoreAdvice } from '../worker/advice.ts'
 import type { Outcome, Service } from '../worker/aspect.ts'
@@ -155,6 +156,7 @@ export class Runtime {
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock]
+    const keeper = new TaskKeeper({ client, store: () => store, now, report }, { everySeconds: pollSeconds })
+    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock, keeper]
   }
 }

@@ -9,6 +9,7 @@ import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext } from './request.ts'
+import { trackOf } from './track.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface ClientOptions extends RequestContext {
@@ -202,7 +203,8 @@ export class Client implements Pusher {
       destination = { to: 'queue', queue, text: this.#write(job), end: 'back' }
     }
     if (once) destination.once = jid
-    return { jid, destination }
+    const track = trackOf(payload, now)
+    return track ? { jid, destination, track } : { jid, destination }
   }
 
   /** @throws INVALID_ARGS */

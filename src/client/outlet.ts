@@ -2,13 +2,15 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Payload } from '../job/payload.ts'
-import type { PushItem, Store } from '../store/contract.ts'
+import type { PushItem, Store, TaskSpec } from '../store/contract.ts'
 import { resend } from './resend.ts'
 
 /** A job that is ready to be stored. */
 export interface Finished {
   jid: string
   destination: PushItem
+  /** The record that it gets. */
+  track?: TaskSpec
 }
 
 /** The jobs that highkiq/testing keeps instead of storing them. */
@@ -45,15 +47,18 @@ export class StoreOutlet implements Outlet {
     this.#now = now
   }
 
-  put({ destination }: Finished): Promise<void> {
+  put({ destination, track }: Finished): Promise<void> {
+    if (track) return this.#store().pushTracked([{ task: track, item: destination }], this.#now())
     // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
     return destination.once ? resend(() => this.#store().push([destination], this.#now())) : this.#batched(destination)
   }
 
-  putAll(jobs: Finished[]): Promise<void> {
-    const items = jobs.map(({ destination }) => destination)
+  async putAll(jobs: Finished[]): Promise<void> {
+    const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
+    if (tracked.length > 0) await this.#store().pushTracked(tracked, this.#now())
+    const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
     const put = () => this.#store().push(items, this.#now())
-    return items.every(({ once }) => once) ? resend(put) : put()
+    if (items.length > 0) await (items.every(({ once }) => once) ? resend(put) : put())
   }
 
   /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */

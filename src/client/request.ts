@@ -12,6 +12,7 @@ import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { meantBy } from '../job/options.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
+import { tracked } from './track.ts'
 
 /** What a push may say beside its class and arguments. Members not named here go into the payload as they are. */
 export interface PushOptions {
@@ -35,6 +36,8 @@ export interface PushOptions {
   dead?: boolean
   /** The push may be repeated when its answer was lost, and is: it is stored once all the same. */
   idempotent?: boolean
+  /** Keeps a record of it; see JobOptions. */
+  track?: boolean
   /** The job that another framework's wrapper, which is the class, runs. */
   wrapped?: string
   [field: string]: unknown
@@ -78,6 +81,7 @@ const SAID_TO_US = new Set([
   'expiresIn',
   'logLevel',
   'idempotent',
+  'track',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 
@@ -124,6 +128,10 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     else payload[field] = value
   }
   checkQueueName(payload.queue)
+  if (request.track ?? options.track) {
+    if (request.jid !== undefined) throw invalid(`${name}: a tracked job gets an id of its own; leave jid out`)
+    Object.assign(payload, tracked())
+  }
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
   if (payload.expires_in !== undefined && !(Number(payload.expires_in) > 0)) {
     throw invalid(`${name}: expires_in must be a number of seconds above 0`)

@@ -11,13 +11,25 @@ export interface Progress {
   note?: string
 }
 
+/** The task that a job is a row of. */
+export interface TaskOfJob {
+  id: string
+  /** Of the row. */
+  index: number
+  /**
+   * More rows, of any job of this app. An attempt that runs again adds the same ones, in the same order, and they are
+   * there once. @returns how many; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS
+   */
+  add(job: { readonly name: string }, rows: Iterable<unknown[]> | AsyncIterable<unknown[]>): Promise<number>
+}
+
 /** What a context is made of. */
 export interface ContextParts {
   log: Logger
   /** Members of the payload that each line shows. */
   attributes: readonly string[]
   now: () => number
-  task?: { id: string; index: number } | undefined
+  task?: TaskOfJob | undefined
   /** Whether the worker takes no more jobs. */
   isStopping?: (() => boolean) | undefined
 }
@@ -41,7 +53,7 @@ export class JobContext {
   /** What the handler gets; server middleware may put other arguments here. */
   args: unknown[]
   /** Set when the job is a row of a tracked task. */
-  readonly task: { id: string; index: number } | undefined
+  readonly task: TaskOfJob | undefined
   /** Set when the job came from Rails' ActiveJob. */
   activeJob: ActiveJobEnvelope | undefined
   readonly #baseLog: Logger

@@ -52,6 +52,8 @@ export interface JobOptions {
   thread?: boolean | string | URL | ThreadOptions
   /** Seconds for which what the handler returns (16 kB of JSON at most) is kept for `hq.result(jid)`. */
   keepResult?: number
+  /** Keeps a record of each job (its event): how it goes, its messages and its result, found by its id. */
+  track?: boolean
   /** Middleware around the handler, inside the app's and the capsule's. */
   use?: readonly Middleware<JobContext, unknown>[]
 }
@@ -94,6 +96,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'maxStalls',
   'thread',
   'keepResult',
+  'track',
   'use',
 ]
 

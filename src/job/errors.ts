@@ -53,6 +53,8 @@ const STATUS = {
   UNKNOWN_TASK: 404,
   /** The task has ended or was cancelled: nothing can be added. */
   TASK_ENDED: 409,
+  /** Somebody else is putting rows of the task back to work just now, or it is being cancelled. */
+  TASK_BUSY: 409,
   /** Another submitter went on with this task: this one must stop adding. */
   TASK_TAKEN_OVER: 409,
   /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */

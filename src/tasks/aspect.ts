@@ -1,10 +1,13 @@
 /** What happens to a task's event when something happens to its job. */
 
-import type { JobContext } from '../job/context.ts'
+import type { Job } from '../client/job.ts'
+import type { JobContext, TaskOfJob } from '../job/context.ts'
 import { splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
+import { rowAdder } from './create.ts'
+import { asRows, type TaskHost } from './rows.ts'
 import { broke, refused, said } from './words.ts'
 
 /** The first ones are kept whole; see JobContext.message. */
@@ -12,26 +15,48 @@ const FIRST_MESSAGES = 10
 
 type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'result'>
 
-export const trackedTasks: Aspect = {
-  taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : splitTaskJid(jid)),
+export function trackedTasks(host: TaskHost): Aspect {
+  return {
+    taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : new RowOfTask(host, jid)),
 
-  effects(payload, outcome, at, ctx) {
-    if (payload.hk_task === undefined) return undefined
-    const change = changeOf(outcome, at)
-    if (!change) return undefined
-    const messages = [...messagesOf(ctx), ...(change.messages ?? [])]
-    return [
-      {
-        kind: 'event',
-        jid: payload.jid,
-        run: payload.hk_run ?? 1,
-        attempt: (payload.hk_attempt ?? 0) + (betweenAttempts(outcome) ? 0 : 1),
-        at,
-        ...change,
-        ...(messages.length > 0 ? { messages } : {}),
-      },
-    ]
-  },
+    effects(payload, outcome, at, ctx) {
+      if (payload.hk_task === undefined) return undefined
+      const change = changeOf(outcome, at)
+      if (!change) return undefined
+      const messages = [...messagesOf(ctx), ...(change.messages ?? [])]
+      return [
+        {
+          kind: 'event',
+          jid: payload.jid,
+          run: payload.hk_run ?? 1,
+          attempt: (payload.hk_attempt ?? 0) + (betweenAttempts(outcome) ? 0 : 1),
+          at,
+          ...change,
+          ...(messages.length > 0 ? { messages } : {}),
+        },
+      ]
+    },
+  }
+}
+
+/** What a running row knows of its task. */
+class RowOfTask implements TaskOfJob {
+  readonly id: string
+  readonly index: number
+  readonly #host: TaskHost
+  #adder: ReturnType<typeof rowAdder> | undefined
+
+  constructor(host: TaskHost, jid: string) {
+    const { id, index } = splitTaskJid(jid)
+    this.id = id
+    this.index = index
+    this.#host = host
+  }
+
+  add(job: { readonly name: string }, rows: Iterable<unknown[]> | AsyncIterable<unknown[]>): Promise<number> {
+    this.#adder ??= rowAdder(this.#host, this.id, this.index)
+    return this.#adder(job as unknown as Job<never[]>, asRows(rows))
+  }
 }
 
 /** Whether the job moved without an attempt of its own. */

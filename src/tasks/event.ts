@@ -26,7 +26,7 @@ export function eventOf(job: string, event: EventRecord): TaskEvent {
   return {
     index,
     jid,
-    job,
+    job: event.job ?? job,
     number,
     status,
     params: paramsOf(event),

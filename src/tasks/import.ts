@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import type { Message } from '../store/contract.ts'
-import type { Row } from './create.ts'
+import type { Row } from './rows.ts'
 import type { ReadSheetOptions, Sheet, Source } from './sheet/sheet.ts'
 
 export interface ImportRows extends ReadSheetOptions {

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { EventRecord, EventStatus, Store, TaskRecord, TaskState } from '../store/contract.ts'
+import { refuseUnknown } from '../job/options.ts'
+import type { EventRecord, EventStatus, Store, TaskChange, TaskRecord, TaskState } from '../store/contract.ts'
+import { addToTask, continueTask } from './create.ts'
+import { cancelRows, removeTask } from './end.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { insist } from './insist.ts'
+import { beyondOf, type TaskOptions, toleranceOf, windowOf } from './options.ts'
 import { writeReport } from './report.ts'
+import { REJECTED, type Retried, type RetryOptions, retryTask } from './retry.ts'
+import { asRows, type TaskHost, unknownTask } from './rows.ts'
+import { said, wordsOf } from './words.ts'
 
 export interface TaskStatus {
   id: string
@@ -11,6 +19,8 @@ export interface TaskStatus {
   job: string
   queue: string
   state: TaskState
+  /** Why it is paused, cancelled or interrupted, where something is known. */
+  reason?: string
   run: number
   /** Rows added so far; it grows while the state is `adding`. */
   total: number
@@ -36,6 +46,20 @@ export interface WaitOptions {
   every?: number
 }
 
+/** Which events; all of them by default. */
+export interface EventsOptions {
+  status?: EventStatus[] | undefined
+  /** Only rejected ones with this code. */
+  code?: string | undefined
+  /** Only rows behind this index. */
+  after?: number | undefined
+}
+
+export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' | 'beyond'> & {
+  toleratedFailures?: TaskOptions['toleratedFailures'] | null
+}
+
+const SETTINGS: (keyof TaskSettings & string)[] = ['name', 'window', 'concurrency', 'toleratedFailures', 'beyond']
 const PAGE = 500
 
 export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
@@ -45,25 +69,29 @@ export function endedOf({ finished, failed, error, cancelled }: Record<EventStat
 /** A tracked task, by its id. Everything here asks the store anew. */
 export class Task {
   readonly id: string
-  readonly #store: Store
-  readonly #now: () => number
+  readonly #host: TaskHost
 
-  constructor(store: Store, now: () => number, id: string) {
+  constructor(host: TaskHost, id: string) {
     this.id = id
-    this.#store = store
-    this.#now = now
+    this.#host = host
   }
 
   /** null when there is no such task. */
   async status(): Promise<TaskStatus | null> {
     const record = await this.#store.task(this.id)
-    return record && statusOf(record, this.#now())
+    return record && statusOf(record, this.#host.now())
   }
 
-  /** The task's events in the order of its rows, all or of some statuses. */
-  async *events({ status }: { status?: EventStatus[] } = {}): AsyncGenerator<TaskEvent> {
+  /** The task's events in the order of its rows, all or of some statuses, from behind the row `after` on. */
+  async *events({ status, code, after }: EventsOptions = {}): AsyncGenerator<TaskEvent> {
     const task = await this.#record()
-    for await (const event of this.#pages(status)) yield eventOf(task.job, event)
+    for await (const event of this.#pages({ status, code, after })) yield eventOf(task.job, event)
+  }
+
+  /** How many rows were rejected for which reason, the most frequent first. @throws UNKNOWN_TASK */
+  async reasons(): Promise<{ status: EventStatus; code: string | null; count: number }[]> {
+    await this.#record()
+    return (await this.#store.reasons(this.id)).sort((a, b) => b.count - a.count)
   }
 
   /**
@@ -73,7 +101,7 @@ export class Task {
   async wait({ signal, onProgress, every = 200 }: WaitOptions = {}): Promise<TaskStatus> {
     for (;;) {
       signal?.throwIfAborted()
-      const status = statusOf(await insist(() => this.#record()), this.#now())
+      const status = statusOf(await insist(() => this.#record()), this.#host.now())
       onProgress?.(status)
       const open = status.counts.enqueued + status.counts.working
       if (status.state === 'done' || status.state === 'cancelled') return status
@@ -83,33 +111,114 @@ export class Task {
   }
 
   /**
+   * More rows, of the task's own job or of another one, while it has not ended.
+   * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS; the rows before the error stay
+   */
+  async add<Args extends unknown[]>(job: Job<Args>, rows: Iterable<Args> | AsyncIterable<Args>): Promise<number> {
+    return addToTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+  }
+
+  /**
+   * Goes on with a task whose submitter died or was cut off. `rows` are all of them, from the first on: those that are
+   * there are passed over. Who was still adding gets TASK_TAKEN_OVER.
+   * @returns how many were missing. @throws TASK_ENDED, UNKNOWN_TASK
+   */
+  async continue<Args extends unknown[]>(job: Job<Args>, rows: Iterable<Args> | AsyncIterable<Args>): Promise<number> {
+    return continueTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+  }
+
+  /** No row comes into the queue any more; those that are there run. Rows may still be added. @throws UNKNOWN_TASK, TASK_ENDED */
+  async pause(): Promise<void> {
+    await this.#change({ paused: true, reason: null })
+  }
+
+  /** @throws UNKNOWN_TASK, TASK_ENDED */
+  async resume(): Promise<void> {
+    await this.#change({ paused: false, reason: null })
+  }
+
+  /** Other limits while it runs; `null` tolerates every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
+  async set(options: TaskSettings): Promise<void> {
+    refuseUnknown('task.set', options, SETTINGS)
+    const { name, toleratedFailures, beyond } = options
+    const window = windowOf(options)
+    await this.#change({
+      ...(name === undefined ? {} : { name }),
+      ...(window === undefined ? {} : { window }),
+      ...(toleratedFailures === undefined ? {} : { tolerance: toleranceOf(toleratedFailures) }),
+      ...(beyond === undefined ? {} : { beyond: beyondOf(beyond) }),
+    })
+  }
+
+  /**
+   * Ends it: rows that have not begun are cancelled, those that run are told by their `ctx.signal`. Resolves when no row
+   * waits any more. One that has ended stays as it is. @throws UNKNOWN_TASK
+   */
+  async cancel(reason?: string): Promise<void> {
+    const { store, now } = this.#host
+    const message = reason === undefined ? null : said(now(), reason)
+    const answer = await insist(() => store().cancelTask(this.id, message, now()))
+    if (answer === null) throw unknownTask(this.id)
+    if (answer === 'ok') await cancelRows(this.#host, this.id)
+  }
+
+  /**
+   * Rejected rows run once more: all that failed or broke, or those of some statuses or one code, or those that are
+   * given, with other arguments. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION
+   */
+  async retry(options: RetryOptions = {}): Promise<Retried> {
+    refuseUnknown('task.retry', options, ['status', 'code', 'rows'])
+    return retryTask(this.#host, await this.#record(), options)
+  }
+
+  /** Forgets it and its events; if it has not ended it is cancelled first. False: there was none. */
+  async delete(): Promise<boolean> {
+    const record = await this.#store.task(this.id)
+    if (!record) return false
+    if (record.state !== 'done' && record.state !== 'cancelled') await this.cancel()
+    await removeTask(this.#host, this.id)
+    return true
+  }
+
+  /**
    * Writes the rows that did not finish – the columns as they came, then why – to a `.csv` or `.xlsx` file.
    * @returns how many rows. @throws UNKNOWN_TASK, REPORT_FAILED
    */
   async report(path: string): Promise<{ rows: number }> {
-    return writeReport(path, await this.#record(), this.#pages(['failed', 'error', 'cancelled']))
+    return writeReport(path, await this.#record(), this.#pages({ status: [...REJECTED] }))
   }
 
-  async *#pages(status?: EventStatus[]): AsyncGenerator<EventRecord> {
-    let after = -1
-    for (;;) {
-      const page = await this.#store.events(this.id, { ...(status ? { status } : {}), after, limit: PAGE })
+  get #store(): Store {
+    return this.#host.store()
+  }
+
+  async #change(change: TaskChange): Promise<void> {
+    const { store, now } = this.#host
+    const answer = await insist(() => store().changeTask(this.id, change, now()))
+    if (answer === null) throw unknownTask(this.id)
+    if (answer === 'ended') throw new HighkiqError('TASK_ENDED', `task ${this.id} has ended: it can only be retried`)
+  }
+
+  async *#pages({ status, code, after = -1 }: EventsOptions): AsyncGenerator<EventRecord> {
+    const filter = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }
+    for (let behind = after; ; ) {
+      const page = await this.#store.events(this.id, { ...filter, after: behind, limit: PAGE })
       yield* page
       const last = page.at(-1)
       if (!last || page.length < PAGE) return
-      after = last.index
+      behind = last.index
     }
   }
 
   async #record(): Promise<TaskRecord> {
     const record = await this.#store.task(this.id)
-    if (!record) throw new HighkiqError('UNKNOWN_TASK', `no task ${this.id}: it was deleted, or the id is wrong`)
+    if (!record) throw unknownTask(this.id)
     return record
   }
 }
 
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
-  const { id, name, job, queue, state, run, total, held, counts } = record
+  const { id, name, job, queue, state, run, total, held, counts, reason } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.createdAt, 1) / 1000
   const ratePerSecond = ended / seconds
@@ -122,6 +231,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     job,
     queue,
     state,
+    ...(reason ? { reason: wordsOf(reason) } : {}),
     run,
     total,
     held,

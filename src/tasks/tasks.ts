@@ -1,18 +1,25 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
-import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { TaskState } from '../store/contract.ts'
-import { type CreateOptions, createTask, type Row, type TaskHost } from './create.ts'
+import { createTask } from './create.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type ImportRows, openImport } from './import.ts'
+import { TASK_OPTIONS, type TaskOptions } from './options.ts'
 import type { TaskMeta } from './report.ts'
+import { asRows, type Rows, type TaskHost } from './rows.ts'
 import type { Source } from './sheet/sheet.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 import { said } from './words.ts'
 
-const CREATE_OPTIONS: (keyof CreateOptions)[] = ['name', 'queue', 'window', 'keepParams', 'onStart']
-const IMPORT_OPTIONS: (keyof ImportRows)[] = ['validate', 'format', 'maxRows', 'sheet', 'delimiter']
+const IMPORT_OPTIONS: (keyof ImportRows & string)[] = ['validate', 'format', 'maxRows', 'sheet', 'delimiter']
+
+export interface CreateOptions extends TaskOptions {
+  /** Hears of the task as soon as its first rows are stored, while others are still being read. */
+  onStart?: (task: Task) => void
+}
+
+const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart']
 
 export type ImportOptions = CreateOptions & ImportRows
 
@@ -36,7 +43,7 @@ export class Tasks {
   ): Promise<Task> {
     return this.#host.client.apart('tasks.create', async () => {
       refuseUnknown('tasks.create', options, CREATE_OPTIONS)
-      return createTask(this.#host, job as unknown as Job<never[]>, asRows(rows), options)
+      return this.#create(job as unknown as Job<never[]>, asRows(rows), options)
     })
   }
 
@@ -55,12 +62,12 @@ export class Tasks {
     const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
     const name = typeof source === 'string' ? basename(source) : undefined
     const meta = (): TaskMeta => ({ columns, ...(name ? { source: name } : {}) })
-    return createTask(this.#host, job, rows, { ...(name ? { name } : {}), ...create, meta })
+    return this.#create(job, rows, { ...(name ? { name } : {}), ...create }, meta)
   }
 
   /** The task with this id; whether it exists is told by `status()`. */
   get(id: string): Task {
-    return new Task(this.#host.store(), this.#host.now, id)
+    return new Task(this.#host, id)
   }
 
   /** One event by its jid; null when there is none. */
@@ -74,6 +81,13 @@ export class Tasks {
   /** Adds a message to an event from outside its handler. @throws UNKNOWN_TASK */
   async message(jid: string, text: string): Promise<void> {
     await this.#host.store().message(jid, said(this.#host.now(), text))
+  }
+
+  async #create<Args extends unknown[]>(job: Job<Args>, rows: Rows, options: CreateOptions, meta?: () => TaskMeta) {
+    const { onStart, ...rest } = options
+    const started = onStart && ((id: string) => onStart(this.get(id)))
+    const spec = { ...rest, started, ...(meta ? { meta } : {}) }
+    return this.get(await createTask(this.#host, job as unknown as Job<never[]>, rows, spec))
   }
 
   /** Newest first; `next` is the cursor of the page behind this one. */
@@ -101,27 +115,6 @@ export interface ListOptions {
   job?: string
   cursor?: string
   limit?: number
-}
-
-async function* asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>): AsyncGenerator<Row> {
-  if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
-  let n = 0
-  for await (const args of all) {
-    if (!Array.isArray(args)) {
-      const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
-      throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
-    }
-    n++
-    yield { args }
-  }
-}
-
-function isIterable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
 }
 
 function withoutUndefined<T extends object>(options: T): T {

@@ -42,6 +42,9 @@ const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
   deleted: () => 'deleted by hand',
   killed: () => 'killed by hand',
   requeued: () => 'sent to its queue by hand',
+  lost: () => 'error: its job is nowhere to be found',
+  foreign: () => 'taken by a worker that does not tell how a task goes: whether it ran is not known',
+  tolerance: ({ rejected, ended }) => `${rejected} of ${ended} rows were rejected: more than is tolerated`,
   dropped: ({ messages }) => `(${messages} messages are not kept)`,
 }
 

@@ -1,6 +1,6 @@
 /** How a feature has its say in the running of jobs without the worker knowing it. */
 
-import type { JobContext } from '../job/context.ts'
+import type { JobContext, TaskOfJob } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'
 import type { Effect } from '../store/contract.ts'
 
@@ -50,7 +50,7 @@ export interface Aspect {
   /** An attempt that had begun has ended so, after `ms`. Called for each job: it must cost next to nothing. */
   ended?(payload: Payload, outcome: Outcome, ms: number): void
   /** The task that the context shows. */
-  taskOf?(payload: Payload): { id: string; index: number } | undefined
+  taskOf?(payload: Payload): TaskOfJob | undefined
 }
 
 /** Something that runs as long as a worker does. */

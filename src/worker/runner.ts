@@ -1,7 +1,7 @@
 /** Runs one job, and says how it ended. */
 
 import { runLinks } from '../job/chain.ts'
-import { JobContext } from '../job/context.ts'
+import { JobContext, type TaskOfJob } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { HighkiqError, isCausedBy, type Pause, type Snooze, verdictOf } from '../job/errors.ts'
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
@@ -37,7 +37,7 @@ const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
 export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
   const payload = readPayload(taken.text)
   if (!payload) return undefined
-  let task: { id: string; index: number } | undefined
+  let task: TaskOfJob | undefined
   for (const aspect of engine.aspects) task ??= aspect.taskOf?.(payload)
   return {
     taken,

@@ -99,7 +99,8 @@ export class JobThread {
       timer = setTimeout(() => this.#end(), GRACE_MS)
     }
     try {
-      this.#tell({ run: { job, payload, queue, args, task, activeJob } })
+      const row = task && { id: task.id, index: task.index }
+      this.#tell({ run: { job, payload, queue, args, task: row, activeJob } })
       if (ctx.abortReason) abort()
       else ctx.signal.addEventListener('abort', abort, { once: true })
       return await result

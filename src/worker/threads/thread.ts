@@ -42,7 +42,8 @@ async function load(): Promise<void> {
 }
 
 async function run(job: Run): Promise<void> {
-  const { payload, queue, task } = job
+  const { payload, queue } = job
+  const task = job.task && { ...job.task, add: refuseAdding }
   const now = Date.now
   const isStopping = () => Atomics.load(flag, 0) !== 0
   const running = new ThreadContext(payload, queue, { log, attributes: [], now, task, isStopping })
@@ -62,6 +63,13 @@ async function run(job: Run): Promise<void> {
     if (verdictOf(thrown) === undefined && app?.[PROGRAM].isBusiness(thrown)) parts.members.highkiq = 'business-failure'
     tell({ failed: parts })
   }
+}
+
+async function refuseAdding(): Promise<never> {
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    'ctx.task.add: the thread of a job can not add rows; let a job without `thread` add them',
+  )
 }
 
 function finish(result: unknown): void {

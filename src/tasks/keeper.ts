@@ -1,0 +1,177 @@
+/**
+ * What sees to it that a task always ends, whoever died: one worker at a time goes on with what is being cancelled, gives
+ * places back that a program took which does not know tasks, ends rows that are nowhere, and forgets old tasks.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readPayload, splitTaskJid } from '../job/payload.ts'
+import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
+import type { Service } from '../worker/aspect.ts'
+import { cancelRows, removeTask } from './end.ts'
+import type { TaskHost } from './rows.ts'
+
+const DUTY = 'tasks'
+const DUTY_SECONDS = 60
+/** Places are looked for after so long without progress. */
+const IDLE_MS = 10_000
+const TASKS_AT_ONCE = 100
+const PAGE = 500
+const STOP_MS = 3000
+
+export interface KeeperHost extends TaskHost {
+  report(error: unknown, about: Record<string, unknown>): void
+}
+
+export class TaskKeeper implements Service {
+  readonly #host: KeeperHost
+  readonly #everyMs: number
+  readonly #idleMs: number
+  readonly #holder = randomBytes(8).toString('hex')
+  readonly #stopping = new AbortController()
+  /** What was nowhere at the last look, by jid: its run, attempts and status then. */
+  #missing = new Map<string, string>()
+  #loop: Promise<void> | undefined
+
+  /** `everySeconds`: between looks. */
+  constructor(host: KeeperHost, { everySeconds, idleMs = IDLE_MS }: { everySeconds: number; idleMs?: number }) {
+    this.#host = host
+    this.#everyMs = everySeconds * 1000
+    this.#idleMs = idleMs
+  }
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  quiet(): void {
+    this.#stopping.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.quiet()
+    await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
+    await this.#host
+      .store()
+      .letGo(DUTY, this.#holder)
+      .catch(() => {})
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        await this.look()
+      } catch (thrown) {
+        if (!signal.aborted) this.#host.report(thrown, { during: 'looking after tasks' })
+      }
+      await sleep(this.#everyMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** One look, if no other process does it. */
+  async look(): Promise<void> {
+    const store = this.#host.store()
+    if (!(await store.hold(DUTY, this.#holder, DUTY_SECONDS))) return
+    const now = this.#host.now()
+    const missing = new Map<string, string>()
+    for (const task of await store.idleTasks(now - this.#idleMs, TASKS_AT_ONCE)) {
+      if (this.#stopping.signal.aborted) return
+      if (task.state === 'cancelling') await cancelRows(this.#host, task.id)
+      else for (const [jid, state] of await this.#recount(store, task)) missing.set(jid, state)
+    }
+    this.#missing = missing
+    for (const id of await store.expiredTasks(now, TASKS_AT_ONCE)) {
+      if (this.#stopping.signal.aborted) return
+      await removeTask(this.#host, id)
+    }
+  }
+
+  /** @returns the open rows that are nowhere, if it is time to judge them */
+  async #recount(store: Store, task: TaskRecord): Promise<Map<string, string>> {
+    const missing = new Map<string, string>()
+    const judged = this.#host.now() - (task.progressAt ?? task.createdAt) >= task.unknownAfter
+    // While its queue has jobs of it, only time tells: workers will come to them.
+    const seen = await this.#seen(store, task)
+    const away = await this.#away(store, task, seen)
+    const still = await store.task(task.id)
+    if (away.length === 0 || still?.progressAt !== task.progressAt) return missing
+    const placed = away.filter(({ place }) => place === 'placed')
+    if (placed.length > 0) {
+      await store.freePlaces(
+        task.id,
+        placed.map(({ index }) => index),
+        this.#host.now(),
+      )
+    }
+    if (!judged) return missing
+    const lost: EventRecord[] = []
+    for (const event of away) {
+      const state = `${event.run} ${event.attempts} ${event.status}`
+      if (this.#missing.get(event.jid) === state) lost.push(event)
+      else missing.set(event.jid, state)
+    }
+    await this.#end(store, lost)
+    return missing
+  }
+
+  /** Indexes of the rows whose jobs are somewhere, looked for along the way that a job goes. */
+  async #seen(store: Store, { id, queue }: TaskRecord): Promise<Set<number>> {
+    const seen = new Set<number>()
+    const note = (text: string) => {
+      const payload = text.includes(id) ? readPayload(text) : undefined
+      if (payload?.hk_task === id) seen.add(splitTaskJid(payload.jid).index)
+    }
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await store.scanQueue(queue, `"${id}"`, { after, limit: PAGE })
+      for (const { text } of page.items) note(text)
+      after = page.next
+    }
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await store.taken({ after, limit: PAGE })
+      for (const { text } of page.items) note(text)
+      after = page.next
+    }
+    for (const { text } of await store.running()) note(text)
+    for (const set of ['schedule', 'retry'] as const) {
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = await store.scanSet(set, `"${id}"`, { after, limit: PAGE })
+        for (const { text } of page.items) note(text)
+        after = page.next
+      }
+    }
+    return seen
+  }
+
+  /** Open rows that do not wait in the task and were not seen. */
+  async #away(store: Store, { id }: TaskRecord, seen: ReadonlySet<number>): Promise<EventRecord[]> {
+    const away: EventRecord[] = []
+    for (const status of ['enqueued', 'working'] as const) {
+      for (let after = -1; ; ) {
+        const page = await store.events(id, { status: [status], after, limit: PAGE })
+        away.push(...page.filter(({ place, index }) => place !== 'held' && !seen.has(index)))
+        const last = page.at(-1)
+        // Rows that were never in the queue come behind all that were.
+        if (!last || page.length < PAGE || page.every(({ place }) => place === 'held')) break
+        after = last.index
+      }
+    }
+    return away
+  }
+
+  /** A row that never told that it began was taken by a program that does not know tasks. */
+  async #end(store: Store, lost: readonly EventRecord[]): Promise<void> {
+    const at = this.#host.now()
+    for (let from = 0; from < lost.length; from += PAGE) {
+      const effects = lost.slice(from, from + PAGE).map(({ jid, run, attempts, status }) => {
+        const code = status === 'working' ? 'lost' : 'foreign'
+        return {
+          kind: 'event' as const,
+          ...{ jid, run, attempt: attempts, status: 'error' as const, at, place: 'leave' as const, code },
+          messages: [{ at, code, params: {} }],
+        }
+      })
+      await store.changeEvents(effects, at)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** What a task may be told when it is created, and later. */
+
+import type { Job } from '../client/job.ts'
+import { type Duration, seconds } from '../job/duration.ts'
+import { HighkiqError } from '../job/errors.ts'
+import type { TaskSpec, Tolerance } from '../store/contract.ts'
+
+/** What a job of `onDone` and `onFailure` is called with. */
+export type CallbackJob = Job<[task: string, run: number]>
+
+export interface TaskOptions {
+  /** Shown to people; default the job's name. */
+  name?: string
+  /** Default the job's queue. */
+  queue?: string
+  /** Most rows in the queue and in work at a time; default max(100, twice the slots that serve the queue). */
+  window?: number
+  /** Most rows in work at a time, whoever works: a window of that many. */
+  concurrency?: number
+  /** So many rows (or `'5%'` of those that ended) may be failed or broken; beyond it the task stops. Default: all. */
+  toleratedFailures?: number | `${number}%`
+  /** What happens beyond it: the task pauses (the default), or the rest is cancelled. */
+  beyond?: 'pause' | 'cancel'
+  /** Which rows' arguments are kept after they ended; default `rejected`. */
+  keepParams?: 'rejected' | 'all' | 'none'
+  /** How long it is kept after it ended: seconds, `'30d'`; default 30 days. */
+  keep?: number | Duration
+  /** How long without progress until its open rows are looked for, and those that are nowhere end as lost; default an hour. */
+  unknownAfter?: number | Duration
+  /** Pushed once for each run that has ended, with `(task id, run)`. */
+  onDone?: CallbackJob
+  /** Pushed once for each run, at its first row that failed or broke for good, with `(task id, run)`. */
+  onFailure?: CallbackJob
+}
+
+export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
+  'name',
+  'queue',
+  'window',
+  'concurrency',
+  'toleratedFailures',
+  'beyond',
+  'keepParams',
+  'keep',
+  'unknownAfter',
+  'onDone',
+  'onFailure',
+]
+
+/** The part of a task that says how it is handled. @throws INVALID_OPTION */
+export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'beyond' | 'keep' | 'unknownAfter'> {
+  const { toleratedFailures, beyond, keep, unknownAfter } = options
+  return {
+    ...(toleratedFailures === undefined ? {} : { tolerance: toleranceOf(toleratedFailures) }),
+    ...(beyond === undefined ? {} : { beyond: beyondOf(beyond) }),
+    ...(keep === undefined ? {} : { keep: milliseconds('keep', keep) }),
+    ...(unknownAfter === undefined ? {} : { unknownAfter: milliseconds('unknownAfter', unknownAfter) }),
+  }
+}
+
+/** @throws INVALID_OPTION */
+export function toleranceOf(tolerated: number | string | null): Tolerance | null {
+  if (tolerated === null || tolerated === Number.POSITIVE_INFINITY) return null
+  if (typeof tolerated === 'number' && Number.isInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
+  const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
+  if (percent >= 0 && percent <= 100) return { percent }
+  throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${JSON.stringify(tolerated)}`)
+}
+
+/** @throws INVALID_OPTION */
+export function beyondOf(beyond: unknown): 'pause' | 'cancel' {
+  if (beyond === 'pause' || beyond === 'cancel') return beyond
+  throw invalid(`beyond is 'pause' or 'cancel', not ${JSON.stringify(beyond)}`)
+}
+
+/** The window that is asked for; undefined: nothing is said. @throws INVALID_OPTION */
+export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | 'concurrency'>): number | undefined {
+  for (const [name, value] of Object.entries({ window, concurrency })) {
+    if (value === undefined || (Number.isInteger(value) && value > 0)) continue
+    throw invalid(`${name} is a whole number above 0`)
+  }
+  return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)
+}
+
+function milliseconds(name: string, duration: number | Duration): number {
+  const ms = Math.round(seconds(duration) * 1000)
+  if (ms > 0) return ms
+  throw invalid(`${name} is a time above 0: seconds, or a text such as '30d'`)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}

@@ -1,0 +1,138 @@
+/** Rejected rows run again: the same events, in a new run. */
+
+import { HighkiqError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
+import { readPayload, splitTaskJid } from '../job/payload.ts'
+import type { Entry, EventRecord, EventStatus, RetryRow, TaskRecord } from '../store/contract.ts'
+import { insist } from './insist.ts'
+import { type TaskHost, unknownTask } from './rows.ts'
+import { Submitter } from './submitter.ts'
+
+export const REJECTED = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
+
+/** A row as it was corrected. */
+export interface CorrectedRow {
+  index: number
+  /** The handler's arguments. */
+  args: unknown[]
+  /** The row as it came, for the report, when that is not what the handler gets. */
+  source?: object
+}
+
+export interface RetryOptions {
+  /** Which rejected rows; default `failed` and `error`. */
+  status?: (typeof REJECTED)[number][]
+  /** Only those with this code. */
+  code?: string
+  /** These instead, with other arguments. */
+  rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
+}
+
+export interface Retried {
+  run: number
+  /** Rows that run again. */
+  rows: number
+  /** Rows whose arguments are not kept any more: they stay as they were. */
+  dropped: number
+}
+
+const PAGE = 500
+
+/**
+ * @returns how many rows run again; with none of them no run begins
+ * @throws UNKNOWN_TASK, INVALID_OPTION; TASK_BUSY when another is putting rows back just now, or the task is being cancelled
+ */
+export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
+  const pages = options.rows ? inPages(corrected(options.rows)) : rejectedPages(host, record.id, options)
+  const first = await pages.next()
+  if (first.done || first.value.length === 0) return { run: record.run, rows: 0, dropped: 0 }
+  const submitter = new Submitter(host.store)
+  const { store, now } = host
+  const { id, queue, run } = record
+  await insist(() => submitter.join(queue))
+  try {
+    const started = await store().startRun(id, run, submitter.token, now())
+    if (started === null) throw unknownTask(id)
+    if (started !== 'ok') throw busy(id, started)
+    const retried = { run: run + 1, rows: 0, dropped: 0 }
+    try {
+      const dead = await deadEntries(host, id)
+      const put = async (rows: RetryRow[]) => {
+        const items = rows.map((row) => withDead(row, dead))
+        const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
+        for (const answer of answers) {
+          if (answer === 'ok') retried.rows++
+          if (answer === 'dropped') retried.dropped++
+        }
+      }
+      await put(first.value)
+      for await (const rows of pages) await put(rows)
+    } finally {
+      await insist(() => store().endAdding(id, submitter.token, now()))
+    }
+    return retried
+  } finally {
+    await submitter.leave()
+  }
+}
+
+async function* rejectedPages(host: TaskHost, id: string, { status = ['failed', 'error'], code }: RetryOptions) {
+  const unknown = status.find((name) => !REJECTED.includes(name))
+  if (unknown !== undefined) {
+    throw new HighkiqError('INVALID_OPTION', `retry: status is a list of ${REJECTED.join(', ')}, not ${unknown}`)
+  }
+  let after = -1
+  for (;;) {
+    const query = { status: [...status], after, limit: PAGE, ...(code === undefined ? {} : { code }) }
+    const events: EventRecord[] = await host.store().events(id, query)
+    if (events.length > 0) yield events.map(({ index }): RetryRow => ({ index }))
+    const last = events.at(-1)
+    if (!last || events.length < PAGE) return
+    after = last.index
+  }
+}
+
+async function* inPages<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let page: T[] = []
+  for await (const one of all) {
+    if (page.push(one) < PAGE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+async function* corrected(rows: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>): AsyncGenerator<RetryRow> {
+  for await (const { index, args, source } of rows) {
+    yield {
+      index,
+      args: stringifyJson(args),
+      ...(source === undefined ? {} : { source: stringifyJson(source) }),
+    }
+  }
+}
+
+/** The entries that a task's rows have in the dead set, by their index. */
+async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number, Entry>> {
+  const found = new Map<number, Entry>()
+  let after: string | undefined
+  do {
+    const scan = await store().scanSet('dead', `"${id}"`, { after, limit: PAGE })
+    for (const entry of scan.items) {
+      const payload = readPayload(entry.text)
+      if (payload?.hk_task === id) found.set(splitTaskJid(payload.jid).index, entry)
+    }
+    after = scan.next ?? undefined
+  } while (after !== undefined)
+  return found
+}
+
+function withDead(row: RetryRow, dead: ReadonlyMap<number, Entry>): RetryRow {
+  const entry = dead.get(row.index)
+  return entry ? { ...row, dead: entry } : row
+}
+
+function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {
+  const what = why === 'gone' ? 'somebody else is putting its rows back just now' : 'it is being cancelled'
+  return new HighkiqError('TASK_BUSY', `task ${id}: ${what}; look at its status, and try again`)
+}

@@ -1,0 +1,179 @@
+/** Rows on their way into a task: each is checked, passes the client middleware, and is stored with others in one step. */
+
+import type { Client } from '../client/client.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
+import { type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
+import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
+import { insist } from './insist.ts'
+
+/** A row before it is stored. `rejected`: it is refused at once, and no job is made of it. */
+export interface Row {
+  args: unknown[]
+  number?: number
+  /** The row as it came, for the report, when that is not what the handler gets. */
+  source?: object
+  rejected?: NewRow['rejected']
+}
+
+export type Rows = Iterable<Row> | AsyncIterable<Row>
+
+export interface TaskHost {
+  client: Client
+  store: () => Store
+  now: () => number
+}
+
+/** Rows, and characters of their arguments, that are stored in one step. */
+const CHUNK_ROWS = 1000
+const CHUNK_CHARACTERS = 1_000_000
+
+interface Aim {
+  task: string
+  adder: string
+  /** What all rows have in common. */
+  payload: Payload
+  /** They are what the task's template makes of their arguments. */
+  fitsTemplate: boolean
+  /** Rows that the adder has added before. */
+  cursor?: number
+  /** Index of its first row, where nobody else adds. */
+  first?: number
+}
+
+export class RowWriter {
+  readonly #host: TaskHost
+  readonly #aim: Aim
+  /** What a row's payload must be, beside its arguments, to be what the template makes. */
+  readonly #common: string
+  #cursor: number
+  #chunk: NewRow[] = []
+  #characters = 0
+
+  constructor(host: TaskHost, aim: Aim) {
+    this.#host = host
+    this.#aim = aim
+    this.#cursor = aim.cursor ?? 0
+    this.#common = this.#textWithout(aim.payload, ['args', 'jid'])
+  }
+
+  /** Rows that the adder has added. */
+  get cursor(): number {
+    return this.#cursor
+  }
+
+  /** A chunk is full: time to `flush`. */
+  get isFull(): boolean {
+    return this.#chunk.length >= CHUNK_ROWS || this.#characters >= CHUNK_CHARACTERS
+  }
+
+  /** @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
+  async take(row: Row): Promise<void> {
+    const stored = await this.#stored(row)
+    this.#host.client.weigh(this.#aim.payload.class, stored.args)
+    this.#chunk.push(stored)
+    this.#characters += stored.args.length + (stored.source?.length ?? 0)
+  }
+
+  /** Stores what was taken. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
+  async flush(): Promise<void> {
+    const { store, now } = this.#host
+    const { task, adder } = this.#aim
+    while (this.#chunk.length > 0) {
+      const chunk = this.#chunk
+      const answer = await insist(() => store().addRows(task, adder, this.#cursor, chunk, now()))
+      const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
+      if (ahead > 0 && ahead <= chunk.length) {
+        // An earlier attempt of this very adder had cut its chunks elsewhere.
+        this.#cursor += ahead
+        this.#chunk = chunk.slice(ahead)
+        continue
+      }
+      refuse(answer, task)
+      this.#cursor += chunk.length
+      this.#chunk = []
+    }
+    this.#characters = 0
+  }
+
+  async #stored({ args, number, source, rejected }: Row): Promise<NewRow> {
+    const { client, now } = this.#host
+    const { payload, task, first, fitsTemplate } = this.#aim
+    const about = {
+      ...(number === undefined ? {} : { number }),
+      ...(source === undefined ? {} : { source: stringifyJson(source) }),
+    }
+    if (rejected) return { args: stringifyJson(args), ...about, rejected }
+    // Where others add too, only the store knows the row's index.
+    const jid = first === undefined ? `${task}ffffffff` : taskJid(task, first + this.#cursor + this.#chunk.length)
+    const whole = { ...payload, args, jid }
+    const after = client.isPlain ? whole : await client.pass(whole)
+    if (!after) {
+      const messages = [{ at: now(), code: 'stopped', params: {} }]
+      return { args: stringifyJson(args), ...about, rejected: { status: 'cancelled', code: 'stopped', messages } }
+    }
+    client.check(after)
+    if (after.queue !== payload.queue) {
+      throw new HighkiqError(
+        'INVALID_JOB',
+        `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
+      )
+    }
+    if (fitsTemplate && (after === whole || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
+      return { args: stringifyJson(after.args), ...about }
+    }
+    const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }
+    return { args: this.#textWithout(after, ['jid']), ...about, ...job }
+  }
+
+  #textWithout(payload: Payload, fields: string[]): string {
+    return writePayload(without(payload, fields), this.#host.client.wire)
+  }
+}
+
+/** Lists of arguments as rows. @throws INVALID_JOB */
+export async function* asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>): AsyncGenerator<Row> {
+  if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
+  let n = 0
+  for await (const args of all) {
+    if (!Array.isArray(args)) {
+      const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
+      throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
+    }
+    n++
+    yield { args }
+  }
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_JOB', message)
+}
+
+/** What a task's rows have in common, for the store. */
+export function templateOf(client: Client, payload: Payload): string {
+  return rowTemplate(without(payload, ['args', 'jid']), client.wire)
+}
+
+/** The store says when a row comes into its queue. */
+function without(payload: Payload, fields: string[]): Payload {
+  const rest = Object.entries(payload).filter(([field]) => !fields.includes(field) && field !== 'enqueued_at')
+  return Object.fromEntries(rest) as unknown as Payload
+}
+
+/** @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
+export function refuse(answer: AddAnswer, id: string): void {
+  if (answer.ok) return
+  if (answer.reason === 'taken-over' || answer.reason === 'gap') {
+    throw new HighkiqError('TASK_TAKEN_OVER', `another submitter went on with task ${id}: this one must stop`)
+  }
+  if (answer.reason === 'unknown') throw unknownTask(id)
+  throw new HighkiqError('TASK_ENDED', `task ${id} has ended: nothing can be added`)
+}
+
+export function unknownTask(id: string): HighkiqError {
+  return new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
+}
