@@ -1,4 +1,4 @@
-/** `highkiq task`: looking at tracked tasks. */
+/** `highkiq task`: looking at tracked tasks; task-acts.ts acts on them. */
 
 import { type Command, Option } from 'commander'
 import type { Highkiq, Task, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
@@ -10,7 +10,8 @@ import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.
 import { outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { endedOf, watchTask } from '../progress.ts'
-import { CliError, sheetPath, someOf, wholeNumber } from '../usage.ts'
+import { sheetPath, someOf, wholeNumber } from '../usage.ts'
+import { registerActs, statusOf } from './task-acts.ts'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 const PAGE = 100
@@ -25,6 +26,7 @@ export function register(program: Command): void {
   registerShow(task)
   registerEvents(task)
   registerReport(task)
+  registerActs(task)
 }
 
 // ------------------------------------------------------------------------------------------------------------ list
@@ -126,12 +128,14 @@ async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefin
 
 interface EventsOptions extends TaskOptions {
   status?: EventStatus[]
+  code?: string
   limit?: number
 }
 
 function registerEvents(task: Command): void {
   withAppOptions(task.command('events').description('what became of each row').argument('<id>', 'of the task'))
     .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)))
+    .option('--code <code>', 'only rejected ones with this reason')
     .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
@@ -139,11 +143,11 @@ function registerEvents(task: Command): void {
 }
 
 /** Line by line: a task may have more events than fit into memory. */
-async function events(hq: Highkiq, id: string, { status, limit = Infinity, json }: EventsOptions): Promise<void> {
+async function events(hq: Highkiq, id: string, { status, code, limit = Infinity, json }: EventsOptions): Promise<void> {
   const task = hq.tasks.get(id)
   await statusOf(task)
   let n = 0
-  for await (const event of task.events(status ? { status } : {})) {
+  for await (const event of task.events({ status, code })) {
     if (n >= limit) break
     if (json) printInto(n, event)
     else print(eventText(event))
@@ -184,11 +188,4 @@ function registerReport(task: Command): void {
         else print(`${out}: ${plural(rows, 'rejected row')}`)
       }),
     )
-}
-
-async function statusOf(task: Task): Promise<TaskStatus> {
-  const status = await task.status()
-  if (!status)
-    throw new CliError(`no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows them)`)
-  return status
 }
