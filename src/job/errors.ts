@@ -55,6 +55,12 @@ const STATUS = {
   TASK_ENDED: 409,
   /** Somebody else is putting rows of the task back to work just now, or it is being cancelled. */
   TASK_BUSY: 409,
+  /** The task makes no file: it was not created by `tasks.export`. */
+  NOT_AN_EXPORT: 409,
+  /** The task has not ended: its file is not whole yet. */
+  TASK_NOT_DONE: 409,
+  /** Pages of the export were rejected, or are not kept any more: its file would have gaps. */
+  EXPORT_INCOMPLETE: 409,
   /** Another submitter went on with this task: this one must stop adding. */
   TASK_TAKEN_OVER: 409,
   /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */

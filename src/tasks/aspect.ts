@@ -2,11 +2,13 @@
 
 import type { Job } from '../client/job.ts'
 import type { JobContext, TaskOfJob } from '../job/context.ts'
+import { Kill } from '../job/errors.ts'
 import { splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { rowAdder } from './create.ts'
+import { partsOf } from './parts.ts'
 import { asRows, type TaskHost } from './rows.ts'
 import { broke, refused, said } from './words.ts'
 
@@ -18,6 +20,12 @@ type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'resu
 export function trackedTasks(host: TaskHost): Aspect {
   return {
     taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : new RowOfTask(host, jid)),
+
+    returned(payload, result) {
+      const { hk_part: dir, jid, hk_task } = payload
+      if (dir === undefined || hk_task === undefined) return undefined
+      return keepPage(host, splitTaskJid(jid), result, dir === true ? undefined : String(dir))
+    },
 
     effects(payload, outcome, at, ctx) {
       if (payload.hk_task === undefined) return undefined
@@ -37,6 +45,18 @@ export function trackedTasks(host: TaskHost): Aspect {
       ]
     },
   }
+}
+
+/** A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. */
+async function keepPage(
+  { store }: TaskHost,
+  { id, index }: { id: string; index: number },
+  rows: unknown,
+  dir: string | undefined,
+): Promise<unknown> {
+  if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
+  await partsOf(store, id, dir).put(index, rows)
+  return { rows: rows.length }
 }
 
 /** What a running row knows of its task. */

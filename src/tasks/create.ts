@@ -18,6 +18,8 @@ export type CreateTask = TaskOptions & {
   meta?: () => object
   /** Named in advance. */
   id?: string
+  /** More members of each row's payload. */
+  members?: Partial<Payload>
   /** Hears its id as soon as its first rows are stored. */
   started?: ((id: string) => void) | undefined
 }
@@ -35,7 +37,7 @@ export async function createTask(
   const { store, now } = host
   const id = options.id ?? newTaskId()
   const submitter = new Submitter(host.store)
-  const payload = payloadOf(host, job, id, options.queue)
+  const payload = { ...payloadOf(host, job, id, options.queue), ...options.members }
   const writer = new RowWriter(host, { task: id, adder: submitter.token, payload, fitsTemplate: true, first: 0 })
   let created = false
   const flush = async () => {

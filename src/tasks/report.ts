@@ -13,6 +13,8 @@ export interface TaskMeta {
   /** The columns of an imported file, in order. */
   columns?: string[]
   source?: string
+  /** The file that an export makes. */
+  export?: { format: 'csv' | 'xlsx' | 'ndjson'; columns?: string[]; dir?: string }
 }
 
 export async function writeReport(

@@ -2,8 +2,9 @@ import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { TaskState } from '../store/contract.ts'
-import { createTask } from './create.ts'
+import { type CreateTask, createTask } from './create.ts'
 import { eventOf, type TaskEvent } from './event.ts'
+import { type ExportFile, exportMeta } from './export.ts'
 import { type ImportRows, openImport } from './import.ts'
 import { TASK_OPTIONS, type TaskOptions } from './options.ts'
 import type { TaskMeta } from './report.ts'
@@ -21,6 +22,7 @@ export interface CreateOptions extends TaskOptions {
 
 const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart']
 
+export type ExportOptions = CreateOptions & ExportFile
 export type ImportOptions = CreateOptions & ImportRows
 
 /** `hq.tasks`: many jobs as one thing that can be watched. */
@@ -62,7 +64,28 @@ export class Tasks {
     const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
     const name = typeof source === 'string' ? basename(source) : undefined
     const meta = (): TaskMeta => ({ columns, ...(name ? { source: name } : {}) })
-    return this.#create(job, rows, { ...(name ? { name } : {}), ...create }, meta)
+    return this.#create(job, rows, { ...(name ? { name } : {}), ...create }, { meta })
+  }
+
+  /**
+   * One job for each page; each returns the rows of its page (lists of cells, or objects), and `task.download()` gives
+   * them as one file in the order of the pages. A page that is not a list of arguments is the one argument.
+   *
+   * @example const task = await hq.tasks.export(ExportPage, pages, { format: 'csv', columns: ['id', 'name'] })
+   */
+  async export<Args extends unknown[]>(
+    job: Job<Args, readonly (object | readonly unknown[])[]>,
+    pages: Iterable<Args | Args[0]> | AsyncIterable<Args | Args[0]>,
+    options: ExportOptions = {},
+  ): Promise<Task> {
+    refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, 'format', 'columns', 'artifacts'])
+    const { format, columns, artifacts, ...create } = options
+    const file = exportMeta(withoutUndefined({ format, columns, artifacts }))
+    const members = { hk_part: file.dir ?? true }
+    return this.#create(job as unknown as Job<Args>, asRows(listed(pages)), create, {
+      meta: () => ({ export: file }),
+      members,
+    })
   }
 
   /** The task with this id; whether it exists is told by `status()`. */
@@ -83,10 +106,15 @@ export class Tasks {
     await this.#host.store().message(jid, said(this.#host.now(), text))
   }
 
-  async #create<Args extends unknown[]>(job: Job<Args>, rows: Rows, options: CreateOptions, meta?: () => TaskMeta) {
+  async #create<Args extends unknown[]>(
+    job: Job<Args>,
+    rows: Rows,
+    options: CreateOptions,
+    about: Pick<CreateTask, 'meta' | 'members'> = {},
+  ) {
     const { onStart, ...rest } = options
     const started = onStart && ((id: string) => onStart(this.get(id)))
-    const spec = { ...rest, started, ...(meta ? { meta } : {}) }
+    const spec = { ...rest, ...about, started }
     return this.get(await createTask(this.#host, job as unknown as Job<never[]>, rows, spec))
   }
 
@@ -115,6 +143,10 @@ export interface ListOptions {
   job?: string
   cursor?: string
   limit?: number
+}
+
+async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown[]> {
+  for await (const page of pages) yield Array.isArray(page) ? page : [page]
 }
 
 function withoutUndefined<T extends object>(options: T): T {

@@ -47,6 +47,11 @@ export interface Aspect {
    * payload alone, for the program that moves the job may be another one.
    */
   effects?(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  /**
+   * What a handler returned passes here before its attempt is done: it may be kept elsewhere, and something else be the
+   * result. What is thrown here is thrown as if by the handler. undefined: it stays as it is.
+   */
+  returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
   /** An attempt that had begun has ended so, after `ms`. Called for each job: it must cost next to nothing. */
   ended?(payload: Payload, outcome: Outcome, ms: number): void
   /** The task that the context shows. */

@@ -102,7 +102,11 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
   attempt.began = performance.now()
   jobLog?.start(attempt)
   try {
-    const result = await runHandler(engine, attempt.ctx, attempt.definition)
+    let result = await runHandler(engine, attempt.ctx, attempt.definition)
+    for (const aspect of engine.aspects) {
+      const kept = aspect.returned?.(attempt.payload, result, attempt.ctx)
+      if (kept) result = await kept
+    }
     jobLog?.done(attempt)
     return done(engine, attempt, { kind: 'done', result })
   } catch (thrown) {

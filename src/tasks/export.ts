@@ -1,0 +1,133 @@
+/** Pages in, one file out: each page is a job that answers rows, and the file is in the order of the pages. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HighkiqError } from '../job/errors.ts'
+import type { EventRecord, TaskRecord } from '../store/contract.ts'
+import { insist } from './insist.ts'
+import { type PageRows, partsOf } from './parts.ts'
+import type { TaskMeta } from './report.ts'
+import { type TaskHost, unknownTask } from './rows.ts'
+
+export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+/** What is said of an export's file when it is created. */
+export interface ExportFile {
+  /** Default: `csv`. */
+  format?: ExportFormat
+  /** Members of a row that are written, in this order. Default: those of the first row. */
+  columns?: string[]
+  /** Where pages wait until they are downloaded: in the store (the default), or in a folder that all processes reach. */
+  artifacts?: 'store' | string
+}
+
+export interface DownloadOptions {
+  /** Begins at once and waits for pages that are not there yet; otherwise the export must have ended. */
+  wait?: boolean
+  /** Leaves out pages that were rejected, instead of refusing. */
+  partial?: boolean
+  signal?: AbortSignal
+}
+
+const PAGE = 200
+const LOOK_MS = 200
+
+/** @throws INVALID_OPTION */
+export function exportMeta({
+  format = 'csv',
+  columns,
+  artifacts = 'store',
+}: ExportFile): NonNullable<TaskMeta['export']> {
+  if (!EXPORT_FORMATS.includes(format)) {
+    throw new HighkiqError('INVALID_OPTION', `tasks.export: format is one of ${EXPORT_FORMATS.join(', ')}`)
+  }
+  if (columns && !(columns.length > 0 && columns.every((column) => typeof column === 'string' && column !== ''))) {
+    throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
+  }
+  return { format, ...(columns ? { columns } : {}), ...(artifacts === 'store' ? {} : { dir: artifacts }) }
+}
+
+/**
+ * All rows of an export in the order of its pages, a page at a time.
+ * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
+ */
+export async function* exportedRows(
+  host: TaskHost,
+  record: TaskRecord,
+  { wait = false, partial = false, signal }: DownloadOptions = {},
+): AsyncGenerator<PageRows> {
+  const { dir } = exportOf(record)
+  const parts = partsOf(host.store, record.id, dir)
+  for await (const event of endedInOrder(host, record.id, wait, signal)) {
+    const rows = event.status === 'finished' ? await parts.get(event.index) : null
+    if (rows) yield rows
+    else if (!partial) throw incomplete(record.id, event)
+  }
+}
+
+/** @throws NOT_AN_EXPORT */
+export function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
+  const { export: about } = JSON.parse(record.meta) as TaskMeta
+  if (about) return about
+  throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} makes no file: only those of tasks.export do`)
+}
+
+/** @throws TASK_NOT_DONE, EXPORT_INCOMPLETE, before anything is written */
+export function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
+  const { counts, id, total } = record
+  const ended = record.state === 'done' || record.state === 'cancelled'
+  if (!ended && !wait) {
+    const done = total - counts.enqueued - counts.working
+    throw new HighkiqError(
+      'TASK_NOT_DONE',
+      `task ${id} has ${done} of ${total} pages: wait for it, or download with wait`,
+    )
+  }
+  const rejected = counts.failed + counts.error + counts.cancelled
+  if (rejected > 0 && !partial && ended) {
+    throw new HighkiqError(
+      'EXPORT_INCOMPLETE',
+      `${rejected} of ${total} pages of task ${id} were rejected: retry them, or ask for the rest with partial`,
+    )
+  }
+}
+
+async function* endedInOrder(
+  host: TaskHost,
+  id: string,
+  wait: boolean,
+  signal?: AbortSignal,
+): AsyncGenerator<EventRecord> {
+  for (let after = -1; ; ) {
+    signal?.throwIfAborted()
+    // Asked before the events, so that none can come between.
+    const record = await insist(() => host.store().task(id))
+    if (!record) throw unknownTask(id)
+    const events = await insist(() => host.store().events(id, { after, limit: PAGE }))
+    let open = false
+    for (const event of events) {
+      if (event.status === 'enqueued' || event.status === 'working') {
+        open = true
+        break
+      }
+      yield event
+      after = event.index
+    }
+    const all = !record.adding && after + 1 >= record.total
+    if (all || (!open && events.length === 0 && !wait)) return
+    if (!open && events.length > 0) continue
+    if (!wait) throw new HighkiqError('TASK_NOT_DONE', `task ${id} goes on: page ${after + 1} has not ended`)
+    if (record.state === 'interrupted' && after + 1 >= record.total) {
+      throw new HighkiqError('EXPORT_INCOMPLETE', `task ${id} was interrupted: pages are missing`)
+    }
+    await sleep(LOOK_MS, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
+  }
+}
+
+function incomplete(id: string, { index, status }: EventRecord): HighkiqError {
+  const what = status === 'finished' ? 'is not kept any more' : `was rejected (${status})`
+  return new HighkiqError(
+    'EXPORT_INCOMPLETE',
+    `page ${index} of task ${id} ${what}: retry it, or ask for the rest with partial`,
+  )
+}

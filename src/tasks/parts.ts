@@ -1,0 +1,112 @@
+/** What the pages of an export left behind, compressed, until somebody downloads the file: in the store, or in a folder. */
+
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { deflate, inflate } from 'node:zlib'
+import { HighkiqError, Kill } from '../job/errors.ts'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import type { Store } from '../store/contract.ts'
+import { insist } from './insist.ts'
+
+/** All parts of one task together, in the store. */
+export const MOST_STORED_BYTES = 512 * 1024 * 1024
+/** Fast: a page is packed while others are computed. */
+const LEVEL = 1
+
+const pack = promisify(deflate)
+const unpack = promisify(inflate)
+
+/** Rows of one page. */
+export type PageRows = readonly (readonly unknown[] | object)[]
+
+export interface Parts {
+  put(index: number, rows: PageRows): Promise<void>
+  /** null: there is none. */
+  get(index: number): Promise<PageRows | null>
+}
+
+/** @param dir undefined: in the store */
+export function partsOf(store: () => Store, task: string, dir: string | undefined): Parts {
+  return dir === undefined ? new StoredParts(store, task) : new PartFiles(join(dir, task))
+}
+
+export async function removeFolder(dir: string, task: string): Promise<void> {
+  await rm(join(dir, task), { recursive: true, force: true })
+}
+
+class StoredParts implements Parts {
+  readonly #store: () => Store
+  readonly #task: string
+
+  constructor(store: () => Store, task: string) {
+    this.#store = store
+    this.#task = task
+  }
+
+  async put(index: number, rows: PageRows): Promise<void> {
+    const bytes = await packed(rows)
+    const answer = await insist(() => this.#store().putPart(this.#task, index, bytes, MOST_STORED_BYTES))
+    // A deleted task wants nothing any more.
+    if (answer !== 'full') return
+    throw new Kill(
+      `the export has more than ${MOST_STORED_BYTES / 2 ** 20} MB (compressed), which is too much for the store: give tasks.export a folder with the option artifacts`,
+    )
+  }
+
+  async get(index: number): Promise<PageRows | null> {
+    const bytes = await insist(() => this.#store().part(this.#task, index))
+    return bytes && unpacked(bytes)
+  }
+}
+
+/** A part has its name when it is whole. */
+class PartFiles implements Parts {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async put(index: number, rows: PageRows): Promise<void> {
+    const path = this.#path(index)
+    const part = `${path}.${randomUUID()}`
+    await mkdir(this.#folder, { recursive: true })
+    try {
+      await writeFile(part, await packed(rows))
+      await rename(part, path)
+    } catch (thrown) {
+      await rm(part, { force: true })
+      throw thrown
+    }
+  }
+
+  async get(index: number): Promise<PageRows | null> {
+    try {
+      return await unpacked(await readFile(this.#path(index)))
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw new HighkiqError(
+        'REPORT_FAILED',
+        `part ${index} of the export can't be read in ${this.#folder}`,
+        undefined,
+        {
+          cause: thrown,
+        },
+      )
+    }
+  }
+
+  #path(index: number): string {
+    return join(this.#folder, `${index}.part`)
+  }
+}
+
+async function packed(rows: PageRows): Promise<Uint8Array> {
+  return pack(stringifyJson(rows), { level: LEVEL })
+}
+
+async function unpacked(bytes: Uint8Array): Promise<PageRows> {
+  return parseJson((await unpack(bytes)).toString()) as PageRows
+}
