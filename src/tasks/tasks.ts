@@ -81,7 +81,7 @@ export class Tasks {
     refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, 'format', 'columns', 'artifacts'])
     const { format, columns, artifacts, ...create } = options
     const file = exportMeta(withoutUndefined({ format, columns, artifacts }))
-    const members = { hk_part: file.dir ?? true }
+    const members = { hk_part: file.dir ?? (true as const) }
     return this.#create(job as unknown as Job<Args>, asRows(listed(pages)), create, {
       meta: () => ({ export: file }),
       members,

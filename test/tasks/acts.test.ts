@@ -1,0 +1,382 @@
+import { BusinessFailure, type Task, type TaskStatus } from 'highkiq'
+import { describe, expect, test } from 'vitest'
+import { all, bench, gate, Heard, until } from '../engine/bench.ts'
+
+const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
+const statuses = async (task: Task) => (await all(task.events())).map(({ status }) => status)
+
+/** The counts of a task are those of its events, whatever happened. */
+async function sound(task: Task): Promise<TaskStatus> {
+  const status = (await task.status()) as TaskStatus
+  const counts: Record<string, number> = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0 }
+  for (const name of await statuses(task)) counts[name] = (counts[name] ?? 0) + 1
+  expect(status.counts).toEqual(counts)
+  return status
+}
+
+describe('retry', () => {
+  test('rejected rows run again as the same events, in a new run, and dead entries go', async () => {
+    const { hq, work } = bench()
+    let strict = true
+    const Row = hq.job('Row', { retry: 0 }, async (_ctx, n: number) => {
+      if (!strict) return
+      if (n === 1) throw new BusinessFailure('no', { code: 'bad' })
+      if (n === 2) throw new BusinessFailure('no', { code: 'worse' })
+      if (n === 3) throw new Error('broken')
+    })
+    const task = await hq.tasks.create(Row, rows(5))
+    await work()
+    await task.wait({ every: 10 })
+    expect(await statuses(task)).toEqual(['finished', 'failed', 'failed', 'error', 'finished'])
+    expect(await hq.dead.size()).toBe(1)
+    expect(await task.reasons()).toEqual(
+      expect.arrayContaining([
+        { status: 'failed', code: 'bad', count: 1 },
+        { status: 'failed', code: 'worse', count: 1 },
+      ]),
+    )
+
+    strict = false
+    expect(await task.retry({ status: ['failed'], code: 'bad' })).toEqual({ run: 2, rows: 1, dropped: 0 })
+    await task.wait({ every: 10 })
+    expect(await statuses(task)).toEqual(['finished', 'finished', 'failed', 'error', 'finished'])
+
+    expect(await task.retry()).toEqual({ run: 3, rows: 2, dropped: 0 })
+    const status = await task.wait({ every: 10 })
+    expect(status).toMatchObject({ state: 'done', run: 3, counts: { finished: 5 } })
+    expect(await hq.dead.size()).toBe(0)
+    expect(await task.reasons()).toEqual([])
+    const [, event] = await all(task.events())
+    expect(event?.messages.map(({ text }) => text)).toContain('no')
+    await sound(task)
+  })
+
+  test('with nothing to retry no run begins', async () => {
+    const { hq, work } = bench()
+    const task = await hq.tasks.create(
+      hq.job('Row', async (_ctx, _n: number) => {}),
+      rows(3),
+    )
+    await work()
+    await task.wait({ every: 10 })
+    expect(await task.retry()).toEqual({ run: 1, rows: 0, dropped: 0 })
+    expect((await task.status())?.run).toBe(1)
+  })
+
+  test('a row can run with other arguments', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, text: string) => {
+      if (Number.isNaN(Number(text))) throw new BusinessFailure('not a number', { code: 'number' })
+      return Number(text)
+    })
+    const task = await hq.tasks.create(Row, [['1'], ['two'], ['3']])
+    await work()
+    await task.wait({ every: 10 })
+    await task.retry({ rows: [{ index: 1, args: ['2'] }] })
+    await task.wait({ every: 10 })
+    const events = await all(task.events())
+    expect(events.map(({ status, result }) => [status, result])).toEqual([
+      ['finished', 1],
+      ['finished', 2],
+      ['finished', 3],
+    ])
+  })
+
+  test('of two who retry at once one puts the rows back', async () => {
+    const { hq, work } = bench()
+    const ran = new Heard<number>()
+    let strict = true
+    const Row = hq.job('Row', async (_ctx, n: number) => {
+      if (strict) throw new BusinessFailure('no')
+      ran.say(n)
+    })
+    const task = await hq.tasks.create(Row, rows(20))
+    await work()
+    await task.wait({ every: 10 })
+    strict = false
+    const answers = await Promise.allSettled([task.retry(), task.retry()])
+    const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.rows : []))
+    expect(done.reduce((sum, n) => sum + n, 0)).toBe(20)
+    for (const answer of answers) if (answer.status === 'rejected') expect(answer.reason.code).toBe('TASK_BUSY')
+    await task.wait({ every: 10 })
+    expect(ran.all.toSorted((a, b) => a - b)).toEqual(rows(20).flat())
+    await sound(task)
+  })
+})
+
+describe('pause and limits', () => {
+  test('paused, no row comes into the queue; resumed, all run', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(Row, rows(50), { window: 10 })
+    await task.pause()
+    expect(await task.status()).toMatchObject({ state: 'paused', held: 40 })
+    await work()
+    await until(async () => (await task.status())?.counts.finished === 10)
+    expect(await task.status()).toMatchObject({ state: 'paused', held: 40 })
+    await task.resume()
+    expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 50 } })
+    await expect(task.pause()).rejects.toMatchObject({ code: 'TASK_ENDED' })
+  })
+
+  test('no more than `concurrency` run at a time, and it can be changed', async () => {
+    const { hq, work } = bench()
+    let running = 0
+    let most = 0
+    const begun = new Heard<number>()
+    const first = gate()
+    const Row = hq.job('Row', async (_ctx, n: number) => {
+      most = Math.max(most, ++running)
+      begun.say(n)
+      await first.opened
+      running--
+    })
+    const task = await hq.tasks.create(Row, rows(30), { concurrency: 2 })
+    await work({ concurrency: 10 })
+    await begun.atLeast(2)
+    expect(most).toBe(2)
+    await task.set({ concurrency: 5 })
+    await begun.atLeast(5)
+    expect(running).toBe(5)
+    first.open()
+    await task.wait({ every: 10 })
+    expect(most).toBe(5)
+  })
+
+  test('beyond what is tolerated it pauses and says why; told to go on, it does', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, n: number) => {
+      if (n < 5) throw new BusinessFailure('no')
+    })
+    const task = await hq.tasks.create(Row, rows(100), { toleratedFailures: 3, window: 5 })
+    await work({ concurrency: 1 })
+    await until(async () => (await task.status())?.state === 'paused')
+    await until(async () => (await task.status())?.counts.enqueued === (await task.status())?.held)
+    const status = (await task.status()) as TaskStatus
+    expect(status.reason).toMatch(/rejected/)
+    expect(status.held).toBeGreaterThan(85)
+    await task.set({ toleratedFailures: null })
+    await task.resume()
+    expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 95, failed: 5 } })
+  })
+
+  test('or the rest is cancelled', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {
+      throw new BusinessFailure('no')
+    })
+    const task = await hq.tasks.create(Row, rows(3000), { toleratedFailures: '10%', beyond: 'cancel' })
+    await work()
+    const status = await task.wait({ every: 10 })
+    expect(status.state).toBe('cancelled')
+    expect(status.counts.failed).toBeGreaterThanOrEqual(100)
+    expect(status.counts.failed + status.counts.cancelled).toBe(3000)
+    await sound(task)
+  })
+})
+
+describe('cancel and delete', () => {
+  test('rows that wait are cancelled, a running one hears of it, and the end is told', async () => {
+    const { hq, work } = bench()
+    const begun = new Heard<number>()
+    const heard = new Heard<unknown>()
+    const Row = hq.job('Row', async (ctx, n: number) => {
+      begun.say(n)
+      await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+      heard.say(ctx.signal.reason.code)
+      ctx.signal.throwIfAborted()
+    })
+    const ended = new Heard<unknown[]>()
+    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.say([id, run]))
+    const task = await hq.tasks.create(Row, rows(2500), { onDone: Done })
+    await work({ concurrency: 2 })
+    await begun.atLeast(2)
+    await task.cancel('enough')
+    expect(await heard.atLeast(2)).toEqual(['JOB_CANCELLED', 'JOB_CANCELLED'])
+    const status = await task.wait({ every: 10 })
+    expect(status).toMatchObject({ state: 'cancelled', counts: { cancelled: 2500 }, held: 0 })
+    expect(status.reason).toBe('enough')
+    expect(await ended.atLeast(1)).toEqual([[task.id, 1]])
+    expect(begun.all).toHaveLength(2)
+    await sound(task)
+  })
+
+  test('while rows are still being added', async () => {
+    const { hq } = bench()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const stored = new Heard<Task>()
+    const more = gate()
+    async function* slowly() {
+      yield* rows(1000)
+      yield [1000] as [number]
+      await more.opened
+      yield* rows(1000)
+    }
+    const adding = hq.tasks.create(Row, slowly(), { onStart: stored.say })
+    const [task] = await stored.atLeast(1)
+    await task?.cancel()
+    more.open()
+    await expect(adding).rejects.toMatchObject({ code: 'TASK_ENDED' })
+    expect(await task?.status()).toMatchObject({ state: 'cancelled', counts: { cancelled: 1000 } })
+  })
+
+  test('deleted, it is nowhere, and its jobs leave nothing behind', async () => {
+    const { hq, work, settled } = bench()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(Row, rows(1500))
+    expect(await task.delete()).toBe(true)
+    expect(await task.status()).toBeNull()
+    expect(await task.delete()).toBe(false)
+    expect((await hq.tasks.list()).items).toEqual([])
+    await expect(task.retry()).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
+    await work()
+    await settled()
+    expect(await hq.stats()).toMatchObject({ dead: 0, retries: 0 })
+  })
+})
+
+describe('growing', () => {
+  test('a task may mix jobs, and grow from within', async () => {
+    const { hq, work } = bench()
+    const Leaf = hq.job('Leaf', { queue: 'elsewhere' }, async (_ctx, n: number) => n)
+    const Root = hq.job('Root', { retry: 1, retryIn: () => 0.01 }, async (ctx, n: number) => {
+      await ctx.task?.add(Leaf, [[n * 10], [n * 10 + 1]])
+      if (ctx.attempt === 1) throw new Error('after adding')
+      await ctx.task?.add(Leaf, [[n * 10 + 2]])
+    })
+    const ended = new Heard<unknown[]>()
+    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.say([id, run]))
+    const task = await hq.tasks.create(Root, rows(3), { onDone: Done })
+    await work()
+    const status = await task.wait({ every: 10 })
+    // What an attempt added that failed is not added again by the next one: its rows are there once.
+    expect(status).toMatchObject({ state: 'done', total: 3 + 3 * 3, counts: { finished: 12 } })
+    const events = await all(task.events())
+    expect(events.filter(({ job }) => job === 'Leaf')).toHaveLength(9)
+    expect(await ended.atLeast(1)).toEqual([[task.id, 1]])
+    await expect(task.add(Leaf, [[1]])).rejects.toMatchObject({ code: 'TASK_ENDED' })
+  })
+
+  test('rows from outside while it runs', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, n: number) => n)
+    const task = await hq.tasks.create(Row, rows(10))
+    expect(await task.add(Row, rows(1500))).toBe(1500)
+    await work()
+    expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', total: 1510, counts: { finished: 1510 } })
+  })
+
+  test('somebody goes on where a submitter broke off', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async (_ctx, n: number) => n)
+    async function* broken() {
+      yield* rows(1500)
+      throw new Error('the line is dead')
+    }
+    let task: Task | undefined
+    await expect(
+      hq.tasks.create(Row, broken(), {
+        onStart: (started) => {
+          task = started
+        },
+      }),
+    ).rejects.toThrow('the line is dead')
+    await work()
+    expect((await task?.wait({ every: 10 }))?.state).toBe('interrupted')
+    expect(await task?.continue(Row, rows(3200))).toBe(1700)
+    expect(await task?.wait({ every: 10 })).toMatchObject({ state: 'done', total: 3200, counts: { finished: 3200 } })
+  })
+})
+
+describe('callbacks', () => {
+  test('once for each run, after the last row; onFailure at the first', async () => {
+    const { hq, work } = bench()
+    let strict = true
+    const Row = hq.job('Row', async (_ctx, n: number) => {
+      if (strict && n % 2 === 1) throw new BusinessFailure('odd')
+    })
+    const done = new Heard<unknown[]>()
+    const failures = new Heard<unknown[]>()
+    const Done = hq.job('Done', { queue: 'callbacks' }, async (_ctx, id: string, run: number) => {
+      done.say([run, (await hq.tasks.get(id).status())?.state])
+    })
+    const Failure = hq.job('Failure', async (_ctx, _id: string, run: number) => failures.say([run]))
+    const task = await hq.tasks.create(Row, rows(30), { onDone: Done, onFailure: Failure })
+    await work({ queues: ['default', 'callbacks'] })
+    expect(await done.atLeast(1)).toEqual([[1, 'done']])
+    strict = false
+    await task.retry()
+    expect(await done.atLeast(2)).toEqual([
+      [1, 'done'],
+      [2, 'done'],
+    ])
+    expect(failures.all).toEqual([[1]])
+  })
+
+  test('a task of no rows is done, and says so', async () => {
+    const { hq, work } = bench()
+    const done = new Heard<string>()
+    const Done = hq.job('Done', async (_ctx, id: string, _run: number) => done.say(id))
+    const task = await hq.tasks.create(
+      hq.job('Row', async (_ctx, _n: number) => {}),
+      [],
+      { onDone: Done },
+    )
+    await work()
+    expect(await done.atLeast(1)).toEqual([task.id])
+  })
+})
+
+describe('a single tracked job', () => {
+  test('has an event of its own, found by its id', async () => {
+    const { hq, work } = bench()
+    const Report = hq.job('Report', { track: true }, async (ctx, name: string) => {
+      ctx.message(`writing ${name}`)
+      return { pages: 3 }
+    })
+    const jid = (await Report.performAsync('sales')) as string
+    expect(await hq.tasks.event(jid)).toMatchObject({ jid, job: 'Report', status: 'enqueued', params: ['sales'] })
+    await work()
+    await until(async () => (await hq.tasks.event(jid))?.status === 'finished')
+    const event = await hq.tasks.event(jid)
+    expect(event).toMatchObject({ attempts: 1, params: ['sales'], result: { pages: 3 } })
+    expect(event?.messages.map(({ text }) => text)).toEqual(['working', 'writing sales', 'finished'])
+    expect((await hq.tasks.list()).items).toEqual([])
+  })
+
+  test('also when it is scheduled, fails and is tried again', async () => {
+    const { hq, work } = bench()
+    const Report = hq.job('Report', { track: true, retry: 1, retryIn: () => 0.01 }, async (ctx) => {
+      if (ctx.attempt === 1) throw new Error('not yet')
+    })
+    const jid = (await Report.performIn(0.05)) as string
+    expect((await hq.tasks.event(jid))?.status).toBe('enqueued')
+    await work()
+    await until(async () => (await hq.tasks.event(jid))?.status === 'finished')
+    expect(await hq.tasks.event(jid)).toMatchObject({ attempts: 2 })
+  })
+})
+
+describe('an export', () => {
+  test('keeps the rows of each page, and gives them in the order of the pages', async () => {
+    const { hq, work } = bench()
+    const Page = hq.job('Page', async (_ctx, from: number) => [
+      { id: from, name: `n${from}` },
+      { id: from + 1, name: 'ß, "quoted"' },
+    ])
+    const task = await hq.tasks.export(Page, [0, 2, 4], { format: 'csv', columns: ['id', 'name'] })
+    await expect(task.download()).rejects.toMatchObject({ code: 'TASK_NOT_DONE' })
+    await work({ concurrency: 3 })
+    await task.wait({ every: 10 })
+    const text = await new Response(await task.download()).text()
+    expect(text.replace('\uFEFF', '').trim().split(/\r?\n/)).toEqual([
+      'id,name',
+      '0,n0',
+      '1,"ß, ""quoted"""',
+      '2,n2',
+      '3,"ß, ""quoted"""',
+      '4,n4',
+      '5,"ß, ""quoted"""',
+    ])
+  })
+})
