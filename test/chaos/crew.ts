@@ -14,6 +14,8 @@ export interface CrewOptions {
   folder: string
   processes: number
   concurrency: number
+  /** What they run, called with URL, FOLDER and CONCURRENCY; default: worker.js. */
+  program?: string
 }
 
 /** The worker processes of a chaos test. */
@@ -76,9 +78,9 @@ export class Crew {
 
   /** Resolves when one more works. One that can't begin, because the store is away just then, is started again. */
   async #add(tries = STARTS): Promise<void> {
-    const { url, folder, concurrency } = this.#options
+    const { url, folder, concurrency, program = PROGRAM } = this.#options
     const stderr = openSync(`${folder}/stderr.log`, 'a')
-    const worker = spawn(process.execPath, [PROGRAM, url, folder, String(concurrency)], {
+    const worker = spawn(process.execPath, [program, url, folder, String(concurrency)], {
       stdio: ['ignore', 'pipe', stderr],
       // What it takes back is no news here.
       env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },

@@ -1,0 +1,27 @@
+// The app of a chaos test that imports a file: what it does with a row follows from the row alone.
+import { appendFileSync } from 'node:fs'
+import { BusinessFailure, Highkiq } from 'highkiq'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+export function importApp(url, folder) {
+  const hq = new Highkiq({ url, logger: silent })
+  const Row = hq.job('ImportRow', { maxStalls: 1000 }, async (_ctx, { sku, price }) => {
+    if (Number(price) < 0) throw new BusinessFailure('below 0', { code: 'price', field: 'price' })
+    return { sku }
+  })
+  const Done = hq.job('Imported', { maxStalls: 1000 }, async (ctx, id, run) => {
+    const stalls = ctx.payload.hk_stalls ?? 0
+    appendFileSync(`${folder}/done`, `${JSON.stringify({ id, run, stalls })}\n`)
+  })
+  return { hq, Row, Done }
+}
+
+/** Rows that are no rows at all are refused before a job is made of them. */
+export const validate = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => (value.sku === '' ? { issues: [{ message: 'no sku', path: ['sku'] }] } : { value }),
+  },
+}

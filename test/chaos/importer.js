@@ -1,0 +1,9 @@
+// Imports a file, or goes on where the one before it was killed: importer.js URL FOLDER FILE. Exits 0 when all is stored.
+import { importApp, validate } from './import-jobs.js'
+
+const [url, folder, file] = process.argv.slice(2)
+const { hq, Row, Done } = importApp(url, folder)
+const [begun] = (await hq.tasks.list()).items
+const how = begun ? { continue: begun.id } : { onDone: Done, window: 200 }
+await hq.tasks.import(Row, file, { validate, again: true, ...how })
+await hq.close()
