@@ -98,9 +98,8 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
   const { id, queue, adder } = record
   const submitter = new Submitter(host.store)
   await insist(() => submitter.join(queue))
-  const opened = await insist(() => store().openAdding(id, submitter.token, now(), adder))
-  refuse(opened, id)
-  const cursor = opened.ok ? (opened.cursor ?? 0) : 0
+  refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
+  const cursor = await cursorOf(host, id, submitter.token)
   const writer = rowsOf(host, record, job, submitter.token, cursor)
   try {
     await addAll(writer, skip(rows, cursor), () => writer.flush())
@@ -139,6 +138,12 @@ export function rowAdder(
     busy = added.catch(() => {})
     return added
   }
+}
+
+/** Who adds nothing, behind all rows that there can be, is told where its cursor is. */
+async function cursorOf({ store, now }: TaskHost, id: string, adder: string): Promise<number> {
+  const answer = await insist(() => store().addRows(id, adder, 2 ** 32, [], now()))
+  return answer.ok ? 0 : answer.cursor
 }
 
 async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>): Promise<void> {

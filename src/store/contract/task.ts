@@ -73,9 +73,9 @@ export interface NewRow {
   rejected?: { status: 'failed' | 'cancelled'; code?: string; messages: Message[] }
 }
 
-/** `cursor`: of whoever opened adding in the place of another. `gap`: the cursor is elsewhere (told), nothing was added. A repeat of a chunk that was added is `ok` and adds nothing. */
+/** `gap`: the cursor is elsewhere (told), nothing was added. A repeat of a chunk that was added is `ok` and adds nothing. */
 export type AddAnswer =
-  | { ok: true; total: number; cursor?: number }
+  | { ok: true; total: number }
   | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
 
 /** A rejected row that is to run again, in a new run. */

@@ -69,6 +69,10 @@ export class Adding {
       if (other.state === BROKEN) task.broken--
       if (other.state === BROKEN && !task.paused) task.reason = null
       this.#db.run(sql.adder.become, REPLACED, task.key, instead)
+      if (instead === task.adder) {
+        task.adder = token
+        this.#db.run(sql.task.replaceAdder, token, task.key)
+      }
     }
     this.enter(task, token, { cursor })
     return { ok: true, total: task.total }

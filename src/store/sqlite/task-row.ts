@@ -45,6 +45,8 @@ export interface TaskRow {
   window: number
   keep_params: 'rejected' | 'all' | 'none'
   meta: string
+  /** The creator's token, or that of who took its place. */
+  adder: string
   state: TaskState
   paused: number
   adders: number
@@ -130,6 +132,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     reason: parsed<Message>(row.reason),
     unknownAfter: row.unknown_after,
     single: row.single === 1,
+    adder: row.adder,
     counts,
     meta: row.meta,
     createdAt: row.created_at,

@@ -121,6 +121,7 @@ export class Tasks {
       task.unknownAfter ?? UNKNOWN_AFTER_MS,
       task.single ? 1 : 0,
       state === 'adding' ? 1 : 0,
+      task.adder,
     )
     return row?.key
   }

@@ -1,7 +1,6 @@
 -- A task's whole life: pauses, several adders, runs, tolerance, callbacks, its end.
 DROP INDEX adding_task;
 DROP INDEX task_by_age;
-ALTER TABLE task DROP COLUMN adder;
 ALTER TABLE task ADD COLUMN paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1));
 -- How many of its adders add, and how many broke off.
 ALTER TABLE task ADD COLUMN adders INTEGER NOT NULL DEFAULT 0 CHECK (adders >= 0);

@@ -1,7 +1,7 @@
 -- create: a task without rows and adders; no row when the id is taken.
 INSERT INTO task (id, name, job, queue, template, window, keep_params, meta, state, created_at,
-  tolerance, beyond, on_done, on_failure, keep, unknown_after, single, adders)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;
+  tolerance, beyond, on_done, on_failure, keep, unknown_after, single, adders, adder)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;
 
 -- load: a whole task.
 SELECT * FROM task WHERE id = ? AND doomed = 0;
@@ -16,6 +16,9 @@ WHERE key = ?;
 UPDATE task SET name = ?, window = ?, tolerance = ?, beyond = ?, paused = ?, reason = ?, adders = ?, broken = ?, run = ?,
   done_run = ?, failed_run = ?, swept = ?
 WHERE key = ?;
+
+-- replaceAdder: another goes on where the creator, or who had taken its place, has come to.
+UPDATE task SET adder = ? WHERE key = ?;
 
 -- newest: a page of tasks, newest first.
 SELECT * FROM task WHERE single = 0 AND doomed = 0 ORDER BY created_at DESC, id DESC LIMIT ?;
