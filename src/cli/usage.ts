@@ -128,6 +128,6 @@ export function someOf<T extends string>(known: readonly T[]): (text: string) =>
 }
 
 export function sheetPath(text: string): string {
-  if (/\.(csv|xlsx)$/i.test(text)) return text
-  throw new InvalidArgumentError('Its name ends with .csv or .xlsx.')
+  if (/\.(csv|xlsx|ndjson)$/i.test(text)) return text
+  throw new InvalidArgumentError('Its name ends with .csv, .xlsx or .ndjson.')
 }

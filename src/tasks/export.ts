@@ -7,14 +7,12 @@ import { insist } from './insist.ts'
 import { type PageRows, partsOf } from './parts.ts'
 import type { TaskMeta } from './report.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
-
-export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+import { checkFormat, type FileFormat } from './sheet/format.ts'
 
 /** What is said of an export's file when it is created. */
-export interface ExportFile {
+export interface ExportOf {
   /** Default: `csv`. */
-  format?: ExportFormat
+  format?: FileFormat
   /** Members of a row that are written, in this order. Default: those of the first row. */
   columns?: string[]
   /** Where pages wait until they are downloaded: in the store (the default), or in a folder that all processes reach. */
@@ -37,10 +35,8 @@ export function exportMeta({
   format = 'csv',
   columns,
   artifacts = 'store',
-}: ExportFile): NonNullable<TaskMeta['export']> {
-  if (!EXPORT_FORMATS.includes(format)) {
-    throw new HighkiqError('INVALID_OPTION', `tasks.export: format is one of ${EXPORT_FORMATS.join(', ')}`)
-  }
+}: ExportOf): NonNullable<TaskMeta['export']> {
+  checkFormat(format)
   if (columns && !(columns.length > 0 && columns.every((column) => typeof column === 'string' && column !== ''))) {
     throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
   }
@@ -51,7 +47,7 @@ export function exportMeta({
  * All rows of an export in the order of its pages, a page at a time.
  * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
  */
-export async function* exportedRows(
+async function* exportedPages(
   host: TaskHost,
   record: TaskRecord,
   { wait = false, partial = false, signal }: DownloadOptions = {},
@@ -65,15 +61,30 @@ export async function* exportedRows(
   }
 }
 
+/**
+ * The file that the pages make, while it is read.
+ * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE
+ */
+export async function download(
+  host: TaskHost,
+  record: TaskRecord,
+  options: DownloadOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const { format, columns } = exportOf(record)
+  refuseUnfinished(record, options)
+  const { exportStream } = await import('./sheet/export-file.ts')
+  return exportStream(exportedPages(host, record, options), { format, ...(columns ? { columns } : {}) })
+}
+
 /** @throws NOT_AN_EXPORT */
-export function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
+function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
   const { export: about } = JSON.parse(record.meta) as TaskMeta
   if (about) return about
   throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} makes no file: only those of tasks.export do`)
 }
 
 /** @throws TASK_NOT_DONE, EXPORT_INCOMPLETE, before anything is written */
-export function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
+function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
   const { counts, id, total } = record
   const ended = record.state === 'done' || record.state === 'cancelled'
   if (!ended && !wait) {

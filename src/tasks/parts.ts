@@ -9,6 +9,7 @@ import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import type { Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
+import type { ExportRow } from './sheet/export-file.ts'
 
 /** All parts of one task together, in the store. */
 export const MOST_STORED_BYTES = 512 * 1024 * 1024
@@ -19,7 +20,7 @@ const pack = promisify(deflate)
 const unpack = promisify(inflate)
 
 /** Rows of one page. */
-export type PageRows = readonly (readonly unknown[] | object)[]
+export type PageRows = readonly ExportRow[]
 
 export interface Parts {
   put(index: number, rows: PageRows): Promise<void>

@@ -1,12 +1,18 @@
-/** The rows that a task rejected, as a file that can be corrected. */
+/** A task's rows and what became of them, as a file that can be corrected. */
 
+import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import type { EventRecord, TaskRecord } from '../store/contract.ts'
+import type { EventRecord, EventStatus, TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
+import type { FileFormat } from './sheet/file.ts'
 import { wordsOf } from './words.ts'
 
-/** What stands behind a row's own columns. */
-const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts']
+export interface ReportOptions {
+  /** Default: by the ending of the path. */
+  format?: FileFormat
+  /** Default those that did not finish; `all` needs a task that was made with `keepParams: 'all'`. */
+  rows?: 'rejected' | 'all'
+}
 
 /** What `meta` of a task says about where its rows came from. */
 export interface TaskMeta {
@@ -15,39 +21,100 @@ export interface TaskMeta {
   source?: string
   /** The file that an export makes. */
   export?: { format: 'csv' | 'xlsx' | 'ndjson'; columns?: string[]; dir?: string }
+  format?: FileFormat
+  keepParams?: 'all' | 'none'
 }
 
+/** What stands behind a row's own columns. */
+const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
+export type Reason = (typeof REASONS)[number]
+
+const REJECTED: EventStatus[] = ['failed', 'error', 'cancelled']
+
+export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
+
+/** Writes the report into a file, which has its name only when it is complete. @throws REPORT_FAILED, INVALID_OPTION */
 export async function writeReport(
   path: string,
   task: TaskRecord,
-  events: AsyncIterable<EventRecord>,
+  events: EventsOf,
+  options: ReportOptions = {},
 ): Promise<{ rows: number }> {
-  const { columns } = JSON.parse(task.meta) as TaskMeta
-  const header = [...(columns ?? ['arguments']), ...REASONS]
   const { writeSheet } = await import('./sheet/sheet.ts')
-  return writeSheet(path, { header, rows: reportRows(events, columns) })
+  const content = await reportOf(task, events, options)
+  return writeSheet(path, { ...content, ...(options.format ? { format: options.format } : {}) })
 }
 
-async function* reportRows(events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
+/** The report as bytes, made as they are read. @throws INVALID_OPTION */
+export async function reportStream(
+  task: TaskRecord,
+  events: EventsOf,
+  options: ReportOptions & { format: FileFormat },
+): Promise<ReadableStream<Uint8Array>> {
+  const [{ streamOf }, { checkFormat }] = await Promise.all([import('./sheet/write.ts'), import('./sheet/format.ts')])
+  checkFormat(options.format)
+  return streamOf(options.format, await reportOf(task, events, options))
+}
+
+async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rejected' }: ReportOptions) {
+  const meta = JSON.parse(task.meta) as TaskMeta
+  if (which === 'all' && meta.keepParams !== 'all') {
+    const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
+    throw new HighkiqError('INVALID_OPTION', message)
+  }
+  const statuses = which === 'all' ? undefined : REJECTED
+  const columns = meta.columns ?? (meta.format === 'ndjson' ? await keysOf(events(statuses)) : undefined)
+  const names = reasonNames(columns ?? [])
+  const header = [...(columns ?? ['arguments']), ...REASONS.map((reason) => names[reason])]
+  return { header, rows: reportRows(task, events(statuses), columns) }
+}
+
+/** All keys of rows that have keys of their own, in the order in which they come. */
+async function keysOf(events: AsyncIterable<EventRecord>): Promise<string[]> {
+  const keys = new Set<string>()
+  for await (const event of events) for (const key of Object.keys(rowOf(event))) keys.add(key)
+  return [...keys]
+}
+
+/** What the columns of reasons are called: a column of the file's own keeps its name. */
+export function reasonNames(columns: readonly string[]): Record<Reason, string> {
+  const taken = new Set(columns)
+  const names = REASONS.map((reason) => {
+    let name: string = reason
+    while (taken.has(name)) name = `task ${name}`
+    return [reason, name]
+  })
+  return Object.fromEntries(names) as Record<Reason, string>
+}
+
+async function* reportRows(task: TaskRecord, events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
   for await (const event of events) {
-    const reasons = cut(event.messages.map(wordsOf).join('\n'))
+    const { number, index, run, status, code, messages, attempts } = event
+    const reasons = cut(messages.map(wordsOf).join('\n'))
     yield [
       ...cells(event, columns),
-      event.number ?? '',
-      event.index,
-      event.status,
-      event.code ?? '',
+      number ?? '',
+      rowKey({ task: task.id, index, run }),
+      status,
+      code ?? '',
       reasons,
-      event.attempts,
+      attempts,
     ]
   }
 }
 
 function cells(event: EventRecord, columns: string[] | undefined): unknown[] {
+  if (columns) {
+    const row = rowOf(event)
+    return columns.map((column) => row[column])
+  }
   const params = paramsOf(event)
-  if (!columns) return [params === null ? '' : stringifyJson(params)]
-  const row = (event.source === null ? params?.[0] : parseJson(event.source)) as Record<string, unknown> | undefined
-  return columns.map((column) => row?.[column] ?? '')
+  return [params === null ? '' : stringifyJson(params)]
+}
+
+function rowOf(event: EventRecord): Record<string, unknown> {
+  const row = event.source === null ? paramsOf(event)?.[0] : parseJson(event.source)
+  return (row ?? {}) as Record<string, unknown>
 }
 
 /** A cell of a workbook holds 32,767 characters. */
@@ -55,4 +122,20 @@ const CELL_CHARACTERS = 32_000
 
 function cut(text: string): string {
   return text.length <= CELL_CHARACTERS ? text : `${text.slice(0, CELL_CHARACTERS)}… (cut)`
+}
+
+/** Which row of which task, and as of which run. */
+export interface RowKey {
+  task: string
+  index: number
+  run: number
+}
+
+export function rowKey({ task, index, run }: RowKey): string {
+  return `${task}:${index}:${run}`
+}
+
+export function parseRowKey(text: string): RowKey | undefined {
+  const [, task, index, run] = /^([0-9a-f]{16}):(\d{1,10}):(\d{1,5})$/.exec(text.trim()) ?? []
+  return task === undefined ? undefined : { task, index: Number(index), run: Number(run) }
 }

@@ -4,8 +4,10 @@ import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import type { Entry, EventRecord, EventStatus, RetryRow, TaskRecord } from '../store/contract.ts'
+import type { ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
+import type { Source } from './sheet/source.ts'
 import { Submitter } from './submitter.ts'
 
 export const REJECTED = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
@@ -26,6 +28,10 @@ export interface RetryOptions {
   code?: string
   /** These instead, with other arguments. */
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
+  /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
+  report?: Source
+  /** How the report's rows are read and checked, as at their import. */
+  as?: ImportRows
 }
 
 export interface Retried {
@@ -34,6 +40,8 @@ export interface Retried {
   rows: number
   /** Rows whose arguments are not kept any more: they stay as they were. */
   dropped: number
+  /** Rows of a corrected report that `validate` refused once more: they stay as they were. */
+  refused: number
 }
 
 const PAGE = 500
@@ -43,9 +51,10 @@ const PAGE = 500
  * @throws UNKNOWN_TASK, INVALID_OPTION; TASK_BUSY when another is putting rows back just now, or the task is being cancelled
  */
 export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
-  const pages = options.rows ? inPages(corrected(options.rows)) : rejectedPages(host, record.id, options)
+  const refused = { count: 0 }
+  const pages = await pagesOf(host, record, options, refused)
   const first = await pages.next()
-  if (first.done || first.value.length === 0) return { run: record.run, rows: 0, dropped: 0 }
+  if (first.done || first.value.length === 0) return { run: record.run, rows: 0, dropped: 0, refused: refused.count }
   const submitter = new Submitter(host.store)
   const { store, now } = host
   const { id, queue, run } = record
@@ -54,7 +63,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     const started = await store().startRun(id, run, submitter.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
-    const retried = { run: run + 1, rows: 0, dropped: 0 }
+    const retried = { run: run + 1, rows: 0, dropped: 0, refused: 0 }
     try {
       const dead = await deadEntries(host, id)
       const put = async (rows: RetryRow[]) => {
@@ -70,10 +79,29 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     } finally {
       await insist(() => store().endAdding(id, submitter.token, now()))
     }
-    return retried
+    return { ...retried, refused: refused.count }
   } finally {
     await submitter.leave()
   }
+}
+
+async function pagesOf(
+  host: TaskHost,
+  record: TaskRecord,
+  options: RetryOptions,
+  refused: { count: number },
+): Promise<AsyncGenerator<RetryRow[]>> {
+  const { rows, report, as = {} } = options
+  if (report === undefined) return rows ? inPages(corrected(rows)) : rejectedPages(host, record.id, options)
+  const { openReport } = await import('./corrected.ts')
+  const file = await openReport(report, record, as, host.now)
+  const accepted = async function* () {
+    for await (const row of file.rows) {
+      if (row.rejected) refused.count++
+      else yield row
+    }
+  }
+  return inPages(corrected(accepted()))
 }
 
 async function* rejectedPages(host: TaskHost, id: string, { status = ['failed', 'error'], code }: RetryOptions) {

@@ -6,11 +6,13 @@ import type { EventRecord, EventStatus, Store, TaskChange, TaskRecord, TaskState
 import { addToTask, continueTask } from './create.ts'
 import { cancelRows, removeTask } from './end.ts'
 import { eventOf, type TaskEvent } from './event.ts'
+import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
 import { beyondOf, type TaskOptions, toleranceOf, windowOf } from './options.ts'
-import { writeReport } from './report.ts'
+import { type ReportOptions, reportStream, writeReport } from './report.ts'
 import { REJECTED, type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
+import type { FileFormat } from './sheet/format.ts'
 import { said, wordsOf } from './words.ts'
 
 export interface TaskStatus {
@@ -164,10 +166,10 @@ export class Task {
 
   /**
    * Rejected rows run once more: all that failed or broke, or those of some statuses or one code, or those that are
-   * given, with other arguments. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION
+   * given, with other arguments, also as a corrected report. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION, INVALID_FILE
    */
   async retry(options: RetryOptions = {}): Promise<Retried> {
-    refuseUnknown('task.retry', options, ['status', 'code', 'rows'])
+    refuseUnknown('task.retry', options, ['status', 'code', 'rows', 'report', 'as'])
     return retryTask(this.#host, await this.#record(), options)
   }
 
@@ -181,11 +183,28 @@ export class Task {
   }
 
   /**
-   * Writes the rows that did not finish – the columns as they came, then why – to a `.csv` or `.xlsx` file.
-   * @returns how many rows. @throws UNKNOWN_TASK, REPORT_FAILED
+   * The rows that did not finish (or all) as a file: the columns as they came, then row, row key, status, code, messages
+   * and attempts. With a path it is written there, else it is a stream, made as it is read.
+   * @returns with a path: how many rows. @throws UNKNOWN_TASK, REPORT_FAILED, INVALID_OPTION
    */
-  async report(path: string): Promise<{ rows: number }> {
-    return writeReport(path, await this.#record(), this.#pages({ status: [...REJECTED] }))
+  report(path: string, options?: ReportOptions): Promise<{ rows: number }>
+  report(options: ReportOptions & { format: FileFormat }): Promise<ReadableStream<Uint8Array>>
+  async report(
+    to: string | (ReportOptions & { format: FileFormat }),
+    options: ReportOptions = {},
+  ): Promise<{ rows: number } | ReadableStream<Uint8Array>> {
+    const task = await this.#record()
+    const events = (statuses: EventStatus[] | undefined) => this.#pages({ status: statuses })
+    return typeof to === 'string' ? writeReport(to, task, events, options) : reportStream(task, events, to)
+  }
+
+  /**
+   * The file of an export, made while it is read: the rows of its pages in their order.
+   * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
+   */
+  async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    refuseUnknown('task.download', options, ['wait', 'partial', 'signal'])
+    return download(this.#host, await this.#record(), options)
   }
 
   get #store(): Store {

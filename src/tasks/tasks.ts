@@ -1,29 +1,41 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { refuseUnknown } from '../job/options.ts'
-import type { TaskState } from '../store/contract.ts'
-import { type CreateTask, createTask } from './create.ts'
+import { newTaskId } from '../job/payload.ts'
+import type { Store, TaskState } from '../store/contract.ts'
+import { claim } from './again.ts'
+import { type CreateTask, continueTask, createTask } from './create.ts'
+import { type DryRun, dryRun } from './dry-run.ts'
 import { eventOf, type TaskEvent } from './event.ts'
-import { type ExportFile, exportMeta } from './export.ts'
-import { type ImportRows, openImport } from './import.ts'
+import { type ExportOf, exportMeta } from './export.ts'
+import { IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
 import { TASK_OPTIONS, type TaskOptions } from './options.ts'
 import type { TaskMeta } from './report.ts'
-import { asRows, type Rows, type TaskHost } from './rows.ts'
-import type { Source } from './sheet/sheet.ts'
+import { asRows, type Rows, type TaskHost, unknownTask } from './rows.ts'
+import type { Source } from './sheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 import { said } from './words.ts'
-
-const IMPORT_OPTIONS: (keyof ImportRows & string)[] = ['validate', 'format', 'maxRows', 'sheet', 'delimiter']
 
 export interface CreateOptions extends TaskOptions {
   /** Hears of the task as soon as its first rows are stored, while others are still being read. */
   onStart?: (task: Task) => void
 }
 
-const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart']
+const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart'] as const
+const EXPORT_OPTIONS = ['format', 'columns', 'artifacts'] as const
 
-export type ExportOptions = CreateOptions & ExportFile
-export type ImportOptions = CreateOptions & ImportRows
+export type ExportOptions = CreateOptions & ExportOf
+
+export interface ImportOptions extends CreateOptions, ImportRows {
+  /** Only reads and checks: nothing is pushed. */
+  dryRun?: boolean
+  /** Also if the same bytes were imported within the last 24 hours. */
+  again?: boolean
+  /** Goes on with this task of the same file, whose importer died or was cut off: what is there is passed over. */
+  continue?: string
+  /** The task's id, where it was chosen in advance: 16 hex digits. */
+  id?: string
+}
 
 /** `hq.tasks`: many jobs as one thing that can be watched. */
 export class Tasks {
@@ -50,21 +62,67 @@ export class Tasks {
   }
 
   /**
-   * One job for each row of a CSV or XLSX file; the handler gets `(ctx, row)`, the row as an object by header.
-   * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`
+   * One job for each row of a CSV, XLSX or NDJSON file; the handler gets `(ctx, row)`, the row as an object by header.
+   * With `dryRun` it is only read and checked.
+   * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
+   *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `again`
    */
-  import<Row_ extends object>(job: Job<[row: Row_]>, source: Source, options: ImportOptions = {}): Promise<Task> {
+  import<Row_ extends object>(
+    job: Job<[row: Row_]>,
+    source: Source,
+    options: ImportOptions & { dryRun: true },
+  ): Promise<DryRun>
+  import<Row_ extends object>(
+    job: Job<[row: Row_]>,
+    source: Source,
+    options?: ImportOptions & { dryRun?: false },
+  ): Promise<Task>
+  import<Row_ extends object>(
+    job: Job<[row: Row_]>,
+    source: Source,
+    options: ImportOptions = {},
+  ): Promise<Task | DryRun> {
     return this.#host.client.apart('tasks.import', () => this.#import(job as unknown as Job<never[]>, source, options))
   }
 
-  async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task> {
-    refuseUnknown('tasks.import', options, [...CREATE_OPTIONS, ...IMPORT_OPTIONS])
-    const { validate, format, maxRows, sheet, delimiter, ...create } = options
-    const reading = { validate, format, maxRows, sheet, delimiter }
-    const { columns, rows } = await openImport(source, withoutUndefined(reading), this.#host.now)
-    const name = typeof source === 'string' ? basename(source) : undefined
-    const meta = (): TaskMeta => ({ columns, ...(name ? { source: name } : {}) })
-    return this.#create(job, rows, { ...(name ? { name } : {}), ...create }, { meta })
+  async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
+    refuseUnknown('tasks.import', options, [...CREATE_OPTIONS, ...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
+    const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
+    const file = await openImport(source, pick(rest, IMPORT_OPTIONS), this.#host.now)
+    if (only) return dryRun(file)
+    const name = typeof source === 'string' ? { name: basename(source) } : {}
+    const { header, format } = file
+    const meta: TaskMeta = {
+      format,
+      ...(header ? { columns: header } : {}),
+      ...(typeof source === 'string' ? { source: basename(source) } : {}),
+    }
+    let giveBack: (() => Promise<void>) | undefined
+    try {
+      if (begun !== undefined) return await this.#continue(begun, job, file.rows)
+      giveBack = again ? undefined : await this.#claim(id, job.name, file, rest.sheet)
+      return await this.#create(job, file.rows, { ...name, ...pick(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
+    } catch (thrown) {
+      // Refused later only if there is a task to look at.
+      const made = giveBack && (await this.#store.task(id).catch(() => undefined))
+      if (made === null) await giveBack?.().catch(() => {})
+      throw thrown
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #continue(id: string, job: Job<never[]>, rows: Rows): Promise<Task> {
+    const record = await this.#store.task(id)
+    if (!record) throw unknownTask(id)
+    await continueTask(this.#host, record, job, rows)
+    return this.get(id)
+  }
+
+  async #claim(id: string, job: string, file: OpenImport, sheet: string | number = ''): Promise<() => Promise<void>> {
+    const digest = await file.digest()
+    if (!digest) return async () => {}
+    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now() })
   }
 
   /**
@@ -73,18 +131,16 @@ export class Tasks {
    *
    * @example const task = await hq.tasks.export(ExportPage, pages, { format: 'csv', columns: ['id', 'name'] })
    */
-  async export<Args extends unknown[]>(
+  export<Args extends unknown[]>(
     job: Job<Args, readonly (object | readonly unknown[])[]>,
     pages: Iterable<Args | Args[0]> | AsyncIterable<Args | Args[0]>,
     options: ExportOptions = {},
   ): Promise<Task> {
-    refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, 'format', 'columns', 'artifacts'])
-    const { format, columns, artifacts, ...create } = options
-    const file = exportMeta(withoutUndefined({ format, columns, artifacts }))
-    const members = { hk_part: file.dir ?? (true as const) }
-    return this.#create(job as unknown as Job<Args>, asRows(listed(pages)), create, {
-      meta: () => ({ export: file }),
-      members,
+    return this.#host.client.apart('tasks.export', async () => {
+      refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, ...EXPORT_OPTIONS])
+      const file = exportMeta(pick(options, EXPORT_OPTIONS))
+      const about = { meta: () => ({ export: file }), members: { hk_part: file.dir ?? (true as const) } }
+      return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), pick(options, CREATE_OPTIONS), about)
     })
   }
 
@@ -95,7 +151,7 @@ export class Tasks {
 
   /** One event by its jid; null when there is none. */
   async event(jid: string): Promise<TaskEvent | null> {
-    const store = this.#host.store()
+    const store = this.#store
     const event = await store.event(jid)
     const task = event && (await store.task(jid.slice(0, 16)))
     return event && task ? eventOf(task.job, event) : null
@@ -106,16 +162,18 @@ export class Tasks {
     await this.#host.store().message(jid, said(this.#host.now(), text))
   }
 
-  async #create<Args extends unknown[]>(
-    job: Job<Args>,
+  get #store(): Store {
+    return this.#host.store()
+  }
+
+  async #create(
+    job: Job<never[]>,
     rows: Rows,
-    options: CreateOptions,
-    about: Pick<CreateTask, 'meta' | 'members'> = {},
-  ) {
-    const { onStart, ...rest } = options
+    { onStart, ...options }: CreateOptions,
+    about: Pick<CreateTask, 'id' | 'meta' | 'members'> = {},
+  ): Promise<Task> {
     const started = onStart && ((id: string) => onStart(this.get(id)))
-    const spec = { ...rest, ...about, started }
-    return this.get(await createTask(this.#host, job as unknown as Job<never[]>, rows, spec))
+    return this.get(await createTask(this.#host, job, rows, { ...options, ...about, started }))
   }
 
   /** Newest first; `next` is the cursor of the page behind this one. */
@@ -149,6 +207,9 @@ async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): Async
   for await (const page of pages) yield Array.isArray(page) ? page : [page]
 }
 
-function withoutUndefined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
+/** Those of the options that are given. */
+function pick<T extends object, K extends keyof T>(options: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  ) as Pick<T, K>
 }

@@ -66,9 +66,9 @@ test('rows that the business refused are reported with their columns, row number
     const rows = (await collect(report.rows)).map(({ values }) => values.map(String))
     const defused = file.endsWith('.csv') ? "'=cmd" : '=cmd'
     expect(rows).toEqual([
-      ['a-2', 'Table', '12,5O', '3', '1', 'failed', 'price', 'Price: "12,5O" is not a number', '1'],
-      ['a-3', 'מנורה 灯', '-3', '5', '2', 'failed', 'price', 'Price: must not be negative', '1'],
-      [defused, 'Trap', '9', '6', '3', 'failed', 'sku', 'looks like a formula', '1'],
+      ['a-2', 'Table', '12,5O', '3', `${task.id}:1:1`, 'failed', 'price', 'Price: "12,5O" is not a number', '1'],
+      ['a-3', 'מנורה 灯', '-3', '5', `${task.id}:2:1`, 'failed', 'price', 'Price: must not be negative', '1'],
+      [defused, 'Trap', '9', '6', `${task.id}:3:1`, 'failed', 'sku', 'looks like a formula', '1'],
     ])
   }
 })

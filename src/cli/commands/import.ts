@@ -16,7 +16,7 @@ import { CliError, sheetPath, wholeNumber } from '../usage.ts'
 interface ImportCommandOptions extends AppOptions {
   job: string
   name?: string
-  format?: 'csv' | 'xlsx'
+  format?: 'csv' | 'xlsx' | 'ndjson'
   report?: string
   work?: boolean
   concurrency?: number
@@ -40,13 +40,15 @@ export function register(program: Command): void {
   withAppOptions(
     program
       .command('import')
-      .description('a job for each row of a CSV or XLSX file, watched until all have ended')
-      .argument('<file>', 'CSV or XLSX, with a header row'),
+      .description('a job for each row of a CSV, XLSX or NDJSON file, watched until all have ended')
+      .argument('<file>', 'CSV or XLSX, with a header row; or NDJSON'),
   )
     .requiredOption('-j, --job <name>', 'job that gets each row, as an object by header')
     .option('-n, --name <name>', "name of the task (default: the file's)")
-    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx']))
-    .addOption(new Option('--report <out>', 'write the rejected rows to this .csv or .xlsx file').argParser(sheetPath))
+    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx', 'ndjson']))
+    .addOption(
+      new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
+    )
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
     .addOption(new Option('-c, --concurrency <n>', 'jobs at the same time, with --work').argParser(wholeNumber))
     .addOption(new Option('--no-wait', 'only submit; prints the id of the task').conflicts(['work', 'report']))

@@ -175,7 +175,7 @@ function registerReport(task: Command): void {
       .command('report')
       .description('write the rejected rows, with the reasons, to a file that can be corrected and imported again')
       .argument('<id>', 'of the task')
-      .argument('<out>', 'a .csv or .xlsx file', sheetPath),
+      .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
   )
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx\n')

@@ -208,8 +208,11 @@ export interface TaskVerbs {
   putPart(task: string, index: number, bytes: Uint8Array, most: number): Promise<'ok' | 'full' | 'unknown'>
   part(task: string, index: number): Promise<Uint8Array | null>
 
-  /** Keeps a value under a key for `seconds`, if there is none: null. Otherwise answers the value that is there. */
-  remember(key: string, value: string, seconds: number): Promise<string | null>
+  /**
+   * Keeps a value under a key for `seconds` (0: forgets it), if there is none, or it is `instead`: null. Otherwise answers
+   * the value that is there. One step.
+   */
+  remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null>
 
   task(id: string): Promise<TaskRecord | null>
   tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>

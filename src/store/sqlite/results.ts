@@ -19,12 +19,12 @@ export class Results {
     this.#rung.add(topicOf(jid))
   }
 
-  /** Keeps a value of its own kind, unless there is one: that is the answer. */
-  remember(key: string, value: string, seconds: number): string | null {
+  /** Keeps a value of its own kind, unless there is another one than `instead`: that is the answer. */
+  remember(key: string, value: string, seconds: number, instead?: string): string | null {
     const now = Date.now()
     this.#db.run(sql.result.forgetMemory, now)
     const found = this.#db.first<{ value: string }>(sql.result.remembered, key)
-    if (found) return found.value
+    if (found && found.value !== instead) return found.value
     this.#db.run(sql.result.remember, key, value.toWellFormed(), now + Math.ceil(seconds * 1000))
     return null
   }

@@ -265,8 +265,8 @@ export class SqliteStore implements Store {
     })
 
   readonly part: Store['part'] = (task, index) => this.#file.read(({ tasks }) => tasks.part(task, index))
-  readonly remember: Store['remember'] = (key, value, seconds) =>
-    this.#file.write(({ results }) => results.remember(key, value, seconds), ANSWER_SECONDS)
+  readonly remember: Store['remember'] = (key, value, seconds, instead) =>
+    this.#file.write(({ results }) => results.remember(key, value, seconds, instead), ANSWER_SECONDS)
   readonly task: Store['task'] = (id) => this.#file.read(({ tasks }) => tasks.find(id))
   readonly tasks: Store['tasks'] = (page) => this.#file.read(({ tasks }) => tasks.list(page))
   readonly events: Store['events'] = (task, query) => this.#file.read(({ tasks }) => tasks.events.page(task, query))

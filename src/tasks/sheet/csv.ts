@@ -1,97 +1,50 @@
-import { createWriteStream } from 'node:fs'
-import { Readable, pipeline as startPipeline } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { CsvError, parse } from 'csv-parse'
-import { stringify } from 'csv-stringify'
 import { HighkiqError } from '../../job/errors.ts'
-import { dateText } from './date.ts'
+import { CsvSplitter } from './csv-split.ts'
+import { decoded, type Findings } from './encoding.ts'
 import type { OpenSource } from './source.ts'
 import { columnLetters, type SheetRow } from './table.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
 
-// A row this long is a quote that was never closed; without a limit the rest of the file would go into memory.
-const MAX_ROW_BYTES = 16 * 1024 * 1024
-
 // How far to look for the end of the header line.
 const MAX_HEADER_CHARS = 1024 * 1024
 
-/** What the decoder found wrong. It is ahead of the parser: the row is named when the parser gets there. */
-interface Findings {
-  invalid?: boolean
-  nul?: boolean
+export interface CsvReading {
+  delimiter?: string
+  encoding?: string
 }
 
 /**
- * Every record of a CSV file, a blank line as [''], read as they are asked for. Closes the source at the end.
- * @throws HighkiqError INVALID_FILE with the row; whatever a given stream fails with.
+ * Every record of a CSV file, a blank line as [''], read as they are asked for and handed out in batches. Closes the
+ * source at the end.
+ * @throws HighkiqError INVALID_FILE with row and column; whatever a given stream fails with.
  */
-export async function* csvRecords(source: OpenSource, delimiter?: string): AsyncGenerator<SheetRow, void, void> {
+export async function* csvRecords(
+  source: OpenSource,
+  { delimiter, encoding }: CsvReading = {},
+): AsyncGenerator<SheetRow[], void, void> {
+  if (delimiter !== undefined && !/^[^"\r\n]$/.test(delimiter)) {
+    throw new HighkiqError('INVALID_OPTION', 'delimiter is one character, and neither a quote nor a line break')
+  }
   const found: Findings = {}
-  let number = 0
   try {
-    const text = decoded(source, found)
+    const text = decoded(source, encoding, found)
     const start = await headerText(text)
-    const parser = parse({
-      delimiter: delimiter ?? delimiterOf(start),
-      // Named, because csv-parse otherwise takes the first line break that occurs for the only one.
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_column_count: true,
-      max_record_size: MAX_ROW_BYTES,
-    })
-    // Its errors come out of the parser; its callback is there because pipeline() insists on one.
-    startPipeline(Readable.from(joined(start, text)), parser, () => {})
-    for await (const values of parser as AsyncIterable<string[]>) {
-      number++
-      if (found.invalid || found.nul) checkText(values, number, found)
-      yield { number, values }
+    const said = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
+    const splitter = new CsvSplitter(delimiter ?? said?.[1] ?? delimiterOf(start))
+    if (said) splitter.count = 1
+    for await (const piece of joined(said ? start.slice(said[0].length) : start, text)) {
+      const rows = splitter.split(piece)
+      if (rows.length > 0) yield rows
+      if (splitter.problem) throw splitter.problem
     }
-    // The text was cut at the bad byte, which no row showed.
-    if (found.invalid) throw notUnicode(number + 1)
-  } catch (error) {
-    throw error instanceof CsvError ? readable(error, found) : error
+    if (found.problem) throw notText(found, splitter.count + 1, splitter.unfinishedColumn)
+    const rows = splitter.split('', true)
+    if (rows.length > 0) yield rows
+    if (splitter.problem) throw splitter.problem
   } finally {
-    source.close()
+    await source.close()
   }
-}
-
-/** The bytes as text, by byte order mark or else as UTF-8. Ends after a piece with a byte that is wrong. */
-async function* decoded(source: OpenSource, found: Findings): AsyncGenerator<string, void, void> {
-  const encoding = encodingOf(source.head)
-  const decoder = new TextDecoder(encoding, { fatal: true })
-  let tail: Uint8Array = new Uint8Array()
-  for await (const chunk of source.chunks()) {
-    let text: string
-    try {
-      text = decoder.decode(chunk, { stream: true })
-    } catch {
-      found.invalid = true
-      yield lenient(encoding, tail, chunk)
-      return
-    }
-    if (text.includes('\0')) found.nul = true
-    tail = chunk.subarray(-4)
-    yield text
-  }
-  try {
-    yield decoder.decode()
-  } catch {
-    found.invalid = true
-    yield '\uFFFD'
-  }
-}
-
-function encodingOf(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
-  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
-  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
-  return 'utf-8'
-}
-
-/** The piece with U+FFFD for what is wrong. The end of the piece before completes a character cut in two. */
-function lenient(encoding: string, tail: Uint8Array, chunk: Uint8Array): string {
-  const decoder = new TextDecoder(encoding)
-  decoder.decode(tail, { stream: true })
-  return decoder.decode(chunk)
 }
 
 /** Takes text until the header line is complete. */
@@ -138,59 +91,21 @@ async function* joined(start: string, rest: AsyncIterable<string>): AsyncGenerat
   yield* rest
 }
 
-function checkText(values: string[], row: number, found: Findings): void {
-  for (const value of values) {
-    if (value.includes('\0')) throw nulFound(row)
-    if (found.invalid && value.includes('\uFFFD')) throw notUnicode(row)
-  }
+const NAMES: Record<string, string> = {
+  'utf-8': 'UTF-8',
+  'utf-16le': 'UTF-16',
+  'utf-16be': 'UTF-16',
+  gb18030: 'GB18030, as the text before it is',
 }
 
-function notUnicode(row: number): HighkiqError {
-  const message = `row ${row}: the text is not UTF-8: save the file as "CSV UTF-8" and try again`
-  return new HighkiqError('INVALID_FILE', message, { row })
-}
-
-function nulFound(row: number): HighkiqError {
-  const message = `row ${row}: there is a NUL character, so this is not a text file or its encoding is unknown: save it as "CSV UTF-8"`
-  return new HighkiqError('INVALID_FILE', message, { row })
-}
-
-/** What csv-parse says, in words for whoever made the file. */
-function readable(error: CsvError, found: Findings): HighkiqError {
-  const row = Number(error.records) + 1
-  if (found.invalid) return notUnicode(row)
-  if (found.nul) return nulFound(row)
-  const column = columnLetters(Number(error.column))
-  const at = `row ${row}, column ${column}`
-  const messages: Record<string, string> = {
-    CSV_QUOTE_NOT_CLOSED: `${at}: a quote (") is opened and never closed: close it, or write "" for a quote inside a cell`,
-    CSV_MAX_RECORD_SIZE: `${at}: the row is longer than 16 MiB, probably a quote (") that is not closed: close it`,
-    CSV_INVALID_CLOSING_QUOTE: `${at}: after a closing quote (") only a delimiter or the end of the line may come: write "" for a quote inside a cell`,
-    INVALID_OPENING_QUOTE: `${at}: a quote (") is in the middle of a cell: put the whole cell into quotes and write "" for the one inside`,
-  }
-  const message = messages[error.code] ?? `${at}: ${error.message.replace(/\s+/g, ' ')}`
-  return new HighkiqError('INVALID_FILE', message, { row, column }, { cause: error })
-}
-
-/** Writes rows, the header first, as CSV. */
-export async function writeCsv(path: string, rows: AsyncIterable<unknown[]>): Promise<void> {
-  // With a record_delimiter of its own csv-stringify would leave a lone CR or LF in a cell unquoted.
-  const stringifier = stringify({ bom: true, record_delimiter: '\r\n', quote_record_delimiter: true })
-  await pipeline(texts(rows), stringifier, createWriteStream(path, { flush: true }))
-}
-
-async function* texts(rows: AsyncIterable<unknown[]>): AsyncGenerator<string[], void, void> {
-  for await (const row of rows) yield row.map(cellText)
-}
-
-function cellText(value: unknown): string {
-  if (typeof value === 'string') return defused(value)
-  if (value === null || value === undefined) return ''
-  if (value instanceof Date) return dateText(value)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-/** A text that a spreadsheet would run as a formula gets an apostrophe in front; plain numbers stay. */
-function defused(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) && !/^[+-](\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text
+/** Why the text ended where it did. */
+export function notText({ problem, encoding = '', byte }: Findings, row: number, column?: number): HighkiqError {
+  const letters = column === undefined ? undefined : columnLetters(column)
+  const at = `row ${row}${letters ? `, column ${letters}` : ''}${byte === undefined ? '' : `, byte ${byte}`}`
+  const details = { row, ...(letters ? { column: letters } : {}), ...(byte === undefined ? {} : { byte }) }
+  const message =
+    problem === 'nul'
+      ? `${at}: there is a NUL character, so this is not a text file or its encoding is unknown: save it as "CSV UTF-8"`
+      : `${at}: the text is not ${NAMES[encoding] ?? encoding}: save the file as "CSV UTF-8" and try again, or say its encoding`
+  return new HighkiqError('INVALID_FILE', message, details)
 }

@@ -8,7 +8,7 @@ export type Source = string | Uint8Array | ReadableStream<Uint8Array> | NodeJS.R
 
 /** A source that was opened and whose first bytes are known. */
 export interface OpenSource {
-  /** At least the first 8 bytes, or all of them when there are fewer. */
+  /** At least the first 64 bytes, or all of them when there are fewer. */
   head: Uint8Array
   /** Set when the source is a file. */
   path?: string
@@ -16,12 +16,14 @@ export interface OpenSource {
   bytes?: Uint8Array
   /** All bytes, the head included. To be called once. */
   chunks(): AsyncGenerator<Uint8Array, void, void>
-  /** Closes the file or stream, also while a read is under way. */
-  close(): void
+  /** SHA-256 of all bytes, in hex, where it is known. */
+  digest?: string
+  /** Closes the file or stream, also while a read is under way; removes what was spooled. */
+  close(): Promise<void>
 }
 
 // Enough for every magic number and byte order mark.
-const HEAD_BYTES = 8
+const HEAD_BYTES = 64
 
 // Larger than the default: fewer reads make a big file noticeably faster.
 const CHUNK_BYTES = 256 * 1024
@@ -64,7 +66,9 @@ export async function openSource(source: Source): Promise<OpenSource> {
       if (head.length > 0) yield head
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield asBytes(next.value)
     },
-    close: () => void stream.destroy(),
+    async close() {
+      stream.destroy()
+    },
   }
 }
 

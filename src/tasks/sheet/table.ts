@@ -25,18 +25,24 @@ const MAX_COLUMNS = 16_384
 
 /**
  * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records, the first of which that is
- * not blank is the header. Takes over the records and closes them.
+ * not blank is the header. Takes over the records and closes them. `names`: what the columns are called instead.
  * @throws HighkiqError INVALID_FILE; while iterating INVALID_FILE and TOO_MANY_ROWS.
  */
-export async function sheetOf(records: AsyncGenerator<SheetRow, void, void>, maxRows: number): Promise<Sheet> {
+export async function sheetOf(
+  records: AsyncGenerator<SheetRow[], void, void>,
+  maxRows: number,
+  names?: readonly string[],
+): Promise<Sheet> {
   let header: string[]
+  let first: SheetRow[]
   try {
-    header = headerOf(await firstRecord(records))
+    first = await fromHeader(records)
+    header = headerOf(first.shift() as SheetRow, names)
   } catch (error) {
     await records.return()
     throw error
   }
-  const rows = dataRows(records, header, maxRows)
+  const rows = dataRows(first, records, header, maxRows)
   return {
     header,
     rows,
@@ -48,24 +54,40 @@ export async function sheetOf(records: AsyncGenerator<SheetRow, void, void>, max
   }
 }
 
-async function firstRecord(records: AsyncGenerator<SheetRow, void, void>): Promise<SheetRow> {
+/** The first batch with anything in it, from its header on. */
+async function fromHeader(records: AsyncGenerator<SheetRow[], void, void>): Promise<SheetRow[]> {
   for (let next = await records.next(); !next.done; next = await records.next()) {
-    if (next.value.values.some((value) => String(value).trim() !== '')) return next.value
+    const at = next.value.findIndex(({ values }) => values.some((value) => String(value).trim() !== ''))
+    if (at !== -1) return next.value.slice(at)
   }
   throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
 }
 
-async function* dataRows(records: AsyncGenerator<SheetRow, void, void>, header: string[], maxRows: number) {
+async function* dataRows(
+  first: SheetRow[],
+  records: AsyncGenerator<SheetRow[], void, void>,
+  header: string[],
+  maxRows: number,
+): AsyncGenerator<SheetRow, void, void> {
   let count = 0
-  for await (const { number, values } of records) {
-    if (values.every((value) => value === '')) continue
-    makeWhole(values)
-    if (count >= maxRows) {
-      const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
-      throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+  try {
+    for (let batch = first; ; ) {
+      for (const { number, values } of batch) {
+        if (values.every((value) => value === '')) continue
+        makeWhole(values)
+        if (count >= maxRows) {
+          const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
+          throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+        }
+        count++
+        yield { number, values: fitted(values, header.length, number) }
+      }
+      const next = await records.next()
+      if (next.done) return
+      batch = next.value
     }
-    count++
-    yield { number, values: fitted(values, header.length, number) }
+  } finally {
+    await records.return()
   }
 }
 
@@ -89,9 +111,10 @@ function fitted(values: unknown[], columns: number, row: number): unknown[] {
   throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
 }
 
-function headerOf({ number: row, values }: SheetRow): string[] {
+function headerOf({ number: row, values }: SheetRow, given?: readonly string[]): string[] {
   const names = values.map((value) => String(value).toWellFormed().trim())
   while (names.at(-1) === '') names.pop()
+  if (given) return named(given, names, row)
   if (names.length > MAX_COLUMNS) {
     const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`
     throw new HighkiqError('INVALID_FILE', message, { row })
@@ -108,6 +131,12 @@ function headerOf({ number: row, values }: SheetRow): string[] {
     seen.set(name, index)
   }
   return header
+}
+
+function named(given: readonly string[], names: readonly string[], row: number): string[] {
+  if (given.length === names.length) return [...given]
+  const message = `row ${row}: the file has ${names.length} columns, but columns names ${given.length}: name each, in order`
+  throw new HighkiqError('INVALID_FILE', message, { row })
 }
 
 /** The letters a spreadsheet shows above a column: 0 is A, 26 is AA. */

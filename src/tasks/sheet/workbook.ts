@@ -32,7 +32,7 @@ export async function* sheetRows(
   const bytes = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        await demand.wanted
+        await demand.more()
         const next = await parts.next()
         if (next.done) controller.close()
         else controller.enqueue(next.value)
@@ -43,11 +43,9 @@ export async function* sheetRows(
   const rows = streamXlsxRows(bytes)
   try {
     for (;;) {
-      // A row that is parsed already comes before the timer does; only when none is there are more bytes let through.
-      const timer = setImmediate(() => demand.start())
+      demand.ask()
       const next = await rows.next()
-      clearImmediate(timer)
-      demand.stop()
+      demand.got()
       if (next.done) return
       yield next.value
     }
@@ -57,20 +55,40 @@ export async function* sheetRows(
   }
 }
 
-/** A gate: `wanted` resolves while somebody waits for a row. */
+/**
+ * A gate for bytes: it opens when somebody waits for a row and none is parsed already. Those that are come before the
+ * timer does; there is one timer for all of them, for one a row took a third of the time.
+ */
 class Demand {
-  wanted: Promise<void> = Promise.resolve()
+  #waiting = false
+  #timer = false
   #open: (() => void) | undefined
 
-  start(): void {
-    this.#open?.()
-    this.#open = undefined
+  ask(): void {
+    this.#waiting = true
+    this.#look()
   }
 
-  stop(): void {
-    if (this.#open) return
-    this.wanted = new Promise((resolve) => {
+  got(): void {
+    this.#waiting = false
+  }
+
+  /** Resolves when more bytes are wanted. */
+  more(): Promise<void> {
+    return new Promise((resolve) => {
       this.#open = resolve
+      this.#look()
+    })
+  }
+
+  #look(): void {
+    if (!this.#waiting || !this.#open || this.#timer) return
+    this.#timer = true
+    setImmediate(() => {
+      this.#timer = false
+      if (!this.#waiting) return
+      this.#open?.()
+      this.#open = undefined
     })
   }
 }

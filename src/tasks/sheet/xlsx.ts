@@ -1,9 +1,3 @@
-import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
 import { HighkiqError } from '../../job/errors.ts'
@@ -14,27 +8,19 @@ import { sheetRows } from './workbook.ts'
 import { damaged, openZip } from './zip-check.ts'
 
 /**
- * Every row of one sheet of a workbook that is in the file, read as they are asked for. Closes the source at the end.
- * A stream is put into a temporary file first, because the table of contents of a zip archive is at its end.
+ * Every row of one sheet of a workbook that is in the file, read as they are asked for. Closes the source at the end:
+ * a file or bytes, for the table of contents of a zip archive is at its end.
  * @throws HighkiqError INVALID_FILE; whatever a given stream fails with.
  */
 export async function* xlsxRecords(
   source: OpenSource,
   sheet: string | number | undefined,
-): AsyncGenerator<SheetRow, void, void> {
-  let folder: string | undefined
+): AsyncGenerator<SheetRow[], void, void> {
   try {
-    let file = source.bytes ?? source.path
-    if (file === undefined) {
-      folder = await mkdtemp(join(tmpdir(), 'highkiq-'))
-      file = join(folder, 'workbook.xlsx')
-      await pipeline(source.chunks(), createWriteStream(file))
-    }
-    source.close()
-    const zip = await openZip(file)
+    const zip = await openZip(source.bytes ?? (source.path as string))
     try {
       for await (const { index, values } of sheetRows(zip, sheet)) {
-        yield { number: index + 1, values: values.map(readCell) }
+        yield [{ number: index + 1, values: values.map(readCell) }]
       }
     } catch (error) {
       throw damaged(error)
@@ -42,8 +28,7 @@ export async function* xlsxRecords(
       zip.close()
     }
   } finally {
-    source.close()
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+    await source.close()
   }
 }
 
@@ -63,10 +48,10 @@ function readDate(date: Date): string {
 // Excel refuses to open a workbook with a longer text.
 const MAX_CELL_CHARS = 32_767
 
-/** Writes rows, the header first, as a workbook. The header stays in view when scrolling. */
-export async function writeXlsx(path: string, rows: AsyncIterable<unknown[]>): Promise<void> {
+/** Rows, the header first, as a workbook. The header stays in view when scrolling. */
+export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
   const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
-  await pipeline(Readable.fromWeb(bytes as NodeWebStream<Uint8Array>), createWriteStream(path, { flush: true }))
+  yield* bytes as NodeWebStream<Uint8Array>
 }
 
 async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[], void, void> {

@@ -11,8 +11,9 @@ DELETE FROM result WHERE ends <= ?;
 -- forgetMemory: values whose time is over.
 DELETE FROM memory WHERE ends <= ?;
 
--- remember: keeps a value.
-INSERT INTO memory (key, value, ends) VALUES (?, ?, ?);
+-- remember: keeps a value, until a time that may have come.
+INSERT INTO memory (key, value, ends) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;
 
 -- remembered: the value of a key.
 SELECT value FROM memory WHERE key = ?;

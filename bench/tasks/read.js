@@ -1,0 +1,102 @@
+// How fast files are read: 500,000 rows of 10 columns, beside the libraries that a program would use instead. Each
+// reader has a process of its own and reads the file twice; the second time counts. `--rows N`, `--only csv|xlsx`.
+import { spawnSync } from 'node:child_process'
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '500000' },
+    only: { type: 'string' },
+    child: { type: 'string' },
+    file: { type: 'string' },
+  },
+})
+
+const READERS = {
+  csv: {
+    async highkiq(file) {
+      const { readSheet } = await import('../../dist/tasks/sheet/sheet.js')
+      return count((await readSheet(file)).rows)
+    },
+    async 'csv-parse'(file) {
+      const { parse } = await import('csv-parse')
+      return count(createReadStream(file).pipe(parse({ from_line: 2 })))
+    },
+  },
+  xlsx: {
+    async highkiq(file) {
+      const { readSheet } = await import('../../dist/tasks/sheet/sheet.js')
+      return count((await readSheet(file)).rows)
+    },
+    // It wants all bytes in memory, and checks no sizes before it unpacks.
+    async hucre(file) {
+      const { readFileSync } = await import('node:fs')
+      const { streamXlsxRows } = await import('hucre/xlsx')
+      return (await count(streamXlsxRows(readFileSync(file)))) - 1
+    },
+  },
+}
+
+async function count(rows) {
+  let n = 0
+  for await (const _row of rows) n++
+  return n
+}
+
+if (options.child) {
+  const [format, name] = options.child.split('/')
+  await READERS[format][name](options.file)
+  const start = performance.now()
+  const rows = await READERS[format][name](options.file)
+  const seconds = (performance.now() - start) / 1000
+  console.log(JSON.stringify({ rows, seconds, megabytes: process.resourceUsage().maxRSS / 1024 }))
+} else {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-read-'))
+  try {
+    const { writeSheet } = await import('../../dist/tasks/sheet/sheet.js')
+    for (const format of Object.keys(READERS)) {
+      if (options.only && options.only !== format) continue
+      const file = join(folder, `rows.${format}`)
+      const rows = made(Number(options.rows))
+      await writeSheet(file, { header: Object.keys(row(1)), rows })
+      let ours
+      for (const name of Object.keys(READERS[format])) {
+        const args = [import.meta.filename, '--child', `${format}/${name}`, '--file', file]
+        const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+        if (status !== 0) {
+          console.log(`${format}  ${name}: ${stderr.trim().split('\n').at(-1)}`)
+          continue
+        }
+        const { rows: read, seconds, megabytes } = JSON.parse(stdout)
+        const rate = read / seconds
+        ours ??= rate
+        const figures = `${Math.round(rate).toLocaleString('en')} rows/s, at most ${Math.round(megabytes)} MB`
+        console.log(`${format}  ${name.padEnd(10)} ${figures}, highkiq ${(ours / rate).toFixed(2)} times that`)
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function row(i) {
+  return {
+    id: i,
+    sku: `SKU-${i}`,
+    name: `Item, no. ${i}`,
+    city: ['München', 'Paris', '東京', 'Oslo'][i % 4],
+    price: (i % 9999) / 4,
+    stock: i % 500,
+    active: i % 2 === 0,
+    email: `user${i}@example.com`,
+    note: `a note about row ${i}`,
+    updated: `2026-03-0${1 + (i % 9)}`,
+  }
+}
+
+function* made(rows) {
+  for (let i = 1; i <= rows; i++) yield Object.values(row(i))
+}

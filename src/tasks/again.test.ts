@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import type { Store } from '../store/contract.ts'
+import { claim } from './again.ts'
+
+/** What a store does in one step. */
+function memory(): Store['remember'] {
+  const kept = new Map<string, string>()
+  return async (key, value, seconds, instead) => {
+    const there = kept.get(key) ?? null
+    if (there !== null && there !== instead && there !== value) return there
+    if (seconds === 0) kept.delete(key)
+    else kept.set(key, value)
+    return null
+  }
+}
+
+const MINUTE = 60_000
+const nothing = { task: async () => null }
+const made = { task: async () => ({}) as never }
+
+test('bytes that a task was made of are refused with its id', async () => {
+  const remember = memory()
+  await claim({ remember, ...made }, { key: 'k', id: 'first', now: 0 })
+  await expect(claim({ remember, ...made }, { key: 'k', id: 'second', now: 5 * MINUTE })).rejects.toMatchObject({
+    code: 'ALREADY_IMPORTED',
+    details: { task: 'first' },
+  })
+  await claim({ remember, ...made }, { key: 'other', id: 'second', now: 5 * MINUTE })
+})
+
+test('of two that begin at the same time one goes on', async () => {
+  const remember = memory()
+  const both = await Promise.allSettled(
+    ['first', 'second'].map((id) => claim({ remember, ...nothing }, { key: 'k', id, now: 0 })),
+  )
+  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+})
+
+test('what was given back, never became a task, or is of a deleted one, is free', async () => {
+  const remember = memory()
+  const giveBack = await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
+  await giveBack()
+  await claim({ remember, ...nothing }, { key: 'k', id: 'second', now: 1 })
+  await claim({ remember, ...nothing }, { key: 'k', id: 'third', now: 2 * MINUTE })
+  await expect(claim({ remember, ...made }, { key: 'k', id: 'fourth', now: 2 * MINUTE })).rejects.toMatchObject({
+    details: { task: 'third' },
+  })
+})
+
+test('a repeated claim of the same task, as after a lost answer, holds', async () => {
+  const remember = memory()
+  await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
+  await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
+})

@@ -1,0 +1,67 @@
+/** An import that only looks. */
+
+import { HighkiqError } from '../job/errors.ts'
+import type { OpenImport } from './import.ts'
+import type { FileFormat } from './sheet/file.ts'
+import { wordsOf } from './words.ts'
+
+export interface DryRun {
+  format: FileFormat
+  /** The file's columns in order; null for NDJSON. */
+  columns: string[] | null
+  /** False: the file broke off at the last of `problems`. */
+  complete: boolean
+  /** Rows that were read: those that would become jobs, and those that would be refused at once. */
+  total: number
+  valid: number
+  invalid: number
+  /** The first 100 problems of rows, and the one that ended the file. */
+  problems: DryRunProblem[]
+  /** What the handler would get of the first 10 rows that are valid. */
+  preview: { row: number; params: unknown }[]
+}
+
+export interface DryRunProblem {
+  /** Number of the row in the file; null when the file does not tell. */
+  row: number | null
+  code: string
+  message: string
+}
+
+const PROBLEMS = 100
+const PREVIEW = 10
+
+/** Reads and checks all of it, and pushes nothing. @throws what is no fault of the file */
+export async function dryRun({ format, header, rows }: OpenImport): Promise<DryRun> {
+  const run: DryRun = {
+    format,
+    columns: header ?? null,
+    complete: false,
+    total: 0,
+    valid: 0,
+    invalid: 0,
+    problems: [],
+    preview: [],
+  }
+  try {
+    for await (const { args, number = 0, rejected } of rows) {
+      run.total++
+      if (!rejected) {
+        run.valid++
+        if (run.preview.length < PREVIEW) run.preview.push({ row: number, params: args[0] })
+        continue
+      }
+      run.invalid++
+      for (const message of rejected.messages) {
+        if (run.problems.length === PROBLEMS) break
+        run.problems.push({ row: number, code: rejected.code ?? rejected.status, message: wordsOf(message) })
+      }
+    }
+    run.complete = true
+  } catch (thrown) {
+    if (!(thrown instanceof HighkiqError)) throw thrown
+    const { row } = (thrown.details ?? {}) as { row?: number }
+    run.problems.push({ row: row ?? null, code: thrown.code, message: thrown.message })
+  }
+  return run
+}

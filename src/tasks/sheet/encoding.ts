@@ -1,0 +1,223 @@
+/** Bytes as text: which encoding they are in, and where they stop being it. */
+
+import { isAscii, isUtf8 } from 'node:buffer'
+import { HighkiqError } from '../../job/errors.ts'
+import type { OpenSource } from './source.ts'
+
+/** Why the text ended before the file did. The reader that gets there names the row. */
+export interface Findings {
+  problem?: 'encoding' | 'nul'
+  /** What the file was read as. */
+  encoding?: string
+  /** Offset from the start of the file, in UTF-8. */
+  byte?: number
+}
+
+/** How much is looked at, from the first byte above 127 on, to tell encodings apart. */
+const SAMPLE_BYTES = 64 * 1024
+
+/**
+ * The text of a source, piece by piece: by its byte order mark; else UTF-16 by its zeros; else UTF-8; else GB18030 where
+ * it reads as Chinese; or as the encoding that is stated. It ends in front of the first character that is wrong, or NUL,
+ * and says so in `found`.
+ * @throws INVALID_OPTION: no such encoding
+ */
+export async function* decoded(
+  source: OpenSource,
+  stated: string | undefined,
+  found: Findings,
+): AsyncGenerator<string, void, void> {
+  for await (const text of textOf(source, stated === undefined ? undefined : labelOf(stated), found)) {
+    const nul = text.indexOf('\0')
+    if (nul === -1) {
+      yield text
+      continue
+    }
+    found.problem = 'nul'
+    delete found.byte
+    yield text.slice(0, nul)
+    return
+  }
+}
+
+function labelOf(stated: string): string {
+  try {
+    return new TextDecoder(stated).encoding
+  } catch {
+    const message = `encoding ${JSON.stringify(stated)} is not known: for instance utf-8, utf-16le, gb18030, windows-1252`
+    throw new HighkiqError('INVALID_OPTION', message)
+  }
+}
+
+async function* textOf(source: OpenSource, stated: string | undefined, found: Findings): AsyncGenerator<string> {
+  const chunks = source.chunks()
+  found.encoding = stated ?? byMark(source.head) ?? byZeros(source.head)
+  if (found.encoding === undefined) {
+    // ASCII says nothing about the encoding of what follows.
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      const chunk = next.value
+      if (isAscii(chunk)) {
+        yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
+        found.byte = (found.byte ?? 0) + chunk.length
+        continue
+      }
+      const sample = await enlarged(chunk, chunks)
+      found.encoding = readsAsChinese(sample.subarray(0, SAMPLE_BYTES)) ? 'gb18030' : 'utf-8'
+      yield* found.encoding === 'utf-8' ? utf8(sample, chunks, found) : others(sample, chunks, found)
+      return
+    }
+    found.encoding = 'utf-8'
+    return
+  }
+  const first = await chunks.next()
+  if (first.done) return
+  yield* found.encoding === 'utf-8' ? utf8(first.value, chunks, found) : others(first.value, chunks, found)
+}
+
+function byMark(head: Uint8Array): string | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
+  return head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 'utf-8' : undefined
+}
+
+/** UTF-16 without a mark: delimiters and line ends have a zero byte, always on the same side. */
+function byZeros(head: Uint8Array): string | undefined {
+  const sample = head.subarray(0, 1024 & ~1)
+  const zeros = [0, 0]
+  for (const [i, byte] of sample.entries()) if (byte === 0) zeros[i % 2] = (zeros[i % 2] as number) + 1
+  const [even, odd] = zeros as [number, number]
+  // A character above FF may have its zero on the other side.
+  const most = Math.max(even, odd)
+  if (most < Math.max(2, sample.length / 16) || most < 4 * Math.min(even, odd)) return undefined
+  return odd > even ? 'utf-16le' : 'utf-16be'
+}
+
+async function enlarged(chunk: Uint8Array, chunks: AsyncGenerator<Uint8Array, void, void>): Promise<Uint8Array> {
+  const all = [chunk]
+  let length = chunk.length
+  while (length < SAMPLE_BYTES) {
+    const next = await chunks.next()
+    if (next.done) break
+    all.push(next.value)
+    length += next.value.length
+  }
+  return all.length === 1 ? chunk : Buffer.concat(all)
+}
+
+/**
+ * Whether bytes that are not UTF-8 are Chinese in GB18030. Nearly any bytes are valid in it, but Chinese is written with
+ * the common characters: those of the first level and the punctuation, each two bytes above A0.
+ */
+function readsAsChinese(sample: Uint8Array): boolean {
+  if (isUtf8(sample.subarray(0, wholeCharacters(sample)))) return false
+  let characters = 0
+  let common = 0
+  for (let i = 0; i < sample.length; i++) {
+    const lead = sample[i] as number
+    if (lead < 0x80) continue
+    const trail = sample[i + 1]
+    if (trail === undefined) break
+    if (lead === 0x80 || lead === 0xff || trail === 0x7f || trail === 0xff) return false
+    characters++
+    if (trail >= 0x30 && trail <= 0x39) i += 3
+    else if (trail < 0x40) return false
+    else {
+      if (trail >= 0xa1 && ((lead >= 0xa1 && lead <= 0xa3) || (lead >= 0xb0 && lead <= 0xd7))) common++
+      i++
+    }
+  }
+  return common > 0 && common >= characters * 0.7
+}
+
+/** How many of the bytes make up whole UTF-8 characters: a last one that is cut is left out. */
+function wholeCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] as number
+    if (byte < 0x80) break
+    if (byte < 0xc0) continue
+    const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+    return needs > back ? bytes.length - back : bytes.length
+  }
+  return bytes.length
+}
+
+const MARK = Buffer.from('\uFEFF')
+
+async function* utf8(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, void>, found: Findings) {
+  let at = found.byte ?? 0
+  let bytes = Buffer.from(first.buffer, first.byteOffset, first.length)
+  if (at === 0 && bytes.subarray(0, 3).equals(MARK)) {
+    bytes = bytes.subarray(3)
+    at = 3
+  }
+  for (;;) {
+    const next = await rest.next()
+    const length = next.done ? bytes.length : wholeCharacters(bytes)
+    const whole = bytes.subarray(0, length)
+    if (!isUtf8(whole)) {
+      const good = validBytes(whole)
+      found.problem = 'encoding'
+      found.byte = at + good
+      yield whole.toString('utf8', 0, good)
+      return
+    }
+    yield whole.toString('utf8')
+    if (next.done) return
+    at += length
+    const left = bytes.subarray(length)
+    bytes = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.length)
+    if (left.length > 0) bytes = Buffer.concat([left, bytes])
+  }
+}
+
+/** How many bytes stand before the first that is not UTF-8. */
+function validBytes(bytes: Buffer): number {
+  let low = 0
+  let high = bytes.length
+  // The longest beginning that is valid but for a last character that is cut.
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (isUtf8(bytes.subarray(0, wholeCharacters(bytes.subarray(0, middle))))) low = middle
+    else high = middle - 1
+  }
+  return wholeCharacters(bytes.subarray(0, low))
+}
+
+async function* others(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, void>, found: Findings) {
+  const encoding = found.encoding as string
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  let tail: Uint8Array = new Uint8Array()
+  delete found.byte
+  try {
+    for (let chunk: Uint8Array | undefined = first; chunk; chunk = (await rest.next()).value ?? undefined) {
+      const text = textBefore(decoder, chunk, tail, found)
+      yield text
+      if (found.problem) return
+      tail = chunk.subarray(-8)
+    }
+    try {
+      yield decoder.decode()
+    } catch {
+      found.problem = 'encoding'
+    }
+  } finally {
+    await rest.return()
+  }
+}
+
+function textBefore(
+  decoder: InstanceType<typeof TextDecoder>,
+  chunk: Uint8Array,
+  tail: Uint8Array,
+  found: Findings,
+): string {
+  try {
+    return decoder.decode(chunk, { stream: true })
+  } catch {
+    found.problem = 'encoding'
+    const lenient = new TextDecoder(decoder.encoding)
+    // The end of the piece before completes a character that was cut in two.
+    lenient.decode(tail, { stream: true })
+    return lenient.decode(chunk).split('\uFFFD', 1)[0] as string
+  }
+}

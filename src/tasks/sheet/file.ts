@@ -1,0 +1,126 @@
+/** A file as rows, each an object: CSV, XLSX and NDJSON behind one interface. */
+
+import { csvRecords } from './csv.ts'
+import { checkedFormat, type FileFormat, type SheetFormat } from './format.ts'
+import { ndjsonRows } from './ndjson.ts'
+import { type OpenSource, openSource, type Source } from './source.ts'
+import { digestOf, spooled } from './spool.ts'
+import { sheetOf } from './table.ts'
+import { xlsxRecords } from './xlsx.ts'
+
+export type { FileFormat }
+
+export interface ReadFileOptions {
+  /** Default: by the file's ending, else by its first bytes. */
+  format?: FileFormat
+  /** Default 1,000,000, the header not counted. */
+  maxRows?: number
+  /** XLSX: the sheet's name, or its index from 0. Default: the first that is not hidden. */
+  sheet?: string | number
+  /** CSV: one character. Default: what the first line says (`sep=;`), else whichever of , ; tab | the header has most of. */
+  delimiter?: string
+  /**
+   * CSV and NDJSON: any that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16 or GB18030,
+   * whichever it is in; every other one must be stated, for nothing in the text tells them apart.
+   */
+  encoding?: string
+  /** Folder for a workbook that comes as a stream, until it is read; default the system's for temporary files. */
+  artifacts?: string
+}
+
+export interface FileRow {
+  number: number
+  values: Record<string, unknown>
+}
+
+export interface OpenFile {
+  format: FileFormat
+  /** The names of the columns; undefined for NDJSON, each row of which has its own. */
+  header: string[] | undefined
+  /** Can be iterated once; ending or leaving the loop closes the file. */
+  rows: AsyncGenerator<FileRow, void, void>
+  /** SHA-256 of the file's bytes, in hex; undefined when they only pass by. */
+  digest(): Promise<string | undefined>
+  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  close(): Promise<void>
+}
+
+export const MAX_ROWS = 1_000_000
+
+/**
+ * Opens a file and reads its header. `names`: what the columns are called instead, in order.
+ * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
+ */
+export async function openFile(
+  source: Source,
+  options: ReadFileOptions = {},
+  names?: readonly string[],
+): Promise<OpenFile> {
+  const { format, opened } = await openChecked(source, options)
+  return { format, digest: () => digestOf(opened), ...(await read(opened, format, options, names)) }
+}
+
+/** The bytes, spooled where the format needs their end first. Who reads them closes them. */
+export async function openChecked(
+  source: Source,
+  { format: given, artifacts }: ReadFileOptions,
+): Promise<{ format: FileFormat; opened: OpenSource }> {
+  const opened = await openSource(source)
+  try {
+    const format = checkedFormat(opened, given)
+    return { format, opened: format === 'xlsx' ? await spooled(opened, artifacts) : opened }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** The records of a CSV file or workbook. */
+export function recordsOf(opened: OpenSource, format: SheetFormat, { sheet, delimiter, encoding }: ReadFileOptions) {
+  if (format === 'xlsx') return xlsxRecords(opened, sheet)
+  return csvRecords(opened, {
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(delimiter === undefined ? {} : { delimiter }),
+  })
+}
+
+async function read(
+  opened: OpenSource,
+  format: FileFormat,
+  options: ReadFileOptions,
+  names?: readonly string[],
+): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
+  const { maxRows = MAX_ROWS, encoding } = options
+  if (format === 'ndjson') {
+    const lines = ndjsonRows(opened, { maxRows, ...(encoding === undefined ? {} : { encoding }) })
+    // So that a file that is none is known at once.
+    const first = await lines.next()
+    const close = async () => void (await lines.return())
+    return { header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
+  }
+  const { header, rows, close } = await sheetOf(recordsOf(opened, format, options), maxRows, names)
+  return { header, rows: named(rows, header), close }
+}
+
+async function* objects(
+  first: { number: number; value: Record<string, unknown> }[],
+  rest: ReturnType<typeof ndjsonRows>,
+): AsyncGenerator<FileRow, void, void> {
+  try {
+    for (const { number, value } of first) yield { number, values: value }
+    for await (const batch of rest) for (const { number, value } of batch) yield { number, values: value }
+  } finally {
+    await rest.return()
+  }
+}
+
+async function* named(
+  rows: AsyncIterable<{ number: number; values: unknown[] }>,
+  header: readonly string[],
+): AsyncGenerator<FileRow, void, void> {
+  for await (const { number, values } of rows) {
+    const row: Record<string, unknown> = {}
+    for (let i = 0; i < header.length; i++) row[header[i] as string] = values[i]
+    yield { number, values: row }
+  }
+}

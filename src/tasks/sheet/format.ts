@@ -1,0 +1,78 @@
+import { extname } from 'node:path'
+import { HighkiqError } from '../../job/errors.ts'
+import type { OpenSource } from './source.ts'
+
+export type SheetFormat = 'csv' | 'xlsx'
+export type FileFormat = SheetFormat | 'ndjson'
+
+const ENDINGS: Record<string, FileFormat> = {
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.tab': 'csv',
+  '.txt': 'csv',
+  '.xlsx': 'xlsx',
+  '.xlsm': 'xlsx',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+}
+
+const NAMES = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' } as const
+
+export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase()]
+
+/**
+ * What the first bytes are.
+ * @throws INVALID_FILE for what no table can be
+ */
+export function formatByContent(head: Uint8Array): FileFormat {
+  if (head.length === 0) {
+    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+  }
+  const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
+  if (magic === 'd0cf11e0') {
+    const message =
+      'the file is a password-protected workbook or one of the old .xls kind: open it in Excel and save it as .xlsx without a password'
+    throw new HighkiqError('INVALID_FILE', message)
+  }
+  for (const [start, kind] of OTHERS) {
+    if (!magic.startsWith(start)) continue
+    throw new HighkiqError('INVALID_FILE', `the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
+  }
+  // The second is the magic number of a zip archive with nothing in it.
+  if (magic === '504b0304' || magic === '504b0506') return 'xlsx'
+  const start = Buffer.from(head)
+    .toString('latin1')
+    .replaceAll('\0', '')
+    .replace(/^[\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '')
+  return /^\s*\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
+}
+
+const OTHERS: [string, string][] = [
+  ['25504446', 'a PDF'],
+  ['1f8b', 'packed with gzip'],
+  ['89504e47', 'a picture'],
+  ['ffd8ff', 'a picture'],
+]
+
+/** @throws INVALID_OPTION */
+export function checkFormat(format: FileFormat): void {
+  if (Object.hasOwn(NAMES, format)) return
+  throw new HighkiqError('INVALID_OPTION', `format is one of ${Object.keys(NAMES).join(', ')}`)
+}
+
+/** The format of the file, once its first bytes agree with what it is said to be. */
+export function checkedFormat({ head, path }: OpenSource, given: FileFormat | undefined): FileFormat {
+  if (given !== undefined) checkFormat(given)
+  const said = given ?? (path === undefined ? undefined : formatByEnding(path))
+  const is = formatByContent(head)
+  if (said === undefined || said === is) return is
+  // JSON over several lines, or not JSON at all, is told by the line that is wrong.
+  if (said === 'ndjson' && is === 'csv') return said
+  const how = given === undefined ? 'its ending says' : 'the option format says'
+  const what = {
+    csv: 'is not a workbook, probably text: rename it to .csv, or save it as .xlsx',
+    xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
+    ndjson: 'has a JSON object in its first line: rename it to .ndjson',
+  }[is]
+  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[said]}, but the file ${what}`)
+}

@@ -1,0 +1,226 @@
+/** What comes in as a file that is none, or not the one it says, or not whole: a table of them, each with what is told. */
+
+import { deflateRawSync, gzipSync } from 'node:zlib'
+import { writeXlsx } from 'hucre/xlsx'
+import { expect, test } from 'vitest'
+import { collect, newApp } from './bench.ts'
+
+const sheets = (rows: unknown[][]) => [{ name: 'S', rows: rows as never }]
+const workbook = async (rows: unknown[][]) => Buffer.from(await writeXlsx({ sheets: sheets(rows) }))
+const numbers = Array.from({ length: 500 }, (_, i) => [`name ${i}`, Math.sin(i)])
+const csv = (text: string) => Buffer.from(text)
+const ndjson = (...lines: string[]) => Buffer.from(lines.join('\n'))
+
+/** A zip archive whose one part claims to be of this size when it is unpacked. */
+function bomb(size: number): Buffer {
+  const packed = deflateRawSync(Buffer.alloc(100_000))
+  const fields = Buffer.alloc(26)
+  fields.writeUInt16LE(20, 0)
+  fields.writeUInt16LE(8, 4)
+  fields.writeUInt32LE(packed.length, 14)
+  fields.writeUInt32LE(size, 18)
+  fields.writeUInt16LE(1, 22)
+  const body = Buffer.concat([Buffer.from('PK\x03\x04'), fields, Buffer.from('a'), packed])
+  const list = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), fields, Buffer.alloc(14), Buffer.from('a')])
+  const end = Buffer.alloc(22)
+  end.write('PK\x05\x06', 0, 'latin1')
+  end.writeUInt16LE(1, 8)
+  end.writeUInt16LE(1, 10)
+  end.writeUInt32LE(list.length, 12)
+  end.writeUInt32LE(body.length, 16)
+  return Buffer.concat([body, list, end])
+}
+
+const cut = async () => {
+  const whole = await workbook(numbers)
+  return whole.subarray(0, whole.length >> 1)
+}
+const encrypted = async () =>
+  Buffer.from(await writeXlsx({ sheets: sheets(numbers), encryption: { password: 'x', spinCount: 10 } }))
+
+type Case = [
+  what: string,
+  source: () => Buffer | Promise<Buffer>,
+  options: object,
+  expected: { code?: string; words: RegExp; details?: object },
+]
+
+test.each<Case>([
+  ['an empty file', () => csv(''), {}, { words: /the file is empty/ }],
+  ['an empty NDJSON file', () => ndjson('', ''), { format: 'ndjson' }, { words: /needs a JSON object/ }],
+  ['only blank lines', () => csv('\n\n , \n'), {}, { words: /the file is empty/ }],
+  ['a PDF', () => csv('%PDF-1.7 ...'), {}, { words: /is a PDF/ }],
+  ['a packed file', () => gzipSync('a,b\n'), {}, { words: /gzip/ }],
+  [
+    'duplicate headers',
+    () => csv('sku,price,sku\n1,2,3\n'),
+    {},
+    { words: /row 1: columns A and C are both named "sku"/, details: { row: 1, column: 'C' } },
+  ],
+  [
+    'a row longer than its header',
+    () => csv('a,b\n1,2\n3,4,5\n'),
+    {},
+    { words: /row 3, column C/, details: { row: 3, column: 'C' } },
+  ],
+  [
+    'a quote inside a cell',
+    () => csv('a,b\n1,5" pipe\n'),
+    {},
+    { words: /row 2, column B: a quote/, details: { row: 2, column: 'B' } },
+  ],
+  [
+    'text after a closing quote',
+    () => csv('a,b\n"3" x,4\n'),
+    {},
+    { words: /row 2, column A: after a closing quote/, details: { row: 2, column: 'A' } },
+  ],
+  [
+    'a quote that is never closed',
+    () => csv('a,b\n1,2\n3,"4\n5,6\n'),
+    {},
+    { words: /row 3, column B: .* never closed/, details: { row: 3, column: 'B' } },
+  ],
+  [
+    'a NUL byte',
+    () => csv('a,b\n1,2\n3,x\0\n'),
+    {},
+    { words: /row 3, column B: there is a NUL/, details: { row: 3, column: 'B' } },
+  ],
+  [
+    'mixed encodings',
+    () => Buffer.concat([csv('a,b\nß,漢\n1,'), Buffer.from('caf\xe9\n', 'latin1')]),
+    {},
+    { words: /row 3, column B, byte 16: the text is not UTF-8/, details: { row: 3, column: 'B', byte: 16 } },
+  ],
+  [
+    'mixed encodings in NDJSON',
+    () => Buffer.concat([ndjson('{"a":"ß"}', '{"a":"'), Buffer.from('caf\xe9"}\n', 'latin1')]),
+    {},
+    { words: /row 2, byte 20: the text is not UTF-8/, details: { row: 2, byte: 20 } },
+  ],
+  ['a workbook said to be CSV', () => workbook(numbers), { format: 'csv' }, { words: /probably an Excel workbook/ }],
+  ['CSV said to be a workbook', () => csv('a,b\n1,2\n'), { format: 'xlsx' }, { words: /not a workbook/ }],
+  ['NDJSON said to be CSV', () => ndjson('{"a":1}'), { format: 'csv' }, { words: /has a JSON object/ }],
+  ['a workbook said to be NDJSON', () => workbook(numbers), { format: 'ndjson' }, { words: /zip archive/ }],
+  [
+    'CSV said to be NDJSON',
+    () => csv('a,b\n1,2\n'),
+    { format: 'ndjson' },
+    { words: /row 1: the line is not JSON/, details: { row: 1 } },
+  ],
+  [
+    'a line of NDJSON that is a list',
+    () => ndjson('{"a":1}', '[1,2]'),
+    {},
+    { words: /row 2: the line is a list/, details: { row: 2 } },
+  ],
+  [
+    'a line of NDJSON that is cut',
+    () => ndjson('{"a":1}', '', '{"a":'),
+    {},
+    { words: /row 3: the line is not JSON/, details: { row: 3 } },
+  ],
+  ['a workbook that is cut off', cut, {}, { words: /damaged or cut off/ }],
+  ['a workbook with a password', encrypted, {}, { words: /password-protected/ }],
+  ['a zip bomb', () => bomb(4_200_000_000), {}, { words: /more than is safe/ }],
+  [
+    'one row too many in CSV',
+    () => csv('a\n1\n2\n3\n'),
+    { maxRows: 2 },
+    { code: 'TOO_MANY_ROWS', words: /row 4: .* more than 2 rows/, details: { row: 4 } },
+  ],
+  [
+    'one row too many in a workbook',
+    () => workbook([['a'], [1], [2], [3]]),
+    { maxRows: 2 },
+    { code: 'TOO_MANY_ROWS', words: /row 4/, details: { row: 4 } },
+  ],
+  [
+    'one row too many in NDJSON',
+    () => ndjson('{}', '{}', '{}'),
+    { maxRows: 2 },
+    { code: 'TOO_MANY_ROWS', words: /row 3/, details: { row: 3 } },
+  ],
+  [
+    'a column that is missing',
+    () => csv('Sku,Preis\n1,2\n'),
+    { columns: { SKU: 'sku', Price: 'price' } },
+    { words: /no column "SKU", "Price": its columns are "Sku", "Preis"; did you mean "Sku"/ },
+  ],
+  ['too few names', () => csv('a,b\n1,2\n'), { columns: ['x'] }, { words: /has 2 columns, but columns names 1/ }],
+  [
+    'two columns of one name',
+    () => csv('a,b\n'),
+    { columns: { a: 'x', b: 'x' } },
+    { code: 'INVALID_OPTION', words: /two columns would become "x"/ },
+  ],
+])(
+  '%s is refused, and says why and where',
+  async (_what, source, options, { code = 'INVALID_FILE', words, details }) => {
+    const { hq } = newApp()
+    const Row = hq.job('Row', async (_ctx, _row: object) => {})
+    const failure = await hq.tasks.import(Row, await source(), options).catch((error) => error)
+    expect(failure).toMatchObject({ code, ...(details ? { details } : {}) })
+    expect(failure.message).toMatch(words)
+    // Nothing half-done is hidden: either no task, or one that says that it was interrupted.
+    const { items } = await hq.tasks.list()
+    expect(items.every(({ state, id }) => state === 'interrupted' && failure.details?.task === id)).toBe(true)
+  },
+)
+
+test.each<[what: string, source: () => Buffer | Promise<Buffer>, rows: unknown[], options?: object]>([
+  ['only a header', () => csv('a,b\n'), []],
+  ['short rows', () => csv('a,b\n1\n'), [{ a: '1', b: '' }]],
+  ['a 2 MB cell', () => csv(`a,b\n1,"${'x'.repeat(2e6)}"\n`), [{ a: '1', b: 'x'.repeat(2e6) }]],
+  ['a line that names the delimiter', () => csv('sep=|\r\na|b,c\r\n1|2\r\n'), [{ a: '1', 'b,c': '2' }]],
+  [
+    'objects, also nested',
+    () => ndjson('{"a":1}', '{"a":{"b":[2]},"id":9007199254740993}'),
+    [{ a: 1 }, { a: { b: [2] }, id: 9007199254740993n }],
+  ],
+  ['columns by position', () => csv('x,x\n1,2\n'), [{ sku: '1', price: '2' }], { columns: ['sku', 'price'] }],
+  [
+    'columns by header',
+    () => csv('SKU,Note,Price\n1,n,2\n'),
+    [{ sku: '1', price: '2' }],
+    { columns: { SKU: 'sku', Price: 'price' } },
+  ],
+  ['keys of NDJSON', () => ndjson('{"SKU":1,"n":2}', '{"n":3}'), [{ sku: 1 }, {}], { columns: { SKU: 'sku' } }],
+])('%s is imported', async (_what, source, rows, options = {}) => {
+  const { hq } = newApp({ maxArgsBytes: { warn: 3e6, refuse: 1e7 } })
+  const seen: unknown[] = []
+  const Row = hq.job('Row', async (_ctx, row: object) => {
+    seen.push(row)
+  })
+  await hq.worker({ concurrency: 1 }).start()
+  const task = await hq.tasks.import(Row, await source(), options)
+  await task.wait({ every: 10 })
+  expect(seen).toEqual(rows)
+})
+
+test('a formula without a result and what no job can carry are faults of their rows alone', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  const book = await writeXlsx({
+    sheets: [
+      {
+        name: 'S',
+        rows: [
+          ['sku', 'price'],
+          ['a', 1],
+          ['b', null],
+          ['c', 3],
+        ],
+        cells: new Map([['2,1', { value: '#REF!', type: 'error' }]]),
+      },
+    ],
+  })
+  const task = await hq.tasks.import(Row, Buffer.from(book))
+  expect(await task.status()).toMatchObject({ total: 3, counts: { failed: 1, enqueued: 2 } })
+  const [event] = await collect(task.events({ status: ['failed'] }))
+  expect(event).toMatchObject({ number: 3, code: 'formula_error' })
+  expect(event?.messages.at(-1)?.text).toBe('price: its formula has no result (#REF!)')
+  const half = await hq.tasks.import(Row, ndjson('{"a":"\\ud83d"}', '{"a":"b"}'))
+  expect(await half.status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })
+})

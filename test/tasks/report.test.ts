@@ -1,0 +1,219 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BusinessFailure, type Highkiq, type Task } from 'highkiq'
+import { expect, test } from 'vitest'
+import { openReport } from '#dist/tasks/corrected.js'
+import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { collect, newApp } from './bench.ts'
+
+const FORMATS = ['csv', 'xlsx', 'ndjson'] as const
+
+/** A handler that refuses whatever has `bad` in it. */
+function picky(hq: Highkiq) {
+  return hq.job('Row', async (_ctx, row: object) => {
+    if (JSON.stringify(row).includes('bad')) throw new BusinessFailure('looks bad', { code: 'looks' })
+  })
+}
+
+async function ended(hq: Highkiq, task: Task) {
+  await hq.worker({ concurrency: 1 }).start()
+  return task.wait({ every: 10 })
+}
+
+/** The task as its store has it. */
+async function recordOf(hq: Highkiq, { id }: Task) {
+  const record = await hq.store.task(id)
+  if (!record) throw new Error('no task')
+  return record
+}
+
+async function bytes(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const corrected = async (...args: Parameters<typeof openReport>) => collect((await openReport(...args)).rows)
+
+for (const format of FORMATS) {
+  test(`a report in ${format} has the same columns, reasons and keys as a file and as a stream`, async () => {
+    const { hq, folder } = newApp()
+    const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,good\nb,bad\n=c,bad\n'))
+    await ended(hq, task)
+    const path = join(folder, `out.${format}`)
+    expect(await task.report(path)).toEqual({ rows: 2 })
+    const streamed = await bytes(await task.report({ format }))
+    if (format !== 'xlsx') expect(streamed.equals(readFileSync(path))).toBe(true)
+    writeFileSync(path, streamed)
+    if (format === 'ndjson') {
+      const lines = streamed.toString().trim().split('\n')
+      expect(lines.map((line) => JSON.parse(line))).toEqual([
+        {
+          sku: 'b',
+          name: 'bad',
+          row: 3,
+          'row key': `${task.id}:1:1`,
+          status: 'failed',
+          code: 'looks',
+          messages: 'looks bad',
+          attempts: 1,
+        },
+        {
+          sku: '=c',
+          name: 'bad',
+          row: 4,
+          'row key': `${task.id}:2:1`,
+          status: 'failed',
+          code: 'looks',
+          messages: 'looks bad',
+          attempts: 1,
+        },
+      ])
+      return
+    }
+    const { header, rows } = await readSheet(path)
+    expect(header).toEqual(['sku', 'name', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
+    expect((await collect(rows)).map(({ values }) => values.slice(0, 2))).toEqual([
+      ['b', 'bad'],
+      [format === 'csv' ? "'=c" : '=c', 'bad'],
+    ])
+  })
+
+  test(`a report in ${format} that was corrected comes back as the rows it came from`, async () => {
+    const { hq, folder } = newApp()
+    const source = Buffer.from("sku,status,name\na,x,good\nb,y,bad\n=c,z,bad\n'=d,007,bad\n")
+    const task = await hq.tasks.import(picky(hq), source)
+    await ended(hq, task)
+    const path = join(folder, `out.${format}`)
+    await task.report(path)
+    const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
+    expect(rows).toEqual([
+      { index: 1, run: 1, number: expect.any(Number), args: [{ sku: 'b', status: 'y', name: 'bad' }] },
+      { index: 2, run: 1, number: expect.any(Number), args: [{ sku: '=c', status: 'z', name: 'bad' }] },
+      { index: 3, run: 1, number: expect.any(Number), args: [{ sku: "'=d", status: '007', name: 'bad' }] },
+    ])
+  })
+
+  test(`rows of NDJSON come back from a report in ${format}`, async () => {
+    const { hq, folder } = newApp()
+    const lines = ['{"a":"bad","status":"mine"}', '{"a":"good"}', '{"b":"bad"}']
+    const task = await hq.tasks.import(picky(hq), Buffer.from(lines.join('\n')))
+    await ended(hq, task)
+    const path = join(folder, `out.${format}`)
+    await task.report(path)
+    const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
+    expect(rows.map(({ index, args }) => [index, ...args])).toEqual([
+      [0, { a: 'bad', status: 'mine' }],
+      [2, { b: 'bad' }],
+    ])
+  })
+}
+
+test('columns may be moved and rows left out; numbers that a spreadsheet made of texts are texts again', async () => {
+  const { hq, folder } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku,price\nbad1,1\nbad2,2\nbad3,3\n'))
+  await ended(hq, task)
+  const path = join(folder, 'out.xlsx')
+  await writeSheet(path, {
+    header: ['note', 'price', 'row key', 'sku'],
+    rows: [
+      ['x', 3.5, `${task.id}:2:1`, 'c'],
+      ['', 1, `${task.id}:0:1`, 'a'],
+    ],
+  })
+  const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
+  expect(rows.map(({ index, args }) => [index, args[0]])).toEqual([
+    [2, { sku: 'c', price: '3.5' }],
+    [0, { sku: 'a', price: '1' }],
+  ])
+})
+
+test('a corrected row passes through columns and validation as at first', async () => {
+  const { hq } = newApp()
+  const validate = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) => {
+        const { price } = value as Record<string, string>
+        return Number(price) >= 0 ? { value: { price: Number(price) } } : { issues: [{ message: 'no price' }] }
+      },
+    },
+  } as const
+  const options = { columns: { Price: 'price' }, validate }
+  const task = await hq.tasks.import(picky(hq), Buffer.from('Price,Note\nx,1\ny,2\n5,3\n'), options)
+  const report = (await bytes(await task.report({ format: 'csv' }))).toString()
+  expect(report).toContain('x,1,2,')
+  const rows = await corrected(
+    Buffer.from(report.replace('\r\nx,', '\r\n7,')),
+    await recordOf(hq, task),
+    options,
+    Date.now,
+  )
+  expect(rows).toMatchObject([
+    { index: 0, args: [{ price: 7 }], source: { Price: '7', Note: '1' } },
+    { index: 1, rejected: { code: 'invalid' } },
+  ])
+})
+
+test('the arguments of a task that came from no file come back from its report', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, sku: string, _n: number) => {
+    if (sku === 'bad') throw new BusinessFailure('bad')
+  })
+  const task = await hq.tasks.create(Row, [
+    ['a', 1],
+    ['bad', 2],
+  ])
+  await ended(hq, task)
+  const report = await bytes(await task.report({ format: 'csv' }))
+  const fixed = Buffer.from(report.toString().replace('bad', 'good'))
+  const rows = await corrected(fixed, await recordOf(hq, task), {}, Date.now)
+  expect(rows).toEqual([{ index: 1, run: 1, number: 2, args: ['good', 2] }])
+  const broken = Buffer.from(report.toString().replace('[', ''))
+  await expect(corrected(broken, await recordOf(hq, task), {}, Date.now)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringContaining('row 2, column "arguments"'),
+  })
+})
+
+test.each([
+  ['has no row key', 'sku,name\na,b\n', /no column "row key"/],
+  ['lacks a column', 'sku,row key\na,ID:0:1\n', /no column "name"/],
+  ['has a key that is none', 'sku,name,row key\na,b,7\n', /row 2, column "row key": "7" is no row key/],
+  ['is of another task', 'sku,name,row key\na,b,00000000000000ff:0:1\n', /row 2.*of task 00000000000000ff/],
+  ['has a row twice', 'sku,name,row key\na,b,ID:0:1\nc,d,ID:0:1\n', /row 3.*in row 2 too/],
+])('a report that %s is refused', async (_what, text, words) => {
+  const { hq } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
+  const source = Buffer.from(text.replaceAll('ID', task.id))
+  await expect(corrected(source, await recordOf(hq, task), {}, Date.now)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(words),
+  })
+})
+
+test('a report of all rows needs a task that keeps them all', async () => {
+  const { hq } = newApp()
+  const Row = picky(hq)
+  const source = Buffer.from('sku\na\nbad\n')
+  const rejected = await hq.tasks.import(Row, source)
+  await expect(rejected.report({ format: 'csv', rows: 'all' })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringContaining("keepParams: 'all'"),
+  })
+  const all = await hq.tasks.import(Row, source, { keepParams: 'all' })
+  await ended(hq, all)
+  const report = (await bytes(await all.report({ format: 'csv', rows: 'all' }))).toString().split('\r\n')
+  expect(report).toHaveLength(4)
+  expect(report[1]).toBe(`a,2,${all.id}:0:1,finished,,,1`)
+})
+
+test('a report that nobody reads to its end asks for no more events', async () => {
+  const { hq } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from(`sku\n${'bad\n'.repeat(5)}`))
+  await ended(hq, task)
+  const reader = (await task.report({ format: 'csv' })).getReader()
+  await reader.cancel()
+  expect(await reader.read()).toEqual({ done: true, value: undefined })
+})
