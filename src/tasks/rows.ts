@@ -119,7 +119,8 @@ export class RowWriter {
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
       )
     }
-    if (fitsTemplate && (after === whole || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
+    // What middleware was given it may have changed in place.
+    if (fitsTemplate && (client.isPlain || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
       return { args: stringifyJson(after.args), ...about }
     }
     const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }

@@ -202,7 +202,7 @@ test('a report of all rows needs a task that keeps them all', async () => {
     code: 'INVALID_OPTION',
     message: expect.stringContaining("keepParams: 'all'"),
   })
-  const all = await hq.tasks.import(Row, source, { keepParams: 'all' })
+  const all = await hq.tasks.import(Row, source, { keepParams: 'all', again: true })
   await ended(hq, all)
   const report = (await bytes(await all.report({ format: 'csv', rows: 'all' }))).toString().split('\r\n')
   expect(report).toHaveLength(4)
