@@ -20,7 +20,7 @@ beforeAll(async () => {
   process.env.TMPDIR = dir
   big = join(dir, 'big.xlsx')
   await writeSheet(big, { header: ['id', 'name'], rows: Array.from({ length: BIG_ROWS }, (_, i) => [i, `Item ${i}`]) })
-})
+}, 60_000)
 afterAll(() => {
   if (systemTemp === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = systemTemp
