@@ -87,6 +87,30 @@ const STATUS = {
   SHUTDOWN: 503,
   /** This process lost its lease (it was stopped or cut off too long); its jobs belong to others now. */
   LEASE_LOST: 409,
+  /** HTTP: a parameter, or the body, is not what this route takes. */
+  INVALID_REQUEST: 400,
+  /** HTTP: the body broke off: the client went away, or its form has no end. */
+  BODY_BROKEN_OFF: 400,
+  /** HTTP: no login, a wrong one, or a link that does not open this task. */
+  UNAUTHORIZED: 401,
+  /** HTTP: an address that needs a login and has none, or a change that another site's page asked for. */
+  FORBIDDEN: 403,
+  /** HTTP: there is nothing at this path. */
+  UNKNOWN_ROUTE: 404,
+  /** HTTP: no job with that id waits or runs. */
+  UNKNOWN_JID: 404,
+  /** HTTP: this path does not take that method; the header `Allow` names those that it takes. */
+  METHOD_NOT_ALLOWED: 405,
+  /** HTTP: the route has no answer of a type that `Accept` names. */
+  NOT_ACCEPTABLE: 406,
+  /** HTTP: the body is larger than the limit. */
+  BODY_TOO_LARGE: 413,
+  /** HTTP: the route does not take a body of that type. */
+  UNSUPPORTED_TYPE: 415,
+  /** HTTP: as many uploads or streams as are allowed are open; the header `Retry-After` says when to try again. */
+  TOO_MANY_REQUESTS: 429,
+  /** HTTP: something broke that is told in the log. */
+  INTERNAL_ERROR: 500,
 } as const
 
 export class HighkiqError extends Error {
@@ -194,6 +218,16 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined
   const verdict = (thrown as { highkiq?: unknown }).highkiq
   return typeof verdict === 'string' ? (verdict as Verdict) : undefined
+}
+
+/** The code of anything that was thrown, when it is one of these; undefined else. */
+export function codeOf(thrown: unknown): ErrorCode | undefined {
+  const { code } = (thrown ?? {}) as { code?: unknown }
+  return typeof code === 'string' && Object.hasOwn(STATUS, code) ? (code as ErrorCode) : undefined
+}
+
+export function statusOfCode(code: ErrorCode): number {
+  return STATUS[code]
 }
 
 export function hasCode(thrown: unknown, code: ErrorCode): boolean {

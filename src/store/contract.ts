@@ -21,6 +21,7 @@ import type { MarkVerbs } from './contract/mark.ts'
 import type { MetricVerbs } from './contract/metric.ts'
 import type { ResultVerbs } from './contract/result.ts'
 import type { SearchVerbs } from './contract/search.ts'
+import type { SecretVerbs } from './contract/secret.ts'
 import type { SetVerbs } from './contract/set.ts'
 import type { TaskVerbs } from './contract/task.ts'
 import type { TransactionVerbs } from './contract/transaction.ts'
@@ -37,6 +38,7 @@ export * from './contract/mark.ts'
 export * from './contract/metric.ts'
 export * from './contract/result.ts'
 export * from './contract/search.ts'
+export * from './contract/secret.ts'
 export * from './contract/set.ts'
 export * from './contract/task.ts'
 export * from './contract/transaction.ts'
@@ -51,6 +53,7 @@ export interface Store
     MarkVerbs,
     LookVerbs,
     ResultVerbs,
+    SecretVerbs,
     TransactionVerbs,
     TaskVerbs,
     MetricVerbs,

@@ -14,6 +14,7 @@ import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { results } from './results.ts'
 import { search } from './search.ts'
+import { secrets } from './secrets.ts'
 import { sets } from './sets.ts'
 import { taskAdders } from './task-adders.ts'
 import { taskCancel } from './task-cancel.ts'
@@ -44,6 +45,7 @@ export const verbs = {
   removal,
   processes,
   results,
+  secrets,
   marks,
   crons,
   tasks: [

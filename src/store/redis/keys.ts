@@ -59,6 +59,8 @@ export interface Keys {
   /** What became of a job; also a channel, for who waits for it. */
   result(jid: string): string
   duty(name: string): string
+  /** A text that all processes share. */
+  secret(name: string): string
   metrics: MetricKeys
   /** Sidekiq Pro's: names of the queues that nobody takes from. */
   paused: string
@@ -134,6 +136,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     tasks: `${prefix}hk:tasks`,
     taskAges: `${prefix}hk:tasks:by-age`,
     result: (jid) => `${prefix}hk:result:${jid}`,
+    secret: (name) => `${prefix}hk:secret:${name}`,
     duty: (name) => `${prefix}hk:duty:${name}`,
     metrics: metricKeysOf(prefix, wire),
     paused: `${prefix}paused`,

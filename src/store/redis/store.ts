@@ -157,6 +157,13 @@ export class RedisStore implements Store {
   readonly forget: Store['forget'] = (identity) => this.#processes.forget(identity)
   readonly signal: Store['signal'] = (identity, signal) => this.#processes.signal(identity, signal)
 
+  async secret(name: string, proposed: string): Promise<string> {
+    const key = this.#server.keys.secret(name)
+    const main = await this.#server.ready()
+    const [, text] = await main.all((pipeline) => pipeline.setnx(key, proposed).get(key))
+    return text as string
+  }
+
   readonly keepResult: Store['keepResult'] = (jid, text, seconds) => this.#results.keep(jid, text, seconds)
   readonly result: Store['result'] = (jid, ms = 0, signal) => this.#results.find(jid, ms, signal)
 

@@ -196,6 +196,12 @@ export class SqliteStore implements Store {
   readonly signal: Store['signal'] = (identity, signal) =>
     this.#file.write(({ processes }) => processes.signal(identity, signal))
 
+  readonly secret: Store['secret'] = (name, proposed) =>
+    this.#file.write(({ db }) => {
+      db.run(sql.secret.propose, name, proposed)
+      return db.first<{ text: string }>(sql.secret.find, name)?.text ?? proposed
+    }, ANSWER_SECONDS)
+
   readonly keepResult: Store['keepResult'] = (jid, text, seconds) =>
     this.#file.write((s) => {
       s.results.keep(jid, text, seconds)

@@ -1,0 +1,156 @@
+/** Who may come in: logins, links to one task, and pages of other sites that must not act for their visitors. */
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { HighkiqError } from '../job/errors.ts'
+import type { Links } from './link.ts'
+
+/**
+ * A login: a bearer token (or one of several), a name with its password, or both. A function decides instead, for apps
+ * that know their users already; it answers false to refuse.
+ */
+export type Auth =
+  | {
+      bearer?: string | readonly string[]
+      basic?: { user: string; password: string }
+    }
+  | ((request: Request) => boolean | Promise<boolean>)
+
+/** What the caller of a handler knows of a request's connection. */
+export interface Peer {
+  /** The address of its other end; a socket of the file system has none. */
+  remote?: string | undefined
+}
+
+/** How somebody showed who they are. `open`: nobody has to, at this address. */
+type Login = 'bearer' | 'basic' | 'app' | 'open'
+
+export class Access {
+  readonly #auth: Auth | undefined
+  readonly #bearers: Buffer[]
+  readonly #basic: Buffer | undefined
+  readonly #links: Links
+
+  /** @throws INVALID_OPTION */
+  constructor(auth: Auth | undefined, links: Links) {
+    checkAuth(auth)
+    this.#auth = auth
+    this.#links = links
+    const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
+    this.#bearers = [bearer].flat().map(digest)
+    this.#basic = basic && digest(Buffer.from(`${basic.user}:${basic.password}`).toString('base64'))
+  }
+
+  /**
+   * @param task the task that the route is about, when a link to it is enough
+   * @throws UNAUTHORIZED, FORBIDDEN
+   */
+  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<void> {
+    if (!this.#auth) checkLoopback(request, url, peer)
+    // It opens one task, and a page of another site can't know it: a change with it needs no more.
+    if (task !== undefined && (await this.#hasLink(request, url, task))) return
+    const login = await this.#login(request)
+    if (!login) throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
+    if (request.method !== 'GET' && request.method !== 'HEAD' && login !== 'bearer') checkOrigin(request, url)
+  }
+
+  /** What a browser is asked for. */
+  get challenge(): Record<string, string> {
+    if (this.#basic) return { 'www-authenticate': 'Basic realm="Highkiq", charset="UTF-8"' }
+    return { 'www-authenticate': 'Bearer realm="Highkiq"' }
+  }
+
+  async #hasLink(request: Request, url: URL, task: string): Promise<boolean> {
+    const token = url.searchParams.get('token')
+    if (token === null) {
+      const bearer = credentials(request, 'bearer')
+      return bearer !== undefined && (await this.#links.opens(task, bearer))
+    }
+    if (await this.#links.opens(task, token)) return true
+    throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
+  }
+
+  async #login(request: Request): Promise<Login | undefined> {
+    const auth = this.#auth
+    if (!auth) return 'open'
+    if (typeof auth === 'function') return (await auth(request)) ? 'app' : undefined
+    const bearer = credentials(request, 'bearer')
+    if (bearer !== undefined && isOneOf(bearer, this.#bearers)) return 'bearer'
+    const basic = credentials(request, 'basic')
+    if (basic !== undefined && this.#basic && isOneOf(basic, [this.#basic])) return 'basic'
+    return undefined
+  }
+}
+
+function checkAuth(auth: Auth | undefined): void {
+  if (auth === undefined || typeof auth === 'function') return
+  const { bearer, basic } = (auth ?? {}) as { bearer?: unknown; basic?: { user?: unknown; password?: unknown } }
+  const bearers = bearer === undefined ? [] : [bearer].flat()
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  const isWhole = basic === undefined || (isText(basic.user) && isText(basic.password))
+  if (bearers.every(isText) && isWhole && bearers.length + (basic ? 1 : 0) > 0) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    "auth is { bearer: 'a long secret' }, { basic: { user, password } }, both, or a function of the request; none of them empty",
+  )
+}
+
+function credentials(request: Request, scheme: string): string | undefined {
+  const [, name, value] = /^(\S+)\s+(\S+)\s*$/.exec(request.headers.get('authorization') ?? '') ?? []
+  return name?.toLowerCase() === scheme ? value : undefined
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** Takes the same time whatever is right of it. */
+export function isOneOf(text: string, digests: readonly Buffer[]): boolean {
+  const given = digest(text)
+  let found = false
+  for (const known of digests) if (timingSafeEqual(given, known)) found = true
+  return found
+}
+
+/** 127.0.0.0/8 and ::1, also as IPv4 inside IPv6, and the name localhost. */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true
+  return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
+}
+
+/**
+ * Without a login only this machine may come. Host is looked at because a page of another site can make its own name
+ * lead to this machine (DNS rebinding), a connection's other end because anybody can say any Host.
+ */
+function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
+  const host = request.headers.get('host')
+  const isHere = isLoopback(url.hostname) && (host === null || isLoopback(hostnameOf(host)))
+  const isForwarded = request.headers.has('forwarded') || request.headers.has('x-forwarded-for')
+  if (isHere && !isForwarded && (remote === undefined || isLoopback(remote))) return
+  throw new HighkiqError(
+    'FORBIDDEN',
+    'without a login this is for its own machine alone: use http://localhost, or give the option auth',
+  )
+}
+
+/** @throws FORBIDDEN: the change was, or may have been, asked for by a page of another site */
+function checkOrigin(request: Request, url: URL): void {
+  const site = request.headers.get('sec-fetch-site')
+  if (site === 'same-origin') return
+  const origin = request.headers.get('origin')
+  const host = request.headers.get('host') ?? url.host
+  // Not the whole origin: a proxy may have taken the TLS off.
+  if (site === null && origin !== null && URL.canParse(origin) && new URL(origin).host === host) return
+  if (site === null && origin === null && isLoopback(hostnameOf(host))) return
+  throw new HighkiqError(
+    'FORBIDDEN',
+    'a change must come from a page of this server, or with a bearer token: Sec-Fetch-Site or Origin say it does not',
+  )
+}
+
+function hostnameOf(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
+}

@@ -1,0 +1,122 @@
+/** What comes with a request: read within its limit, as JSON, as lines of JSON, or as a stream. */
+
+import { codeOf, HighkiqError, messageOf } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import { invalid } from './answer.ts'
+import type { Route } from './route.ts'
+
+/** `text/csv; charset=utf-8` → `text/csv`; '' when the request does not say. */
+export function typeOf(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+/** @throws UNSUPPORTED_TYPE */
+export function checkType(request: Request, { body }: Route): void {
+  const encoding = request.headers.get('content-encoding')
+  if (encoding && encoding.toLowerCase() !== 'identity') {
+    throw new HighkiqError('UNSUPPORTED_TYPE', `send the body as it is, without Content-Encoding: ${encoding}`)
+  }
+  if (!body) return
+  const type = typeOf(request)
+  const types = Object.keys(body.content)
+  if (types.includes(type)) return
+  if (type === '' && (types.includes('application/octet-stream') || (body.optional && !request.body))) return
+  const said = type === '' ? 'the request does not say what its body is' : `the body is said to be ${type}`
+  throw new HighkiqError('UNSUPPORTED_TYPE', `${said}: send ${types.join(' or ')}, with that Content-Type`)
+}
+
+/**
+ * The chunks of the body as they come, and no more is read than is asked for.
+ * @throws BODY_TOO_LARGE, at once where the request says its length; BODY_BROKEN_OFF
+ */
+export async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array, void, void> {
+  checkLength(request, limit)
+  let bytes = 0
+  try {
+    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength
+      if (bytes > limit) throw tooLarge(limit)
+      yield chunk
+    }
+  } catch (thrown) {
+    if (codeOf(thrown)) throw thrown
+    throw new HighkiqError('BODY_BROKEN_OFF', `the body broke off after ${bytes} bytes`, undefined, { cause: thrown })
+  }
+}
+
+/** @throws BODY_TOO_LARGE */
+export function checkLength(request: Request, limit: number): void {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+}
+
+function tooLarge(limit: number): HighkiqError {
+  const message = `the body is larger than ${limit.toLocaleString('en')} bytes: send less at a time, or allow more (limits)`
+  return new HighkiqError('BODY_TOO_LARGE', message, { limit })
+}
+
+/** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
+export async function readBody(request: Request, limit: number): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of chunksOf(request, limit)) chunks.push(chunk)
+  return parsed(textOf(Buffer.concat(chunks)), 'the body')
+}
+
+/** An object, or `{}` where there is no body. @throws what readBody throws */
+export async function readObject(request: Request, limit: number): Promise<Record<string, unknown>> {
+  if (!request.body) return {}
+  const body = await readBody(request, limit)
+  if (isObject(body)) return body
+  throw invalid('the body must be a JSON object')
+}
+
+/** Each line of a body of lines, parsed, with its number from 1. A line has at most `lineLimit` bytes. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  lineLimit: number,
+): AsyncGenerator<{ line: number; value: unknown }> {
+  let line = 0
+  let rest: Uint8Array[] = []
+  let length = 0
+  const take = (last: Uint8Array) => {
+    const text = textOf(Buffer.concat([...rest, last])).trim()
+    rest = []
+    length = 0
+    line++
+    return text === '' ? undefined : { line, value: parsed(text, `line ${line}`) }
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      const value = take(chunk.subarray(from, end))
+      from = end + 1
+      if (value) yield value
+    }
+    length += chunk.length - from
+    if (length > lineLimit) throw tooLarge(lineLimit)
+    if (from < chunk.length) rest.push(chunk.subarray(from))
+  }
+  const value = take(new Uint8Array())
+  if (value) yield value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalid('the body is not UTF-8')
+  }
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (thrown) {
+    throw invalid(`${what} is not JSON: ${messageOf(thrown)}`)
+  }
+}

@@ -1,0 +1,81 @@
+/** From a request to an answer. */
+
+import type { Highkiq } from '../app.ts'
+import { codeOf, statusOfCode } from '../job/errors.ts'
+import type { Peer } from './access.ts'
+import { errorAnswer, guarded } from './answer.ts'
+import { checkType } from './body.ts'
+import { readParameters } from './parameter.ts'
+import { checkAccept, Router } from './route.ts'
+import { ROUTES } from './routes.ts'
+import { type HttpOptions, Site } from './site.ts'
+
+/** What `nodeListener` knows beside the request. */
+export interface Origin extends Peer {
+  /** Where the handler is mounted, when no `basePath` says it. */
+  base?: string | undefined
+}
+
+export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
+
+const router = new Router(ROUTES)
+
+/**
+ * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify
+ * use `nodeListener`.
+ *
+ * Without `auth` it answers only what comes from this machine to a loopback name.
+ * @throws INVALID_OPTION
+ *
+ * @example
+ * app.mount('/jobs', createHandler(hq, { auth: { bearer: process.env.TOKEN } }))
+ */
+export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHandler {
+  const site = new Site(hq, options)
+  return async (request, origin) => {
+    const answer = await answerTo(request, ours(origin))
+    if (request.method !== 'HEAD') return guarded(answer)
+    await answer.body?.cancel()
+    return guarded(new Response(null, answer))
+  }
+
+  async function answerTo(request: Request, { remote, base = site.base }: Origin): Promise<Response> {
+    try {
+      const url = new URL(request.url)
+      const { route, path } = router.find(request.method, withoutBase(url.pathname, base))
+      if (route.access !== 'all') {
+        await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote })
+      }
+      checkAccept(request.headers.get('accept'), route)
+      checkType(request, route)
+      const query = readParameters(url.searchParams, route.query ?? {})
+      return await route.run({ hq, site, base, request, url, path, query })
+    } catch (thrown) {
+      return refusal(thrown)
+    }
+  }
+
+  function refusal(thrown: unknown): Response {
+    const code = codeOf(thrown)
+    if (!code || statusOfCode(code) >= 500) hq.log.error({ err: thrown }, 'a request failed')
+    if (code === 'UNAUTHORIZED') return errorAnswer(thrown, site.access.challenge)
+    if (code !== 'METHOD_NOT_ALLOWED') return errorAnswer(thrown)
+    const { allow } = (thrown as { details: { allow: string[] } }).details
+    return errorAnswer(thrown, { allow: allow.join(', ') })
+  }
+}
+
+/** What frameworks give as a second argument is theirs. */
+function ours(origin: Origin | undefined): Origin {
+  const { remote, base } = origin ?? {}
+  return {
+    remote: typeof remote === 'string' ? remote : undefined,
+    base: typeof base === 'string' && base !== '' ? base : undefined,
+  }
+}
+
+/** A framework may have taken the base off already. */
+function withoutBase(pathname: string, base: string): string {
+  if (base === '' || (pathname !== base && !pathname.startsWith(`${base}/`))) return pathname
+  return pathname.slice(base.length) || '/'
+}

@@ -1,0 +1,13 @@
+/**
+ * The HTTP API: jobs and tasks over HTTP, and a page for who submitted a task.
+ *
+ * @example
+ * import { createServer } from 'node:http'
+ * import { nodeListener } from 'highkiq/http'
+ * createServer(nodeListener(hq)).listen(7433, '127.0.0.1')
+ */
+
+export type { Auth, Peer } from './access.ts'
+export { createHandler, type FetchHandler } from './handler.ts'
+export { type NodeListener, nodeListener, type ServeOptions, serve } from './node.ts'
+export type { HttpOptions, Limits } from './site.ts'

@@ -1,0 +1,186 @@
+/** The handler in `node:http`, Express and Fastify: bodies go through as they come, both ways, and never wait in memory. */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as NodeWebStream } from 'node:stream/web'
+import type { Highkiq } from '../app.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { isLoopback } from './access.ts'
+import { errorAnswer, guarded, invalid } from './answer.ts'
+import { createHandler, type FetchHandler } from './handler.ts'
+import type { HttpOptions } from './site.ts'
+
+export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** For the rest of a body that nobody wants, so that the client can read the answer before the connection is closed. */
+const REST_MS = 1000
+/** Bytes of a body that are read before they are asked for. */
+const READ_AHEAD = 256 * 1024
+
+/**
+ * The HTTP API of an app for `http.createServer`, for Express (`app.use('/jobs', nodeListener(hq))`), and for Fastify.
+ * @throws INVALID_OPTION
+ */
+export function nodeListener(hq: Highkiq, options: HttpOptions = {}): NodeListener {
+  const handle = createHandler(hq, options)
+  return async (incoming, outgoing) => {
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort())
+    try {
+      const answer = await answerTo(incoming, gone.signal, handle)
+      await send(answer, incoming, outgoing)
+    } catch (thrown) {
+      // The client went away, or what was being sent broke off: who reads must not take it for whole.
+      if (!gone.signal.aborted) hq.log.error({ err: thrown }, 'an answer broke off')
+      outgoing.destroy()
+    }
+  }
+}
+
+async function answerTo(incoming: IncomingMessage, signal: AbortSignal, handle: FetchHandler): Promise<Response> {
+  let request: Request
+  try {
+    request = requestOf(incoming, signal)
+  } catch (thrown) {
+    return guarded(
+      errorAnswer(thrown instanceof HighkiqError ? thrown : invalid('the address or a header is not right')),
+    )
+  }
+  // Express says where it is mounted with each request.
+  const { baseUrl } = incoming as { baseUrl?: string }
+  return handle(request, { remote: incoming.socket.remoteAddress, base: baseUrl })
+}
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = 'GET', headers: given, socket } = incoming
+  const { originalUrl, url = '/' } = incoming as { originalUrl?: string; url?: string }
+  const scheme = 'encrypted' in socket ? 'https' : 'http'
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith(':') || value === undefined) continue
+    for (const one of [value].flat()) headers.append(name, one)
+  }
+  const path = originalUrl ?? url
+  // An absolute address, as proxies are asked, would name a host of its own.
+  const target = path.startsWith('/') ? path : new URL(path).pathname + new URL(path).search
+  const address = new URL(`${scheme}://${given.host ?? given[':authority'] ?? 'localhost'}`)
+  const at = target.indexOf('?')
+  address.pathname = at === -1 ? target : target.slice(0, at)
+  address.search = at === -1 ? '' : target.slice(at)
+  const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(incoming)
+  return new Request(address, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) } as RequestInit)
+}
+
+/** @throws INVALID_REQUEST when somebody has read it before and kept nothing of it */
+function bodyOf(incoming: IncomingMessage): RequestInit['body'] | null {
+  const { headers } = incoming
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody && incoming.httpVersionMajor < 2) return null
+  if (!incoming.readableDidRead) return chunksOf(incoming)
+  const { body, rawBody } = incoming as { body?: unknown; rawBody?: unknown }
+  if (rawBody instanceof Uint8Array) return rawBody as Uint8Array<ArrayBuffer>
+  if (typeof body === 'string') return body
+  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>
+  if (typeof body === 'object' && body !== null) return JSON.stringify(body)
+  throw invalid('the body was read before it came here: mount highkiq before what parses bodies')
+}
+
+/** Unlike Readable.toWeb, one that leaves the connection open when nobody reads on: the answer has to go over it. */
+function chunksOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  let isOver = false
+  const once = (end: () => void) => {
+    if (!isOver) end()
+    isOver = true
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        incoming.on('data', (chunk: Uint8Array) => {
+          if (isOver) return
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
+        })
+        incoming.on('end', () => once(() => controller.close()))
+        incoming.on('error', (error) => once(() => controller.error(error)))
+        incoming.on('close', () => once(() => controller.error(new Error('the client went away'))))
+        incoming.pause()
+      },
+      pull: () => void incoming.resume(),
+      cancel() {
+        isOver = true
+        incoming.pause()
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: READ_AHEAD }),
+  )
+}
+
+async function send(answer: Response, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const headers: Record<string, string | string[]> = Object.fromEntries(answer.headers)
+  const cookies = answer.headers.getSetCookie()
+  if (cookies.length > 0) headers['set-cookie'] = cookies
+  const hasRest = !incoming.complete && (answer.status >= 400 || !answer.body)
+  // Nobody reads what is left of the body, so no other request can follow it.
+  if (hasRest && incoming.httpVersionMajor < 2) headers.connection = 'close'
+  outgoing.writeHead(answer.status, headers)
+  if (!answer.body) {
+    outgoing.end()
+  } else {
+    outgoing.flushHeaders()
+    await pipeline(Readable.fromWeb(answer.body as NodeWebStream), outgoing)
+  }
+  finish(incoming)
+}
+
+/** Reads on for a moment: closed with bytes unread, the connection would be reset, and the answer with it. */
+function finish(incoming: IncomingMessage): void {
+  if (incoming.complete || incoming.destroyed) return
+  incoming.on('error', () => {})
+  incoming.resume()
+  setTimeout(() => incoming.destroy(), REST_MS).unref()
+}
+
+export interface ServeOptions extends HttpOptions {
+  /** Default 7433; 0: any that is free. */
+  port?: number
+  /** Default 127.0.0.1. Any other than this machine's own needs `auth`. */
+  host?: string
+}
+
+/**
+ * A server of its own for the API.
+ * @throws INVALID_OPTION: an address that others reach needs `auth`; what listening fails with
+ *
+ * @example const { url, close } = await serve(hq, { port: 7433 })
+ */
+export async function serve(
+  hq: Highkiq,
+  options: ServeOptions = {},
+): Promise<{ url: string; server: Server; close(): Promise<void> }> {
+  const { port = 7433, host = '127.0.0.1', ...rest } = options
+  if (rest.auth === undefined && !isLoopback(host)) {
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${host} is reached by others: give auth, or listen at 127.0.0.1 (the default)`,
+    )
+  }
+  // An upload may take longer than the five minutes that Node gives a request; headers still have one.
+  const server = createServer({ requestTimeout: 0, headersTimeout: 60_000 }, nodeListener(hq, rest))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { address, family, port: listening } = server.address() as AddressInfo
+  const name = family === 'IPv6' ? `[${address}]` : address
+  return {
+    url: `http://${name}:${listening}`,
+    server,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

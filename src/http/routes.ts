@@ -1,0 +1,41 @@
+/** Every route there is. Of two that fit a path the first one counts. */
+
+import { json } from './answer.ts'
+import { IMPORT_ROUTE } from './import.ts'
+import { JOB_ROUTES } from './jobs.ts'
+import { documentOf } from './openapi.ts'
+import { REPORT_ROUTE } from './report.ts'
+import { type Route, route } from './route.ts'
+import { STREAM_ROUTE } from './stream.ts'
+import { TASK_ROUTES } from './tasks.ts'
+
+const ABOUT: Route[] = [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Whether the store answers',
+    access: 'all',
+    answers: { 200: { description: 'It does', content: { 'application/json': 'Health' } } },
+    async run({ hq }) {
+      await hq.store.task('0000000000000000')
+      return json({ status: 'ok' })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/openapi.json',
+    summary: 'This document',
+    access: 'all',
+    answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },
+    run: ({ base }) => json(documentOf(ROUTES, base)),
+  }),
+]
+
+export const ROUTES: readonly Route[] = [
+  ...JOB_ROUTES,
+  IMPORT_ROUTE,
+  ...TASK_ROUTES,
+  STREAM_ROUTE,
+  REPORT_ROUTE,
+  ...ABOUT,
+]

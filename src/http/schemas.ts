@@ -1,0 +1,125 @@
+/** What answers look like, by name. */
+
+import { EVENT_STATUSES } from '../index.ts'
+
+type Schema = Record<string, unknown>
+
+export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
+export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
+
+const text = { type: 'string' }
+const count = { type: 'integer', minimum: 0 }
+const time = { type: 'string', format: 'date-time' }
+const id = { type: 'string', pattern: '^[0-9a-f]{16}$' }
+const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] })
+export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+/** Every member is there, but for those named. */
+function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+const listOf = (name: string) => object({ items: { type: 'array', items: ref(name) }, next: orNull(text) })
+
+const taskStatus = {
+  id,
+  name: text,
+  job: text,
+  queue: text,
+  state: { enum: [...TASK_STATES] },
+  run: { type: 'integer', minimum: 1 },
+  total: count,
+  held: count,
+  retrying: count,
+  reason: text,
+  counts: object(Object.fromEntries(EVENT_STATUSES.map((status) => [status, count]))),
+  percent: { type: 'number', minimum: 0, maximum: 100 },
+  createdAt: time,
+  finishedAt: orNull(time),
+  ratePerSecond: { type: 'number', minimum: 0 },
+  etaSeconds: orNull({ type: 'number', minimum: 0 }),
+}
+
+export const SCHEMAS: Record<string, Schema> = {
+  Error: object({ error: ref('Problem') }),
+  Problem: object(
+    {
+      code: { type: 'string', pattern: '^[A-Z_]+$', description: 'stable; see the reference of errors' },
+      message: text,
+      details: { type: 'object' },
+    },
+    ['details'],
+  ),
+  NewJob: {
+    type: 'object',
+    description: 'Members not named here go into the payload as they are.',
+    properties: {
+      class: { type: 'string', minLength: 1 },
+      args: { type: 'array' },
+      queue: text,
+      at: { description: 'when: ISO 8601, or seconds since the epoch', type: ['string', 'number'] },
+      in: { description: "from now: seconds, '5m', { minutes: 5 }", type: ['string', 'number', 'object'] },
+      jid: text,
+      retry: { type: ['boolean', 'integer'] },
+      retryFor: { type: 'number' },
+      expiresIn: { type: 'number' },
+      tags: { type: 'array', items: text },
+    },
+    required: ['class', 'args'],
+  },
+  Pushed: object({ jid: orNull(text) }),
+  AllPushed: object({ jids: { type: 'array', items: orNull(text) } }),
+  Job: object({
+    jid: text,
+    state: { enum: [...JOB_STATES] },
+    queue: orNull(text),
+    class: orNull(text),
+    args: orNull({ type: 'array' }),
+    tags: { type: 'array', items: text },
+    createdAt: orNull(time),
+    enqueuedAt: orNull(time),
+    failedAt: orNull(time),
+    retryCount: orNull(count),
+    errorClass: orNull(text),
+    errorMessage: orNull(text),
+    event: orNull(ref('TaskEvent')),
+    result: { description: 'what its handler answered, where that is kept; else null' },
+    failure: orNull({ type: 'object', description: 'why it will not run again, where that is kept' }),
+  }),
+  JobCancelled: object({ jid: text, outcome: { enum: ['removed', 'signalled', 'marked'] } }),
+  NewTask: {
+    type: 'object',
+    properties: {
+      job: { type: 'string', minLength: 1 },
+      name: text,
+      args: { type: 'array', items: { type: 'array' }, description: 'for each row the arguments of its job' },
+    },
+    required: ['job', 'args'],
+  },
+  TaskAccepted: object({ id, total: count }),
+  TaskImported: object({ id, total: count, error: ref('Problem') }, ['error']),
+  TaskStatus: object(taskStatus, ['reason']),
+  TaskStatusWithRejected: object({ ...taskStatus, rejected: listOf('TaskEvent') }, ['reason', 'rejected']),
+  TaskList: listOf('TaskStatus'),
+  TaskEvent: object(
+    {
+      index: count,
+      jid: text,
+      job: text,
+      number: orNull(count),
+      status: { enum: [...EVENT_STATUSES] },
+      params: orNull({ type: 'array' }),
+      attempts: count,
+      code: orNull(text),
+      messages: { type: 'array', items: object({ at: time, text }) },
+      startedAt: orNull(time),
+      finishedAt: orNull(time),
+      result: {},
+    },
+    ['result'],
+  ),
+  TaskEventList: listOf('TaskEvent'),
+  TaskLink: object({ token: text, url: text }),
+  Health: object({ status: { const: 'ok' } }),
+}

@@ -1,0 +1,119 @@
+/** What one handler has: its limits, who may come, and how much is open at a time. */
+
+import { randomBytes } from 'node:crypto'
+import type { Highkiq } from '../app.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
+import type { ImportOptions } from '../tasks/tasks.ts'
+import { Access, type Auth } from './access.ts'
+import { Links } from './link.ts'
+import { Watches } from './watch.ts'
+
+export interface Limits {
+  /** Bytes of a JSON body, and of one line of NDJSON; default 10 MB. */
+  bodyBytes?: number
+  /** Bytes of a file that is imported, and of a stream of jobs; default 1 GB. */
+  uploadBytes?: number
+  /** Rows of a file that is imported, and jobs of a stream; default 1,000,000. */
+  rows?: number
+  /** Uploads at a time; default 8. */
+  uploads?: number
+  /** Streams of events at a time; default 1,000. */
+  streams?: number
+}
+
+const STANDARD: Required<Limits> = {
+  bodyBytes: 10_000_000,
+  uploadBytes: 1_000_000_000,
+  rows: 1_000_000,
+  uploads: 8,
+  streams: 1000,
+}
+
+export interface HttpOptions {
+  /**
+   * Who may come in. Without it only this machine may, at a loopback name. See Auth.
+   */
+  auth?: Auth
+  /** Where it is mounted, for instance `/jobs`; default `/`. */
+  basePath?: string
+  limits?: Limits
+  /**
+   * How rows of a file are read, by the name of the job that they are for: `{ ImportProduct: { validate: schema } }`.
+   * What a request says goes before it.
+   */
+  imports?: Record<string, Omit<ImportOptions, 'onStart'>>
+  /** What the links for submitters are signed with; default one that is kept in the store. A new one ends all links. */
+  secret?: string
+}
+
+const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret']
+
+export class Site {
+  readonly base: string
+  readonly limits: Required<Limits>
+  readonly imports: Record<string, Omit<ImportOptions, 'onStart'>>
+  readonly access: Access
+  readonly links: Links
+  readonly uploads: Gauge
+  readonly streams: Gauge
+  readonly watches: Watches
+
+  /** @throws INVALID_OPTION */
+  constructor(hq: Highkiq, options: HttpOptions) {
+    refuseUnknown('http', options, OPTIONS)
+    const { auth, basePath = '', limits = {}, imports = {}, secret } = options
+    if (secret === '')
+      throw new HighkiqError('INVALID_OPTION', 'secret is a text that nobody guesses, not an empty one')
+    this.base = checkBase(basePath)
+    this.limits = checkLimits(limits)
+    this.imports = imports
+    this.links = new Links(async () => secret ?? hq.store.secret('links', randomBytes(32).toString('base64url')))
+    this.access = new Access(auth, this.links)
+    this.uploads = new Gauge(this.limits.uploads, 'uploads')
+    this.streams = new Gauge(this.limits.streams, 'streams')
+    this.watches = new Watches(hq)
+  }
+}
+
+/** How many of a thing are open. */
+export class Gauge {
+  readonly #most: number
+  readonly #what: string
+  #open = 0
+
+  constructor(most: number, what: string) {
+    this.#most = most
+    this.#what = what
+  }
+
+  /** @returns what ends it, once however often it is called. @throws TOO_MANY_REQUESTS */
+  enter(): () => void {
+    if (this.#open >= this.#most) {
+      const message = `${this.#most} ${this.#what} are open, and more are not taken at a time: try again`
+      throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: this.#most })
+    }
+    this.#open++
+    let isOver = false
+    return () => {
+      if (!isOver) this.#open--
+      isOver = true
+    }
+  }
+}
+
+/** `/`, `jobs/`, `/jobs` → '', '/jobs', '/jobs'. */
+function checkBase(path: string): string {
+  const base = path.replace(/^\/*|\/*$/g, '')
+  return base === '' ? '' : `/${base}`
+}
+
+function checkLimits(limits: Limits): Required<Limits> {
+  refuseUnknown('limits', limits, Object.keys(STANDARD))
+  const all = { ...STANDARD, ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)) }
+  for (const [name, value] of Object.entries(all)) {
+    if (value > 0) continue
+    throw new HighkiqError('INVALID_OPTION', `limits.${name} is a number above 0, not ${String(value)}`)
+  }
+  return all
+}

@@ -1,0 +1,104 @@
+/** Routes of tasks, but for those that take files or last. */
+
+import { EVENT_STATUSES } from '../index.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { invalid, json } from './answer.ts'
+import { isObject, readBody } from './body.ts'
+import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
+import { newlyRejected, readSweep } from './rejected.ts'
+import { type Route, route } from './route.ts'
+import { TASK_STATES } from './schemas.ts'
+import { eventsOf, statusOf } from './task.ts'
+
+const LARGEST_PAGE = 500
+const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
+
+export const TASK_ROUTES: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/tasks',
+    summary: 'Makes a task of many jobs',
+    body: { content: { 'application/json': 'NewTask' } },
+    answers: {
+      202: {
+        description: 'Every row is stored',
+        content: { 'application/json': 'TaskAccepted' },
+        headers: { location: 'where its status is' },
+      },
+    },
+    async run({ hq, site, base, request }) {
+      const body = await readBody(request, site.limits.bodyBytes)
+      if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
+      const { job, args, ...options } = body
+      if (typeof job !== 'string') throw invalid('`job` is the name of a job')
+      if (!Array.isArray(args)) throw invalid('`args` is a list: for each row the list of its arguments')
+      if (args.length > site.limits.rows) {
+        throw new HighkiqError('TOO_MANY_ROWS', `${args.length} rows are too many: at most ${site.limits.rows}`)
+      }
+      const task = await hq.tasks.create(hq.jobNamed(job), args as unknown[][], options)
+      const total = (await task.status())?.total ?? args.length
+      return json({ id: task.id, total }, 202, { location: `${base}/api/v1/tasks/${task.id}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks',
+    summary: 'All tasks, newest first',
+    query: {
+      state: oneOf(TASK_STATES, 'those in this state; a page may have fewer of them then'),
+      job: text('those of this job'),
+      cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
+      limit,
+    },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskList' } } },
+    run: async ({ hq, query }) => json(await hq.tasks.list(defined(query))),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}',
+    summary: 'How far a task is',
+    access: 'task',
+    query: {
+      include: oneOf(['rejected'], 'also a page of the rows that were rejected since `after` (a row may come twice)'),
+      after: cursor(readSweep),
+    },
+    answers: { 200: { description: 'Its status', content: { 'application/json': 'TaskStatusWithRejected' } } },
+    async run({ hq, path, query }) {
+      const status = await statusOf(hq, path)
+      if (query.include === undefined) return json(status)
+      return json({ ...status, rejected: await newlyRejected(hq, status, query.after) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/events',
+    summary: 'What became of each row, in their order',
+    access: 'task',
+    query: {
+      status: listOf(EVENT_STATUSES, 'those with this status'),
+      cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
+      limit,
+    },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
+    async run({ hq, path, query: { status, cursor: after = -1, limit } }) {
+      const task = await statusOf(hq, path)
+      const items = await eventsOf(hq, task, { status, after, limit })
+      return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/link',
+    summary: 'The link for who submitted a task: it opens that task alone, without a login',
+    answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
+    async run({ hq, site, base, path }) {
+      const { id } = await statusOf(hq, path)
+      const token = await site.links.token(id)
+      return json({ token, url: `${base}/tasks/${id}?token=${token}` })
+    },
+  }),
+]
+
+function defined<T extends object>(query: T): T {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as T
+}

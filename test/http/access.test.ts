@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { api, caller, served } from './bench.ts'
+
+const push = { json: { class: 'A', args: [] } }
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+test('without a login only this machine comes in, by a loopback name, and not through a proxy', async () => {
+  const { handle, call } = api()
+  const from = async (origin: string, headers: HeadersInit = {}, remote?: string) => {
+    const get = caller(origin, (request) => handle(request, { remote }))
+    return (await get('GET', '/api/v1/tasks', { headers })).status
+  }
+  expect(await from('http://localhost:7433')).toBe(200)
+  expect(await from('http://127.0.0.1:7433')).toBe(200)
+  expect(await from('http://[::1]:7433', {}, '::1')).toBe(200)
+  expect(await from('http://localhost:7433', {}, '::ffff:127.0.0.1')).toBe(200)
+  // DNS rebinding: a name of somebody else's that leads here.
+  expect(await from('http://evil.example:7433', {}, '127.0.0.1')).toBe(403)
+  expect(await from('http://localhost:7433', { host: 'evil.example' }, '127.0.0.1')).toBe(403)
+  expect(await from('http://localhost.evil.example', {}, '127.0.0.1')).toBe(403)
+  expect(await from('http://127.0.0.1.evil.example', {}, '127.0.0.1')).toBe(403)
+  // Whoever says localhost, but comes from elsewhere.
+  expect(await from('http://localhost:7433', {}, '192.0.2.7')).toBe(403)
+  expect(await from('http://localhost:7433', { 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1')).toBe(403)
+  expect((await call('GET', '/api/v1/tasks?token=guess')).status).toBe(200)
+})
+
+test('a server that others reach is refused at its start when it has no login', async () => {
+  for (const host of ['0.0.0.0', '::', '192.0.2.7']) {
+    await expect(served({ host } as object)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  }
+  const { url } = await served({ host: '0.0.0.0', auth: { bearer: 'secret' } } as object)
+  expect(url).toMatch(/^http:\/\/0\.0\.0\.0:/)
+})
+
+test('with a login only who has it comes in', async () => {
+  const { call } = api({ auth: { bearer: ['one', 'two'], basic: { user: 'ann', password: 'pass:wörd' } } })
+  const get = async (headers: HeadersInit) => {
+    const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })
+    if (status === 401) {
+      expect(answered.get('www-authenticate')).toBe('Basic realm="Highkiq", charset="UTF-8"')
+      expect(body.error.code).toBe('UNAUTHORIZED')
+    }
+    return status
+  }
+  expect(await get({ authorization: 'Bearer one' })).toBe(200)
+  expect(await get({ authorization: 'bearer two' })).toBe(200)
+  expect(await get(basic('ann:pass:wörd'))).toBe(200)
+  for (const wrong of ['Bearer three', 'Bearer ', 'Bearer one two', 'one', 'Basic !!', 'Digest one']) {
+    expect(await get({ authorization: wrong }), wrong).toBe(401)
+  }
+  for (const wrong of ['ann:', 'ann', ':', 'bob:pass:wörd']) expect(await get(basic(wrong)), wrong).toBe(401)
+  expect(await get({})).toBe(401)
+})
+
+test('an app that knows its users decides itself', async () => {
+  const { call } = api({
+    origin: 'https://jobs.example',
+    auth: (request) => request.headers.get('cookie') === 'session=ann',
+  })
+  const cookie = 'session=ann'
+  expect((await call('GET', '/api/v1/tasks', { headers: { cookie } })).status).toBe(200)
+  expect((await call('GET', '/api/v1/tasks', { headers: { cookie: 'session=bob' } })).status).toBe(401)
+  expect((await call('POST', '/api/v1/jobs', { ...push, headers: { cookie } })).status).toBe(403)
+  const same = { cookie, origin: 'https://jobs.example' }
+  expect((await call('POST', '/api/v1/jobs', { ...push, headers: same })).status).toBe(201)
+})
+
+test('a change must come from a page of this server, or with a bearer token', async () => {
+  const auth = { bearer: 'secret', basic: { user: 'ann', password: 'pass' } }
+  const afar = api({ origin: 'https://jobs.example', auth })
+  const here = api()
+  const change = async ({ call }: typeof here, headers: Record<string, string>) => {
+    return (await call('POST', '/api/v1/jobs', { ...push, headers })).status
+  }
+  // A browser sends the basic login along, whoever's page asks.
+  const ann = basic('ann:pass')
+  expect(await change(afar, { ...ann, 'sec-fetch-site': 'same-origin' })).toBe(201)
+  expect(await change(afar, { ...ann, origin: 'https://jobs.example' })).toBe(201)
+  expect(await change(afar, { ...ann, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).toBe(403)
+  expect(await change(afar, { ...ann, 'sec-fetch-site': 'same-site', origin: 'https://jobs.example' })).toBe(403)
+  expect(await change(afar, { ...ann, 'sec-fetch-site': 'none' })).toBe(403)
+  expect(await change(afar, { ...ann, origin: 'https://evil.example' })).toBe(403)
+  expect(await change(afar, { ...ann, origin: 'null' })).toBe(403)
+  expect(await change(afar, ann)).toBe(403)
+  const bearer = { authorization: 'Bearer secret' }
+  expect(await change(afar, bearer)).toBe(201)
+  expect(await change(afar, { ...bearer, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).toBe(201)
+
+  expect(await change(here, {})).toBe(201)
+  expect(await change(here, { origin: 'http://localhost:7433' })).toBe(201)
+  expect(await change(here, { origin: 'http://localhost:3000' })).toBe(403)
+  expect(await change(here, { origin: 'https://evil.example' })).toBe(403)
+  // Nobody asks for a token here, so one that somebody made up says nothing.
+  expect(await change(here, { ...bearer, origin: 'https://evil.example' })).toBe(403)
+})
+
+test('a link opens its own task, and nothing else', async () => {
+  const app = api({ origin: 'https://jobs.example', auth: { bearer: 'secret' } })
+  const { call, hq } = app
+  const Row = hq.job('Row', async () => {})
+  const [mine, other] = [await hq.tasks.create(Row, [[], []]), await hq.tasks.create(Row, [[]])]
+  const operator = { authorization: 'Bearer secret' }
+  const { token, url } = (await call('GET', `/api/v1/tasks/${mine.id}/link`, { headers: operator })).body
+  expect(url).toBe(`/tasks/${mine.id}?token=${token}`)
+  const get = async (path: string, headers: HeadersInit = {}) => (await call('GET', path, { headers })).status
+  for (const path of ['', '/events', '/report']) {
+    expect(await get(`/api/v1/tasks/${mine.id}${path}?token=${token}`), path).toBe(200)
+    expect(await get(`/api/v1/tasks/${mine.id}${path}`, { authorization: `Bearer ${token}` }), path).toBe(200)
+    expect(await get(`/api/v1/tasks/${other.id}${path}?token=${token}`), path).toBe(401)
+    expect(await get(`/api/v1/tasks/${mine.id}${path}`), path).toBe(401)
+  }
+  for (const wrong of ['', 'x', `${token}x`, token.slice(1), `${token.slice(0, -2)}AA`]) {
+    expect(await get(`/api/v1/tasks/${mine.id}?token=${wrong}`), wrong).toBe(401)
+    // Also for the operator: a link that is wrong is a link that is wrong.
+    expect(await get(`/api/v1/tasks/${mine.id}?token=${wrong}`, operator), wrong).toBe(401)
+  }
+  for (const path of ['/api/v1/tasks', '/api/v1/jobs/1', `/api/v1/tasks/${mine.id}/link`]) {
+    expect(await get(`${path}?token=${token}`), path).toBe(401)
+  }
+})
+
+test('links hold for every process of a store, and end with their secret', async () => {
+  const auth = { bearer: 'secret' }
+  const app = api({ auth })
+  const task = await app.hq.tasks.create(
+    app.hq.job('Row', async () => {}),
+    [[]],
+  )
+  const headers = { authorization: 'Bearer secret' }
+  const path = `/api/v1/tasks/${task.id}`
+  const { token } = (await app.call('GET', `${path}/link`, { headers })).body
+  const { createHandler } = await import('highkiq/http')
+  const status = async (secret?: string) => {
+    const handle = createHandler(app.another().hq, { auth, ...(secret ? { secret } : {}) })
+    return (await caller('https://jobs.example', handle)('GET', `${path}?token=${token}`)).status
+  }
+  expect(await status()).toBe(200)
+  expect(await status('another secret')).toBe(401)
+})

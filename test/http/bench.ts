@@ -1,0 +1,118 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { createHandler, type FetchHandler, type HttpOptions, serve } from 'highkiq/http'
+import { expect, onTestFinished } from 'vitest'
+import { type Bench, bench } from '../engine/bench.ts'
+
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema: object }>; headers?: Record<string, object> }>
+}
+interface Document {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+
+/** What JSON gives: tests say what they expect of it. */
+type Json = ReturnType<typeof JSON.parse>
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** Of JSON. */
+  body: Json
+}
+
+/** What a test calls: an app, its handler, and answers that were held against the document. */
+export interface Api extends Bench {
+  handle: FetchHandler
+  call(method: string, path: string, init?: RequestInit & { json?: unknown }): Promise<Answer>
+}
+
+/** The API of an app of its own. Calls go straight to the handler, as from this machine. */
+export function api(options: HttpOptions & { origin?: string } = {}): Api {
+  const { origin = 'http://localhost:7433', ...rest } = options
+  const app = bench()
+  const handle = createHandler(app.hq, rest)
+  return { ...app, handle, call: caller(origin, (request) => handle(request)) }
+}
+
+export interface ServedApi extends Bench {
+  url: string
+  call: Api['call']
+}
+
+/** The same through a server of its own. */
+export async function served(options: HttpOptions = {}): Promise<ServedApi> {
+  const app = bench()
+  const { url, close } = await serve(app.hq, { port: 0, ...options })
+  onTestFinished(close)
+  return { ...app, url, call: caller(url, (request) => fetch(request)) }
+}
+
+/** Calls that are checked. */
+export function caller(origin: string, handle: (request: Request) => Promise<Response>): Api['call'] {
+  return async (method, path, { json, ...init } = {}) => {
+    const headers = new Headers(init.headers)
+    if (json !== undefined) headers.set('content-type', 'application/json')
+    const body = json === undefined ? init.body : JSON.stringify(json)
+    const duplex = body instanceof ReadableStream ? { duplex: 'half' } : {}
+    const request = new Request(origin + path, { ...init, ...duplex, method, headers, body } as RequestInit)
+    const response = await handle(request)
+    const text = await response.text()
+    await checkAnswer(method, path, response, text)
+    const isJson = response.headers.get('content-type') === 'application/json' && text !== ''
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+  }
+}
+
+// The document, which must be right whatever app it is asked of.
+let known: Promise<{ document: Document; ajv: Ajv2020 }> | undefined
+
+export function apiDocument(): Promise<{ document: Document; ajv: Ajv2020 }> {
+  known ??= (async () => {
+    const handle = createHandler({} as never)
+    const response = await handle(new Request('http://localhost/api/v1/openapi.json'))
+    const document = (await response.json()) as Document
+    const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true })
+    formats.default(ajv)
+    ajv.addFormat('binary', true)
+    for (const [name, schema] of Object.entries(document.components.schemas)) ajv.addSchema(alone(schema), name)
+    return { document, ajv }
+  })()
+  return known
+}
+
+/** A schema of the document, without the document around it. */
+const alone = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"'))
+
+/** Holds an answer against the document. @throws what differs */
+export async function checkAnswer(method: string, path: string, response: Response, text: string): Promise<void> {
+  const { document, ajv } = await apiDocument()
+  const { status, headers } = response
+  expect(headers.get('content-security-policy'), 'every answer has a policy').toMatch(/^default-src 'none'/)
+  const type = headers.get('content-type')?.split(';')[0] ?? ''
+  const operation = operationOf(document, method, path.split('?')[0] as string)
+  const isKnown = operation?.responses[status] !== undefined
+  if (!isKnown) expect(status, `${method} ${path} has no answer ${status}: ${text}`).toBeGreaterThanOrEqual(400)
+  const described = operation?.responses[status] ?? operation?.responses.default
+  for (const name of Object.keys(described?.headers ?? {})) expect(headers.has(name), `header ${name}`).toBe(true)
+  const { schema } = described ? (described.content?.[type] ?? {}) : { schema: { $ref: '#/components/schemas/Error' } }
+  if (!schema) {
+    expect(text, `${method} ${path} ${status} has a body of type ${type}, which the document does not know`).toBe('')
+    return
+  }
+  if (type !== 'application/json' || method === 'HEAD') return
+  const validate = ajv.compile(alone(schema))
+  if (validate(JSON.parse(text))) return
+  throw new Error(`${method} ${path} ${status}: ${ajv.errorsText(validate.errors)}\n${text}`)
+}
+
+function operationOf(document: Document, method: string, path: string): Operation | undefined {
+  const operations = Object.entries(document.paths)
+    .filter(([pattern]) => new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .sort(([a], [b]) => a.split('{').length - b.split('{').length)
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
+  return operations.map(([, methods]) => methods[verb]).find(Boolean)
+}

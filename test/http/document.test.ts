@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { api, apiDocument } from './bench.ts'
+
+test('the document is OpenAPI 3.1, and each schema in it is one', async () => {
+  const { document, ajv } = await apiDocument()
+  expect(document.openapi).toBe('3.1.0')
+  for (const name of Object.keys(document.components.schemas)) {
+    expect(ajv.getSchema(name), name).toBeTypeOf('function')
+  }
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    for (const operation of Object.values(methods) as { parameters?: { in: string; name: string }[] }[]) {
+      const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
+      expect(inPath.map(({ name }) => name)).toEqual(named)
+    }
+  }
+})
+
+test('the document and the health of the store are there for everybody, also from afar', async () => {
+  const { handle } = api({ auth: { bearer: 'secret' } })
+  const health = await handle(new Request('https://jobs.example/healthz'))
+  expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }])
+  expect((await handle(new Request('https://jobs.example/api/v1/openapi.json'))).status).toBe(200)
+})
+
+test('what is wrong with a request is told by its status and a stable code', async () => {
+  const { call, handle } = api()
+  const codeOf = async (method: string, path: string, init?: Parameters<typeof call>[2]) => {
+    const { status, body } = await call(method, path, init)
+    return [status, body.error.code]
+  }
+  expect(await codeOf('GET', '/api/v1/nothing')).toEqual([404, 'UNKNOWN_ROUTE'])
+  expect(await codeOf('GET', '/api/v1/tasks/')).toEqual([404, 'UNKNOWN_ROUTE'])
+  expect(await codeOf('GET', '/api/v1/tasks/%ff')).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('GET', '/api/v1/tasks/1234')).toEqual([404, 'UNKNOWN_TASK'])
+  expect(await codeOf('GET', '/api/v1/tasks?limit=0')).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('GET', '/api/v1/tasks?limit=1e2')).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('GET', '/api/v1/tasks?state=odd')).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('GET', '/api/v1/tasks?cursor=odd')).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('GET', '/api/v1/tasks?colour=red')).toEqual([400, 'INVALID_REQUEST'])
+  const csv = { headers: { accept: 'text/csv, application/json;q=0' } }
+  expect(await codeOf('GET', '/api/v1/tasks', csv)).toEqual([406, 'NOT_ACCEPTABLE'])
+  const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'class=A' }
+  expect(await codeOf('POST', '/api/v1/jobs', form)).toEqual([415, 'UNSUPPORTED_TYPE'])
+  const packed = { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, body: '{}' }
+  expect(await codeOf('POST', '/api/v1/jobs', packed)).toEqual([415, 'UNSUPPORTED_TYPE'])
+  const broken = { headers: { 'content-type': 'application/json' }, body: '{"class":' }
+  expect(await codeOf('POST', '/api/v1/jobs', broken)).toEqual([400, 'INVALID_REQUEST'])
+  const latin = { headers: { 'content-type': 'application/json' }, body: new Uint8Array([34, 228, 34]) }
+  expect(await codeOf('POST', '/api/v1/jobs', latin)).toEqual([400, 'INVALID_REQUEST'])
+
+  const put = await call('PUT', '/api/v1/jobs', { json: {} })
+  expect([put.status, put.headers.get('allow'), put.body.error.code]).toEqual([405, 'POST', 'METHOD_NOT_ALLOWED'])
+  const head = await handle(new Request('http://localhost/api/v1/tasks', { method: 'HEAD' }))
+  expect([head.status, await head.text()]).toEqual([200, ''])
+})
+
+test('a body above its limit is refused, whether it says its length or not', async () => {
+  const { call } = api({ limits: { bodyBytes: 1000 } })
+  const large = JSON.stringify({ class: 'A', args: ['x'.repeat(1000)] })
+  const type = { 'content-type': 'application/json' }
+  const said = await call('POST', '/api/v1/jobs', { body: large, headers: { ...type, 'content-length': '1020' } })
+  expect([said.status, said.body.error.code]).toEqual([413, 'BODY_TOO_LARGE'])
+  const unsaid = await call('POST', '/api/v1/jobs', { body: new Blob([large]).stream(), headers: type })
+  expect([unsaid.status, unsaid.body.error.code]).toEqual([413, 'BODY_TOO_LARGE'])
+  expect((await call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] } })).status).toBe(201)
+})
+
+test('an error that is none of ours is told in the log, and not to the client', async () => {
+  const { call, hq, log } = api()
+  hq.client.use(() => {
+    throw new Error('password of the database: tiger')
+  })
+  const { status, body, text } = await call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] } })
+  expect([status, body.error.code]).toEqual([500, 'INTERNAL_ERROR'])
+  expect(text).not.toContain('tiger')
+  expect(JSON.stringify(log.lines.map(({ about }) => String(about.err)))).toContain('tiger')
+})
+
+test('options that are wrong are refused when the handler is made', () => {
+  const wrong = (options: object) => {
+    expect(() => api(options), JSON.stringify(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  }
+  wrong({ auht: {} })
+  wrong({ auth: {} })
+  wrong({ auth: { bearer: '' } })
+  wrong({ auth: { bearer: ['a', ''] } })
+  wrong({ auth: { basic: { user: 'ann' } } })
+  wrong({ secret: '' })
+  wrong({ limits: { uploads: 0 } })
+  wrong({ limits: { rowz: 5 } })
+})

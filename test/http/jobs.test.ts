@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { gate } from '../engine/bench.ts'
+import { api } from './bench.ts'
+
+const lines = (...all: unknown[]) => ({
+  headers: { 'content-type': 'application/x-ndjson' },
+  body: all.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n'),
+})
+
+test('a job is pushed with what it says, and integers of any size arrive as they are', async () => {
+  const { call, queue } = api()
+  const body = '{"class":"RubyWorker","args":[12345678901234567890,"é"],"queue":"low","tags":["vip"],"retry":3}'
+  const { status, body: answer } = await call('POST', '/api/v1/jobs', {
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body,
+  })
+  expect(status).toBe(201)
+  const [payload] = await queue('low')
+  expect(payload).toMatchObject({ class: 'RubyWorker', jid: answer.jid, tags: ['vip'], retry: 3 })
+  expect(JSON.stringify(payload?.args)).toBe(JSON.stringify([Number('12345678901234567890'), 'é']))
+})
+
+test('a job may be for later: at a time in ISO 8601 or in seconds, or from now', async () => {
+  const { call, set } = api()
+  const at = new Date(Date.now() + 3_600_000)
+  const push = (more: object) => call('POST', '/api/v1/jobs', { json: { class: 'A', args: [], ...more } })
+  await push({ at: at.toISOString() })
+  await push({ at: at.getTime() / 1000 })
+  await push({ in: '1h' })
+  await push({ in: 3600 })
+  for (const { score } of await set('schedule')) expect(Math.abs(score - at.getTime() / 1000)).toBeLessThan(5)
+  expect(await set('schedule')).toHaveLength(4)
+  for (const wrong of [
+    { at: 'noon' },
+    { in: 'soon' },
+    { at: 1e9, in: 5 },
+    { hk_task: '00' },
+    { class: '' },
+    { args: 5 },
+  ]) {
+    const { status, body } = await push(wrong)
+    expect([status, body.error.code], JSON.stringify(wrong)).toEqual([400, expect.stringMatching(/^INVALID_/)])
+  }
+  expect(await set('schedule')).toHaveLength(4)
+})
+
+test('an array is pushed whole; one that is no job keeps all out, one that is refused later says what went in', async () => {
+  const { call, queue } = api()
+  const { body } = await call('POST', '/api/v1/jobs', { json: [1, 2, 3].map((n) => ({ class: 'A', args: [n] })) })
+  expect(body.jids).toHaveLength(3)
+  expect((await queue()).map(({ jid }) => jid).sort()).toEqual([...body.jids].sort())
+
+  const odd = await call('POST', '/api/v1/jobs', { json: [{ class: 'A', args: [] }, 'x'] })
+  expect(odd.body.error).toMatchObject({ code: 'INVALID_REQUEST', details: { index: 1, pushed: [] } })
+  expect(await queue()).toHaveLength(3)
+
+  const half = await call('POST', '/api/v1/jobs', { json: [{ class: 'A', args: [] }, { class: 'A' }] })
+  expect(half.body.error).toMatchObject({ code: 'INVALID_JOB', details: { index: 1, pushed: [expect.any(String)] } })
+  expect(await queue()).toHaveLength(4)
+})
+
+test('a stream of lines is pushed while it is read, and a bad line says its number and what went in', async () => {
+  const { call, hq } = api({ limits: { rows: 3000 } })
+  const job = (n: number) => ({ class: 'A', args: [n] })
+  const many = Array.from({ length: 2500 }, (_, n) => job(n))
+  const { status, body } = await call(
+    'POST',
+    '/api/v1/jobs',
+    lines(...many.slice(0, 1200), '', ' ', ...many.slice(1200)),
+  )
+  expect([status, new Set(body.jids).size]).toEqual([201, 2500])
+  expect(await hq.queue('default').size()).toBe(2500)
+
+  const bad = await call('POST', '/api/v1/jobs', lines(...many.slice(0, 1500), '', '{"class":', job(1)))
+  expect([bad.status, bad.body.error.code, bad.body.error.message]).toEqual([
+    400,
+    'INVALID_REQUEST',
+    expect.stringMatching(/^line 1502 is not JSON/),
+  ])
+  const { pushed } = bad.body.error.details
+  expect(await hq.queue('default').size()).toBe(2500 + pushed.length)
+
+  const wrong = await call('POST', '/api/v1/jobs', lines(job(1), '', { class: 5 }))
+  expect(wrong.body.error.details).toMatchObject({ line: 3, pushed: [expect.any(String)] })
+
+  const more = await call('POST', '/api/v1/jobs', lines(...many, ...many))
+  expect([more.status, more.body.error.code]).toEqual([413, 'TOO_MANY_ROWS'])
+})
+
+test('where a job is, and its result once it has ended, also for who waits for it', async () => {
+  const { call, hq, work } = api()
+  const doors = gate()
+  hq.job('Sum', { keepResult: 60 }, async (_ctx, a: number, b: number) => {
+    await doors.opened
+    return a + b
+  })
+  const { jid } = (await call('POST', '/api/v1/jobs', { json: { class: 'Sum', args: [2, 3] } })).body
+  const look = async (wait = 0) => (await call('GET', `/api/v1/jobs/${jid}?wait=${wait}`)).body
+  expect(await look()).toMatchObject({
+    jid,
+    state: 'queued',
+    queue: 'default',
+    class: 'Sum',
+    args: [2, 3],
+    result: null,
+  })
+  await work()
+  const waiting = look(30)
+  doors.open()
+  expect(await waiting).toMatchObject({ jid, result: 5, failure: null })
+  expect(await look()).toMatchObject({ state: 'ended', result: 5 })
+  expect((await call('GET', '/api/v1/jobs/nothing?wait=5')).body).toMatchObject({ state: 'unknown', event: null })
+})
+
+test('who waits hears of the end also of a job whose result nobody keeps, and of one that died', async () => {
+  const { call, hq, work } = api()
+  hq.job('Quiet', async () => {})
+  hq.job('Broken', { retry: false, keepResult: 60 }, async () => {
+    throw new TypeError('no such thing')
+  })
+  const push = async (name: string) =>
+    (await call('POST', '/api/v1/jobs', { json: { class: name, args: [] } })).body.jid
+  const [quiet, broken] = [await push('Quiet'), await push('Broken')]
+  const waiting = Promise.all([quiet, broken].map((jid) => call('GET', `/api/v1/jobs/${jid}?wait=30`)))
+  await work()
+  const [one, other] = await waiting
+  expect(one?.body).toMatchObject({ state: 'unknown', result: null })
+  expect(other?.body).toMatchObject({ result: null, failure: { message: expect.stringContaining('no such thing') } })
+})
+
+test('a job is cancelled, and one that is not there is not found', async () => {
+  const { call, hq, queue } = api()
+  const jid = await hq.push({ class: 'A', args: [] })
+  expect((await call('DELETE', `/api/v1/jobs/${jid}?queue=default`)).body).toEqual({ jid, outcome: 'removed' })
+  expect(await queue()).toEqual([])
+  const again = await call('DELETE', `/api/v1/jobs/${jid}`)
+  expect([again.status, again.body.error.code]).toEqual([404, 'UNKNOWN_JID'])
+})

@@ -1,0 +1,164 @@
+import { BusinessFailure } from 'highkiq'
+import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { type Api, api } from './bench.ts'
+
+async function finished({ call }: Api, id: string): Promise<void> {
+  await until(async () => (await call('GET', `/api/v1/tasks/${id}`)).body.state === 'done')
+}
+
+test('a task is made, watched, and tells what became of each row', async () => {
+  const app = api()
+  const { call, hq, work } = app
+  hq.job('Price', async (_ctx, name: string, price: number) => {
+    if (price < 0) throw new BusinessFailure('must not be negative', { code: 'price', field: 'price' })
+    return name.length
+  })
+  const args = [
+    ['chair', 12],
+    ['table', -3],
+    ['lamp', 5],
+  ]
+  const made = await call('POST', '/api/v1/tasks', { json: { job: 'Price', name: 'spring', args } })
+  expect([made.status, made.body.total]).toEqual([202, 3])
+  const { id } = made.body
+  expect(made.headers.get('location')).toBe(`/api/v1/tasks/${id}`)
+  const before = (await call('GET', `/api/v1/tasks/${id}`)).body
+  expect(before).toMatchObject({ id, name: 'spring', job: 'Price', state: 'running', counts: { enqueued: 3 } })
+  await work()
+  await finished(app, id)
+  const { items, next } = (await call('GET', `/api/v1/tasks/${id}/events`)).body
+  expect(next).toBe(null)
+  expect(
+    items.map(({ index, status, params, code, result }: Record<string, unknown>) => [
+      index,
+      status,
+      params,
+      code,
+      result,
+    ]),
+  ).toEqual([
+    [0, 'finished', null, null, 5],
+    [1, 'failed', ['table', -3], 'price', undefined],
+    [2, 'finished', null, null, 4],
+  ])
+  const failed = (await call('GET', `/api/v1/tasks/${id}/events?status=failed,error`)).body.items
+  expect(failed.map(({ index }: { index: number }) => index)).toEqual([1])
+  expect((await call('GET', `/api/v1/tasks/${id}/events?status=failed,odd`)).status).toBe(400)
+})
+
+test('a task that can not be made is refused, and none remains', async () => {
+  const { call, hq } = api({ limits: { rows: 3 } })
+  hq.job('Row', async () => {})
+  const codeOf = async (json: unknown) => {
+    const { status, body } = await call('POST', '/api/v1/tasks', { json })
+    return [status, body.error.code]
+  }
+  expect(await codeOf({ job: 'Nothing', args: [[]] })).toEqual([404, 'UNKNOWN_JOB'])
+  expect(await codeOf({ args: [[]] })).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf([])).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf({ job: 'Row', args: {} })).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf({ job: 'Row', args: [[1], 2] })).toEqual([400, 'INVALID_JOB'])
+  expect(await codeOf({ job: 'Row', args: [[1]], windw: 4 })).toEqual([400, 'INVALID_OPTION'])
+  expect(await codeOf({ job: 'Row', args: [[1]], window: 0 })).toEqual([400, 'INVALID_OPTION'])
+  expect(await codeOf({ job: 'Row', args: [[1], [2], [3], [4]] })).toEqual([413, 'TOO_MANY_ROWS'])
+  expect((await call('GET', '/api/v1/tasks')).body).toEqual({ items: [], next: null })
+})
+
+test('tasks and events are read a page at a time', async () => {
+  const { call, hq } = api()
+  const Row = hq.job('Row', async () => {})
+  const Other = hq.job('Other', async () => {})
+  const ids: string[] = []
+  for (const job of [Row, Other, Row, Row, Row])
+    ids.unshift((await hq.tasks.create(job as typeof Row, [[], [], [], [], []])).id)
+  const walk = async (path: string, limit: number) => {
+    const pages: Record<string, unknown>[][] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const { body } = await call('GET', `${path}?limit=${limit}${next ? `&cursor=${encodeURIComponent(next)}` : ''}`)
+      pages.push(body.items)
+      next = body.next
+    }
+    return pages.filter((page) => page.length > 0)
+  }
+  const tasks = await walk('/api/v1/tasks', 2)
+  expect(tasks.map((page) => page.length)).toEqual([2, 2, 1])
+  expect(new Set(tasks.flat().map(({ id }) => id))).toEqual(new Set(ids))
+  const events = await walk(`/api/v1/tasks/${ids[0]}/events`, 2)
+  expect(events.flat().map(({ index }) => index)).toEqual([0, 1, 2, 3, 4])
+  expect((await call('GET', '/api/v1/tasks?job=Other')).body.items).toHaveLength(1)
+  expect((await call('GET', '/api/v1/tasks?state=paused')).body.items).toEqual([])
+})
+
+test('one poll shows progress and the rows that were rejected since the one before, in whatever order they are', async () => {
+  const { call, hq, work, clock } = api()
+  const order: (() => void)[] = []
+  const opened = [0, 1, 2, 3].map((n) => new Promise<void>((resolve) => (order[n] = resolve)))
+  const Row = hq.job('Row', async (_ctx, n: number) => {
+    await opened[n]
+    if (n !== 2) throw new BusinessFailure(`no ${n}`)
+  })
+  const { id } = await hq.tasks.create(Row, [[0], [1], [2], [3]])
+  await work({ concurrency: 4 })
+  let next = ''
+  const poll = async () => {
+    const { body } = await call('GET', `/api/v1/tasks/${id}?include=rejected${next ? `&after=${next}` : ''}`)
+    next = body.rejected.next
+    return body.rejected.items.map(({ index }: { index: number }) => index)
+  }
+  expect(await poll()).toEqual([])
+  order[3]?.()
+  await until(async () => (await hq.tasks.get(id).status())?.counts.failed === 1)
+  expect(await poll()).toEqual([3])
+  // A row may come twice for a while.
+  clock.ahead += 60
+  await poll()
+  expect(await poll()).toEqual([])
+  for (const n of [0, 1, 2]) order[n]?.()
+  await until(async () => (await hq.tasks.get(id).status())?.state === 'done')
+  expect(await poll()).toEqual([0, 1])
+  expect((await call('GET', `/api/v1/tasks/${id}?include=rejected&after=odd`)).status).toBe(400)
+  expect((await call('GET', `/api/v1/tasks/${id}`)).body.rejected).toBe(undefined)
+})
+
+test('a sweep of many rejected rows goes on from answer to answer, and tells each of them', async () => {
+  const { call, hq } = api()
+  hq.client.use(async () => null)
+  const Row = hq.job('Row', async (_ctx, _n: number) => {})
+  const { id } = await hq.tasks.create(
+    Row,
+    Array.from({ length: 350 }, (_, n) => [n] as [number]),
+  )
+  const seen = new Set<number>()
+  let next = ''
+  for (let poll = 0; poll < 5; poll++) {
+    const { body } = await call('GET', `/api/v1/tasks/${id}?include=rejected${next ? `&after=${next}` : ''}`)
+    next = body.rejected.next
+    for (const { index } of body.rejected.items) seen.add(index)
+  }
+  expect(seen.size).toBe(350)
+})
+
+test('the report is a file of each kind, with a name that every browser reads', async () => {
+  const app = api()
+  const { call, hq, work } = app
+  hq.job('Row', async (_ctx, n: number) => {
+    if (n % 2) throw new BusinessFailure(`no ${n}`, { code: 'odd' })
+  })
+  const json = { job: 'Row', name: 'Früh"jahr/ 2', args: [[1], [2], [3]] }
+  const { id } = (await call('POST', '/api/v1/tasks', { json })).body
+  await work()
+  await finished(app, id)
+  const csv = await call('GET', `/api/v1/tasks/${id}/report`)
+  expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(csv.headers.get('content-disposition')).toBe(
+    `attachment; filename="Fr_h_jahr_ 2 - rejected.csv"; filename*=UTF-8''Fr%C3%BCh_jahr_%202%20-%20rejected.csv`,
+  )
+  expect(csv.text.trim().split('\r\n')).toHaveLength(3)
+  const lines = (await call('GET', `/api/v1/tasks/${id}/report?format=ndjson`)).text.trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line).params)).toEqual([[1], [3]])
+  const xlsx = await call('GET', `/api/v1/tasks/${id}/report?format=xlsx`)
+  expect(xlsx.text.slice(0, 2)).toBe('PK')
+  expect((await call('GET', `/api/v1/tasks/${id}/report?format=pdf`)).status).toBe(400)
+  expect((await call('GET', '/api/v1/tasks/0000000000000000/report')).status).toBe(404)
+})
