@@ -24,7 +24,11 @@ const READ_AHEAD = 256 * 1024
  * @throws INVALID_OPTION
  */
 export function nodeListener(hq: Highkiq, options: HttpOptions = {}): NodeListener {
-  const handle = createHandler(hq, options)
+  return adapt(hq, createHandler(hq, options))
+}
+
+/** A listener out of a handler. */
+export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): NodeListener {
   return async (incoming, outgoing) => {
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
@@ -33,7 +37,7 @@ export function nodeListener(hq: Highkiq, options: HttpOptions = {}): NodeListen
       await send(answer, incoming, outgoing)
     } catch (thrown) {
       // The client went away, or what was being sent broke off: who reads must not take it for whole.
-      if (!gone.signal.aborted) hq.log.error({ err: thrown }, 'an answer broke off')
+      if (!gone.signal.aborted) log.error({ err: thrown }, 'an answer broke off')
       outgoing.destroy()
     }
   }

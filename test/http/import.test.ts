@@ -1,0 +1,227 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { BusinessFailure } from 'highkiq'
+import { expect, test } from 'vitest'
+import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { all, until } from '../engine/bench.ts'
+import { newApp } from '../tasks/bench.ts'
+import { api, checkAnswer, served } from './bench.ts'
+
+const CSV = { 'content-type': 'text/csv' }
+const products = 'sku,price\na-1,12.50\na-2,-3\n'
+const manyRows = (n: number) => Array.from({ length: n }, (_, i) => `sku-${i},${i}`).join('\n')
+
+/** An upload whose body the test writes as it likes. */
+function upload(url: string, headers: Record<string, string> = CSV): ClientRequest {
+  const sending = request(`${url}/api/v1/tasks/import?job=Row`, { method: 'POST', headers })
+  sending.on('error', () => {})
+  return sending
+}
+
+async function answerOf(sending: ClientRequest): Promise<IncomingMessage> {
+  const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+  return answer
+}
+
+test('a file as the body becomes a task: a job for each row', async () => {
+  const { call, hq, work } = api()
+  const rows: object[] = []
+  hq.job('Row', async (_ctx, row: { sku: string; price: string }) => {
+    rows.push(row)
+    if (Number(row.price) < 0) throw new BusinessFailure('must not be negative', { field: 'price' })
+  })
+  const made = await call('POST', '/api/v1/tasks/import?job=Row&name=spring', { body: products, headers: CSV })
+  expect(made.status).toBe(202)
+  expect(made.body).toEqual({ id: made.headers.get('task-id'), total: 2 })
+  expect(made.headers.get('location')).toBe(`/api/v1/tasks/${made.body.id}`)
+  await work()
+  const status = await hq.tasks.get(made.body.id).wait({ every: 10 })
+  expect(status).toMatchObject({ name: 'spring', state: 'done', counts: { finished: 1, failed: 1 } })
+  expect(rows).toEqual([
+    { sku: 'a-1', price: '12.50' },
+    { sku: 'a-2', price: '-3' },
+  ])
+  const report = await call('GET', `/api/v1/tasks/${made.body.id}/report`)
+  expect(report.text).toContain('a-2,-3,3,1,failed')
+})
+
+test('a workbook comes in a form, after other fields, and gives the task its name', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const { folder } = newApp()
+  await writeSheet(`${folder}/products.xlsx`, {
+    header: ['sku', 'price'],
+    rows: [
+      ['a-1', 12.5],
+      ['a-2', 3],
+    ],
+  })
+  const { readFile } = await import('node:fs/promises')
+  const form = new FormData()
+  form.append('note', 'the first one')
+  form.append('other', new Blob(['x']), 'other.txt')
+  form.append('file', new Blob([await readFile(`${folder}/products.xlsx`)]), 'C:\\tmp\\Frühjahr.xlsx')
+  form.append('after', 'ignored')
+  const made = await call('POST', '/api/v1/tasks/import?job=Row', { body: form })
+  expect(made.body).toMatchObject({ total: 2 })
+  const task = hq.tasks.get(made.body.id)
+  expect((await task.status())?.name).toBe('Frühjahr.xlsx')
+  expect((await all(task.events())).map(({ params }) => params)).toEqual([
+    [{ sku: 'a-1', price: 12.5 }],
+    [{ sku: 'a-2', price: 3 }],
+  ])
+})
+
+test('a job says how its rows are checked, and the request what its file is', async () => {
+  const validate = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      validate: (value: unknown) => {
+        const { price } = value as { price: string }
+        return Number(price) > 0 ? { value } : { issues: [{ message: 'is no price', path: ['price'] }] }
+      },
+    },
+  }
+  const { call, hq } = api({ imports: { Row: { validate } } })
+  hq.job('Row', async () => {})
+  const body = products.replaceAll(',', ';')
+  const made = await call('POST', '/api/v1/tasks/import?job=Row&delimiter=%3B', { body, headers: CSV })
+  expect(await hq.tasks.get(made.body.id).status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })
+})
+
+test('what is no file that can be read is refused, and no task remains', async () => {
+  const { call, hq } = api({ limits: { uploadBytes: 5000 } })
+  hq.job('Row', async () => {})
+  const codeOf = async (path: string, init: RequestInit) => {
+    const { status, body } = await call('POST', `/api/v1/tasks/import?${path}`, init)
+    return [status, body.error.code]
+  }
+  expect(await codeOf('', { body: products, headers: CSV })).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('job=Nothing', { body: products, headers: CSV })).toEqual([404, 'UNKNOWN_JOB'])
+  expect(await codeOf('job=Row', { headers: CSV })).toEqual([400, 'INVALID_REQUEST'])
+  expect(await codeOf('job=Row', { body: '', headers: CSV })).toEqual([400, 'INVALID_FILE'])
+  expect(await codeOf('job=Row', { body: 'a,a\n1,2\n', headers: CSV })).toEqual([400, 'INVALID_FILE'])
+  expect(await codeOf('job=Row&format=xlsx', { body: products, headers: CSV })).toEqual([400, 'INVALID_FILE'])
+  expect(await codeOf('job=Row', { body: products, headers: { 'content-type': 'image/png' } })).toEqual([
+    415,
+    'UNSUPPORTED_TYPE',
+  ])
+  const large = `sku,price\n${manyRows(900)}`
+  expect(await codeOf('job=Row', { body: large, headers: CSV })).toEqual([413, 'BODY_TOO_LARGE'])
+  expect(await codeOf('job=Row', { body: new Blob([large]).stream(), headers: CSV })).toEqual([413, 'BODY_TOO_LARGE'])
+
+  const formType = { 'content-type': 'multipart/form-data; boundary=xyz' }
+  const part = '--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+  expect(await codeOf('job=Row', { body: `${part}${products}`, headers: formType })).toEqual([400, 'BODY_BROKEN_OFF'])
+  expect(
+    await codeOf('job=Row', {
+      body: `${part}${products}\r\n--xyz--\r\n`,
+      headers: { 'content-type': 'multipart/form-data' },
+    }),
+  ).toEqual([400, 'INVALID_REQUEST'])
+  const none = part.replace('"file"', '"fiel"')
+  expect(await codeOf('job=Row', { body: `${none}${products}\r\n--xyz--\r\n`, headers: formType })).toEqual([
+    400,
+    'INVALID_REQUEST',
+  ])
+  expect((await hq.tasks.list()).items).toEqual([])
+})
+
+test('the answer begins with the first rows, while the rest is still being sent', async () => {
+  const { hq, url } = await served()
+  hq.job('Row', async () => {})
+  const sending = upload(url)
+  sending.write(`sku,price\n${manyRows(3000)}\n`)
+  const answer = await answerOf(sending)
+  expect(answer.statusCode).toBe(202)
+  const id = String(answer.headers['task-id'])
+  expect(await hq.tasks.get(id).status()).toMatchObject({ state: 'adding' })
+  sending.end(manyRows(500))
+  expect(JSON.parse(await text(answer))).toEqual({ id, total: 3500 })
+  expect((await hq.tasks.get(id).status())?.state).toBe('running')
+})
+
+test('a client that goes away in the middle leaves a task that is interrupted, with the rows that came', async () => {
+  const { hq, url } = await served()
+  hq.job('Row', async () => {})
+  const sending = upload(url)
+  sending.write(`sku,price\n${manyRows(3000)}\n`)
+  const answer = await answerOf(sending)
+  const task = hq.tasks.get(String(answer.headers['task-id']))
+  answer.on('error', () => {})
+  sending.destroy()
+  await until(async () => (await task.status())?.state === 'interrupted')
+  const total = (await task.status())?.total ?? 0
+  expect(total).toBeGreaterThanOrEqual(1000)
+  expect(total).toBeLessThanOrEqual(3000)
+})
+
+test('a client that goes away before the first rows leaves nothing', async () => {
+  const { hq, url, call } = await served({ limits: { uploads: 1 } })
+  hq.job('Row', async () => {})
+  const sending = upload(url, { 'content-type': 'multipart/form-data; boundary=xyz' })
+  sending.write('--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsku,price\na,1\n')
+  // It is open when the next one is refused.
+  const next = () => call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: CSV })
+  await until(async () => (await next()).status === 429)
+  sending.destroy()
+  await until(async () => (await next()).status === 202)
+  expect((await hq.tasks.list()).items.map(({ state }) => state)).not.toContain('interrupted')
+})
+
+test('what goes wrong after the first rows is told at the end of the answer', async () => {
+  const { hq, url } = await served({ limits: { rows: 2500, uploadBytes: 100_000 } })
+  hq.job('Row', async () => {})
+  for (const [rows, code] of [
+    [3000, 'TOO_MANY_ROWS'],
+    [20_000, 'BODY_TOO_LARGE'],
+  ] as const) {
+    const sending = upload(url)
+    sending.write(`sku,price\n${manyRows(1500)}\n`)
+    const answer = await answerOf(sending)
+    expect(answer.statusCode).toBe(202)
+    sending.end(manyRows(rows))
+    const said = await text(answer)
+    const id = String(answer.headers['task-id'])
+    expect(JSON.parse(said), code).toMatchObject({
+      id,
+      total: expect.any(Number),
+      error: { code, details: { task: id } },
+    })
+    const headers = new Headers(answer.headers as Record<string, string>)
+    await checkAnswer('POST', '/api/v1/tasks/import', new Response(null, { status: 202, headers }), said)
+    expect((await hq.tasks.get(id).status())?.state).toBe('interrupted')
+  }
+})
+
+test('more uploads at a time than are allowed are refused for now', async () => {
+  const { hq, url, call } = await served({ limits: { uploads: 2 } })
+  hq.job('Row', async () => {})
+  const open = [upload(url), upload(url)]
+  for (const sending of open) sending.write(`sku,price\n${manyRows(1500)}\n`)
+  const answers = await Promise.all(open.map(answerOf))
+  const third = () => call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: CSV })
+  const refused = await third()
+  expect([refused.status, refused.body.error.code]).toEqual([429, 'TOO_MANY_REQUESTS'])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  for (const sending of open) sending.end()
+  await Promise.all(answers.map(text))
+  expect((await third()).status).toBe(202)
+})
+
+test('a report that was corrected is a file like any other', async () => {
+  const { folder } = newApp()
+  const { call, hq, work } = api()
+  hq.job('Row', async (_ctx, row: { price: string }) => {
+    if (Number(row.price) < 0) throw new BusinessFailure('must not be negative')
+  })
+  await work()
+  const made = await call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: CSV })
+  await hq.tasks.get(made.body.id).wait({ every: 10 })
+  const { text: report } = await call('GET', `/api/v1/tasks/${made.body.id}/report`)
+  writeFileSync(`${folder}/report.csv`, report)
+  expect(await all((await readSheet(`${folder}/report.csv`)).rows)).toHaveLength(1)
+})
