@@ -58,6 +58,18 @@ for (const file of readdirSync(luaRoot).sort()) {
 lua.push('} as const', '')
 writeFileSync(new URL('../lua.generated.ts', luaRoot), lua.join('\n'))
 
+// Turns src/http/assets/* into one typed module, so that no file is read at run time.
+const assetsRoot = new URL('../src/http/assets/', import.meta.url)
+const assets = [
+  '// Generated from assets/ by scripts/generate.js. Do not edit.',
+  'export const assets: Record<string, string> = {',
+]
+for (const file of readdirSync(assetsRoot).sort()) {
+  assets.push(`  '${file}': ${JSON.stringify(readFileSync(new URL(file, assetsRoot), 'utf8'))},`)
+}
+assets.push('}', '')
+writeFileSync(new URL('../assets.generated.ts', assetsRoot), assets.join('\n'))
+
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 writeFileSync(
   new URL('../src/version.generated.ts', import.meta.url),

@@ -5,6 +5,7 @@ import { codeOf, statusOfCode } from '../job/errors.ts'
 import type { Peer } from './access.ts'
 import { errorAnswer, guarded } from './answer.ts'
 import { checkType } from './body.ts'
+import { errorPage } from './page.ts'
 import { readParameters } from './parameter.ts'
 import { checkAccept, Router } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -40,9 +41,11 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
   }
 
   async function answerTo(request: Request, { remote, base = site.base }: Origin): Promise<Response> {
+    let isPage = false
     try {
       const url = new URL(request.url)
       const { route, path } = router.find(request.method, withoutBase(url.pathname, base))
+      isPage = route.page === true
       if (route.access !== 'all') {
         await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote })
       }
@@ -51,7 +54,8 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       const query = readParameters(url.searchParams, route.query ?? {})
       return await route.run({ hq, site, base, request, url, path, query })
     } catch (thrown) {
-      return refusal(thrown)
+      const answer = refusal(thrown)
+      return isPage ? errorPage(thrown, answer.status, answer.headers) : answer
     }
   }
 

@@ -9,7 +9,7 @@ const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? ref(schema)
 export function documentOf(routes: readonly Route[], base: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
-    if (route.hidden) continue
+    if (route.page) continue
     paths[route.path] ??= {}
     ;(paths[route.path] as Record<string, object>)[route.method.toLowerCase()] = operationOf(route)
   }

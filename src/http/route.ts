@@ -35,8 +35,8 @@ export interface Route {
   /** As in OpenAPI: `/api/v1/tasks/{id}`. */
   path: string
   summary: string
-  /** Kept out of the document: what people look at. */
-  hidden?: boolean
+  /** For people, in a browser: its errors are pages, too, and the document does not have it. */
+  page?: boolean
   /**
    * Who may come. `operator`, the default: who has logged in. `task`: also who has the link of the task `id`. `all`:
    * everybody, for there is nothing to hide.

@@ -4,6 +4,7 @@ import { json } from './answer.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { documentOf } from './openapi.ts'
+import { PAGE_ROUTES } from './page.ts'
 import { REPORT_ROUTE } from './report.ts'
 import { type Route, route } from './route.ts'
 import { STREAM_ROUTE } from './stream.ts'
@@ -37,5 +38,6 @@ export const ROUTES: readonly Route[] = [
   ...TASK_ROUTES,
   STREAM_ROUTE,
   REPORT_ROUTE,
+  ...PAGE_ROUTES,
   ...ABOUT,
 ]

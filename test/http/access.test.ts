@@ -6,7 +6,7 @@ const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toS
 
 test('without a login only this machine comes in, by a loopback name, and not through a proxy', async () => {
   const { handle, call } = api()
-  const from = async (origin: string, headers: HeadersInit = {}, remote?: string) => {
+  const from = async (origin: string, headers: RequestInit['headers'] = {}, remote?: string) => {
     const get = caller(origin, (request) => handle(request, { remote }))
     return (await get('GET', '/api/v1/tasks', { headers })).status
   }
@@ -35,7 +35,7 @@ test('a server that others reach is refused at its start when it has no login', 
 
 test('with a login only who has it comes in', async () => {
   const { call } = api({ auth: { bearer: ['one', 'two'], basic: { user: 'ann', password: 'pass:wörd' } } })
-  const get = async (headers: HeadersInit) => {
+  const get = async (headers: RequestInit['headers']) => {
     const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })
     if (status === 401) {
       expect(answered.get('www-authenticate')).toBe('Basic realm="Highkiq", charset="UTF-8"')
@@ -103,7 +103,8 @@ test('a link opens its own task, and nothing else', async () => {
   const operator = { authorization: 'Bearer secret' }
   const { token, url } = (await call('GET', `/api/v1/tasks/${mine.id}/link`, { headers: operator })).body
   expect(url).toBe(`/tasks/${mine.id}?token=${token}`)
-  const get = async (path: string, headers: HeadersInit = {}) => (await call('GET', path, { headers })).status
+  const get = async (path: string, headers: RequestInit['headers'] = {}) =>
+    (await call('GET', path, { headers })).status
   for (const path of ['', '/events', '/report']) {
     expect(await get(`/api/v1/tasks/${mine.id}${path}?token=${token}`), path).toBe(200)
     expect(await get(`/api/v1/tasks/${mine.id}${path}`, { authorization: `Bearer ${token}` }), path).toBe(200)

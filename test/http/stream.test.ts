@@ -64,7 +64,7 @@ test('a stream is taken up where it was left, and a client that knows the end ne
   const Row = hq.job('Row', async () => doors.opened)
   const { id } = await hq.tasks.create(Row, [[]])
   const open = (seen?: string, signal?: AbortSignal) => {
-    const headers: HeadersInit = seen ? { 'last-event-id': seen } : {}
+    const headers: RequestInit['headers'] = seen ? { 'last-event-id': seen } : {}
     return handle(new Request(`http://localhost/api/v1/tasks/${id}/stream`, { headers, ...(signal ? { signal } : {}) }))
   }
   const first = await eventsOf(await open()).next()

@@ -2,12 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { chromium } from '../http/program.ts'
 import { sidekiq } from '../interop/program.ts'
 import { redis } from '../redis/program.ts'
 import { findInPath, type Program, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
-const PROGRAMS = [redis, sidekiq]
+const PROGRAMS = [redis, sidekiq, chromium]
 
 /**
  * Sees to it once, before all suites, that the programs are there that suites need: what is missing is installed, where

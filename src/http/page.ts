@@ -1,0 +1,132 @@
+/** The page of the person who submitted a task. It tells how far the task is also without JavaScript; with it, live. */
+
+import type { TaskStatus } from '../tasks/task.ts'
+import { errorBody } from './answer.ts'
+import { assets } from './assets.generated.ts'
+import { type Route, route } from './route.ts'
+import { statusOf } from './task.ts'
+
+const HTML = 'text/html; charset=utf-8'
+
+export const PAGE_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tasks/{id}',
+    summary: 'The page of who submitted a task',
+    page: true,
+    access: 'task',
+    answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+    async run({ hq, path, url }) {
+      const page = pageOf(await statusOf(hq, path), url.searchParams.get('token'))
+      return new Response(page, { headers: { 'content-type': HTML } })
+    },
+  }),
+  ...Object.entries(assets).map(([name, text]) =>
+    route({
+      method: 'GET',
+      path: `/assets/${name}`,
+      summary: 'What the page needs',
+      page: true,
+      access: 'all',
+      answers: { 200: { description: 'The file', content: {} } },
+      run() {
+        const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
+        return new Response(text, { headers: { 'content-type': type, 'cache-control': 'no-cache' } })
+      },
+    }),
+  ),
+]
+
+export function errorPage(thrown: unknown, status: number, headers: Headers): Response {
+  const { message } = errorBody(thrown)
+  headers.set('content-type', HTML)
+  const text = status === 401 || status === 404 ? 'This link opens nothing' : 'This does not work just now'
+  return new Response(
+    frame(text, `<main class="sub-page"><h1>${text}</h1><p class="muted">${escaped(message)}</p></main>`),
+    { status, headers },
+  )
+}
+
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+}
+
+function frame(title: string, body: string, script = ''): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="../assets/submitter.css">${script}
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}
+
+const SYMBOLS = `<svg width="0" height="0" class="defs" aria-hidden="true">
+<symbol id="i-sun" viewBox="0 0 16 16"><circle cx="8" cy="8" r="2.8"/><path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9"/></symbol>
+<symbol id="i-download" viewBox="0 0 16 16"><path d="M8 2.5v7.5M5 7.2 8 10.2l3-3M3 13.2h10"/></symbol>
+<symbol id="s-enqueued" viewBox="0 0 14 14"><circle cx="7" cy="7" r="5.25" fill="none" stroke="currentColor" stroke-width="1.5" stroke-dasharray="2.2 1.92"/></symbol>
+<symbol id="s-finished" viewBox="0 0 14 14"><circle cx="7" cy="7" r="6" fill="currentColor"/><path d="m4.4 7.2 1.8 1.8 3.4-3.8" fill="none" stroke="var(--surface)" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"/></symbol>
+<symbol id="s-failed" viewBox="0 0 14 14"><path d="M7 .9 13.1 7 7 13.1.9 7z" fill="currentColor" stroke="currentColor" stroke-width="1" stroke-linejoin="round"/><path d="M4.8 7h4.4" stroke="var(--surface)" stroke-width="1.6" stroke-linecap="round"/></symbol>
+<symbol id="s-error" viewBox="0 0 14 14"><path d="M4.5 1h5L13 4.5v5L9.5 13h-5L1 9.5v-5z" fill="currentColor"/><path d="m5 5 4 4M9 5 5 9" stroke="var(--surface)" stroke-width="1.5" stroke-linecap="round"/></symbol>
+<symbol id="s-cancelled" viewBox="0 0 14 14"><circle cx="7" cy="7" r="5.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M3.4 10.6 10.6 3.4" stroke="currentColor" stroke-width="1.5"/></symbol>
+</svg>`
+
+const MARK = `<svg viewBox="0 0 24 24" aria-hidden="true"><rect width="24" height="24" rx="6" class="ground"/><path d="M8 18.5V5.5M8 14l8.5-8M11.2 11l4.3 7.5" fill="none" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+
+/** What each status means to who sent the rows. */
+const TALLY: [status: string, title: string, meaning: string][] = [
+  ['finished', 'Done', 'Nothing more to do for these rows'],
+  ['failed', 'Need a correction', 'See below what to change'],
+  ['error', 'Stopped by a fault on our side', 'We look into it; nothing to do for you'],
+  ['enqueued', 'Still waiting', 'You can close this page and come back'],
+  ['cancelled', 'Not run', 'These rows were stopped'],
+]
+
+function pageOf(task: TaskStatus, token: string | null): string {
+  const { id, name, job, state, total, counts, percent, createdAt } = task
+  const number = (n: number) => n.toLocaleString('en')
+  const rows = (n: number) => `${number(n)} row${n === 1 ? '' : 's'}`
+  const open = counts.enqueued + counts.working
+  const rejected = counts.failed + counts.error + counts.cancelled
+  const hidden = (isHidden: boolean) => (isHidden ? ' hidden' : '')
+  const shown: Record<string, number> = { ...counts, enqueued: open }
+  const tally = TALLY.map(
+    ([status, title, meaning]) =>
+      `<li class="${status}"${hidden(shown[status] === 0 && status !== 'finished')}><svg viewBox="0 0 14 14" aria-hidden="true"><use href="#s-${status}"/></svg><span>${title}<p>${meaning}</p></span><span class="n" data-part="${status}">${number(shown[status] ?? 0)}</span></li>`,
+  )
+  const bar = ['finished', 'failed', 'error', 'working', 'enqueued', 'cancelled'].map(
+    (status) => `<i class="${status}"></i>`,
+  )
+  const format = /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
+  const report = `../api/v1/tasks/${id}/report?format=${format}${token === null ? '' : `&token=${encodeURIComponent(token)}`}`
+  const body = `${SYMBOLS}
+<main class="sub-page" data-id="${id}">
+<div class="sub-top"><span class="brand">${MARK}</span><span class="cut grow">${escaped(job)}</span><span class="live off" data-part="live"><i class="dot"></i><span data-part="live-text">${escaped(state)}</span></span><button class="btn ghost icon" type="button" data-part="theme" aria-label="Light or dark" hidden><svg class="i" aria-hidden="true"><use href="#i-sun"/></svg></button></div>
+<h1>${escaped(name)}</h1>
+<p class="muted">sent <time datetime="${createdAt.toISOString()}" data-part="sent">${createdAt.toUTCString()}</time></p>
+<section class="card" aria-label="Progress"><div class="in">
+<div class="big" data-part="done">${number(total - open)}</div><div class="of" data-part="of">of ${rows(total)} ${total === 1 ? 'is' : 'are'} done</div>
+<div class="bar" role="img" data-part="bar">${bar.join('')}</div>
+<div class="times"><b class="b" data-part="left">${escaped(state)}</b><span class="muted" data-part="percent">${Math.floor(percent)}%</span></div>
+</div>
+<ul class="tally">${tally.join('\n')}</ul></section>
+<section class="card" data-part="fix"${hidden(counts.failed === 0)}><div class="in fix-h"><h2>What to correct</h2><p class="muted small" data-part="reasons-of">${rows(counts.failed)}</p></div>
+<ul class="fix" data-part="reasons"></ul></section>
+<section class="card" data-part="finish"${hidden(counts.failed === 0)}><div class="in"><h2>Get the refused rows</h2>
+<ol class="steps"><li>Download the rows that were refused. The reason stands beside each.</li><li>Correct them in that file.</li></ol>
+<div class="duo"><a class="btn primary" href="${escaped(report)}" download><svg class="i" aria-hidden="true"><use href="#i-download"/></svg><span data-part="download">Download ${rows(rejected)}</span></a></div>
+<p class="dim small gap" data-part="more"${hidden(open === 0)}>Rows are still being worked on: more may be refused. The file always holds all of them up to now.</p>
+</div></section>
+<p class="dim small foot">This link shows this task alone.</p>
+</main>`
+  return frame(name, body, '\n<script type="module" src="../assets/submitter.js"></script>')
+}

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises'
+import { BusinessFailure } from 'highkiq'
+import { type Browser, chromium as driver, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { gate } from '../engine/bench.ts'
+import { suiteWith } from '../programs/suite.ts'
+import { api, served } from './bench.ts'
+import { chromium } from './program.ts'
+
+test('the page tells how far a task is without any script, and nothing of it is taken for markup', async () => {
+  const { handle, hq, work } = api()
+  const Row = hq.job('Row', async (_ctx, n: number) => {
+    if (n === 1) throw new BusinessFailure('no')
+  })
+  const task = await hq.tasks.create(Row, [[0], [1], [2]], { name: '<img src=x onerror="alert(1)">' })
+  await work()
+  await task.wait({ every: 10 })
+  const answer = await handle(new Request(`http://localhost/tasks/${task.id}`, { headers: { accept: 'text/html' } }))
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  const html = await answer.text()
+  expect(html).toContain('of 3 rows are done')
+  expect(html).not.toContain('<img')
+  expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
+})
+
+test('a link that opens nothing leads to a page that says so', async () => {
+  const { handle } = api({ auth: { bearer: 'secret' } })
+  const answer = await handle(new Request('https://jobs.example/tasks/0000000000000000?token=guess'))
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'text/html; charset=utf-8'])
+  expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'")
+  expect(await answer.text()).toContain('This link opens nothing')
+})
+
+suiteWith([chromium], 'in a browser', () => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser?.close())
+
+  /** A page, and what went wrong on it. */
+  async function open(
+    url: string,
+    options: Parameters<Browser['newPage']>[0] = {},
+  ): Promise<{ page: Page; faults: string[] }> {
+    const page = await browser.newPage(options)
+    onTestFinished(() => page.close())
+    const faults: string[] = []
+    page.on('pageerror', (error) => faults.push(String(error)))
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(message.text())
+    })
+    page.on('requestfailed', (request) => faults.push(`${request.url()} ${request.failure()?.errorText}`))
+    await page.goto(url)
+    return { page, faults }
+  }
+
+  test('a submitter follows a task by its link alone: progress, reasons, and the rows to correct', async () => {
+    const { hq, url, work } = await served({ auth: { bearer: 'secret' } })
+    const [first, second] = [gate(), gate()]
+    const Row = hq.job('Row', async (_ctx, row: { sku: string; price: number }) => {
+      await (row.price === 9 ? second : first).opened
+      if (row.price === 0) throw new BusinessFailure('Price is empty', { code: 'price' })
+      if (row.price < 0) throw new BusinessFailure('Price is below zero', { code: 'below' })
+      if (row.price === 5) throw new Error('the database is down')
+    })
+    const rows = [1, 0, 0, -1, 5, 9].map((price, n) => [{ sku: `a-${n}`, price }] as [{ sku: string; price: number }])
+    const task = await hq.tasks.create(Row, rows, { name: 'Spring catalogue' })
+    const headers = { authorization: 'Bearer secret' }
+    const link = await (await fetch(`${url}/api/v1/tasks/${task.id}/link`, { headers })).json()
+    const { page, faults } = await open(url + link.url)
+    const text = (name: string) => page.locator(`[data-part="${name}"]`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await page.locator('h1').textContent()).toBe('Spring catalogue')
+    expect(await text('of').textContent()).toBe('of 6 rows are done')
+    expect(await text('fix').isVisible()).toBe(false)
+
+    await work()
+    first.open()
+    await page.getByText('Price is empty').waitFor()
+    await text('failed').getByText('3', { exact: true }).waitFor()
+    expect(await text('reasons').locator('li').allInnerTexts()).toEqual([
+      expect.stringMatching(/Price is empty\s+2\s+Rows 2, 3\./),
+      expect.stringMatching(/Price is below zero\s+1\s+Row 4\./),
+    ])
+    const widths = await text('bar')
+      .locator('i')
+      .evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width))
+    expect(widths[0]).toBeGreaterThan(20)
+    expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(3, 0)
+
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('link', { name: /Download \d rows/ }).click()
+    const download = await downloading
+    expect(download.suggestedFilename()).toBe('Spring catalogue - rejected.csv')
+    expect((await readFile(await download.path(), 'utf8')).match(/price|below/g)?.length).toBeGreaterThanOrEqual(3)
+    expect(faults).toEqual([])
+    await page.close()
+    second.open()
+  })
+
+  test('it ends live when the task does, and is taken up where a connection broke', async () => {
+    const { hq, url, work } = await served()
+    const doors = gate()
+    const Row = hq.job('Row', async (_ctx, n: number) => {
+      if (n > 0) await doors.opened
+    })
+    const task = await hq.tasks.create(Row, [[0], [1], [2]])
+    const { page, faults } = await open(`${url}/tasks/${task.id}`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.context().setOffline(true)
+    await work()
+    await page.context().setOffline(false)
+    await page.locator('[data-part="done"]').getByText('1', { exact: true }).waitFor()
+    doors.open()
+    await page.locator('[data-part="live-text"]').getByText('Done').waitFor()
+    expect(await page.locator('[data-part="left"]').textContent()).toBe('All rows are done')
+    expect(await page.title()).toBe('✓ Row')
+    expect(faults.filter((fault) => !/ERR_INTERNET_DISCONNECTED|ERR_ABORTED/.test(fault))).toEqual([])
+  })
+
+  test('it is readable without JavaScript, in the dark, and on a phone', async () => {
+    const { hq, url } = await served()
+    const task = await hq.tasks.create(
+      hq.job('Row', async () => {}),
+      [[], []],
+      { name: 'x'.repeat(200) },
+    )
+    const { page } = await open(`${url}/tasks/${task.id}`, {
+      javaScriptEnabled: false,
+      colorScheme: 'dark',
+      viewport: { width: 360, height: 740 },
+    })
+    expect(await page.locator('[data-part="of"]').textContent()).toBe('of 2 rows are done')
+    const box = await page.locator('main').boundingBox()
+    expect(box?.width).toBeLessThanOrEqual(360)
+    const background = await page.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor)
+    expect(background).toBe('rgb(12, 13, 15)')
+  })
+})
