@@ -12,7 +12,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'on Redis',
-          include: ['engine', 'tasks', 'wire', 'client', 'inspect'].map((suites) => `test/${suites}/*.test.ts`),
+          include: ['engine', 'tasks', 'wire', 'client', 'inspect', 'http'].map((suites) => `test/${suites}/*.test.ts`),
           // What befalls a file; and what names its stores itself.
           exclude: ['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
           setupFiles: ['test/engine/redis.setup.ts'],

@@ -13,6 +13,7 @@ export const VARIABLES = {
   REDIS_PROVIDER: 'the *name* of the variable that holds the URL, for instance `REDISTOGO_URL`',
   REDIS_URL: 'the store, as Sidekiq names it',
   HIGHKIQ_SQLITE_DRIVER: '`node` or `libsql`: which SQLite driver is taken',
+  HIGHKIQ_WEB_TOKEN: 'what clients of `highkiq web` must send, as a bearer token',
   HIGHKIQ_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   HIGHKIQ_LOG_FORMAT: '`pretty`, `plain`, `json` or `sidekiq`',
   HIGHKIQ_LOG_FILE: 'a file to log to instead of standard error; reopened at SIGUSR2',

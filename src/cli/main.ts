@@ -21,6 +21,7 @@ import * as scheduled from './commands/scheduled.ts'
 import * as stats from './commands/stats.ts'
 import * as stop from './commands/stop.ts'
 import * as task from './commands/task.ts'
+import * as web from './commands/web.ts'
 import * as work from './commands/work.ts'
 import { prepare, run } from './usage.ts'
 
@@ -40,7 +41,7 @@ const program = prepare(new Command('highkiq'))
   .addHelpText('after', HELP)
 
 const GROUPS = {
-  'Run and push:': [work, enqueue, imports, demo],
+  'Run and push:': [work, enqueue, imports, web, demo],
   'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task],
   'Act:': [cancel, pause, resume, quiet, stop, cron, deploy],
 }

@@ -29,7 +29,7 @@ const router = new Router(ROUTES)
  * @throws INVALID_OPTION
  *
  * @example
- * app.mount('/jobs', createHandler(hq, { auth: { bearer: process.env.TOKEN } }))
+ * app.mount('/jobs', createHandler(hq, { auth: { bearer: 'a long secret' } }))
  */
 export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHandler {
   const site = new Site(hq, options)

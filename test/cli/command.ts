@@ -93,6 +93,11 @@ export class Running {
     })
   }
 
+  /** What it has written so far. */
+  get stdout(): string {
+    return this.#stdout
+  }
+
   get pid(): number {
     return this.#child.pid as number
   }

@@ -68,7 +68,7 @@ suiteWith([chromium], 'in a browser', () => {
     const rows = [1, 0, 0, -1, 5, 9].map((price, n) => [{ sku: `a-${n}`, price }] as [{ sku: string; price: number }])
     const task = await hq.tasks.create(Row, rows, { name: 'Spring catalogue' })
     const headers = { authorization: 'Bearer secret' }
-    const link = await (await fetch(`${url}/api/v1/tasks/${task.id}/link`, { headers })).json()
+    const link = (await (await fetch(`${url}/api/v1/tasks/${task.id}/link`, { headers })).json()) as { url: string }
     const { page, faults } = await open(url + link.url)
     const text = (name: string) => page.locator(`[data-part="${name}"]`)
     await page.getByText('Live', { exact: true }).waitFor()
@@ -135,7 +135,7 @@ suiteWith([chromium], 'in a browser', () => {
     expect(await page.locator('[data-part="of"]').textContent()).toBe('of 2 rows are done')
     const box = await page.locator('main').boundingBox()
     expect(box?.width).toBeLessThanOrEqual(360)
-    const background = await page.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor)
+    const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
     expect(background).toBe('rgb(12, 13, 15)')
   })
 })

@@ -25,6 +25,7 @@ import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
 import type { Quest } from './removal.ts'
 import { topicOf } from './results.ts'
 import { DUE } from './sets.ts'
+import { sql } from './sql.generated.ts'
 import type { Tasks } from './tasks.ts'
 
 /** Items of one push or swap that go into one transaction. */
