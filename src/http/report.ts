@@ -1,7 +1,6 @@
 /** The rows that a task rejected, as a file. */
 
-import { createReadStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -38,8 +37,9 @@ export const REPORT_ROUTE: Route = route({
   },
   async run({ hq, path, query: { format = 'csv' } }) {
     const task = await statusOf(hq, path)
-    const content = format === 'ndjson' ? lines(hq, task) : await file(hq, task, format)
-    const body = Readable.toWeb(Readable.from(content, { objectMode: false })) as ReadableStream<Uint8Array>
+    const content =
+      format === 'ndjson' ? Readable.from(lines(hq, task), { objectMode: false }) : await file(hq, task, format)
+    const body = Readable.toWeb(content) as ReadableStream<Uint8Array>
     const headers = {
       'content-type': TYPES[format],
       'content-disposition': attachment(`${task.name} - rejected.${format}`),
@@ -69,23 +69,14 @@ async function* lines(hq: Highkiq, task: TaskStatus): AsyncGenerator<Buffer> {
   }
 }
 
-/** Written whole first, so that what goes wrong is told by the status. */
-async function file(hq: Highkiq, { id }: TaskStatus, format: 'csv' | 'xlsx'): Promise<AsyncGenerator<Buffer>> {
+/** Written whole first, so that what goes wrong is told by the status; it has no name any more when it is sent. */
+async function file(hq: Highkiq, { id }: TaskStatus, format: 'csv' | 'xlsx'): Promise<Readable> {
   const folder = await mkdtemp(join(tmpdir(), 'highkiq-report-'))
-  const remove = () => rm(folder, { recursive: true, force: true })
-  const path = join(folder, `report.${format}`)
   try {
+    const path = join(folder, `report.${format}`)
     await hq.tasks.get(id).report(path)
-  } catch (thrown) {
-    await remove()
-    throw thrown
+    return (await open(path)).createReadStream()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
-  const read = async function* () {
-    try {
-      yield* createReadStream(path) as AsyncIterable<Buffer>
-    } finally {
-      await remove()
-    }
-  }
-  return read()
 }

@@ -159,6 +159,8 @@ test('the report is a file of each kind, with a name that every browser reads', 
   expect(lines.map((line) => JSON.parse(line).params)).toEqual([[1], [3]])
   const xlsx = await call('GET', `/api/v1/tasks/${id}/report?format=xlsx`)
   expect(xlsx.text.slice(0, 2)).toBe('PK')
+  const head = await call('HEAD', `/api/v1/tasks/${id}/report?format=xlsx`)
+  expect([head.status, head.text]).toEqual([200, ''])
   expect((await call('GET', `/api/v1/tasks/${id}/report?format=pdf`)).status).toBe(400)
   expect((await call('GET', '/api/v1/tasks/0000000000000000/report')).status).toBe(404)
 })
