@@ -19,6 +19,7 @@ import { sets } from './sets.ts'
 import { taskAdders } from './task-adders.ts'
 import { taskCancel } from './task-cancel.ts'
 import { taskKeeping } from './task-keeping.ts'
+import { taskLife } from './task-life.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
 import { taskRuns } from './task-runs.ts'
@@ -60,6 +61,7 @@ export const verbs = {
     ...taskSweeping,
     ...taskKeeping,
     ...taskModel,
+    ...taskLife,
   ],
   wait,
   crash,

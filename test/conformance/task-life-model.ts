@@ -1,0 +1,146 @@
+import type { EventEffect, EventStatus, Tolerance } from '#dist/store/contract.js'
+
+/** A task's life as the contract has it, small enough to be seen to be right; task-life.ts compares every store with it. */
+
+export interface Row {
+  status: EventStatus
+  run: number
+  step: number
+  /** Cancelled with its task: only another run brings it back. */
+  closed: boolean
+}
+
+export type AdderState = 'open' | 'ended' | 'broken' | 'replaced'
+
+export interface Adder {
+  state: AdderState
+  cursor: number
+  /** It puts rows back: its death interrupts nothing. */
+  retry: boolean
+}
+
+const isFinal = (status: EventStatus) => status !== 'enqueued' && status !== 'working'
+const isRejected = (status: EventStatus) => status === 'failed' || status === 'error'
+
+export class TaskLife {
+  readonly rows: Row[] = []
+  readonly adders = new Map<string, Adder>()
+  readonly calls: string[] = []
+  /** What a person or the tolerance wants; the rest of the state follows. */
+  end: 'cancelling' | 'cancelled' | 'done' | null = null
+  paused = false
+  run = 1
+  tolerance: Tolerance | null
+  readonly beyond: 'pause' | 'cancel'
+
+  constructor(tolerance: Tolerance | null, beyond: 'pause' | 'cancel') {
+    this.tolerance = tolerance
+    this.beyond = beyond
+  }
+
+  get open(): number {
+    return this.rows.filter(({ status }) => !isFinal(status)).length
+  }
+
+  get isAdding(): boolean {
+    return [...this.adders.values()].some(({ state }) => state === 'open')
+  }
+
+  get isStopped(): boolean {
+    return this.end === 'cancelling' || this.end === 'cancelled'
+  }
+
+  get hasEnded(): boolean {
+    return this.end === 'done' || this.end === 'cancelled'
+  }
+
+  get state(): string {
+    if (this.end) return this.end
+    if (this.paused) return 'paused'
+    if (this.isAdding) return 'adding'
+    if ([...this.adders.values()].some(({ state }) => state === 'broken')) return 'interrupted'
+    return 'running'
+  }
+
+  /** After each step: what follows from what is. */
+  settle(): void {
+    if (this.end === 'cancelling' && this.open === 0) this.finish('cancelled')
+    if (this.end === 'done' && (this.open > 0 || this.isAdding)) this.end = null
+    if (this.state === 'running' && this.open === 0) this.finish('done')
+  }
+
+  add(rejected: boolean): void {
+    this.rows.push({ status: rejected ? 'failed' : 'enqueued', run: this.run, step: 1, closed: false })
+    if (rejected) this.reject()
+  }
+
+  change(index: number, effect: EventEffect): 'ok' | 'superseded' {
+    const row = this.rows[index] as Row
+    const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
+    if (effect.run < row.run || (effect.run === row.run && step < row.step)) return 'superseded'
+    if (effect.run === row.run && row.closed) return 'superseded'
+    const repeated = effect.run === row.run && step === row.step && effect.status === row.status
+    const halted = effect.status === 'enqueued' || (effect.status === 'working' && !repeated)
+    if (this.isStopped && halted) {
+      if (isFinal(row.status)) return 'superseded'
+      if (effect.status === 'enqueued') Object.assign(row, { run: effect.run, step })
+      this.cancelRow(row)
+      return 'superseded'
+    }
+    Object.assign(row, { status: effect.status, run: effect.run, step, closed: false })
+    if (!repeated && isRejected(effect.status)) this.reject()
+    return 'ok'
+  }
+
+  cancelRow(row: Row): void {
+    row.status = 'cancelled'
+    row.closed = true
+  }
+
+  cancel(): void {
+    this.end = 'cancelling'
+    this.paused = false
+    for (const adder of this.adders.values()) {
+      if (adder.state === 'open' || adder.state === 'broken') adder.state = 'ended'
+    }
+  }
+
+  startRun(adder: string): void {
+    this.run++
+    this.end = null
+    for (const one of this.adders.values()) if (one.state === 'broken') one.state = 'ended'
+    this.adders.set(adder, { state: 'open', cursor: 0, retry: true })
+  }
+
+  /** True: the row is put back. */
+  retry(index: number): boolean {
+    const row = this.rows[index]
+    if (!row || !isFinal(row.status) || row.status === 'finished' || row.run === this.run) return false
+    Object.assign(row, { status: 'enqueued', run: this.run, step: 1, closed: false })
+    return true
+  }
+
+  endAdding(adder: Adder, interrupted: boolean): void {
+    if (adder.state === 'open') adder.state = interrupted && !adder.retry ? 'broken' : 'ended'
+  }
+
+  private reject(): void {
+    this.call('fe')
+    const bad = this.rows.filter(({ status }) => isRejected(status)).length
+    if (!this.tolerance || !('rows' in this.tolerance) || bad <= this.tolerance.rows) return
+    if (this.paused || this.end) return
+    if (this.beyond === 'pause') this.paused = true
+    else this.cancel()
+  }
+
+  private finish(end: 'done' | 'cancelled'): void {
+    this.end = end
+    this.call('ff')
+  }
+
+  /** Each once in a run. */
+  private call(kind: 'fe' | 'ff'): void {
+    const call = `${kind}${this.run.toString(16).padStart(6, '0')}`
+    if (!this.calls.includes(call)) this.calls.push(call)
+  }
+}
