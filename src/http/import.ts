@@ -1,6 +1,7 @@
 /** A file becomes a task: the answer begins when its first rows are stored, and ends with the last. */
 
 import type { Highkiq } from '../app.ts'
+import type { Task } from '../index.ts'
 import type { ErrorBody } from './answer.ts'
 import { errorBody, invalid, json } from './answer.ts'
 import { oneOf, requiredText, text } from './parameter.ts'
@@ -50,7 +51,8 @@ export const IMPORT_ROUTE: Route = route({
         ...site.imports[jobName],
         ...known({ name: upload.name, format: upload.format }),
         ...known(said),
-        onStart: ({ id }) => first(id),
+        onStart: ({ id }: Task) => first(id),
+        dryRun: false,
       })
       .finally(() => {
         leave()
