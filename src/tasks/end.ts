@@ -10,8 +10,8 @@ const PAGE = 1000
 /** Until no row of a task that is being cancelled waits; those that run are told to end. */
 export async function cancelRows({ store, now }: TaskHost, id: string): Promise<void> {
   for (;;) {
-    const { working, done } = await insist(() => store().cancelRows(id, PAGE, now()))
-    for (const jid of working) await insist(() => store().markCancelled(jid, now()))
+    const { placed, done } = await insist(() => store().cancelRows(id, PAGE, now()))
+    await Promise.all(placed.map((jid) => insist(() => store().markCancelled(jid, now()))))
     if (done) return
   }
 }

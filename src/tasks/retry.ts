@@ -1,8 +1,9 @@
 /** Rejected rows run again: the same events, in a new run. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
-import { readPayload, splitTaskJid } from '../job/payload.ts'
+import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import type { Entry, EventRecord, EventStatus, RetryRow, TaskRecord } from '../store/contract.ts'
 import type { ImportRows } from './import.ts'
 import { insist } from './insist.ts'
@@ -45,6 +46,9 @@ export interface Retried {
 }
 
 const PAGE = 500
+/** A worker looks for marks several times a second. */
+const HEARS_WITHIN_MS = 3000
+const LOOK_MS = 50
 
 /**
  * @returns how many rows run again; with none of them no run begins
@@ -68,6 +72,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
       const dead = await deadEntries(host, id)
       const put = async (rows: RetryRow[]) => {
         const items = rows.map((row) => withDead(row, dead))
+        await unmark(host, id, rows)
         const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
         for (const answer of answers) {
           if (answer === 'ok') retried.rows++
@@ -138,6 +143,21 @@ async function* corrected(rows: Iterable<CorrectedRow> | AsyncIterable<Corrected
       ...(source === undefined ? {} : { source: stringifyJson(source) }),
     }
   }
+}
+
+/**
+ * The same jobs run again: that they were cancelled is over, once an attempt that still runs has had the time to hear
+ * of it. Its mark goes with it.
+ */
+async function unmark({ store, now }: TaskHost, id: string, rows: readonly RetryRow[]): Promise<void> {
+  let marked = rows.map(({ index }) => taskJid(id, index))
+  for (let looks = 0; ; looks++) {
+    marked = await insist(() => store().cancelledAmong(marked))
+    if (marked.length === 0) return
+    if (looks === HEARS_WITHIN_MS / LOOK_MS) break
+    await sleep(LOOK_MS)
+  }
+  await Promise.all(marked.map((jid) => insist(() => store().unmark(jid, now()))))
 }
 
 /** The entries that a task's rows have in the dead set, by their index. */

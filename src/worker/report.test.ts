@@ -58,7 +58,7 @@ test('an end that the store refuses five times is reduced to what matters', () =
 
 test('a start that is not told any more is told with no call', () => {
   const { report } = begin()
-  report.began({ queue: 'default', ticket: 'a', effects: [] })
+  report.began({ queue: 'default', ticket: 'a', effects: [] }, { waits: false, hear() {} })
   expect(report.withdraw('a')).toBe(true)
   expect(report.withdraw('a')).toBe(false)
   expect(report.isEmpty).toBe(true)

@@ -19,12 +19,18 @@ export interface Telling {
   readonly ends: readonly End[]
 }
 
+/** What follows when the store has heard of a start; `waits`: the job does not begin before. */
+export interface OnStart {
+  waits: boolean
+  hear(superseded: boolean): void
+}
+
 export class Report {
   readonly #engine: Engine
   #ends: End[] = []
   #started = new Map<string, Started>()
   /** Attempts that begin only when the store has said that they should. */
-  readonly #onStart = new Map<string, (superseded: boolean) => void>()
+  readonly #onStart = new Map<string, OnStart>()
   /** Settlements that the store could not apply, by ticket. */
   readonly #refusals = new Map<string, number>()
 
@@ -40,20 +46,21 @@ export class Report {
     this.#ends.push({ settlement, jid })
   }
 
-  /** `onAnswer`: the job waits for what the store says. */
-  began(started: Started, onAnswer?: (superseded: boolean) => void): void {
+  began(started: Started, onStart: OnStart): void {
     this.#started.set(started.ticket, started)
-    if (onAnswer) this.#onStart.set(started.ticket, onAnswer)
+    this.#onStart.set(started.ticket, onStart)
   }
 
   /** Whether the job still waits for what the store says of its start. */
   awaitsStart(ticket: string): boolean {
-    return this.#onStart.has(ticket)
+    return this.#onStart.get(ticket)?.waits === true
   }
 
   /** The start need not be told. False: it has been, or there is none. */
   withdraw(ticket: string): boolean {
-    return this.#started.delete(ticket)
+    const isUntold = this.#started.delete(ticket)
+    if (isUntold) this.#onStart.delete(ticket)
+    return isUntold
   }
 
   /** Nobody waits to begin any more. */
@@ -78,7 +85,7 @@ export class Report {
   /** The answer to what was told. False: an end is told again, for the store could not apply it. */
   hear({ started, ends }: Telling, answer: TurnAnswer): boolean {
     for (const [i, { ticket }] of started.entries()) {
-      this.#onStart.get(ticket)?.(answer.started[i] === 'superseded')
+      this.#onStart.get(ticket)?.hear(answer.started[i] === 'superseded')
       this.#onStart.delete(ticket)
     }
     let applied = true

@@ -147,15 +147,19 @@ export class Slots {
       return
     }
     if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
-      this.#report.began({ queue, ticket, effects })
+      const hear = (superseded: boolean) => {
+        if (superseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
+      }
+      this.#report.began({ queue, ticket, effects }, { waits: false, hear })
       void this.#run(attempt)
       return
     }
     // A text that has been about may be an old one: what it belongs to is asked first.
-    this.#report.began({ queue, ticket, effects }, (superseded) => {
+    const hear = (superseded: boolean) => {
       if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
       else void this.#run(attempt)
-    })
+    }
+    this.#report.began({ queue, ticket, effects }, { waits: true, hear })
   }
 
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {

@@ -34,10 +34,11 @@ export const taskCancel: Case[] = [
       expect(await twice(t, task, () => t.store.cancelTask(task.id, REASON, NOW))).toBe('ok')
       expect(await record(t, task)).toMatchObject({ state: 'cancelling', reason: REASON, finishedAt: null, held: 18 })
       let cancelled = 0
+      const placed: string[] = []
       for (let calls = 0; ; calls++) {
         expect(calls).toBeLessThan(30)
         const answer = await t.store.cancelRows(task.id, 5, NOW + SECOND)
-        expect(answer.working).toEqual([])
+        placed.push(...answer.placed)
         expect(answer.cancelled).toBeLessThanOrEqual(10)
         cancelled += answer.cancelled
         await expectExact(t, task)
@@ -45,6 +46,7 @@ export const taskCancel: Case[] = [
         expect(await record(t, task)).toMatchObject({ state: 'cancelling' })
       }
       expect(cancelled).toBe(22)
+      expect(placed.sort()).toEqual([3, 4, 5, 6].map((index) => jidOf(task.id, index)))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
         finishedAt: NOW + SECOND,
@@ -55,7 +57,7 @@ export const taskCancel: Case[] = [
       })
       expect(await eventOf(t, task, 24)).toMatchObject({ status: 'cancelled', code: 'cancelled', place: 'elsewhere' })
       expect((await eventOf(t, task, 24)).finishedAt).toBe(NOW + SECOND)
-      expect(await t.store.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, working: [], done: true })
+      expect(await t.store.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, placed: [], done: true })
       expect(await t.store.cancelTask(task.id, null, NOW)).toBe('ended')
     },
   },
@@ -127,13 +129,13 @@ export const taskCancel: Case[] = [
       await t.turn(owner, { started: [begin(first), begin(third)] })
       await t.store.cancelTask(task.id, null, NOW)
       expect((await t.turn(owner, { started: [begin(first)] })).started).toEqual(['ok'])
-      const working: string[] = []
+      const placed: string[] = []
       for (let done = false; !done; ) {
         const answer = await t.store.cancelRows(task.id, 2, NOW)
-        working.push(...answer.working)
+        placed.push(...answer.placed)
         done = answer.done
       }
-      expect(new Set(working)).toEqual(new Set([jidOf(task.id, 0), jidOf(task.id, 2)]))
+      expect(new Set(placed)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelling',
         placed: 2,
@@ -287,7 +289,7 @@ export const taskCancel: Case[] = [
     name: 'rows of a task that is not being cancelled are not cancelled',
     async run(t) {
       const task = await taskWith(t, 1, 4)
-      const nothing = { cancelled: 0, working: [], done: true }
+      const nothing = { cancelled: 0, placed: [], done: true }
       expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual(nothing)
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ enqueued: 4 }) })
       expect(await t.store.cancelRows(taskId(9), 9, NOW)).toEqual(nothing)

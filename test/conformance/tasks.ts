@@ -46,6 +46,7 @@ export const tasks: Case[] = [
         reason: null,
         unknownAfter: 3_600_000,
         single: false,
+        adder: task.adder,
         counts: counts({}),
         meta: task.meta,
         createdAt: NOW,

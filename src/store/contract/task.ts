@@ -164,10 +164,10 @@ export interface TaskVerbs {
   cancelTask(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null>
   /**
    * Cancels about `most` of the rows that are `enqueued`, wherever their jobs are, from where the call before left off.
-   * `working`: the jids of running rows met on the way. `done`: none is enqueued; the task is `cancelled` as soon as none
-   * works.
+   * `placed`: the jids of rows met on the way whose jobs are with an owner, or may be: in the queue when they were looked
+   * at. `done`: none is enqueued; the task is `cancelled` as soon as none works.
    */
-  cancelRows(id: string, most: number, now: number): Promise<{ cancelled: number; working: string[]; done: boolean }>
+  cancelRows(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }>
   /**
    * Begins run `run` + 1 of a task that is in run `run`, with `adder` open (an owner who has joined; when it dies adding
    * ends, and the task is not `interrupted` by it). `gone`: another was faster; `cancelling`: not now.

@@ -51,21 +51,24 @@ export class Runs {
     return 'ok'
   }
 
-  cancelRows(ledger: Ledger, id: string, most: number): { cancelled: number; working: string[]; done: boolean } {
+  cancelRows(ledger: Ledger, id: string, most: number): { cancelled: number; placed: string[]; done: boolean } {
     const book = ledger.book(id)
-    const answer = { cancelled: 0, working: [] as string[], done: true }
+    const answer = { cancelled: 0, placed: [] as string[], done: true }
     if (book?.task.state !== 'cancelling') return answer
     const { task } = book
     const looked = most * LOOKED_AT
     const rows = this.#db.all<{ idx: number; status: number }>(sql.event.open, task.key, task.swept, looked, most)
-    const doomed = rows.filter(({ status }) => status === STATUS_CODE.enqueued).map(({ idx }) => idx)
-    ledger.load(book, doomed)
-    for (const idx of doomed) {
+    ledger.load(
+      book,
+      rows.map(({ idx }) => idx),
+    )
+    for (const { idx } of rows) {
       const event = ledger.event(book, idx)
-      if (event) ledger.cancel(book, event)
+      if (event?.place === PLACED) answer.placed.push(taskJid(id, idx))
+      if (event?.status !== STATUS_CODE.enqueued) continue
+      ledger.cancel(book, event)
+      answer.cancelled++
     }
-    answer.cancelled = doomed.length
-    answer.working = rows.filter(({ status }) => status === STATUS_CODE.working).map(({ idx }) => taskJid(id, idx))
     const last = rows.at(-1)
     task.swept = last && rows.length === most ? last.idx + 1 : task.swept + looked
     const isOver = task.swept >= task.total
