@@ -343,6 +343,28 @@ export const taskRuns: Case[] = [
     },
   },
   {
+    name: 'what was rejected before a run does not pause it when rows were put back, only what is rejected in it',
+    async run(t) {
+      for (const [n, tolerance] of ([{ rows: 1 }, { percent: 10 }] as const).entries()) {
+        const queue = `q${n}`
+        const task = await taskWith(t, n + 1, 4, { window: 4, queue, open: true })
+        const owner = await t.owner({ queues: [queue] })
+        await work(t, owner, { queue, status: 'failed' })
+        await t.store.endAdding(task.id, ADDER, NOW)
+        expect(await record(t, task)).toMatchObject({ state: 'done' })
+        const adder = await t.owner()
+        await t.store.startRun(task.id, 1, adder, NOW)
+        await t.store.changeTask(task.id, { tolerance }, NOW)
+        await t.store.retryRows(task.id, 2, indexes(0, 1), NOW)
+        await t.store.endAdding(task.id, adder, NOW)
+        expect(await expectExact(t, task)).toMatchObject({ state: 'running', placed: 2 })
+        await work(t, owner, { queue, n: 1, status: 'failed' })
+        // A share of so few rows says nothing.
+        expect(await record(t, task)).toMatchObject({ state: 'rows' in tolerance ? 'paused' : 'running' })
+      }
+    },
+  },
+  {
     name: 'rows that are added in a later run are of that run',
     async run(t) {
       const task = await taskWith(t, 1, 1)

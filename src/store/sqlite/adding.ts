@@ -114,7 +114,7 @@ export class Adding {
     this.#db.run(sql.adder.become, broken ? BROKEN : ENDED, task.key, token)
     task.adders--
     if (broken) task.broken++
-    if (task.adders === 0) book.addingEnded = true
+    if (task.adders === 0 && !retry) book.addingEnded = true
   }
 
   #find(task: TaskRow, token: string): Adder | undefined {

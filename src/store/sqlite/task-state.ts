@@ -11,7 +11,7 @@ const ENOUGH_FOR_PERCENT = 100
 export interface Happened {
   /** A row became failed or error. */
   rejected: boolean
-  /** Its last adder ended. */
+  /** Its last adder ended; those who put rows back are none. */
   addingEnded: boolean
 }
 
@@ -25,7 +25,7 @@ export function judge(task: TaskRow, { rejected, addingEnded }: Happened, now: n
   const tolerance = parsed<Tolerance>(task.tolerance) as Tolerance
   const isBeyond =
     'rows' in tolerance
-      ? bad > tolerance.rows
+      ? rejected && bad > tolerance.rows
       : (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > tolerance.percent * ended
   if (!isBeyond) return false
   const reason: Message = { at: now, code: 'tolerance', params: { rejected: bad, ended } }
