@@ -76,6 +76,7 @@ export class Ledger {
 
   /** Reads many events at once, which is much cheaper than one by one. */
   load(book: Book, indexes: readonly number[]): void {
+    if (indexes.length === 0) return
     const events = this.#db.all<EventState>(sql.event.load, book.task.key, JSON.stringify(indexes))
     for (const event of events) {
       if (event.place === FRESH && event.idx < book.task.next) event.place = PLACED
@@ -281,9 +282,13 @@ export class Ledger {
     const room = Math.min(task.window - task.placed, task.held)
     if (room <= 0) return
     const issued = this.#backlog.issue(task, room, this.#now, (index) => book.events.get(index)?.run)
-    for (const { idx, isFresh } of issued) {
-      if (isFresh) continue
-      const event = this.event(book, idx) as EventState
+    const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
+    this.load(
+      book,
+      returned.filter((idx) => !book.events.has(idx)),
+    )
+    for (const idx of returned) {
+      const event = book.events.get(idx) as EventState
       event.place = PLACED
       book.changed.add(event)
     }

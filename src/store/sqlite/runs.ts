@@ -98,11 +98,11 @@ export class Runs {
   retry(ledger: Ledger, id: string, run: number, rows: readonly RetryRow[]): Retried[] {
     const book = ledger.book(id)
     if (!book || book.task.run !== run || isStopped(book.task)) return rows.map(() => 'gone')
-    ledger.load(
-      book,
-      rows.map(({ index }) => index),
-    )
-    return rows.map((row) => this.#putBack(ledger, book, row))
+    const indexes = rows.map(({ index }) => index)
+    ledger.load(book, indexes)
+    const kept = this.#db.all<{ idx: number }>(sql.event.withArgs, book.task.key, JSON.stringify(indexes))
+    const hasArgs = new Set(kept.map(({ idx }) => idx))
+    return rows.map((row) => this.#putBack(ledger, book, row, hasArgs.has(row.index)))
   }
 
   freePlaces(ledger: Ledger, id: string, indexes: readonly number[]): void {
@@ -115,17 +115,18 @@ export class Runs {
     }
   }
 
-  #putBack(ledger: Ledger, book: Book, { index, args, source, dead }: RetryRow): Retried {
+  #putBack(ledger: Ledger, book: Book, row: RetryRow, hasArgs: boolean): Retried {
+    const { index, args, source, dead } = row
     const { task } = book
     const event = ledger.event(book, index)
     if (!event) return 'gone'
     // A repeated call: it is in this run already.
     if (event.run === task.run) return 'ok'
     if (event.status < REJECTED) return 'gone'
-    const kept = args !== undefined || this.#db.first<{ kept: number }>(sql.event.hasArgs, task.key, index)?.kept === 1
-    if (!kept) return 'dropped'
-    const given = [args, source].map((text) => text?.toWellFormed() ?? null) as [string | null, string | null]
-    this.#db.run(sql.event.correct, task.key, index, ...given)
+    if (args === undefined && !hasArgs) return 'dropped'
+    if (args !== undefined || source !== undefined) {
+      this.#db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
+    }
     ledger.become(book, event, 'enqueued', null)
     ledger.hold(book, event)
     event.run = task.run

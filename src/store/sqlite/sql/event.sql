@@ -18,8 +18,8 @@ ON CONFLICT (task, idx) DO UPDATE SET
   args = CASE WHEN excluded.args THEN NULL ELSE args END,
   source = CASE WHEN excluded.args THEN NULL ELSE source END;
 
--- hasArgs: whether a row can run again.
-SELECT args IS NOT NULL AS kept FROM event WHERE task = ? AND idx = ?;
+-- withArgs: those of the rows of a JSON array of indexes that can run again as they are.
+SELECT idx FROM event WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2)) AND args IS NOT NULL;
 
 -- correct: other arguments for a row, and what it came from where that is told.
 UPDATE event SET args = coalesce(?3, args), source = coalesce(?4, source) WHERE task = ?1 AND idx = ?2;
