@@ -3,6 +3,7 @@ import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
+import type { Fault } from './fault.ts'
 import { iterations } from './iterations.ts'
 import { marks } from './marks.ts'
 import { metrics } from './metrics.ts'
@@ -10,6 +11,7 @@ import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
 import { file } from './sqlite.ts'
+import { taskFaults } from './task-faults.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
 import { taskTransitions } from './task-transitions.ts'
@@ -17,16 +19,8 @@ import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
 
 /** Does the suite see what it is for? A store that is broken on purpose must fail the case that names its fault. */
-interface Fault {
-  name: string
-  /** Puts the fault between the suite and a healthy store. */
-  wrap: (store: Store) => Partial<Store>
-  cases: Case[]
-  /** The cases that must fail, of those. */
-  seen: string[]
-}
-
 const faults: Fault[] = [
+  ...taskFaults,
   {
     name: 'take hands the same job to two owners',
     wrap(store) {
