@@ -34,34 +34,48 @@ export function faultsOf(all: Contents): string[] {
   for (const [key, header] of Object.entries(all)) {
     const [, queue = '', id = ''] = /hk:\{queue:(.*)\}:task:([0-9a-f]{16})$/.exec(key) ?? []
     if (!id) continue
-    const said = (field: string) => Number((header as Record<string, string>)[field])
+    const said = (field: string) => Number((header as Record<string, string>)[field] ?? 0)
     const fault = (what: string) => faults.push(`task ${id}: ${what}`)
     const events = eventsOf((all[`${key}:events`] as string | undefined) ?? '')
-    const backlog = ((all[`${key}:backlog`] ?? []) as string[]).map((line) => Number(line.split('\n')[0]))
     const next = said('next')
+    // An entry whose event is not held any more, or in another run, is passed by when it comes.
+    const entries = ((all[`${key}:backlog`] ?? []) as string[]).map(entryOf)
+    const living = entries.filter(({ index, run, isNew }) => {
+      const event = events[index]
+      const isHeld = event && (event.place === HELD || (event.place === NEW && isNew && index >= next))
+      return isHeld && event.status === 0 && event.run === run
+    })
+    const isWaiting = new Set(living.map(({ index }) => index))
 
     if (said('total') !== events.length) fault(`says ${said('total')} rows, has ${events.length}`)
     for (const [n, status] of EVENT_STATUSES.entries()) {
       const count = events.filter((event) => event.status === n).length
       if (said(status) !== count) fault(`says ${said(status)} ${status}, has ${count}`)
     }
-    const untouched = events.filter(({ status }, i) => i >= next && status === 0).length
-    if (said('held') !== backlog.length + untouched) {
-      fault(`says ${said('held')} held, has ${backlog.length} in its backlog and ${untouched} never placed`)
+    if (isWaiting.size !== living.length) fault(`has a row twice in its backlog`)
+    if (said('held') !== living.length) fault(`says ${said('held')} held, has ${living.length} in its backlog`)
+    for (const [i, { place }] of events.entries()) {
+      if ((place === HELD || (place === NEW && i >= next)) && !isWaiting.has(i)) fault(`row ${i} is held nowhere`)
     }
     held.set(queue, (held.get(queue) ?? 0) + said('held'))
     let placed = 0
     for (const [i, { status, place }] of events.entries()) {
       const where = (places.get(id + i.toString(16).padStart(8, '0')) ?? []).join()
       const isOpen = status <= 1
-      if (isOpen && i < next && where === '') fault(`row ${i} is open and nowhere`)
+      if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
       if (/^(queue|working|arriving)/.test(where)) placed++
       const [word] = /^\w+/.exec(where) ?? ['']
-      const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][place]?.includes(word)
+      const at = place === NEW ? (i < next ? 1 : 0) : place
+      const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][at]?.includes(word)
       if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at place ${place}`)
     }
     if (said('placed') !== placed) fault(`says ${said('placed')} placed, has ${placed}`)
-    const rejected = events.flatMap(({ status }, i) => (status >= 3 ? [`${i} ${status * 2 ** 32 + i}`] : []))
+    const rows = (all[`${key}:rows`] ?? {}) as Record<string, string>
+    const slots = (all[`${key}:reasons`] ?? {}) as Record<string, string>
+    const rejected = events.flatMap(({ status }, i) => {
+      const slot = Number(slots[`${status}:${rows[`c${i}`]}`] ?? 0)
+      return status >= 3 ? [`${i} ${(status * 256 + slot) * 2 ** 32 + i}`] : []
+    })
     const listed = (all[`${key}:rejected`] ?? []) as string[]
     if (rejected.sort().join() !== [...listed].sort().join()) fault(`lists as rejected ${listed}, has ${rejected}`)
   }
@@ -80,6 +94,8 @@ export function placesOf(all: Contents): Map<string, string[]> {
     const place = /:backlog$/.test(key) ? 'backlog' : name
     if (!place || !Array.isArray(value)) continue
     for (const line of value as string[]) {
+      // Of a row that waits without a job's text its task knows more.
+      if (place === 'backlog' && !/^[^\n]*!\n/.test(line)) continue
       // A set's score stands behind its text, a backlog's index before it; an empty text is a mark.
       const text = line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)
       if (text === '') continue
@@ -120,12 +136,22 @@ function plain(name: string, type: string, value: unknown): unknown {
   return words ? entries.sort() : entries
 }
 
+const HELD = 0
+const NEW = 3
+
+/** A line of the backlog; see lua/waiting.lua. */
+function entryOf(entry: string): { index: number; run: number; isNew: boolean } {
+  const [head = ''] = entry.split('\n')
+  const [, index, run = '1', mark = ''] = /^(\d+)(?::(\d+))?([!@]?)/.exec(head) ?? []
+  return { index: Number(index), run: Number(run), isNew: mark === '' }
+}
+
 /** Records of 20 bytes, in hex; see lua/ledger.lua. */
-function eventsOf(hex: string): { status: number; place: number }[] {
+function eventsOf(hex: string): { status: number; place: number; run: number }[] {
   const bytes = Buffer.from(hex, 'hex')
   return Array.from({ length: bytes.length / 20 }, (_, i) => {
     const flags = bytes.readUInt8(i * 20)
-    return { status: flags % 8, place: (flags >> 3) % 4 }
+    return { status: flags % 8, place: (flags >> 3) % 4, run: bytes.readUInt16LE(i * 20 + 1) }
   })
 }
 

@@ -11,20 +11,27 @@ export const STATUS_NUMBER = Object.fromEntries(EVENT_STATUSES.map((name, n) => 
   number
 >
 
-/** The queue of a task; undefined: there is no such task (any more). */
-export type QueueOf = (task: string) => string | undefined
+/** Where a task lies, and which queues it pushes to when it is done or fails. */
+export interface TaskPlace {
+  queue: string
+  onDone: string
+  onFailure: string
+}
+
+/** Undefined: there is no such task (any more). */
+export type PlaceOf = (task: string) => TaskPlace | undefined
 
 export class Call {
   readonly keys: string[] = []
   readonly args: Argument[] = []
   readonly #names: Keys
-  readonly #queueOf: QueueOf
+  readonly #placeOf: PlaceOf
   readonly #places = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
 
-  constructor(names: Keys, queueOf: QueueOf) {
+  constructor(names: Keys, placeOf: PlaceOf) {
     this.#names = names
-    this.#queueOf = queueOf
+    this.#placeOf = placeOf
   }
 
   /** The place of a key among KEYS. */
@@ -40,10 +47,10 @@ export class Call {
   task(id: string): number | undefined {
     const known = this.#tasks.get(id)
     if (known !== undefined) return known
-    const queue = this.#queueOf(id)
-    if (queue === undefined) return undefined
+    const about = this.#placeOf(id)
+    if (about === undefined) return undefined
     const place = this.keys.length + 1
-    this.keys.push(...taskKeys(this.#names, queue, id))
+    this.keys.push(...taskKeys(this.#names, about, id))
     this.#tasks.set(id, place)
     return place
   }
@@ -98,8 +105,25 @@ export class Call {
 }
 
 /** A task's keys as the ledger wants them. */
-export function taskKeys(names: Keys, queue: string, id: string): string[] {
-  return [...names.task(queue, id), names.queue(queue), names.held(queue)]
+export function taskKeys(names: Keys, { queue, onDone, onFailure }: TaskPlace, id: string): string[] {
+  return [
+    ...names.task(queue, id),
+    names.queue(queue),
+    names.held(queue),
+    names.taskTimes(queue),
+    names.outbox(queue, onDone),
+    names.outbox(queue, onFailure),
+  ]
+}
+
+/** As it stands in the hash of all tasks. */
+export function writePlace({ queue, onDone, onFailure }: TaskPlace): string {
+  return onDone === queue && onFailure === queue ? queue : [queue, onDone, onFailure].join('\n')
+}
+
+export function readPlace(text: string): TaskPlace {
+  const [queue = '', onDone = queue, onFailure = queue] = text.split('\n')
+  return { queue, onDone, onFailure }
 }
 
 /** Tasks that effects are about. */

@@ -16,6 +16,8 @@ const ours = (keys: Keys, queue: string) => [
   keys.adding(queue),
   keys.held(queue),
   ...keys.task(queue, '00000000000000aa'),
+  keys.parts(queue, '00000000000000aa'),
+  keys.taskTimes(queue),
 ]
 
 /** What a job moves through, and what is counted with it. */
@@ -66,6 +68,13 @@ describe("a cluster's layout", () => {
   test('everything that changes with a job lies in the slot of its queue', () => {
     const queue = 'default'
     for (const key of [...ours(keys, queue), ...moves(keys, queue)]) expect(slotOf(key)).toBe(slotOf('queue:default'))
+  })
+
+  test('what a task pushes to another queue waits in the slot of its own', () => {
+    expect(keys.outbox('default', 'default')).toBe(keys.queue('default'))
+    expect(slotOf(keys.outbox('default', 'other'))).toBe(slotOf('queue:default'))
+    expect(keys.outbox('default', 'other')).not.toBe(keys.outbox('default', 'more'))
+    expect(keysOf('').outbox('default', 'other')).toBe('queue:other')
   })
 
   test('two queues have sets and totals of their own', () => {

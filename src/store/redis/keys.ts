@@ -42,20 +42,31 @@ export interface Keys {
   leases(queue: string): string
   /** Hash: owner → where it runs. */
   hosts(queue: string): string
-  /** Hash: task → the submitter who adds rows to it. */
+  /** Hash: task, a space, and who adds rows to it → what kind of adder; see lua/adders.lua. */
   adding(queue: string): string
   /** Number of rows that wait inside the tasks of a queue. */
   held(queue: string): string
-  /** What a task consists of: header, events, rows, rejected, backlog. */
-  task(queue: string, id: string): readonly [string, string, string, string, string]
+  /** What a task consists of: header, events, rows, rejected, backlog, reasons. */
+  task(queue: string, id: string): readonly [string, string, string, string, string, string]
+  /** Hash: pieces of what a task makes. */
+  parts(queue: string, id: string): string
+  /** Sorted set: task → when to look after it; see lua/ledger.lua. */
+  taskTimes(queue: string): string
+  /**
+   * List: where a task of `queue` pushes what goes to the queue `target`. In a cluster that lies in another slot: such jobs
+   * stand in a list of their own, in the order of a queue, until somebody moves them over.
+   */
+  outbox(queue: string, target: string): string
   /** Remembers a job that was pushed, lest it is pushed again; of one queue in a cluster. */
   once(queue: string, jid: string): string
   /** Set: names of the queues that have leases or tasks. */
   ourQueues: string
-  /** Hash: task → its queue. */
+  /** Hash: task → its queue, and on further lines those of what it pushes when it is done or fails, if it does. */
   tasks: string
   /** Sorted set: task by its creation. */
   taskAges: string
+  /** A value that is known for a while. */
+  known(key: string): string
   /** What became of a job; also a channel, for who waits for it. */
   result(jid: string): string
   duty(name: string): string
@@ -129,12 +140,24 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     held: (queue) => tagged(queue, 'held'),
     task(queue, id) {
       const header = tagged(queue, `task:${id}`)
-      return [header, `${header}:events`, `${header}:rows`, `${header}:rejected`, `${header}:backlog`]
+      return [
+        header,
+        `${header}:events`,
+        `${header}:rows`,
+        `${header}:rejected`,
+        `${header}:backlog`,
+        `${header}:reasons`,
+      ]
     },
     once: (queue, jid) => (layout === 'cluster' ? tagged(queue, `once:${jid}`) : `${prefix}hk:once:${jid}`),
+    parts: (queue, id) => tagged(queue, `task:${id}:parts`),
+    taskTimes: (queue) => tagged(queue, 'tasks'),
+    outbox: (queue, target) =>
+      layout === 'cluster' && target !== queue ? tagged(queue, `outbox:${target}`) : `${prefix}queue:${target}`,
     ourQueues: `${prefix}hk:queues`,
     tasks: `${prefix}hk:tasks`,
     taskAges: `${prefix}hk:tasks:by-age`,
+    known: (key) => `${prefix}hk:known:${key}`,
     result: (jid) => `${prefix}hk:result:${jid}`,
     secret: (name) => `${prefix}hk:secret:${name}`,
     duty: (name) => `${prefix}hk:duty:${name}`,

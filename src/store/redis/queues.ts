@@ -41,8 +41,7 @@ export class Queues {
         stored = true
       }
     } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], stored || maybeDone(thrown), { cause: thrown })
+      throw pushError(thrown, stored)
     }
   }
 
@@ -141,6 +140,12 @@ export class Queues {
     }
     await main.run(lua.pushOnce, call.keys, call.args)
   }
+}
+
+/** `stored`: some of the jobs are stored for certain. */
+export function pushError(thrown: unknown, stored: boolean): unknown {
+  if (!(thrown instanceof HighkiqError)) return thrown
+  return new PushError(thrown.message, [], stored || maybeDone(thrown), { cause: thrown })
 }
 
 /** At most so many and so long at once, but for one that is longer by itself. */

@@ -1,7 +1,7 @@
 /** Taking jobs out of the middle of a queue, and clearing queues and sets. */
 
 import type { Cleared, Entry, Pull, SetName, SwapAnswer, Waiting } from '../contract.ts'
-import { tasksOf } from './call.ts'
+import { readPlace, tasksOf } from './call.ts'
 import { lua } from './lua.generated.ts'
 import { pieces } from './queues.ts'
 import type { Server } from './server.ts'
@@ -74,7 +74,7 @@ export class Removal {
     const { keys } = this.#server
     const main = await this.#server.ready()
     if ((await main.call((client) => client.hlen(keys.tasks))) > MOST_TASKS) return undefined
-    const queues = await main.call((client) => client.hgetall(keys.tasks))
-    return Object.entries(queues).map(([id, queue]) => keys.task(queue, id)[0])
+    const places = await main.call((client) => client.hgetall(keys.tasks))
+    return Object.entries(places).map(([id, place]) => keys.task(readPlace(place).queue, id)[0])
   }
 }

@@ -1,13 +1,13 @@
-/** What all parts of the store share: its connections, its keys, and which queue a task has. */
+/** What all parts of the store share: its connections, its keys, and where a task lies. */
 
 import { HighkiqError } from '../../job/errors.ts'
-import { Call } from './call.ts'
+import { Call, readPlace, type TaskPlace, taskKeys } from './call.ts'
 import { Connection, closedError } from './connection.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
 
-/** Tasks whose queue is remembered. */
+/** Tasks whose place is remembered. */
 const REMEMBERED_TASKS = 10_000
 /** The policy of a server that is full and loses nothing. */
 const KEEPS = 'noeviction'
@@ -18,7 +18,7 @@ export class Server {
   readonly texts = new Texts()
   /** For everything that is not a worker's turn. */
   readonly main: Connection
-  readonly #queues = new Map<string, string>()
+  readonly #places = new Map<string, TaskPlace>()
   readonly #connections = new Set<Connection>()
   #closed = false
   #checked: Promise<void> | undefined
@@ -69,39 +69,51 @@ export class Server {
   }
 
   call(): Call {
-    return new Call(this.keys, (task) => this.#queues.get(task))
+    return new Call(this.keys, (task) => this.#places.get(task))
   }
 
-  /** Learns the queues of tasks, so that a call can name their keys. */
+  /** Learns where tasks lie, so that a call can name their keys. */
   async learn(tasks: Iterable<string>): Promise<void> {
     let unknown: Set<string> | undefined
     for (const id of tasks) {
-      const queue = this.#queues.get(id)
-      if (queue === undefined) {
+      const place = this.#places.get(id)
+      if (place === undefined) {
         unknown ??= new Set()
         unknown.add(id)
-      } else if (this.#queues.size >= REMEMBERED_TASKS / 2) {
+      } else if (this.#places.size >= REMEMBERED_TASKS / 2) {
         // Used again: what this call needs is not forgotten for others.
-        this.#queues.delete(id)
-        this.#queues.set(id, queue)
+        this.#places.delete(id)
+        this.#places.set(id, place)
       }
     }
     if (!unknown) return
     const ids = [...unknown]
     const main = await this.ready()
-    const queues = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
+    const places = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
     for (const [i, id] of ids.entries()) {
-      const queue = queues[i]
-      if (typeof queue === 'string') this.#queues.set(id, queue)
+      const place = places[i]
+      if (typeof place === 'string') this.#places.set(id, readPlace(place))
     }
-    for (const oldest of this.#queues.keys()) {
-      if (this.#queues.size <= REMEMBERED_TASKS) break
-      this.#queues.delete(oldest)
+    for (const oldest of this.#places.keys()) {
+      if (this.#places.size <= REMEMBERED_TASKS) break
+      this.#places.delete(oldest)
     }
   }
 
-  queueOf(task: string): string | undefined {
-    return this.#queues.get(task)
+  placeOf(task: string): TaskPlace | undefined {
+    return this.#places.get(task)
+  }
+
+  /** A task's queue, and its keys as the ledger wants them; undefined: there is no such task (any more). */
+  async findTask(id: string): Promise<{ queue: string; keys: string[] } | undefined> {
+    await this.learn([id])
+    const place = this.#places.get(id)
+    return place && { queue: place.queue, keys: taskKeys(this.keys, place, id) }
+  }
+
+  /** Its id may be given to another. */
+  forget(task: string): void {
+    this.#places.delete(task)
   }
 
   /** A server that hides its settings is believed to be right. */

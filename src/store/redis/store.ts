@@ -1,6 +1,6 @@
 /** The store for fleets: Sidekiq's keys on one Redis (or Valkey) server, and ours beside them. */
 
-import type { Pull, PushItem, Store, Stranded, SwapAnswer } from '../contract.ts'
+import type { Pull, PushItem, Store, Stranded, SwapAnswer, TaskSpec } from '../contract.ts'
 import { Bell } from './bell.ts'
 import { Crons } from './crons.ts'
 import { Iterations } from './iterations.ts'
@@ -8,6 +8,7 @@ import { Leases } from './leases.ts'
 import { Marks } from './marks.ts'
 import { Metrics } from './metrics.ts'
 import { Owners } from './owners.ts'
+import { Parts } from './parts.ts'
 import { Pauses } from './pauses.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
@@ -18,6 +19,8 @@ import { Server } from './server.ts'
 import { Sets } from './sets.ts'
 import { Stats } from './stats.ts'
 import { taken } from './taken.ts'
+import { TaskEvents } from './task-events.ts'
+import { TaskRows } from './task-rows.ts'
 import { Tasks } from './tasks.ts'
 import type { RedisStoreOptions } from './url.ts'
 
@@ -32,6 +35,9 @@ export class RedisStore implements Store {
   readonly #leases: Leases
   readonly #processes: Processes
   readonly #tasks: Tasks
+  readonly #rows: TaskRows
+  readonly #events: TaskEvents
+  readonly #parts: Parts
   readonly #crons: Crons
   readonly #results: Results
   readonly #stats: Stats
@@ -54,6 +60,9 @@ export class RedisStore implements Store {
     this.#processes = new Processes(server)
     this.#crons = new Crons(server)
     this.#tasks = new Tasks(server, this.#sets)
+    this.#rows = new TaskRows(server)
+    this.#events = new TaskEvents(server)
+    this.#parts = new Parts(server)
     this.#results = new Results(server)
     this.#stats = new Stats(server, this.#leases)
     this.#search = new Search(server)
@@ -168,14 +177,35 @@ export class RedisStore implements Store {
   readonly result: Store['result'] = (jid, ms = 0, signal) => this.#results.find(jid, ms, signal)
 
   readonly createTask: Store['createTask'] = (task) => this.#tasks.create(task)
-  readonly addRows: Store['addRows'] = (task, adder, from, rows, now) => this.#tasks.add(task, adder, from, rows, now)
+  readonly addRows: Store['addRows'] = (task, adder, from, rows, now) => this.#rows.add(task, adder, from, rows, now)
+  readonly openAdding: Store['openAdding'] = (task, adder, now, instead) =>
+    this.#tasks.openAdding(task, adder, now, instead)
   readonly endAdding: Store['endAdding'] = (task, adder, now, interrupted = false) =>
     this.#tasks.endAdding(task, adder, now, interrupted)
+  readonly changeTask: Store['changeTask'] = (id, change, now) => this.#tasks.change(id, change, now)
+  readonly cancelTask: Store['cancelTask'] = (id, reason, now) => this.#tasks.cancel(id, reason, now)
+  readonly cancelRows: Store['cancelRows'] = (id, most, now) => this.#rows.cancel(id, most, now)
+  readonly startRun: Store['startRun'] = (id, run, adder, now) => this.#tasks.startRun(id, run, adder, now)
+  readonly retryRows: Store['retryRows'] = (id, run, rows, now) => this.#rows.retry(id, run, rows, now)
+  readonly deleteTask: Store['deleteTask'] = (id) => this.#tasks.delete(id)
+  readonly expiredTasks: Store['expiredTasks'] = (now, limit) => this.#tasks.expired(now, limit)
+  readonly idleTasks: Store['idleTasks'] = (before, limit) => this.#tasks.idle(before, limit)
+  readonly changeEvents: Store['changeEvents'] = (effects, now) => this.#rows.changeEvents(effects, now)
+  readonly freePlaces: Store['freePlaces'] = (id, indexes, now) => this.#rows.freePlaces(id, indexes, now)
+  readonly reasons: Store['reasons'] = (id) => this.#events.reasons(id)
+  readonly putPart: Store['putPart'] = (task, index, bytes, most) => this.#parts.put(task, index, bytes, most)
+  readonly part: Store['part'] = (task, index) => this.#parts.find(task, index)
+  readonly remember: Store['remember'] = (key, value, seconds) => this.#parts.remember(key, value, seconds)
   readonly task: Store['task'] = (id) => this.#tasks.find(id)
   readonly tasks: Store['tasks'] = (page) => this.#tasks.list(page)
-  readonly events: Store['events'] = (task, query) => this.#tasks.events(task, query)
-  readonly event: Store['event'] = (jid) => this.#tasks.event(jid)
-  readonly message: Store['message'] = (jid, message) => this.#tasks.message(jid, message)
+  readonly events: Store['events'] = (task, query) => this.#events.list(task, query)
+  readonly event: Store['event'] = (jid) => this.#events.find(jid)
+  readonly message: Store['message'] = (jid, message) => this.#events.message(jid, message)
+
+  async pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+    await this.#rows.pushTracked(items, now)
+    if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.#due.ring()
+  }
 
   readonly recordMetrics: Store['recordMetrics'] = (batch) => this.#metrics.record(batch)
   readonly metrics: Store['metrics'] = (span, times, name) => this.#metrics.sums(span, times, name)

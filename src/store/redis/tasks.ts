@@ -1,60 +1,15 @@
-/** Tracked tasks: adding rows, and looking at what became of them. How events change is in lua/ledger.lua. */
+/** Tracked tasks from their creation to their end. What their events do to them is in lua/ledger.lua and closing.lua. */
 
-import { HighkiqError } from '../../job/errors.ts'
-import { splitTaskJid, taskJid } from '../../job/payload.ts'
-import {
-  type AddAnswer,
-  EVENT_STATUSES,
-  type EventQuery,
-  type EventRecord,
-  type EventStatus,
-  type Message,
-  type NewRow,
-  type TaskRecord,
-  type TaskSpec,
-  type TaskState,
-} from '../contract.ts'
-import { STATUS_NUMBER, taskKeys } from './call.ts'
-import type { Argument } from './connection.ts'
+import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec } from '../contract.ts'
+import { writePlace } from './call.ts'
+import { type Argument, type Reply, readable, type Script } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 import type { Sets } from './sets.ts'
+import { HEADER, headerOf, placeOf, recordOf, writeTolerance } from './task-record.ts'
 
-/** See lua/ledger.lua. */
-const RECORD_BYTES = 20
-const RECORDS_AT_ONCE = 3000
-const REJECTED = STATUS_NUMBER.failed
-const BY_STATUS = 2 ** 32
-const ROW_FIELDS = ['a', 's', 'c', 'r', 'm'] as const
-
-const HEADER = [
-  'id',
-  'name',
-  'job',
-  'queue',
-  'state',
-  'run',
-  'total',
-  'held',
-  'placed',
-  'window',
-  'meta',
-  'created',
-  'progress',
-  'ended',
-  ...EVENT_STATUSES,
-] as const
-
-/** An event without its texts. */
-interface Record20 {
-  index: number
-  status: EventStatus
-  run: number
-  step: number
-  started: number
-  finished: number
-  number: number
-}
+/** Of one queue no more tasks are looked at in one call. */
+const MOST_LOOKED_AT = 1000
 
 export class Tasks {
   readonly #server: Server
@@ -67,36 +22,29 @@ export class Tasks {
 
   async create(task: TaskSpec): Promise<boolean> {
     const { keys } = this.#server
-    const { id, name, job, queue, template, window, keepParams, meta, createdAt, adder } = task
+    const { id, queue, createdAt, adder } = task
+    const place = writePlace(placeOf(task))
     const main = await this.#server.ready()
     // Where a task is looked for is written before it, so that it can always be found.
-    await main.all((pipeline) =>
-      pipeline.sadd(keys.ourQueues, queue).hsetnx(keys.tasks, id, queue).zadd(keys.taskAges, 'NX', createdAt, id),
-    )
-    if ((await main.call((client) => client.hget(keys.tasks, id))) !== queue) return false
-    const fields = { name, job, queue, template, window, keep: keepParams, meta, created: createdAt }
-    const [header] = keys.task(queue, id)
-    const args = [adder, id, ...Object.entries(fields).flat(), 'progress', '', 'ended', '']
-    return (await main.run(lua.taskCreate, [header, keys.adding(queue)], args)) === 1
+    await main.all((pipeline) => {
+      pipeline.sadd(keys.ourQueues, queue).hsetnx(keys.tasks, id, place)
+      if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
+    })
+    if ((await main.call((client) => client.hget(keys.tasks, id))) !== place) return false
+    const all = [keys.task(queue, id)[0], keys.adding(queue), keys.taskTimes(queue)]
+    return (await main.run(lua.taskCreate, all, [adder, id, createdAt, ...headerOf(task)])) === 1
   }
 
-  async add(task: string, adder: string, from: number, rows: readonly NewRow[], now: number): Promise<AddAnswer> {
-    const found = await this.#keysOf(task)
+  async openAdding(id: string, adder: string, now: number, instead = ''): Promise<AddAnswer> {
+    const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    const args: Argument[] = [now, adder, from, rows.length]
-    for (const { args: text, number = '', source = '', rejected } of rows) {
-      const { status = 'enqueued', code = '', messages = [] } = rejected ?? {}
-      args.push(text, number, source, STATUS_NUMBER[status], code, messages.length)
-      for (const message of messages) args.push(JSON.stringify(message))
-    }
-    const main = await this.#server.ready()
-    return answerOf((await main.run(lua.taskRows, [...found.keys, this.#server.keys.queues], args)) as [string, number])
+    return answerOf(await this.#run(lua.taskOpen, found, [now, adder, instead]))
   }
 
-  async endAdding(task: string, adder: string, now: number, interrupted: boolean): Promise<AddAnswer> {
-    const found = await this.#keysOf(task)
+  async endAdding(id: string, adder: string, now: number, interrupted: boolean): Promise<AddAnswer> {
+    const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return this.#end(found, adder, now, interrupted ? 'interrupted' : 'running')
+    return answerOf(await this.#run(lua.taskEnd, found, [now, adder, interrupted ? 1 : '']))
   }
 
   /** Whoever was adding rows is dead. */
@@ -105,19 +53,103 @@ export class Tasks {
     const main = await this.#server.ready()
     const queues = await main.call((client) => client.smembers(keys.ourQueues))
     const adding = (await main.all((pipeline) => {
-      for (const queue of queues) pipeline.hgetall(keys.adding(queue))
-    })) as unknown as Record<string, string>[]
-    for (const [task, by] of adding.flatMap((tasks) => Object.entries(tasks))) {
-      const found = adders.has(by) ? await this.#keysOf(task) : undefined
-      if (found) await this.#end(found, by, now, 'interrupted')
+      for (const queue of queues) pipeline.hkeys(keys.adding(queue))
+    })) as string[][]
+    for (const field of adding.flat()) {
+      const [, task = '', adder = ''] = /^(\S+) (.*)$/s.exec(field) ?? []
+      if (adders.has(adder)) await this.endAdding(task, adder, now, true)
     }
   }
 
-  async find(id: string): Promise<TaskRecord | null> {
-    const found = await this.#keysOf(id)
+  async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
+    const found = await this.#server.findTask(id)
     if (!found) return null
+    const { paused, reason, window, tolerance, beyond, name } = change
+    const fields = {
+      ...(paused === undefined ? {} : { paused: paused ? 1 : '' }),
+      ...(reason === undefined ? {} : { reason: writeReason(reason) }),
+      ...(window === undefined ? {} : { window }),
+      ...(tolerance === undefined ? {} : { tolerance: writeTolerance(tolerance) }),
+      ...(beyond === undefined ? {} : { beyond }),
+      ...(name === undefined ? {} : { name }),
+    }
+    return (await this.#run(lua.taskChange, found, [now, ...Object.entries(fields).flat()])) as 'ok' | 'ended' | null
+  }
+
+  async cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
+    const found = await this.#server.findTask(id)
+    return found
+      ? ((await this.#run(lua.taskCancel, found, [now, writeReason(reason)])) as 'ok' | 'ended' | null)
+      : null
+  }
+
+  async startRun(id: string, run: number, adder: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
+    const found = await this.#server.findTask(id)
+    return found ? ((await this.#run(lua.taskRun, found, [now, run, adder])) as 'ok' | 'gone' | 'cancelling') : null
+  }
+
+  /** All of it goes at once: the server frees the memory by and by. */
+  async delete(id: string): Promise<boolean> {
+    const { keys } = this.#server
+    const found = await this.#server.findTask(id)
+    if (!found) return true
     const main = await this.#server.ready()
-    return recordOf(await main.call((client) => client.hmget(found.keys[0] as string, ...HEADER)))
+    await main.run(lua.taskDelete, [...found.keys, keys.adding(found.queue), keys.parts(found.queue, id)], [])
+    // Where it is looked for goes behind it, and last where the sweep would find it again.
+    await main.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
+    await main.call((client) => client.zrem(keys.taskTimes(found.queue), id))
+    this.#server.forget(id)
+    return true
+  }
+
+  async expired(now: number, limit: number): Promise<string[]> {
+    const { keys } = this.#server
+    if (limit <= 0) return []
+    const main = await this.#server.ready()
+    const queues = await main.call((client) => client.smembers(keys.ourQueues))
+    const some = (await readable(main, (pipeline) => {
+      for (const queue of queues) {
+        pipeline.zrevrangebyscore(keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
+      }
+    })) as (string[] | undefined)[]
+    const ids: { id: string; ends: number }[] = []
+    for (const flat of some) {
+      for (let i = 0; flat && i < flat.length; i += 2) ids.push({ id: flat[i] as string, ends: -Number(flat[i + 1]) })
+    }
+    ids.sort((a, b) => a.ends - b.ends)
+    return ids.slice(0, limit).map(({ id }) => id)
+  }
+
+  async idle(before: number, limit: number): Promise<TaskRecord[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const idle: TaskRecord[] = []
+    for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
+      const times = keys.taskTimes(queue)
+      // The time there may be older than that of the last progress.
+      for (let from = 0, found = 0; found < limit && from < MOST_LOOKED_AT; from += limit) {
+        const page = ['LIMIT', from, limit] as const
+        const ids = await main.call((client) => client.zrangebyscore(times, 0, `(${before}`, ...page))
+        const records = await this.#records(ids.map((id) => ({ queue, id })))
+        for (const [i, record] of records.entries()) {
+          // What is left of one that somebody has begun to delete.
+          if (!record) await this.delete(ids[i] as string)
+          else if (isIdle(record, before)) {
+            idle.push(record)
+            found++
+          }
+        }
+        if (ids.length < limit) break
+      }
+    }
+    const since = ({ state, progressAt, createdAt }: TaskRecord) =>
+      state === 'cancelling' ? Number.NEGATIVE_INFINITY : (progressAt ?? createdAt)
+    return idle.sort((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, limit)
+  }
+
+  async find(id: string): Promise<TaskRecord | null> {
+    const found = await this.#server.findTask(id)
+    return found ? ((await this.#records([{ queue: found.queue, id }]))[0] ?? null) : null
   }
 
   async list({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
@@ -127,180 +159,36 @@ export class Tasks {
       ({ text }) => text,
     )
     await this.#server.learn(ids)
+    const records = await this.#records(ids.map((id) => ({ queue: this.#server.placeOf(id)?.queue ?? '', id })))
+    return records.filter((record) => record !== null)
+  }
+
+  async #records(tasks: readonly { queue: string; id: string }[]): Promise<(TaskRecord | null)[]> {
     const main = await this.#server.ready()
     const headers = await main.all((pipeline) => {
-      for (const id of ids) pipeline.hmget(keys.task(this.#server.queueOf(id) ?? '', id)[0], ...HEADER)
+      for (const { queue, id } of tasks) pipeline.hmget(this.#server.keys.task(queue, id)[0], ...HEADER)
     })
-    return headers.flatMap((header) => recordOf(header as (string | null)[]) ?? [])
+    return headers.map((header) => recordOf(header as (string | null)[]))
   }
 
-  async events(id: string, { status, after = -1, limit }: EventQuery): Promise<EventRecord[]> {
-    const found = await this.#keysOf(id)
-    if (!found || limit <= 0) return []
-    if (!status) return this.#withTexts(id, found.keys, await this.#records(found.keys, after + 1, limit))
-    const rejected = status.filter((name) => STATUS_NUMBER[name] >= REJECTED)
-    const others = new Set(status.filter((name) => STATUS_NUMBER[name] < REJECTED))
-    const records = await this.#rejected(found.keys, rejected, after, limit)
-    if (others.size > 0) records.push(...(await this.#scan(found.keys, others, after + 1, limit)))
-    records.sort((a, b) => a.index - b.index)
-    return this.#withTexts(id, found.keys, records.slice(0, limit))
-  }
-
-  async event(jid: string): Promise<EventRecord | null> {
-    const { id, index } = splitTaskJid(jid)
-    const found = await this.#keysOf(id)
-    if (!found || !(index >= 0)) return null
-    const [event] = await this.#withTexts(id, found.keys, await this.#records(found.keys, index, 1))
-    return event ?? null
-  }
-
-  async message(jid: string, message: Message): Promise<void> {
-    const { id, index } = splitTaskJid(jid)
-    const found = await this.#keysOf(id)
-    const main = await this.#server.ready()
-    const answer = found && (await main.run(lua.taskMessage, found.keys, [index, JSON.stringify(message)]))
-    if (answer === 1) return
-    throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
-  }
-
-  async #keysOf(id: string): Promise<{ queue: string; keys: string[] } | undefined> {
-    await this.#server.learn([id])
-    const queue = this.#server.queueOf(id)
-    return queue === undefined ? undefined : { queue, keys: taskKeys(this.#server.keys, queue, id) }
-  }
-
-  async #end(
-    { queue, keys }: { queue: string; keys: string[] },
-    adder: string,
-    now: number,
-    state: TaskState,
-  ): Promise<AddAnswer> {
+  async #run(script: Script, { queue, keys }: { queue: string; keys: string[] }, args: Argument[]): Promise<Reply> {
     const names = this.#server.keys
     const main = await this.#server.ready()
-    const all = [...keys, names.queues, names.adding(queue)]
-    return answerOf((await main.run(lua.taskEnd, all, [now, adder, state])) as [string, number])
-  }
-
-  async #records(keys: readonly string[], from: number, count: number): Promise<Record20[]> {
-    const main = await this.#server.ready()
-    const end = (from + count) * RECORD_BYTES - 1
-    const bytes = await main.call((client) => client.getrangeBuffer(keys[1] as string, from * RECORD_BYTES, end))
-    return Array.from({ length: Math.floor(bytes.length / RECORD_BYTES) }, (_, i) =>
-      readRecord(bytes.subarray(i * RECORD_BYTES), from + i),
-    )
-  }
-
-  /** There is no index of these: the records are read through. */
-  async #scan(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, limit: number) {
-    const found: Record20[] = []
-    for (let at = from; found.length < limit; at += RECORDS_AT_ONCE) {
-      const records = await this.#records(keys, at, RECORDS_AT_ONCE)
-      found.push(...records.filter((record) => status.has(record.status)))
-      if (records.length < RECORDS_AT_ONCE) break
-    }
-    return found
-  }
-
-  async #rejected(keys: readonly string[], status: readonly EventStatus[], after: number, limit: number) {
-    if (status.length === 0) return []
-    const main = await this.#server.ready()
-    const pages = (await main.all((pipeline) => {
-      for (const name of status) {
-        const base = STATUS_NUMBER[name] * BY_STATUS
-        pipeline.zrangebyscore(keys[3] as string, base + after + 1, base + BY_STATUS - 1, 'LIMIT', 0, limit)
-      }
-    })) as string[][]
-    const indexes = pages.flat().map(Number)
-    const pieces = await Promise.all(indexes.map((index) => this.#records(keys, index, 1)))
-    return pieces.flat()
-  }
-
-  async #withTexts(id: string, keys: readonly string[], records: readonly Record20[]): Promise<EventRecord[]> {
-    if (records.length === 0) return []
-    const main = await this.#server.ready()
-    const fields = records.flatMap(({ index }) => ROW_FIELDS.map((letter) => letter + index))
-    const texts: (string | null)[] = []
-    for (let from = 0; from < fields.length; from += 5000) {
-      texts.push(...(await main.call((client) => client.hmget(keys[2] as string, ...fields.slice(from, from + 5000)))))
-    }
-    const created = Number((await main.call((client) => client.hget(keys[0] as string, 'created'))) ?? 0)
-    const at = (time: number) => (time === 0 ? null : created + time - 1)
-    return records.map(({ index, status, run, step, started, finished, number }, i) => {
-      const [args = null, source = null, code = null, result = null, messages = null] = texts.slice(i * 5, i * 5 + 5)
-      return {
-        index,
-        jid: taskJid(id, index),
-        number: number === 0 ? null : number - 1,
-        status,
-        run,
-        attempts: step >> 1,
-        args,
-        source,
-        code,
-        startedAt: at(started),
-        finishedAt: at(finished),
-        result,
-        messages: messagesOf(messages),
-      }
-    })
+    return main.run(script, [...keys, names.queues, names.adding(queue)], args)
   }
 }
 
-function readRecord(bytes: Buffer, index: number): Record20 {
-  return {
-    index,
-    status: EVENT_STATUSES[bytes.readUInt8(0) % 8] as EventStatus,
-    run: bytes.readUInt16LE(1),
-    step: bytes.readUIntLE(3, 3),
-    started: bytes.readUIntLE(6, 5),
-    finished: bytes.readUIntLE(11, 5),
-    number: bytes.readUInt32LE(16),
-  }
+function isIdle({ state, counts, progressAt, createdAt }: TaskRecord, before: number): boolean {
+  if (state === 'cancelling') return true
+  return counts.enqueued + counts.working > 0 && (progressAt ?? createdAt) < before
 }
 
-/** A jump in the numbers is where messages were dropped: it is told in their place. */
-function messagesOf(lines: string | null): Message[] {
-  if (!lines) return []
-  let last = 0
-  return lines.split('\n').flatMap((line) => {
-    const space = line.indexOf(' ')
-    const n = Number(line.slice(0, space))
-    const message = JSON.parse(line.slice(space + 1)) as Message
-    const missing = n - last - 1
-    last = n
-    return missing > 0 ? [{ at: message.at, code: 'dropped', params: { messages: missing } }, message] : [message]
-  })
+function writeReason(reason: Message | null): string {
+  return reason ? JSON.stringify(reason) : ''
 }
 
-function answerOf([word, number]: [string, number]): AddAnswer {
+export function answerOf(reply: Reply): AddAnswer {
+  const [word, number] = reply as [string, number]
   if (word === 'ok') return { ok: true, total: number }
   return { ok: false, reason: word as 'unknown' | 'ended' | 'taken-over' | 'gap', cursor: number }
-}
-
-function recordOf(values: readonly (string | null)[]): TaskRecord | null {
-  if (values[0] === null) return null
-  const header = Object.fromEntries(HEADER.map((name, i) => [name, values[i] ?? ''])) as Record<
-    (typeof HEADER)[number],
-    string
-  >
-  const counts = {} as Record<EventStatus, number>
-  for (const status of EVENT_STATUSES) counts[status] = Number(header[status])
-  const time = (text: string) => (text === '' ? null : Number(text))
-  return {
-    id: header.id,
-    name: header.name,
-    job: header.job,
-    queue: header.queue,
-    state: header.state as TaskState,
-    run: Number(header.run),
-    total: Number(header.total),
-    held: Number(header.held),
-    placed: Number(header.placed),
-    window: Number(header.window),
-    counts,
-    meta: header.meta,
-    createdAt: Number(header.created),
-    progressAt: time(header.progress),
-    finishedAt: time(header.ended),
-  }
 }

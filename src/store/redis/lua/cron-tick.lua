@@ -3,7 +3,7 @@
 -- KEYS  1 the entry, 2 queues, 3 the lock (or the entry again: without one); then the keys that the item names.
 -- ARGV  now (ms), wake channel, text, from, to, jid or "" (the tick is passed over), item (moves.lua).
 -- Gives "ok", "gone", or "held" and the holder.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 local entry, lock = KEYS[1], KEYS[3] ~= KEYS[1] and KEYS[3]
 QUEUES = KEYS[2]

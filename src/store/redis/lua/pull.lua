@@ -5,7 +5,7 @@
 --       "", item (moves.lua).
 -- Gives answers as one text (o ok, g gone, e error) of as many of the jobs as there was time for, at least one; and what
 -- was wrong, as lines.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 -- A list has no command that removes what stands at a place: what goes is first written over, then all of that is
 -- removed in one pass. Nobody else ever sees it.

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 queues; then the keys that items name, and the mark of each.
 -- ARGV  now (ms), wake channel, seconds for which marks stay, number of jobs; of each: place of its mark, item (moves.lua).
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 QUEUES = KEYS[1]
 now = number()

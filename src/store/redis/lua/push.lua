@@ -2,7 +2,7 @@
 --
 -- KEYS  1 queues; then the keys that items name.
 -- ARGV  now (ms), wake channel, number of jobs, and the item (moves.lua) of each.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 QUEUES = KEYS[1]
 now = number()

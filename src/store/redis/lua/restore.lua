@@ -4,7 +4,7 @@
 -- ARGV  now (ms), wake channel, number of jobs; of each: owner, places of leases, working and arriving of its queue,
 --       "ticket" | "arrival", ticket or text, item (moves.lua).
 -- Gives answers as one text (o ok, g gone, e error), and what was wrong, as lines.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 QUEUES = KEYS[1]
 now = number()

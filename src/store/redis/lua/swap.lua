@@ -3,7 +3,7 @@
 -- KEYS  1 the set, 2 queues; then the keys that items name.
 -- ARGV  now (ms), wake channel, number of entries; of each: text, score, item (moves.lua).
 -- Gives answers as one text (o ok, g gone, e error), and what was wrong, as lines.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 local set = KEYS[1]
 QUEUES = KEYS[2]

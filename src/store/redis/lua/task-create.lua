@@ -1,17 +1,17 @@
--- Makes a task without rows, in state `adding`. Gives 1; 0 when the id is taken.
+-- Makes a task without rows, whose adder is open. Gives 1; 0 when the id is taken.
 --
--- KEYS  1 header, 2 adding (task → its submitter).
--- ARGV  adder, id, then fields and values of the header.
+-- KEYS  1 header, 2 adding (task and adder → kind), 3 the queue's tasks (ledger.lua).
+-- ARGV  adder, id, createdAt, then fields and values of the header.
 -- include: arguments
 
-local header, adding = KEYS[1], KEYS[2]
-for i, kind in ipairs({ 'hash', 'hash' }) do
+local header, adding, tasks = KEYS[1], KEYS[2], KEYS[3]
+for i, kind in ipairs({ 'hash', 'hash', 'zset' }) do
   if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
-local adder, id = text(), text()
+local adder, id, created = text(), text(), text()
 if redis.call('EXISTS', header) == 1 then return 0 end
-redis.call('HSET', header, 'id', id, 'adder', adder, 'state', 'adding', 'run', 1, 'total', 0, 'next', 0, 'held', 0,
-  'placed', 0, 'enqueued', 0, 'working', 0, 'finished', 0, 'failed', 0, 'error', 0, 'cancelled', 0,
-  unpack(ARGV, cursor + 1))
-redis.call('HSET', adding, id, adder)
+redis.call('HSET', header, 'id', id, 'state', 'open', 'adders', 'a' .. adder, 'cursor:' .. adder, 0, 'run', 1, 'created',
+  created, 'watched', created, unpack(ARGV, cursor + 1))
+redis.call('ZADD', tasks, created, id)
+redis.call('HSET', adding, id .. ' ' .. adder, 'a')
 return 1

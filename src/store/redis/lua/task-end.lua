@@ -1,22 +1,22 @@
--- The adder is done.
+-- The adder is done, or lost.
 --
--- KEYS  1 to 7 the task (ledger.lua), 8 queues, 9 adding (task → its submitter).
--- ARGV  now (ms), adder, state that follows (running | interrupted).
+-- KEYS  1 to 11 the task (ledger.lua), 12 queues, 13 adding (task and adder → kind).
+-- ARGV  now (ms), adder, "" or "1" (it broke off).
 -- Gives "ok", total; or the reason why not, cursor.
--- include: arguments ledger
+-- include: arguments ledger waiting closing adders
 
-QUEUES = KEYS[8]
+QUEUES = KEYS[12]
 now = number()
-local adder, state = text(), text()
-local key = wrongTask(1) or (wrong(QUEUES, 'set') and QUEUES) or (wrong(KEYS[9], 'hash') and KEYS[9])
+local adder, broken = text(), text()
+local key = wrongTask(1) or wrong(KEYS[13], 'hash') and KEYS[13]
 if key then return redis.error_reply(unusable(key)) end
 
 local book = bookOf(1)
 if not book then return { 'unknown', 0 } end
-if redis.call('HGET', KEYS[1], 'adder') ~= adder then
-  return { 'taken-over', tonumber(redis.call('HGET', KEYS[1], 'cursor:' .. adder) or 0) }
-end
-redis.call('HDEL', KEYS[9], book.id)
-if book.state == 'adding' then book.state = state end
+local at, isGone = cursorOf(book, adder)
+local kind = closeAdder(book, KEYS[13], adder)
+if not at or isGone then return { 'taken-over', at or 0 } end
+if kind == 'a' and broken == '1' then book.broken = withLine(book.broken, adder) end
+if kind and book.adders == '' then judge(book, true) end
 closeBooks()
 return { 'ok', book.total }

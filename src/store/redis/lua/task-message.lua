@@ -1,8 +1,8 @@
 -- Adds a message to an event. Gives 1; 0 when there is no such event.
 --
--- KEYS  1 to 7 the task (ledger.lua).
+-- KEYS  1 to 11 the task (ledger.lua).
 -- ARGV  index, message.
--- include: arguments ledger
+-- include: arguments ledger waiting closing
 
 local key = wrongTask(1)
 if key then return redis.error_reply(unusable(key)) end

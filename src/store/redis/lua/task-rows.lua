@@ -1,66 +1,86 @@
 -- Adds rows, if the adder's cursor stands where the chunk begins. Rows, events, counts, cursor and the first jobs come
 -- in one step.
 --
--- KEYS  1 to 7 the task (ledger.lua), 8 queues.
--- ARGV  now (ms), adder, cursor expected, number of rows; of each: args, number in the source or "", source or "",
---       status (0, or of a rejected row), code or "", number of messages, messages.
+-- KEYS  1 to 11 the task (ledger.lua), 12 queues.
+-- ARGV  now (ms), adder, cursor expected, number of rows; of each: args, number in the source or "", source or "", class
+--       or "", status (0, or of a rejected row), code or "", number of messages, messages.
 -- Gives "ok", total; or the reason why not, cursor.
--- include: arguments ledger
+-- include: arguments ledger waiting closing adders
 
-QUEUES = KEYS[8]
+local MANY = 50
+
+QUEUES = KEYS[12]
 now = number()
 local adder, from, count = text(), number(), number()
-local key = wrongTask(1) or (wrong(QUEUES, 'set') and QUEUES)
+local key = wrongTask(1)
 if key then return redis.error_reply(unusable(key)) end
 
 local book = bookOf(1)
 if not book then return { 'unknown', 0 } end
-local at = tonumber(redis.call('HGET', KEYS[1], 'cursor:' .. adder) or 0)
-if redis.call('HGET', KEYS[1], 'adder') ~= adder then return { 'taken-over', at } end
-if book.state ~= 'adding' and book.state ~= 'paused' then return { 'ended', at } end
+local isRow = string.match(adder, '^row:(%d+)$')
+local at
+if isRow then
+  if not eventOf(book, tonumber(isRow)) then return { 'unknown', 0 } end
+  at = tonumber(redis.call('HGET', KEYS[3], 'k' .. isRow) or 0)
+else
+  local isGone
+  at, isGone = cursorOf(book, adder)
+  if not at or isGone then return { 'taken-over', at or 0 } end
+end
 if from + count <= at then return { 'ok', book.total } end
+if book.state ~= 'open' or not isRow and not adderLine(book, adder) then return { 'ended', at } end
 if from ~= at then return { 'gap', at } end
 
-local first, records, fields, rejected, told = book.total, {}, {}, {}, {}
+local first, records, fields, waiting, rejected, told = book.total, {}, {}, {}, {}, {}
 for i = 1, count do
-  local index = book.total
-  local args, row, source, status, code = text(), number(), text(), number(), text()
+  local index = first + i - 1
+  local args, row, source, class, status, code = text(), number(), text(), text(), number(), text()
   local messages = {}
   for j = 1, number() do messages[j] = text() end
-  book.total = index + 1
-  book.n[status] = book.n[status] + 1
   local event = {
-    index = index, status = status, place = PLACED, code = code ~= '' and 1 or 0, result = 0, run = book.run, step = 1,
-    started = 0, finished = 0, row = row and row + 1 or 0,
+    index = index, status = status, place = NEW, code = 0, result = 0, source = source ~= '' and 1 or 0,
+    run = book.run, step = 1, started = 0, finished = 0, row = row and row + 1 or 0, group = code,
   }
+  local function keep(letter, value)
+    if value ~= '' then
+      fields[#fields + 1] = letter .. index
+      fields[#fields + 1] = value
+    end
+  end
+  keep('j', class)
   if status == 0 then
-    book.held = book.held + 1
+    waiting[#waiting + 1] = newEntry(index, book.run, args, source)
   else
-    event.place, event.finished = ELSEWHERE, since(book, now)
-    rejected[#rejected + 1] = status * 4294967296 + index
-    rejected[#rejected + 1] = index
-    if code ~= '' then
-      fields[#fields + 1] = 'c' .. index
-      fields[#fields + 1] = code
+    event.place, event.finished, event.code = ELSEWHERE, since(book, now), code ~= '' and 1 or 0
+    rejected[#rejected + 1] = event
+    keep('c', code)
+    if book.keep == 'none' then
+      event.source = 0
+    else
+      keep('a', args)
+      keep('s', source)
     end
     if #messages > 0 then told[#told + 1] = { index, messages } end
   end
-  if status == 0 or book.keep ~= 'none' then
-    fields[#fields + 1] = 'a' .. index
-    fields[#fields + 1] = args
-    if source ~= '' then
-      fields[#fields + 1] = 's' .. index
-      fields[#fields + 1] = source
-    end
-  end
+  book.n[status] = book.n[status] + 1
+  if status == REJECTED then book.isRejecting = true end
   records[i] = packed(event)
 end
+book.total = first + count
+book.held = book.held + #waiting
 
 -- The first write may grow: at its memory limit the server refuses it, and nothing was done.
 redis.call('SETRANGE', KEYS[2], first * SIZE, table.concat(records))
+each('RPUSH', KEYS[5], waiting)
 each('HSET', KEYS[3], fields)
-each('ZADD', KEYS[4], rejected)
+-- A hash without a longer value is looked through from its beginning each time.
+if first < MANY and book.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
+for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(book, event), event.index) end
 for _, one in ipairs(told) do addMessages(book, one[1], one[2]) end
-redis.call('HSET', KEYS[1], 'cursor:' .. adder, at + count)
+if isRow then
+  redis.call('HSET', KEYS[3], 'k' .. isRow, at + count)
+else
+  redis.call('HSET', KEYS[1], 'cursor:' .. adder, at + count)
+end
 closeBooks()
 return { 'ok', book.total }

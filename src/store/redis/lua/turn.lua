@@ -12,7 +12,7 @@
 --       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
 --       wrong, as lines; "more" when the rest was too large for one answer; version of the marks; per queue asked
 --       whether it is paused (1); then the texts taken, in order, under the tickets reserved.
--- include: arguments ledger iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves
 
 -- A request that was held up on its way for longer does nothing any more: its connection is gone.
 local MARKED_SECONDS = 3600

@@ -1,0 +1,27 @@
+-- Begins the next run of a task.
+--
+-- KEYS  1 to 11 the task (ledger.lua), 12 queues, 13 adding (task and adder → kind).
+-- ARGV  now (ms), the run that it is in, adder.
+-- Gives "ok", "gone" or "cancelling"; nothing when there is no such task.
+-- include: arguments ledger waiting closing adders
+
+QUEUES = KEYS[12]
+now = number()
+local run, adder = number(), text()
+local key = wrongTask(1) or wrong(KEYS[13], 'hash') and KEYS[13]
+if key then return redis.error_reply(unusable(key)) end
+
+local book = bookOf(1)
+if not book then return false end
+if book.run == run + 1 and adderLine(book, adder) then return 'ok' end
+if book.run ~= run then return 'gone' end
+if book.state == 'cancelling' then return 'cancelling' end
+
+-- The first write may grow: at its memory limit the server refuses it, and nothing was done.
+redis.call('HSET', KEYS[1], 'cursor:' .. adder, 0)
+-- A reason to be cancelled or interrupted is none any more; one to be paused still is.
+if book.paused == '' then redis.call('HSET', KEYS[1], 'reason', '') end
+book.run, book.state, book.broken, book.ended = run + 1, 'open', '', ''
+openAdder(book, KEYS[13], 'r', adder)
+closeBooks()
+return 'ok'

@@ -1,0 +1,32 @@
+-- Makes tasks of one row each, and stores its job: all of them or none. One that is there already stays as it is.
+--
+-- KEYS  1 queues; then the keys that items name, and those of each task (ledger.lua).
+-- ARGV  now (ms), wake channel, number of jobs; of each: place of its task, its id, createdAt, arguments, "1" if its place
+--       is in a queue or "0", number of fields of the header, fields and values; item (moves.lua).
+-- include: arguments ledger waiting closing iteration clock marks moves
+
+QUEUES = KEYS[1]
+now = number()
+local channel = text()
+local singles = {}
+for i = 1, number() do
+  local one = { base = number(), id = text(), created = text(), args = text(), placed = number(), fields = {} }
+  for j = 1, 2 * number() do one.fields[j] = text() end
+  one.item = readItem()
+  local key = wrongTask(one.base) or wrongKey(one.item)
+  if key then return redis.error_reply(unusable(key)) end
+  if redis.call('EXISTS', KEYS[one.base]) == 0 then singles[#singles + 1] = one end
+end
+for _, one in ipairs(singles) do
+  local event = {
+    status = 0, place = one.placed == 1 and PLACED or ELSEWHERE, code = 0, result = 0, source = 0, run = 1, step = 1, started = 0,
+    finished = 0, row = 0,
+  }
+  redis.call('HSET', KEYS[one.base], 'id', one.id, 'state', 'open', 'run', 1, 'total', 1, 'next', 1, 'enqueued', 1,
+    'placed', one.placed, 'created', one.created, 'watched', one.created, 'single', 1, unpack(one.fields))
+  redis.call('SETRANGE', KEYS[one.base + 1], 0, packed(event))
+  redis.call('HSET', KEYS[one.base + 2], 'a0', one.args)
+  redis.call('ZADD', KEYS[one.base + 8], one.created, one.id)
+  apply(one.item)
+end
+finish(channel)

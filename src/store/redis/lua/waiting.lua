@@ -1,0 +1,186 @@
+-- Rows that wait inside their task for a place in the queue.
+--
+-- An entry of the backlog is a line that says whose it is, and what is needed to make its job: the arguments of a new row,
+-- and behind them its source; or "!" and the whole text of a job that came back; or "@" and nothing, for a row that is run
+-- again and has its arguments in the rows. The line is: index; ":" and the run, unless it is 1; then "!", or "@" and how
+-- many rows the task had at that time, or " " and the length of the arguments if a source follows.
+--
+-- First come those that came back, then the others in the order in which they were added. An entry is dead when its event
+-- is not held any more, or in another run.
+
+local MOST_AT_ONCE = 1000
+local MOST_BYTES = 1000000
+
+local function entryOf(index, run, mark, rest)
+  return index .. (run > 1 and ':' .. run or '') .. mark .. '\n' .. rest
+end
+
+local function newEntry(index, run, args, source)
+  if source == '' then return entryOf(index, run, '', args) end
+  return entryOf(index, run, ' ' .. #args, args .. source)
+end
+
+-- Gives index, run, mark ("" of a new row), number behind the mark, text.
+local function readEntry(entry)
+  local cut = string.find(entry, '\n', 1, true)
+  local head, rest = string.sub(entry, 1, cut - 1), string.sub(entry, cut + 1)
+  local index = tonumber(head)
+  if index then return index, 1, '', nil, rest end
+  local place, run, mark, number = string.match(head, '^(%d+):?(%d*)([!@ ]?)(%d*)$')
+  return tonumber(place), tonumber(run) or 1, mark, tonumber(number), rest
+end
+
+-- The arguments of a new row, and its source.
+local function splitRow(mark, length, rest)
+  if mark ~= ' ' then return rest, '' end
+  return string.sub(rest, 1, length), string.sub(rest, length + 1)
+end
+
+-- A job on its way into the queue; false when its task holds it back, and then it is kept here.
+local function enter(effect, job)
+  local book = bookOf(effect.base)
+  local event = book and eventOf(book, effect.index)
+  if not event or event.place == PLACED then return true end
+  if event.place == HELD then return false end
+  local room = book.placed < book.window and book.paused == ''
+  if room then
+    book.placed = book.placed + 1
+  else
+    redis.call('LPUSH', KEYS[book.base + 4], entryOf(event.index, event.run, '!', job))
+    book.held = book.held + 1
+  end
+  event.place = room and PLACED or HELD
+  touch(book, event)
+  return room
+end
+
+local function opening(object)
+  return object == '{}' and '{' or string.sub(object, 1, -2) .. ','
+end
+
+-- A template that ends so wants times in seconds.
+local IN_SECONDS = ',"enqueued_at":0.0}'
+
+-- The template without its time, and the time as it wants it.
+local function timed(template)
+  if string.sub(template, -#IN_SECONDS) ~= IN_SECONDS then return template, string.format('%d', now) end
+  local time = string.format('%d.%03d', math.floor(now / 1000), now % 1000):gsub('0?0$', '')
+  return string.sub(template, 1, -#IN_SECONDS - 1) .. '}', time
+end
+
+-- The whole payload of a row: the same as completeRow in job/payload.ts.
+local function complete(book, index, run, args)
+  local template, time = timed(book.template)
+  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%s}', book.id, index, run, time)
+  if string.sub(args, 1, 1) == '{' then return opening(args) .. rest end
+  return opening(template) .. '"args":' .. args .. ',' .. rest
+end
+
+-- Keeps beside the event what stood in the backlog of a row that will not come from there.
+local function keepAside(book, event, args, source)
+  local rows = KEYS[book.base + 2]
+  redis.call('HSETNX', rows, 'a' .. event.index, args)
+  if source ~= '' then redis.call('HSETNX', rows, 's' .. event.index, source) end
+end
+
+-- Looks at an entry that was taken out of the backlog. Gives nothing when it is dead; or its event (true: nothing but what
+-- stands here has happened to it), its index, run and mark, text or arguments, source.
+local function living(book, entry)
+  local index, run, mark, length, rest = readEntry(entry)
+  if mark == '!' or mark == '@' then
+    local event = eventOf(book, index)
+    if event and event.place == HELD and event.status == 0 and event.run == run then
+      return event, index, run, mark, rest, ''
+    end
+    return
+  end
+  local args, source = splitRow(mark, length, rest)
+  local event = book.events[index]
+  if event == nil then
+    local records, at = recordOf(book, index)
+    local flags, itsRun = struct.unpack('<BI2', records, at)
+    event = flags % 128 == 8 * NEW and itsRun == run or eventOf(book, index)
+  end
+  book.next = math.max(book.next, index + 1)
+  if event == true or event.place == HELD and event.status == 0 and event.run == run then
+    return event, index, run, '', args, source
+  end
+  if event.run == run and not isDropped(book, event.status) then keepAside(book, event, args, source) end
+end
+
+-- Lets as many rows into the queue as there is room for.
+local function refill(book)
+  if book.state ~= 'open' or book.paused ~= '' then return end
+  local room = math.min(book.window - book.placed, book.held, MOST_AT_ONCE)
+  if room <= 0 then return end
+  local texts, fields, bytes = {}, {}, 0
+  while #texts < room and bytes < MOST_BYTES do
+    local entries = redis.call('LPOP', KEYS[book.base + 4], math.min(room - #texts, 100))
+    if not entries then break end
+    for _, entry in ipairs(entries) do
+      local event, index, run, mark, job, source = living(book, entry)
+      if event then
+        if mark == '' then
+          fields[#fields + 1] = 'a' .. index
+          fields[#fields + 1] = job
+          if source ~= '' then
+            fields[#fields + 1] = 's' .. index
+            fields[#fields + 1] = source
+          end
+        elseif mark == '@' then
+          job = redis.call('HGET', KEYS[book.base + 2], 'a' .. index) or '[]'
+        end
+        if mark ~= '!' then job = complete(book, index, run, job) end
+        if event ~= true then
+          event.place = PLACED
+          touch(book, event)
+        end
+        texts[#texts + 1] = job
+        bytes = bytes + #job
+      end
+    end
+  end
+  if #texts == 0 then return end
+  book.held = book.held - #texts
+  book.placed = book.placed + #texts
+  each('HSET', KEYS[book.base + 2], fields)
+  redis.call('SADD', QUEUES, book.queue)
+  each('LPUSH', KEYS[book.base + 6], texts)
+end
+
+-- What stands in the backlog of a row that was never in the queue: its arguments and source; nil when it is not there.
+local pages = {}
+local PAGE = 50
+
+local function isBefore(entry, index)
+  local at, _, mark, total = readEntry(entry)
+  if mark == '!' then return true end
+  if mark == '@' then return total <= index end
+  return at < index
+end
+
+local function waitingRow(book, index)
+  local key = KEYS[book.base + 4]
+  local page = pages[book.base]
+  local function find()
+    for i = page and page.at or 1, page and #page or 0 do
+      local at, _, mark, length, rest = readEntry(page[i])
+      if at == index and (mark == '' or mark == ' ') then
+        page.at = i
+        return { splitRow(mark, length, rest) }
+      end
+    end
+  end
+  local found = find()
+  if not found then
+    local low, high = 0, redis.call('LLEN', key)
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if isBefore(redis.call('LINDEX', key, middle), index) then low = middle + 1 else high = middle end
+    end
+    page = redis.call('LRANGE', key, low, low + PAGE - 1)
+    pages[book.base] = page
+    found = find()
+  end
+  if found then return found[1], found[2] end
+end
