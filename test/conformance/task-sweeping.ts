@@ -276,7 +276,8 @@ export const taskSweeping: Case[] = [
       await t.turn(owner, { settlements: [finish(first, { status: 'failed', messages })] })
       await t.store.putPart(task.id, 0, new Uint8Array(10), 100)
       const waiting = await t.waiting('q')
-      expect(await t.store.deleteTask(task.id, 7)).toBe(false)
+      // A store may be able to remove all at once.
+      const all = await t.store.deleteTask(task.id, 7)
       const gone = async () => {
         expect(await t.store.task(task.id)).toBe(null)
         expect((await t.store.tasks({ limit: 9 })).map(({ id }) => id)).toEqual([other.id])
@@ -297,7 +298,7 @@ export const taskSweeping: Case[] = [
       }
       await gone()
       // Half deleted and left alone: whoever looks for what is over goes on.
-      expect(await t.store.expiredTasks(NOW, 9)).toEqual([task.id])
+      if (!all) expect(await t.store.expiredTasks(NOW, 9)).toEqual([task.id])
       let calls = 0
       while (!(await t.store.deleteTask(task.id, 7))) expect(++calls).toBeLessThan(50)
       await gone()

@@ -63,9 +63,11 @@ export function faultsOf(all: Contents): string[] {
       const where = (places.get(id + i.toString(16).padStart(8, '0')) ?? []).join()
       const isOpen = status <= 1
       if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
+      const at = place === NEW ? (i < next ? 1 : 0) : place
+      // What is left of a row that was cancelled is settled unrun when it comes.
+      if (status === CANCELLED && at === ELSEWHERE) continue
       if (/^(queue|working|arriving)/.test(where)) placed++
       const [word] = /^\w+/.exec(where) ?? ['']
-      const at = place === NEW ? (i < next ? 1 : 0) : place
       const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][at]?.includes(word)
       if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at place ${place}`)
     }
@@ -137,7 +139,9 @@ function plain(name: string, type: string, value: unknown): unknown {
 }
 
 const HELD = 0
+const ELSEWHERE = 2
 const NEW = 3
+const CANCELLED = 5
 
 /** A line of the backlog; see lua/waiting.lua. */
 function entryOf(entry: string): { index: number; run: number; isNew: boolean } {

@@ -90,6 +90,47 @@ onRedis('a server without memory', () => {
     expect(await store.stats()).toMatchObject({ enqueued: 3 + 1003, scheduled: 1, held: 7 })
   })
 
+  test('a task is paused and cancelled to its end, and what would make more of it is refused', async () => {
+    const { hq } = app()
+    const { store } = hq
+    const { id, adder } = spec(1)
+    await store.join(adder, { queues: ['q'], seconds: 60, host: 'here' })
+    await store.createTask(spec(1))
+    const bad = { args: '[9]', rejected: { status: 'failed' as const, messages: [] } }
+    await store.addRows(id, adder, 0, [...rows(0, 30), bad], NOW)
+    await store.createTask(spec(2))
+    await store.addRows(spec(2).id, adder, 0, [bad], NOW)
+    await store.startRun(spec(2).id, 1, adder, NOW)
+    for (const squeeze of [fill, choke]) {
+      await squeeze()
+      const before = await contents(redis)
+      await expect.soft(store.openAdding(id, 'other', NOW), 'an adder').rejects.toMatchObject(full)
+      await expect.soft(store.startRun(id, 1, 'other', NOW), 'a run').rejects.toMatchObject(full)
+      await expect.soft(store.retryRows(spec(2).id, 2, [{ index: 0 }], NOW), 'a row').rejects.toMatchObject(full)
+      await expect.soft(store.putPart(id, 0, new Uint8Array(9), 99), 'a part').rejects.toMatchObject(full)
+      await expect.soft(store.remember('k', 'v', 60), 'a value').rejects.toMatchObject(full)
+      const item = toQueue('q', job(1))
+      const tracked = store.pushTracked([{ task: spec(3, { single: true }), item }], NOW)
+      await expect.soft(tracked, 'a tracked job').rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+      expect(await contents(redis)).toEqual(before)
+    }
+    expect(await store.changeTask(id, { paused: true }, NOW)).toBe('ok')
+    expect(await store.task(id)).toMatchObject({ state: 'paused' })
+    expect(await store.freePlaces(id, [0], NOW)).toBeUndefined()
+    expect(await store.cancelTask(id, null, NOW)).toBe('ok')
+    let cancelled = 0
+    for (let done = false; !done; ) {
+      const answer = await store.cancelRows(id, 8, NOW)
+      cancelled += answer.cancelled
+      done = answer.done
+    }
+    expect(cancelled).toBe(30)
+    expect(await store.task(id)).toMatchObject({ state: 'cancelled', held: 0, placed: 0 })
+    expect(await store.deleteTask(id, 100)).toBe(true)
+    await free()
+    expect(faultsOf(await contents(redis))).toEqual([])
+  })
+
   test('a cron entry is paused, goes on and is kept by who defines it, and a lock is freed', async () => {
     const { hq } = app()
     const { store } = hq

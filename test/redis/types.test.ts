@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
-import { change, jidOf, rows, spec } from '../conformance/tracked.ts'
+import { ADDER, change, jidOf, rows, spec } from '../conformance/tracked.ts'
 import { type Contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -169,6 +170,98 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
   },
   {
+    name: 'openAdding: in the place of another',
+    async run(w) {
+      const answer = await w.store.openAdding(TASK.id, 'other', NOW, 'adder')
+      return answer.ok ? '' : JSON.stringify(answer)
+    },
+  },
+  {
+    name: 'changeTask',
+    async run(w) {
+      const tolerance = { percent: 50 }
+      return String(
+        (await w.store.changeTask(TASK.id, { paused: true, window: 9, tolerance }, NOW)) === 'ok' ? '' : 'ended',
+      )
+    },
+  },
+  {
+    name: 'cancelTask and cancelRows: to the end',
+    async run(w) {
+      await w.store.cancelTask(TASK.id, { at: NOW, code: 'enough', params: {} }, NOW)
+      for (let done = false; !done; ) done = (await w.store.cancelRows(TASK.id, 3, NOW)).done
+      await w.store.changeEvents([changeOf(4, { status: 'finished', place: 'keep' })], NOW)
+      const { state } = (await w.store.task(TASK.id)) ?? {}
+      return state === 'cancelled' ? '' : `it is ${state}`
+    },
+  },
+  {
+    name: 'startRun and retryRows',
+    async run(w) {
+      const started = await w.store.startRun(TASK.id, 1, 'adder', NOW)
+      if (started !== 'ok') return String(started)
+      const [dead] = (await w.store.entries('dead', { limit: 9 })).filter(({ text }) =>
+        text.includes(jidOf(TASK.id, 2)),
+      )
+      const rejected = [
+        { index: 2, ...(dead ? { dead } : {}) },
+        { index: 3, args: '[33]' },
+      ]
+      const answers = await w.store.retryRows(TASK.id, 2, rejected, NOW)
+      return answers.join() === 'ok,ok' ? '' : answers.join()
+    },
+  },
+  {
+    name: 'deleteTask: one without jobs',
+    async run(w) {
+      if (!w.extra) {
+        await w.store.createTask(spec(3, { queue: 'others' }))
+        await w.store.addRows(spec(3).id, ADDER, 0, rows(0, 1), NOW)
+        w.extra = true
+      }
+      return (await w.store.deleteTask(spec(3).id, 9)) ? '' : 'some is left'
+    },
+  },
+  {
+    name: 'changeEvents and freePlaces',
+    async run(w) {
+      await w.store.changeEvents([changeOf(1, { status: 'error', code: 'lost' })], NOW)
+      return (await w.store.freePlaces(TASK.id, [0, 1], NOW)) ?? ''
+    },
+  },
+  {
+    name: 'pushTracked',
+    async run(w) {
+      const task = spec(5, { queue: 'fresh', single: true })
+      const text = JSON.stringify({ class: 'Single', args: [1], jid: jidOf(task.id, 0), hk_run: 1 })
+      const problem = await w.store.pushTracked([{ task, item: toQueue('fresh', text) }], NOW).then(
+        () => '',
+        (thrown: Error) => thrown.message,
+      )
+      return problem
+    },
+  },
+  {
+    name: 'putPart',
+    async run(w) {
+      const answers = [
+        await w.store.putPart(TASK.id, 0, new Uint8Array([1, 2]), 10),
+        await w.store.putPart(TASK.id, 0, new Uint8Array([1, 2, 3]), 10),
+      ]
+      return answers.join() === 'ok,ok' ? '' : answers.join()
+    },
+  },
+  {
+    name: 'events and reasons',
+    async run(w) {
+      const events = await w.store.events(TASK.id, { limit: 99 })
+      const failed = await w.store.events(TASK.id, { code: 'bad', limit: 99 })
+      const reasons = await w.store.reasons(TASK.id)
+      return events.length === 12 && failed.length === 1 && reasons.length === 2 ? '' : 'some are missing'
+    },
+  },
+  { name: 'remember', run: async (w) => ((await w.store.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
+  {
     name: 'message',
     run: async (w) => (await w.store.message(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
   },
@@ -309,6 +402,12 @@ const operations: Operation[] = [
     },
   },
 ]
+
+/** Of a row of the task, told from outside. */
+function changeOf(index: number, more: Partial<EventEffect>): EventEffect {
+  const text = JSON.stringify({ jid: jidOf(TASK.id, index), hk_run: 1 })
+  return change({ text }, { attempt: 1, ...more })
+}
 
 /** One queue's leases that can't be read keep nobody from being claimed in the others. */
 async function unclaimed({ redis }: World, owner: string): Promise<string> {

@@ -5,7 +5,16 @@ import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../confor
 import { begin, bury, change, finish, jidOf, postpone, rows, spec } from '../conformance/tracked.ts'
 import { type Contents, contents, placesOf } from './census.ts'
 
-export const TASK = spec(1, { queue: 'rows', window: 4, adder: 'adder', keepParams: 'rejected' })
+const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
+
+export const TASK = spec(1, {
+  queue: 'rows',
+  window: 4,
+  adder: 'adder',
+  keepParams: 'rejected',
+  onDone: told,
+  onFailure: told,
+})
 
 const UNLOCK = { kind: 'unlock', lock: 'mine', holder: 'c1' } as const
 
@@ -18,6 +27,8 @@ export class World {
   swaps: Swap[] = []
   stranded: Stranded[] = []
   taken = { q: 0, rows: 0 }
+  /** Whether an operation has made what it needs besides. */
+  extra = false
   readonly #broken = new Map<string, string>()
 
   constructor(url: string) {

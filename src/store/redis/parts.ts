@@ -23,7 +23,10 @@ export class Parts {
     const found = await this.#server.findTask(id)
     if (!found) return null
     const main = await this.#server.ready()
-    return main.call((client) => client.hgetBuffer(this.#server.keys.parts(found.queue, id), String(index)))
+    const bytes = await main.call((client) =>
+      client.hgetBuffer(this.#server.keys.parts(found.queue, id), String(index)),
+    )
+    return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   async remember(key: string, value: string, seconds: number): Promise<string | null> {

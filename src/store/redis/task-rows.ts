@@ -122,8 +122,7 @@ export class TaskRows {
     call.key(keys.queues)
     call.add(now, keys.wake, items.length)
     for (const { task, item } of items) {
-      // Its only row has been made already, and waits nowhere.
-      const fields = headerOf({ ...task, single: true }).filter((_, i, all) => all[i - (i % 2)] !== 'template')
+      const fields = headerOf({ ...task, single: true })
       call.add(call.task(task.id) as number, task.id, task.createdAt, memberText(item.text, 'args') ?? item.text)
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
       call.item(item, task.queue, item.effects)

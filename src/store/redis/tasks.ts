@@ -92,12 +92,15 @@ export class Tasks {
   async delete(id: string): Promise<boolean> {
     const { keys } = this.#server
     const found = await this.#server.findTask(id)
-    if (!found) return true
     const main = await this.#server.ready()
-    await main.run(lua.taskDelete, [...found.keys, keys.adding(found.queue), keys.parts(found.queue, id)], [])
+    if (found)
+      await main.run(lua.taskDelete, [...found.keys, keys.adding(found.queue), keys.parts(found.queue, id)], [])
     // Where it is looked for goes behind it, and last where the sweep would find it again.
     await main.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
-    await main.call((client) => client.zrem(keys.taskTimes(found.queue), id))
+    const queues = found ? [found.queue] : await main.call((client) => client.smembers(keys.ourQueues))
+    await main.all((pipeline) => {
+      for (const queue of queues) pipeline.zrem(keys.taskTimes(queue), id)
+    })
     this.#server.forget(id)
     return true
   }
@@ -131,14 +134,9 @@ export class Tasks {
         const page = ['LIMIT', from, limit] as const
         const ids = await main.call((client) => client.zrangebyscore(times, 0, `(${before}`, ...page))
         const records = await this.#records(ids.map((id) => ({ queue, id })))
-        for (const [i, record] of records.entries()) {
-          // What is left of one that somebody has begun to delete.
-          if (!record) await this.delete(ids[i] as string)
-          else if (isIdle(record, before)) {
-            idle.push(record)
-            found++
-          }
-        }
+        const some = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
+        idle.push(...some)
+        found += some.length
         if (ids.length < limit) break
       }
     }

@@ -119,11 +119,9 @@ local function saveHeader(book)
 end
 
 local function closeBook(book)
-  if book.isRejecting then
-    announce(book, 'failure')
-    judge(book)
-  end
+  if book.isRejecting then judge(book) end
   refill(book)
+  if book.isRejecting then announce(book, 'failure') end
   moveOn(book)
   saveEvents(book)
   watch(book)

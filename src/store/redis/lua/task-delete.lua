@@ -13,6 +13,8 @@ if book then
     local adder = string.match(field, '^cursor:(.*)$')
     if adder then redis.call('HDEL', KEYS[12], book.id .. ' ' .. adder) end
   end
+  -- Whoever looks for what is over goes on, should nobody else.
+  redis.call('ZADD', KEYS[9], -1, book.id)
   if book.held ~= 0 then redis.call('INCRBY', KEYS[8], -book.held) end
 end
 redis.call('UNLINK', unpack(KEYS, 2, 6))
