@@ -130,27 +130,33 @@ export class TaskEvents {
     // Of a code that got no number, those without one are asked.
     const others = status.filter((name) => code === undefined || !named.some((one) => one.status === name))
     const ranges = [...named, ...others.map((name) => ({ status: name, slot: 0 }))]
-    const page = (name: Rejected, slot: number, last: number) =>
-      [scoreOf(name, slot) + last + 1, scoreOf(name, slot) + BY_SLOT - 1, 'LIMIT', 0, limit] as const
-    const pages = (await main.all((pipeline) => {
-      for (const one of ranges) pipeline.zrangebyscore(keys[3] as string, ...page(one.status, one.slot, after))
-    })) as string[][]
-    const indexes = pages.map((some) => some.map(Number))
-    if (code !== undefined) {
-      for (const [i, one] of ranges.entries()) {
-        if (one.slot > 0) continue
-        const right: number[] = []
-        for (let some = indexes[i] as number[]; some.length > 0 && right.length < limit; ) {
-          const fields = some.map((index) => `c${index}`)
-          const codes = await main.call((client) => client.hmget(keys[2] as string, ...fields))
-          right.push(...some.filter((_, k) => codes[k] === code))
-          const next = page(one.status, 0, some.at(-1) as number)
-          some = (await main.call((client) => client.zrangebyscore(keys[3] as string, ...next))).map(Number)
+    const found: number[] = []
+    // A few of each; up to the last one of the shortest page all are known.
+    let last = after
+    for (let few = Math.ceil(limit / ranges.length) + 5; found.length < limit && last < BY_SLOT; few *= 2) {
+      const pages = (await main.all((pipeline) => {
+        for (const { status: name, slot } of ranges) {
+          const first = scoreOf(name, slot)
+          pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, few)
         }
-        indexes[i] = right
-      }
+      })) as string[][]
+      const indexes = pages.map((page) => page.map(Number))
+      last = Math.min(...indexes.map((page) => (page.length < few ? BY_SLOT : (page.at(-1) as number))))
+      const known = indexes.map((page) => page.filter((index) => index <= last))
+      const right = await Promise.all(
+        known.map((page, i) => (code !== undefined && ranges[i]?.slot === 0 ? this.#ofCode(keys, page, code) : page)),
+      )
+      found.push(...right.flat().sort((a, b) => a - b))
+      few = Math.min(few, RECORDS_AT_ONCE)
     }
-    return indexes.flat()
+    return found
+  }
+
+  async #ofCode(keys: readonly string[], indexes: readonly number[], code: string): Promise<number[]> {
+    if (indexes.length === 0) return []
+    const main = await this.#server.ready()
+    const codes = await main.call((client) => client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)))
+    return indexes.filter((_, i) => codes[i] === code)
   }
 
   async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
