@@ -14,7 +14,7 @@ local function stop(book, reason)
   redis.call('HSET', KEYS[book.base], 'reason', reason, 'sweep', 0)
 end
 
--- `isAtEnd`: adding has just ended, so that few rows are all there are.
+-- `isAtEnd`: adding has just ended, so that few rows are all there are; who puts rows back adds none.
 local function judge(book, isAtEnd)
   if book.state ~= 'open' or book.paused ~= '' then return end
   local told = header(book, 'tolerance', 'beyond')
@@ -24,7 +24,7 @@ local function judge(book, isAtEnd)
   local rejected = n[3] + n[4]
   local ended = n[2] + rejected + n[5]
   most = tonumber(most)
-  local isBeyond = rejected > most
+  local isBeyond = book.isRejecting and rejected > most
   if kind == 'p' then isBeyond = (ended >= 100 or isAtEnd) and rejected * 100 > most * ended end
   if not isBeyond then return end
   local reason = string.format('{"at":%d,"code":"tolerance","params":{"rejected":%d,"ended":%d}}', now, rejected, ended)
@@ -40,8 +40,8 @@ local function announce(book, which)
   redis.call('HSET', KEYS[book.base], which .. 'Run', book.run)
   local template, time = timed(told[1])
   local mark = which == 'done' and 'ff' or 'fe'
-  local job = opening(template) .. string.format('"args":["%s",%d],"jid":"%s%s%06x","enqueued_at":%s}', book.id, book.run,
-    book.id, mark, book.run, time)
+  local rest = '"args":["%s",%d],"jid":"%s%s%06x","enqueued_at":%s}'
+  local job = opening(template) .. string.format(rest, book.id, book.run, book.id, mark, book.run, time)
   redis.call('SADD', QUEUES, told[2])
   redis.call('LPUSH', KEYS[book.base + (which == 'done' and 9 or 10)], job)
 end

@@ -110,7 +110,8 @@ local function eventOf(book, index)
   local flags, run, step, started, finished, row = struct.unpack(RECORD, records, at)
   event = {
     index = index, status = flags % 8, place = math.floor(flags / 8) % 4, code = math.floor(flags / 32) % 2,
-    result = math.floor(flags / 64) % 2, source = math.floor(flags / 128), run = run, step = step, started = started, finished = finished, row = row,
+    result = math.floor(flags / 64) % 2, source = math.floor(flags / 128), run = run,
+    step = step, started = started, finished = finished, row = row,
   }
   if event.place == NEW then event.place = index < book.next and PLACED or HELD end
   event.before = event.status
@@ -193,7 +194,8 @@ local function cancelEvent(book, event)
 end
 
 local function wasCancelled(book, event)
-  return event.status == CANCELLED and (event.group or redis.call('HGET', KEYS[book.base + 2], 'c' .. event.index)) == 'cancelled'
+  if event.status ~= CANCELLED then return false end
+  return (event.group or redis.call('HGET', KEYS[book.base + 2], 'c' .. event.index)) == 'cancelled'
 end
 
 -- How far an event has come, and when.
@@ -230,7 +232,8 @@ local function change(effect)
 
   reach(book, event, effect, step)
   -- One that waits here by now did not leave from here.
-  if event.place == HELD and status ~= 0 or event.place == PLACED and effect.place == 'leave' then leave(book, event) end
+  local leaves = event.place == HELD and status ~= 0 or event.place == PLACED and effect.place == 'leave'
+  if leaves then leave(book, event) end
   become(book, event, status, status == 1 and '' or effect.code)
   if status ~= 1 then
     event.result = note(book, event, 'r', event.result, effect.result)

@@ -17,6 +17,6 @@ local at, isGone = cursorOf(book, adder)
 local kind = closeAdder(book, KEYS[13], adder)
 if not at or isGone then return { 'taken-over', at or 0 } end
 if kind == 'a' and broken == '1' then book.broken = withLine(book.broken, adder) end
-if kind and book.adders == '' then judge(book, true) end
+if kind == 'a' and book.adders == '' then judge(book, true) end
 closeBooks()
 return { 'ok', book.total }

@@ -15,8 +15,8 @@ for i = 1, #ARGV do
   local index = number()
   local event = eventOf(book, index)
   if event then
-    answer[#answer + 1] = string.format('%d %d %d %d %d %d %d %d', index, event.place, event.status, event.run, event.step,
-      event.started, event.finished, event.row)
+    answer[#answer + 1] = string.format('%d %d %d %d %d %d %d %d', index, event.place, event.status, event.run,
+      event.step, event.started, event.finished, event.row)
     local texts = redis.call('HMGET', KEYS[3], 'a' .. index, 's' .. index, 'c' .. index, 'r' .. index, 'm' .. index,
       'j' .. index)
     if not texts[1] and index >= book.next and not isDropped(book, event.status) then

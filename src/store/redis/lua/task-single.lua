@@ -19,8 +19,8 @@ for i = 1, number() do
 end
 for _, one in ipairs(singles) do
   local event = {
-    status = 0, place = one.placed == 1 and PLACED or ELSEWHERE, code = 0, result = 0, source = 0, run = 1, step = 1, started = 0,
-    finished = 0, row = 0,
+    status = 0, place = one.placed == 1 and PLACED or ELSEWHERE, code = 0, result = 0, source = 0, run = 1, step = 1,
+    started = 0, finished = 0, row = 0,
   }
   redis.call('HSET', KEYS[one.base], 'id', one.id, 'state', 'open', 'run', 1, 'total', 1, 'next', 1, 'enqueued', 1,
     'placed', one.placed, 'created', one.created, 'watched', one.created, 'single', 1, unpack(one.fields))
