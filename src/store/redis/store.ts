@@ -195,7 +195,8 @@ export class RedisStore implements Store {
   readonly reasons: Store['reasons'] = (id) => this.#events.reasons(id)
   readonly putPart: Store['putPart'] = (task, index, bytes, most) => this.#parts.put(task, index, bytes, most)
   readonly part: Store['part'] = (task, index) => this.#parts.find(task, index)
-  readonly remember: Store['remember'] = (key, value, seconds) => this.#parts.remember(key, value, seconds)
+  readonly remember: Store['remember'] = (key, value, seconds, instead) =>
+    this.#parts.remember(key, value, seconds, instead)
   readonly task: Store['task'] = (id) => this.#tasks.find(id)
   readonly tasks: Store['tasks'] = (page) => this.#tasks.list(page)
   readonly events: Store['events'] = (task, query) => this.#events.list(task, query)

@@ -37,19 +37,15 @@ export class TaskRows {
     return answerOf(await main.run(lua.taskRows, [...found.keys, this.#server.keys.queues], args))
   }
 
-  async cancel(
-    id: string,
-    most: number,
-    now: number,
-  ): Promise<{ cancelled: number; working: string[]; done: boolean }> {
+  async cancel(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }> {
     const found = await this.#server.findTask(id)
-    if (!found) return { cancelled: 0, working: [], done: true }
+    if (!found) return { cancelled: 0, placed: [], done: true }
     const main = await this.#server.ready()
     const all = [...found.keys, this.#server.keys.queues]
-    const [cancelled, done, ...working] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
+    const [cancelled, done, ...placed] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
     return {
       cancelled: Number(cancelled),
-      working: working.map((index) => taskJid(id, Number(index))),
+      placed: placed.map((index) => taskJid(id, Number(index))),
       done: done === '1',
     }
   }

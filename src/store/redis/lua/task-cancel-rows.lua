@@ -2,7 +2,8 @@
 --
 -- KEYS  1 to 11 the task (ledger.lua), 12 queues.
 -- ARGV  now (ms), about how many.
--- Gives how many were cancelled, "1" when none is left, then the indexes of those that work and were met.
+-- Gives how many were cancelled, "1" when none is left, then the indexes of those met whose jobs are in the
+--       queue or with an owner.
 -- include: arguments ledger waiting closing
 
 local LOOKED_AT = 10
@@ -16,7 +17,7 @@ if key then return redis.error_reply(unusable(key)) end
 local book = bookOf(1)
 if not book or book.state ~= 'cancelling' then return { '0', '1' } end
 redis.call('HDEL', KEYS[1], '')
-local cancelled, bytes, working = 0, 0, {}
+local cancelled, bytes, placed = 0, 0, {}
 
 while cancelled < most and bytes < MOST_BYTES do
   local entries = redis.call('LPOP', KEYS[5], math.min(most - cancelled, 100))
@@ -44,11 +45,10 @@ if cancelled < most and bytes < MOST_BYTES then
     if status <= 1 then
       -- What was changed in this very call stands in the books.
       local event = eventOf(book, at)
+      if event.place == PLACED then placed[#placed + 1] = tostring(at) end
       if event.status == 0 then
         cancelEvent(book, event)
         cancelled = cancelled + 1
-      elseif event.status == 1 then
-        working[#working + 1] = tostring(at)
       end
     end
     at = at + 1
@@ -58,4 +58,4 @@ end
 redis.call('HSET', KEYS[1], 'sweep', at)
 local isDone = book.n[0] == 0 and (at == 0 or book.n[1] == 0)
 closeBooks()
-return { tostring(cancelled), isDone and '1' or '', unpack(working) }
+return { tostring(cancelled), isDone and '1' or '', unpack(placed) }

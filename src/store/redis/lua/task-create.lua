@@ -10,7 +10,7 @@ for i, kind in ipairs({ 'hash', 'hash', 'zset' }) do
 end
 local adder, id, created = text(), text(), text()
 if redis.call('EXISTS', header) == 1 then return 0 end
-redis.call('HSET', header, 'id', id, 'state', 'open', 'adders', 'a' .. adder, 'cursor:' .. adder, 0, 'run', 1,
+redis.call('HSET', header, 'id', id, 'state', 'open', 'adder', adder, 'adders', 'a' .. adder, 'cursor:' .. adder, 0, 'run', 1,
   'created', created, 'watched', created, unpack(ARGV, cursor + 1))
 redis.call('ZADD', tasks, created, id)
 redis.call('HSET', adding, id .. ' ' .. adder, 'a')

@@ -28,6 +28,7 @@ redis.call('HSET', KEYS[1], 'cursor:' .. adder, cursor)
 if instead ~= '' then
   closeAdder(book, KEYS[13], instead)
   redis.call('HSET', KEYS[1], 'cursor:' .. instead, 'x' .. cursor)
+  if redis.call('HGET', KEYS[1], 'adder') == instead then redis.call('HSET', KEYS[1], 'adder', adder) end
   local others = withoutLine(book.broken, instead)
   if others ~= book.broken and book.paused == '' then redis.call('HSET', KEYS[1], 'reason', '') end
   book.broken = others
