@@ -39,7 +39,8 @@ for (let round = 0; round < ROUNDS; round++) {
       const figures = await measured(part, url(n++))
       for (const [name, value] of Object.entries(figures)) {
         table[name] ??= {}
-        ;(table[name][store] ??= []).push(value)
+        table[name][store] ??= []
+        table[name][store].push(value)
       }
     }
   }

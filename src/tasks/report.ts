@@ -22,7 +22,6 @@ export interface TaskMeta {
   /** The file that an export makes. */
   export?: { format: 'csv' | 'xlsx' | 'ndjson'; columns?: string[]; dir?: string }
   format?: FileFormat
-  keepParams?: 'all' | 'none'
 }
 
 /** What stands behind a row's own columns. */
@@ -58,7 +57,7 @@ export async function reportStream(
 
 async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rejected' }: ReportOptions) {
   const meta = JSON.parse(task.meta) as TaskMeta
-  if (which === 'all' && meta.keepParams !== 'all') {
+  if (which === 'all' && task.keepParams !== 'all') {
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
     throw new HighkiqError('INVALID_OPTION', message)
   }
