@@ -314,14 +314,17 @@ test('rows that wait for a retry are told apart, and there is no guess at the ti
   expect(status).toMatchObject({ counts: { enqueued: 1, finished: 2 }, held: 0, etaSeconds: null })
 })
 
-test('a store that is full while rows are added leaves the task interrupted, not adding', async () => {
-  const { hq, url } = newApp()
-  const small = newApp({ url: `${url}?maxMegabytes=1` }).hq
-  const Row = small.job('Row', async (_ctx, _ballast: string) => {})
-  const rows = Array.from({ length: 5000 }, () => ['x'.repeat(500)] as [string])
-  await expect(small.tasks.create(Row, rows)).rejects.toMatchObject({ code: 'STORE_FULL' })
-  expect((await hq.tasks.list()).items).toMatchObject([{ state: 'interrupted' }])
-})
+test.skipIf(process.env.HIGHKIQ_TEST_REDIS)(
+  'a store that is full while rows are added leaves the task interrupted, not adding',
+  async () => {
+    const { hq, url } = newApp()
+    const small = newApp({ url: `${url}?maxMegabytes=1` }).hq
+    const Row = small.job('Row', async (_ctx, _ballast: string) => {})
+    const rows = Array.from({ length: 5000 }, () => ['x'.repeat(500)] as [string])
+    await expect(small.tasks.create(Row, rows)).rejects.toMatchObject({ code: 'STORE_FULL' })
+    expect((await hq.tasks.list()).items).toMatchObject([{ state: 'interrupted' }])
+  },
+)
 
 test('of many messages of one attempt the first and the last are kept', async () => {
   const { hq } = newApp()
