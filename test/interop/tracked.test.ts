@@ -1,5 +1,6 @@
+import type { TaskEvent } from 'highkiq'
 import { expect, test } from 'vitest'
-import { until } from '../engine/bench.ts'
+import { all, until } from '../engine/bench.ts'
 import { contents, faultsOf } from '../redis/census.ts'
 import { besideRuby } from './world.ts'
 
@@ -31,5 +32,37 @@ besideRuby('a tracked task beside Ruby', (world) => {
     await node.settled()
     expect(faultsOf(await contents(redis))).toEqual([])
     expect(await redis.llen('ran')).toBe(ROWS)
+  })
+
+  test('Ruby runs its rows, through the window, and what it does not tell ends as foreign', async () => {
+    const node = world().node()
+    // It serves another queue: all that it does for the task is to look after it.
+    await node.work({ queues: ['node'], pollInterval: 0.1 })
+    await world().rubyWorker({ queues: ['ruby'] })
+    const task = await node.hq.tasks.create(
+      node.hq.jobNamed('Quick'),
+      Array.from({ length: ROWS }, (_, n) => [n]),
+      { window: 20, queue: 'ruby', unknownAfter: 60 },
+    )
+    for (let ran = 20; ran < ROWS + 20; ran += 20) {
+      await world().said(Math.min(ran, ROWS))
+      // Places that Ruby took are given to others when nothing was heard for ten seconds.
+      node.clock.ahead += 11
+    }
+    expect((await world().said(ROWS)).map(({ by, args }) => [by, args[0]])).toEqual(
+      expect.arrayContaining(Array.from({ length: ROWS }, (_, n) => ['ruby', n])),
+    )
+    expect((await task.status())?.counts).toMatchObject({ enqueued: ROWS })
+    node.clock.ahead += 61
+    const { state, counts } = await task.wait({ every: 20 })
+    expect([state, counts.error]).toEqual(['done', ROWS])
+    expect(await task.reasons()).toEqual([{ status: 'error', code: 'foreign', count: ROWS }])
+
+    // Whoever says later how it went is right.
+    const [event] = await all(task.events())
+    const { jid, attempts } = event as TaskEvent
+    const late = { kind: 'event', jid, run: 1, attempt: attempts + 1, status: 'finished', place: 'leave' } as const
+    await node.hq.store.changeEvents([{ ...late, at: node.clock.now() }], node.clock.now())
+    expect((await task.status())?.counts).toMatchObject({ error: ROWS - 1, finished: 1 })
   })
 })
