@@ -75,6 +75,7 @@ export type {
 } from './metrics/metrics.ts'
 export { EVENT_STATUSES, type EventStatus, type TaskState } from './store/contract.ts'
 // Tracked tasks
+export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { TaskEvent } from './tasks/event.ts'
 export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry.ts'
 export type { EventsOptions, Task, TaskSettings, TaskStatus, WaitOptions } from './tasks/task.ts'

@@ -54,7 +54,9 @@ function tell(thrown: unknown): number {
   }
   if (isHighkiqError(thrown)) {
     say(wantsStacks() ? inspect(thrown) : thrown.message)
-    return USAGE.has(thrown.code) ? 2 : 1
+    // A file that breaks off when rows of it are stored was no mistake of the command line.
+    const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
+    return USAGE.has(thrown.code) && !begun ? 2 : 1
   }
   process.stderr.write(`${inspect(thrown)}\n`)
   return 1
@@ -130,4 +132,17 @@ export function someOf<T extends string>(known: readonly T[]): (text: string) =>
 export function sheetPath(text: string): string {
   if (/\.(csv|xlsx|ndjson)$/i.test(text)) return text
   throw new InvalidArgumentError('Its name ends with .csv, .xlsx or .ndjson.')
+}
+
+export function taskId(text: string): string {
+  if (/^[0-9a-f]{16}$/.test(text)) return text
+  throw new InvalidArgumentError('It is the id of a task, 16 hex digits: `highkiq task list` shows them.')
+}
+
+/** How many rows may fail. */
+export function tolerated(text: string): number | `${number}%` {
+  if (text === 'all') return Number.POSITIVE_INFINITY
+  if (/^\d+$/.test(text)) return Number(text)
+  if (/^\d+(\.\d+)?%$/.test(text)) return text as `${number}%`
+  throw new InvalidArgumentError("It is a number of rows, a share such as 5%, or 'all'.")
 }

@@ -1,10 +1,11 @@
 /** The real command line, as a child process in a folder of its own. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { test as plainTest } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -42,7 +43,7 @@ export class Folder {
     rmSync(this.path, { recursive: true, force: true })
   }
 
-  write(files: Record<string, string>): void {
+  write(files: Record<string, string | Uint8Array>): void {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(this.at(name)), { recursive: true })
       writeFileSync(this.at(name), text)
@@ -61,6 +62,11 @@ export class Folder {
 
   run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
     return this.start(args, env).ended
+  }
+
+  /** What a program of the folder prints. */
+  node(file: string): Promise<string> {
+    return promisify(execFile)(process.execPath, [file], { cwd: this.path }).then(({ stdout }) => stdout)
   }
 
   /** What a command prints with `--json`. */

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { readSheet } from '../../src/tasks/sheet/sheet.ts'
 import { test } from './command.ts'
@@ -10,8 +11,19 @@ export const hq = new Highkiq()
 hq.job('ImportProduct', async (ctx, { sku, price }) => {
   if (Number.isNaN(Number(price))) throw new BusinessFailure('is no number: ' + price, { code: 'bad_price', field: 'price' })
 })
+hq.job('Page', async (ctx, n) => [{ n, twice: n * 2 }])
 hq.job('Slow', async () => { while (!existsSync('go')) await sleep(10) })
 `
+
+const EXPORT = `
+import { hq } from './jobs.mjs'
+const task = await hq.tasks.export(hq.jobNamed('Page'), [[0], [1], [2]], { columns: ['n', 'twice'] })
+console.log(task.id)
+await hq.close()
+`
+
+/** Of tests that start many, one after the other: a busy machine needs some seconds for each. */
+const PROCESSES = { timeout: 120_000 }
 
 /** Every tenth of the rows has a price that is none. */
 function products(rows: number, wrong = true): string {
@@ -103,6 +115,105 @@ describe.concurrent('highkiq import', () => {
   })
 })
 
+describe.concurrent('how a file is read', () => {
+  test('a dry run tells counts, problems and the mapping, and pushes nothing', PROCESSES, async ({ folder }) => {
+    folder.write({
+      'jobs.mjs': JOBS,
+      // In windows-1252: "ü" is FC.
+      'old.csv': Buffer.from('Nr;Größe;Preis\nsku-1;für zwei;5\nsku-2;;6\n', 'latin1'),
+      'rows.ndjson': '{"sku":"a","price":1}\n{"sku":"b","price":[[]\n',
+      'broken.csv': 'sku,price\na,1\nb,"2\n',
+    })
+    const dry = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--dry-run']
+    const reading = ['--encoding', 'windows-1252', '--delimiter', ';', '--columns', 'Nr=sku,Größe=size']
+    const [text, json, ndjson, broken, many, both] = await Promise.all([
+      folder.run(['import', 'old.csv', ...dry, ...reading]),
+      folder.run(['import', 'old.csv', ...dry, ...reading, '--json']),
+      folder.run(['import', 'rows.ndjson', ...dry]),
+      folder.run(['import', 'broken.csv', ...dry]),
+      folder.run(['import', 'old.csv', ...dry, '--encoding', 'windows-1252', '--max-rows', '1']),
+      folder.run(['import', 'old.csv', ...dry, '--work']),
+    ])
+    expect(text.stdout).toContain('old.csv: CSV, 2 rows: 2 would become jobs, 0 would be refused')
+    expect(text.stdout).toMatch(
+      /^COLUMN +BECOMES +FOR INSTANCE\nNr +sku +"sku-1"\nGröße +size +"für zwei"\nPreis +\(left out\)$/m,
+    )
+    expect(text.stdout).toContain('nothing was pushed')
+    expect([text.code, json.code]).toEqual([0, 0])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      format: 'csv',
+      total: 2,
+      valid: 2,
+      preview: [{ row: 2, params: { sku: 'sku-1', size: 'für zwei' } }, { row: 3 }],
+    })
+    expect(ndjson.stdout).toMatch(
+      /NDJSON, 1 row until it broke off.*\n\nCOLUMN.*\nsku +sku +"a"\nprice +price +1\n\nROW/s,
+    )
+    expect([ndjson.code, broken.code]).toEqual([1, 1])
+    expect(broken.stdout).toMatch(/INVALID_FILE +row 3/)
+    expect([many.code, many.stdout]).toEqual([1, expect.stringContaining('TOO_MANY_ROWS')])
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining("'--dry-run' cannot be used with option '-w, --work'"),
+    ])
+    expect(await folder.json('task', 'list', '--url', 'sqlite:highkiq.db').catch(() => [])).toEqual([])
+  })
+
+  test(
+    'NDJSON; the same file again; limits of the task; a file that breaks off is gone on with',
+    PROCESSES,
+    async ({ folder }) => {
+      const lines = Array.from({ length: 20 }, (_, i) => `{"sku":"s${i}","price":${i < 6 ? '"x"' : i}}`)
+      folder.write({ 'jobs.mjs': JOBS, 'rows.ndjson': lines.join('\n'), 'cut.csv': `${products(2500)}\n"open,1\n` })
+      const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs']
+      const first = await folder.run([
+        'import',
+        'rows.ndjson',
+        ...about,
+        '--no-wait',
+        '--tolerate',
+        '2',
+        '--beyond',
+        'cancel',
+        '--task-concurrency',
+        '1',
+      ])
+      expect(first.code).toBe(0)
+      const [twice, again] = await Promise.all([
+        folder.run(['import', 'rows.ndjson', ...about]),
+        folder.run(['import', 'rows.ndjson', ...about, '--no-wait', '--again']),
+      ])
+      expect([twice.code, twice.stderr]).toEqual([1, expect.stringMatching(`task ${first.stdout.trim()}.*add --again`)])
+      expect(again.code).toBe(0)
+
+      const worker = folder.start(['work', '-r', 'jobs.mjs'])
+      const ended = await folder.run(['task', 'show', first.stdout.trim(), '--watch', '--json'])
+      expect(JSON.parse(ended.stdout)).toMatchObject({
+        state: 'cancelled',
+        counts: { failed: 3, cancelled: 17 },
+        reasons: [
+          { status: 'cancelled', count: 17 },
+          { status: 'failed', code: 'bad_price', count: 3, example: 'price: is no number: x' },
+        ],
+      })
+      expect(ended.code).toBe(3)
+
+      const cut = await folder.run(['import', 'cut.csv', ...about, '--no-wait'])
+      const [, id = ''] = /in task (\w{16})/.exec(cut.stderr) ?? []
+      expect([cut.code, id]).toEqual([1, expect.stringMatching(/^\w{16}$/)])
+      expect((await folder.run(['task', 'show', id])).stdout).toContain(`--job ImportProduct --continue ${id}`)
+      folder.write({ 'cut.csv': products(2500) })
+      const whole = await folder.run(['import', 'cut.csv', ...about, '--continue', id, '--json'])
+      expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([
+        3,
+        { id, total: 2500, state: 'done', counts: { failed: 250 } },
+      ])
+      worker.kill('SIGTERM')
+      await worker.ended
+    },
+  )
+})
+
 describe.concurrent('highkiq task', () => {
   test('list, show, events and report tell what became of the rows', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
@@ -129,6 +240,88 @@ describe.concurrent('highkiq task', () => {
 
     expect((await folder.run(['task', 'report', id, 'out.csv'])).stdout).toBe('out.csv: 3 rejected rows\n')
     expect((await readSheet(folder.at('out.csv'))).header).toContain('messages')
+  })
+
+  test(
+    'a corrected report, given back: only its rows run again, until none is rejected',
+    PROCESSES,
+    async ({ folder }) => {
+      folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
+      const mapped = ['--columns', 'sku,price']
+      const args = [
+        'import',
+        'products.csv',
+        '--job',
+        'ImportProduct',
+        '-r',
+        'jobs.mjs',
+        '--work',
+        '--json',
+        '--report',
+        'out.csv',
+      ]
+      const imported = await folder.run([...args, ...mapped])
+      const { id } = JSON.parse(imported.stdout) as { id: string }
+      expect((await folder.run(['task', 'show', id])).stdout).toMatch(
+        /ROWS +STATUS +CODE +FOR INSTANCE\n +3 +failed +bad_price +price: is no number: abc/,
+      )
+      const report = readFileSync(folder.at('out.csv'), 'utf8')
+      const worker = folder.start(['work', '-r', 'jobs.mjs'])
+
+      // The third is left alone, the second is corrected wrongly.
+      const [header, one, two] = report.trimEnd().split('\r\n') as [string, string, string]
+      folder.write({ 'half.csv': [header, one.replace('abc', '5'), two.replace('abc', 'five')].join('\r\n') })
+      const half = await folder.run(['task', 'retry', id, '--report', 'half.csv', ...mapped, '--watch'])
+      expect([half.code, half.stdout]).toEqual([
+        3,
+        expect.stringMatching(/^2 rows run again, in run 2\n.*28 finished, 2 failed/s),
+      ])
+
+      for (const format of ['ndjson', 'xlsx']) {
+        const written = await folder.run(['task', 'report', id, `rest.${format}`])
+        expect(written.stdout).toBe(`rest.${format}: 2 rejected rows\n`)
+      }
+      folder.write({ 'rest.ndjson': readFileSync(folder.at('rest.ndjson'), 'utf8').replace(/"(abc|five)"/g, '7') })
+      const rest = await folder.run(['task', 'retry', id, '--report', 'rest.ndjson', ...mapped, '--watch', '--json'])
+      expect([rest.code, JSON.parse(rest.stdout)]).toMatchObject([
+        0,
+        { state: 'done', run: 3, counts: { finished: 30, failed: 0 }, retried: { rows: 2, refused: 0 } },
+      ])
+      worker.kill('SIGTERM')
+
+      const [alien, gone, both] = await Promise.all([
+        folder.run(['task', 'retry', id, '--report', 'products.csv']),
+        folder.run(['task', 'retry', id, '--report', 'gone.csv']),
+        folder.run(['task', 'retry', id, '--report', 'half.csv', '--code', 'x']),
+      ])
+      expect([alien.code, alien.stderr]).toEqual([2, expect.stringContaining('has no column "row key"')])
+      expect([gone.code, gone.stderr]).toEqual([2, 'highkiq: no file gone.csv\n'])
+      expect(both.code).toBe(2)
+      await worker.ended
+    },
+  )
+
+  test("an export's file: whole or not there, under a name that says what it is", PROCESSES, async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'export.mjs': EXPORT })
+    const [, id = ''] = /(\w{16})/.exec(await folder.node('export.mjs')) ?? []
+    const early = await folder.run(['task', 'download', id, 'early.csv'])
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('has 0 of 3 pages')])
+
+    const waiting = folder.start(['task', 'download', id, 'out.csv', '--wait'])
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^out\.csv: \d+ bytes\n$/) })
+    worker.kill('SIGTERM')
+    const [wrong, piped, nowhere] = await Promise.all([
+      folder.run(['task', 'download', id, 'out.xlsx']),
+      folder.run(['task', 'download', id, '-']),
+      folder.run(['task', 'download', id, 'none/out.csv']),
+    ])
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('ends with .csv')])
+    expect(piped.stdout).toBe(readFileSync(folder.at('out.csv'), 'utf8'))
+    expect(piped.stdout.split(/\r\n/)).toEqual(['\uFEFFn,twice', '0,0', '1,2', '2,4', ''])
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining("can't be written")])
+    expect(readdirSync(folder.path).filter((name) => /part|early/.test(name))).toEqual([])
+    await worker.ended
   })
 
   test('an id that is none: exit code 1', async ({ folder }) => {

@@ -3,21 +3,28 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Highkiq, Job, Task, TaskStatus } from '../../index.ts'
+import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import { dryRunCode, dryRunText } from '../dry-run.ts'
 import { plural } from '../figures.ts'
 import { type Interrupt, onInterrupt } from '../interrupt.ts'
 import { type AppOptions, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { endedOf, watchTask } from '../progress.ts'
+import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
-import { CliError, sheetPath, wholeNumber } from '../usage.ts'
+import { CliError, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
 
-interface ImportCommandOptions extends AppOptions {
+interface ImportCommandOptions extends AppOptions, ReadingOptions {
   job: string
   name?: string
-  format?: 'csv' | 'xlsx' | 'ndjson'
   report?: string
+  dryRun?: boolean
+  again?: boolean
+  continue?: string
+  tolerate?: ImportOptions['toleratedFailures']
+  beyond?: 'pause' | 'cancel'
+  taskConcurrency?: number
   work?: boolean
   concurrency?: number
   wait: boolean
@@ -29,33 +36,70 @@ const REMIND_MS = 30_000
 
 const EXAMPLES = `
 Ctrl-C stops watching; the task goes on.
-Exit code: 0 all rows finished, 3 some were rejected, 1 it broke, 2 wrong usage.
+Exit code: 0 all rows finished, 3 some were rejected, 1 it broke, 2 wrong usage. With --dry-run the same of what would be.
+
+A file whose importer was killed is gone on with by --continue: rows that are there already are passed over.
+Rejected rows come back with \`highkiq task retry ID --report FILE\`, once they are corrected in their report.
 
 Examples:
   highkiq import products.csv --job ImportProduct -r jobs.ts --work
   highkiq import products.xlsx --job ImportProduct -r jobs.ts --report rejected.xlsx
+  highkiq import products.xlsx --job ImportProduct -r jobs.ts --sheet 'Spring 2026' --dry-run
+  highkiq import old.csv --job ImportProduct -r jobs.ts --encoding windows-1252 --columns 'Item no=sku,Unit price=price'
+  highkiq import orders.ndjson --job ImportOrder -r jobs.ts --no-wait --tolerate 5% --beyond cancel
+  highkiq import products.csv --job ImportProduct -r jobs.ts --continue 0f3a6c1e9b2d4857
 `
 
 export function register(program: Command): void {
-  withAppOptions(
-    program
-      .command('import')
-      .description('a job for each row of a CSV, XLSX or NDJSON file, watched until all have ended')
-      .argument('<file>', 'CSV or XLSX, with a header row; or NDJSON'),
-  )
+  const command = program
+    .command('import')
+    .description('a job for each row of a CSV, XLSX or NDJSON file, watched until all have ended')
+    .argument('<file>', 'CSV or XLSX, with a header row; or NDJSON')
     .requiredOption('-j, --job <name>', 'job that gets each row, as an object by header')
     .option('-n, --name <name>', "name of the task (default: the file's)")
-    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx', 'ndjson']))
+  withReadingOptions(command)
+    .addOption(
+      new Option('--dry-run', 'only read and check it: counts, problems, what becomes of the columns').conflicts([
+        ...SUBMITTING,
+        'continue',
+        'work',
+        'report',
+        'wait',
+      ]),
+    )
+    .option('--again', 'also if the same file was imported within 24 hours')
+    .addOption(
+      new Option('--continue <task>', 'go on with that task of the same file, whose importer died')
+        .argParser(taskId)
+        .conflicts(SUBMITTING),
+    )
+    .addOption(
+      new Option('--tolerate <n>', 'how many rows may fail: a number, or a share such as 5% (default: all)').argParser(
+        tolerated,
+      ),
+    )
+    .addOption(
+      new Option('--beyond <what>', 'what happens when more fail (default: pause)').choices(['pause', 'cancel']),
+    )
+    .addOption(
+      new Option('--task-concurrency <n>', 'rows of this task at the same time, whoever works').argParser(wholeNumber),
+    )
     .addOption(
       new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
     )
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
-    .addOption(new Option('-c, --concurrency <n>', 'jobs at the same time, with --work').argParser(wholeNumber))
+    .addOption(
+      new Option('-c, --concurrency <n>', 'jobs at the same time in this process, with --work').argParser(wholeNumber),
+    )
     .addOption(new Option('--no-wait', 'only submit; prints the id of the task').conflicts(['work', 'report']))
     .option('--json', 'the outcome as JSON')
     .addHelpText('after', EXAMPLES)
     .action(importFile)
+  withAppOptions(command)
 }
+
+/** What is said of a task when it is made. */
+const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency']
 
 async function importFile(file: string, options: ImportCommandOptions): Promise<void> {
   if (!options.require) {
@@ -66,6 +110,7 @@ async function importFile(file: string, options: ImportCommandOptions): Promise<
   if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
   await withApp(options, async (hq) => {
     const submission = new Submission(hq, file, options)
+    if (options.dryRun) return submission.look()
     await (options.wait ? submission.watch() : submission.submit())
   })
 }
@@ -84,6 +129,15 @@ class Submission {
     this.#file = file
     this.#options = options
     this.#job = hq.jobNamed(options.job) as unknown as Job<[row: object]>
+  }
+
+  /** Pushes nothing. */
+  async look(): Promise<void> {
+    const { columns, json } = this.#options
+    const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
+    process.exitCode = dryRunCode(run)
+    if (json) printJson(run)
+    else print(dryRunText(basename(this.#file), run, columns))
   }
 
   async submit(): Promise<void> {
@@ -118,11 +172,19 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const { name, format } = this.#options
-    const task = await this.#hq.tasks.import(this.#job, this.#file, {
+    const { name, again, continue: begun, tolerate, beyond, taskConcurrency } = this.#options
+    const about: ImportOptions = {
+      ...readingOf(this.#options),
       ...(name === undefined ? {} : { name }),
-      ...(format === undefined ? {} : { format }),
+      ...(again ? { again } : {}),
+      ...(begun === undefined ? {} : { continue: begun }),
+      ...(tolerate === undefined ? {} : { toleratedFailures: tolerate }),
+      ...(beyond === undefined ? {} : { beyond }),
+      ...(taskConcurrency === undefined ? {} : { concurrency: taskConcurrency }),
       ...(onStart ? { onStart } : {}),
+    }
+    const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false }).catch((thrown) => {
+      throw inWordsOfTheCommand(thrown)
     })
     this.#added = true
     return task
@@ -213,6 +275,13 @@ class Submission {
     if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
     else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
   }
+}
+
+/** Says which option helps. */
+function inWordsOfTheCommand(thrown: unknown): unknown {
+  const { code, details = {} } = (thrown ?? {}) as { code?: string; details?: { task?: string } }
+  if (code !== 'ALREADY_IMPORTED') return thrown
+  return new CliError(`this file was imported as task ${details.task} within the last day: look there, or add --again`)
 }
 
 function say(text: string): void {

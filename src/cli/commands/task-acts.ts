@@ -1,22 +1,20 @@
-/** `highkiq task retry | pause | resume | set | cancel | delete`: acting on a tracked task. */
+/** `highkiq task pause | resume | set | cancel | delete`: acting on a tracked task. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Highkiq, RetryOptions, Task, TaskSettings, TaskStatus } from '../../index.ts'
+import { type Command, Option } from 'commander'
+import type { Task, TaskSettings, TaskStatus } from '../../index.ts'
 import { confirm } from '../confirm.ts'
 import { count, plural } from '../figures.ts'
-import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { statusText } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
-import { CliError, someOf, wholeNumber } from '../usage.ts'
-
-const REJECTED = ['failed', 'error', 'cancelled'] as const
+import { existing, statusOf } from '../task.ts'
+import { CliError, tolerated, wholeNumber } from '../usage.ts'
 
 interface ActOptions extends AppOptions {
   json?: boolean
 }
 
 export function registerActs(task: Command): void {
-  registerRetry(task)
   act(task, 'pause', 'let no more of its rows into the queue; what is there runs').action(
     acting(async (task) => task.pause()),
   )
@@ -24,31 +22,6 @@ export function registerActs(task: Command): void {
   registerSet(task)
   registerCancel(task)
   registerDelete(task)
-}
-
-function registerRetry(task: Command): void {
-  act(task, 'retry', 'run rejected rows once more')
-    .addOption(
-      new Option('--status <list>', 'of which status, separated by commas (default: failed,error)').argParser(
-        someOf(REJECTED),
-      ),
-    )
-    .option('--code <code>', 'only those with this reason')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  highkiq task retry 0f3a6c1e9b2d4857\n  highkiq task retry 0f3a6c1e9b2d4857 --status failed --code bad_price\n',
-    )
-    .action((id: string, { status, code, json, ...options }: ActOptions & Pick<RetryOptions, 'status' | 'code'>) =>
-      withExistingStore(options, async (hq) => {
-        const task = await existing(hq, id)
-        const retried = await task.retry({ ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) })
-        if (json) return printJson(retried)
-        const { rows, dropped, run } = retried
-        print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}` : 'no row to run again')
-        if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepParams)`)
-        if (rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
-      }),
-    )
 }
 
 function registerSet(task: Command): void {
@@ -118,25 +91,4 @@ function acting(deed: (task: Task, status: TaskStatus) => Promise<void>) {
       if (options.json) printJson(status)
       else print(statusText(status))
     })
-}
-
-async function existing(hq: Highkiq, id: string): Promise<Task> {
-  const task = hq.tasks.get(id)
-  await statusOf(task)
-  return task
-}
-
-/** @throws CliError when there is no such task */
-export async function statusOf(task: Task): Promise<TaskStatus> {
-  const status = await task.status()
-  if (!status)
-    throw new CliError(`no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows them)`)
-  return status
-}
-
-function tolerated(text: string): NonNullable<TaskSettings['toleratedFailures']> {
-  if (text === 'all') return Number.POSITIVE_INFINITY
-  if (/^\d+$/.test(text)) return Number(text)
-  if (/^\d+(\.\d+)?%$/.test(text)) return text as `${number}%`
-  throw new InvalidArgumentError("a number of rows, a share such as 5%, or 'all'")
 }

@@ -1,17 +1,20 @@
-/** `highkiq task`: looking at tracked tasks; task-acts.ts acts on them. */
+/** `highkiq task`: looking at tracked tasks; the files beside this one act on them. */
 
 import { type Command, Option } from 'commander'
-import type { Highkiq, Task, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
+import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { count, plural } from '../figures.ts'
-import { onInterrupt } from '../interrupt.ts'
+import { count } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
-import { endedOf, watchTask } from '../progress.ts'
-import { sheetPath, someOf, wholeNumber } from '../usage.ts'
-import { registerActs, statusOf } from './task-acts.ts'
+import { endedOf } from '../progress.ts'
+import { type Reason, reasonsOf, reasonsText } from '../reasons.ts'
+import { existing, statusOf, untilEnd } from '../task.ts'
+import { someOf, wholeNumber } from '../usage.ts'
+import { registerActs } from './task-acts.ts'
+import { registerFiles } from './task-file.ts'
+import { registerRetry } from './task-retry.ts'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 const PAGE = 100
@@ -25,7 +28,8 @@ export function register(program: Command): void {
   registerList(task)
   registerShow(task)
   registerEvents(task)
-  registerReport(task)
+  registerFiles(task)
+  registerRetry(task)
   registerActs(task)
 }
 
@@ -83,7 +87,12 @@ interface ShowOptions extends TaskOptions {
 }
 
 function registerShow(task: Command): void {
-  withAppOptions(task.command('show').description('how one task stands').argument('<id>', 'of the task'))
+  withAppOptions(
+    task
+      .command('show')
+      .description('how one task stands, and why rows of it were rejected')
+      .argument('<id>', 'of the task'),
+  )
     .option('--watch', 'until it has ended; exit code 0 all rows finished, 3 some were rejected, 1 it broke')
     .option('--json', 'as JSON')
     .addHelpText(
@@ -94,7 +103,7 @@ function registerShow(task: Command): void {
 }
 
 async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void> {
-  const task = hq.tasks.get(id)
+  const task = await existing(hq, id)
   let status = await statusOf(task)
   if (options.watch) {
     const ended = await untilEnd(task, status.name)
@@ -102,26 +111,17 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
     status = ended
     process.exitCode = outcomeCode(status)
   }
+  const reasons: Reason[] = rejectedOf(status) > 0 ? await reasonsOf(task) : []
   if (options.json) {
-    printJson(status)
+    printJson({ ...status, reasons })
     return
   }
   print(statusText(status))
-  if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
-}
-
-/** Undefined when Ctrl-C ended the watching. */
-async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
-  const interrupt = onInterrupt()
-  try {
-    return await watchTask(task, { title, signal: interrupt.signal })
-  } catch (thrown) {
-    if (!interrupt.signal.aborted) throw thrown
-    process.exitCode = interrupt.exitCode
-    return undefined
-  } finally {
-    interrupt.release()
+  if (reasons.length > 0) print(`\n${reasonsText(reasons)}\n`)
+  if (status.state === 'interrupted') {
+    print(`its file was not read to the end: highkiq import FILE --job ${status.job} --continue ${id}`)
   }
+  if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
 }
 
 // ---------------------------------------------------------------------------------------------------------- events
@@ -144,8 +144,7 @@ function registerEvents(task: Command): void {
 
 /** Line by line: a task may have more events than fit into memory. */
 async function events(hq: Highkiq, id: string, { status, code, limit = Infinity, json }: EventsOptions): Promise<void> {
-  const task = hq.tasks.get(id)
-  await statusOf(task)
+  const task = await existing(hq, id)
   let n = 0
   for await (const event of task.events({ status, code })) {
     if (n >= limit) break
@@ -165,27 +164,4 @@ function eventText(event: TaskEvent): string {
   const place = count(rowOf(event)).padStart(9)
   const said = event.messages.length > 0 && event.status !== 'finished' ? reasonOf(event) : ''
   return `${place}  ${event.status.padEnd(9)}  ${said}`.trimEnd()
-}
-
-// ---------------------------------------------------------------------------------------------------------- report
-
-function registerReport(task: Command): void {
-  withAppOptions(
-    task
-      .command('report')
-      .description('write the rejected rows, with the reasons, to a file that can be corrected and imported again')
-      .argument('<id>', 'of the task')
-      .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
-  )
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExamples:\n  highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx\n')
-    .action((id: string, out: string, options: TaskOptions) =>
-      withExistingStore(options, async (hq) => {
-        const task = hq.tasks.get(id)
-        await statusOf(task)
-        const { rows } = await task.report(out)
-        if (options.json) printJson({ path: out, rows })
-        else print(`${out}: ${plural(rows, 'rejected row')}`)
-      }),
-    )
 }

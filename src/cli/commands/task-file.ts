@@ -1,0 +1,130 @@
+/** `highkiq task report | download`: the files that a task gives. */
+
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as NodeWebStream } from 'node:stream/web'
+import type { Command } from 'commander'
+import type { Highkiq } from '../../index.ts'
+import { messageOf } from '../../job/errors.ts'
+import { count, plural } from '../figures.ts'
+import { onInterrupt } from '../interrupt.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { rejectedOf } from '../outcome.ts'
+import { print, printJson } from '../output.ts'
+import { existing, statusOf } from '../task.ts'
+import { CliError, sheetPath } from '../usage.ts'
+
+interface FileOptions extends AppOptions {
+  json?: boolean
+}
+
+export function registerFiles(task: Command): void {
+  withAppOptions(
+    task
+      .command('report')
+      .description('write the rejected rows, with the reasons, to a file that can be corrected')
+      .argument('<id>', 'of the task')
+      .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
+  )
+    .option('--all', 'of all rows, of a task that keeps them (keepParams)')
+    .option('--json', 'as JSON')
+    .addHelpText('after', REPORT_EXAMPLES)
+    .action((id: string, out: string, options: FileOptions & { all?: boolean }) =>
+      withExistingStore(options, (hq) => report(hq, id, out, options)),
+    )
+  withAppOptions(
+    task
+      .command('download')
+      .description('write the file of an export')
+      .argument('<id>', 'of the task')
+      .argument('<out>', 'where to; - is standard output'),
+  )
+    .option('--wait', 'begin at once, and wait for pages that are not there yet')
+    .option('--partial', 'leave out pages that were rejected')
+    .option('--json', 'as JSON')
+    .addHelpText('after', DOWNLOAD_EXAMPLES)
+    .action((id: string, out: string, options: DownloadOptions) =>
+      withExistingStore(options, (hq) => download(hq, id, out, options)),
+    )
+}
+
+const REPORT_EXAMPLES = `
+Correct the cells, leave the row keys as they are, and give it back: highkiq task retry ID --report FILE
+
+Examples:
+  highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx
+  highkiq task report 0f3a6c1e9b2d4857 everything.csv --all
+`
+
+const DOWNLOAD_EXAMPLES = `
+The file has its name when it is whole, and not before. Exit code: 0 done, 3 pages were left out (--partial), 1 it broke.
+
+Examples:
+  highkiq task download 0f3a6c1e9b2d4857 customers.xlsx
+  highkiq task download 0f3a6c1e9b2d4857 customers.csv --wait
+  highkiq task download 0f3a6c1e9b2d4857 - | gzip > customers.csv.gz
+`
+
+async function report(hq: Highkiq, id: string, out: string, { all, json }: FileOptions & { all?: boolean }) {
+  const task = await existing(hq, id)
+  const { rows } = await task.report(out, all ? { rows: 'all' } : {})
+  if (json) printJson({ path: out, rows })
+  else print(`${out}: ${plural(rows, all ? 'row' : 'rejected row')}`)
+}
+
+interface DownloadOptions extends FileOptions {
+  wait?: boolean
+  partial?: boolean
+}
+
+async function download(hq: Highkiq, id: string, out: string, options: DownloadOptions): Promise<void> {
+  const { wait, partial, json } = options
+  const task = await existing(hq, id)
+  await checkEnding(hq, id, out)
+  const interrupt = onInterrupt()
+  try {
+    const { signal } = interrupt
+    const file = await task.download({ ...(wait ? { wait } : {}), ...(partial ? { partial } : {}), signal })
+    const bytes = Readable.fromWeb(file as NodeWebStream)
+    if (out === '-') await pipeline(bytes, process.stdout, { end: false })
+    else await written(out, bytes, signal)
+  } catch (thrown) {
+    if (!interrupt.signal.aborted) throw thrown
+    process.exitCode = interrupt.exitCode
+    return
+  } finally {
+    interrupt.release()
+  }
+  const missing = rejectedOf(await statusOf(task))
+  if (missing > 0) process.exitCode = 3
+  if (out === '-') return
+  const { size } = await stat(out)
+  if (json) printJson({ path: out, bytes: size, missing })
+  else print(`${out}: ${count(size)} bytes${missing > 0 ? `, without ${plural(missing, 'page')}` : ''}`)
+}
+
+/** CSV in a file called .xlsx is a file that nobody can open. */
+async function checkEnding(hq: Highkiq, id: string, out: string): Promise<void> {
+  const meta = JSON.parse((await hq.store.task(id))?.meta ?? '{}') as { export?: { format: string } }
+  const ending = extname(out).slice(1).toLowerCase()
+  const format = meta.export?.format
+  if (format === undefined || format === ending || !['csv', 'xlsx', 'ndjson'].includes(ending)) return
+  throw new CliError(`task ${id} makes a file of ${format.toUpperCase()}: give it a name that ends with .${format}`, 2)
+}
+
+async function written(out: string, bytes: Readable, signal: AbortSignal): Promise<void> {
+  const part = `${out}.${randomUUID()}.part`
+  try {
+    await pipeline(bytes, createWriteStream(part, { flush: true }), { signal })
+    await rename(part, out)
+  } catch (thrown) {
+    await rm(part, { force: true }).catch(() => {})
+    // What the export says of itself is said already; the rest is the disk.
+    if (signal.aborted || (thrown as NodeJS.ErrnoException).syscall === undefined) throw thrown
+    throw new CliError(`${out} can't be written (${messageOf(thrown)})`)
+  }
+}

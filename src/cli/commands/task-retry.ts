@@ -1,0 +1,92 @@
+/** `highkiq task retry`: rejected rows run once more, as they are or as a report of them was corrected. */
+
+import { existsSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import type { Highkiq, Retried, RetryOptions } from '../../index.ts'
+import { plural } from '../figures.ts'
+import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
+import { outcomeCode, summary } from '../outcome.ts'
+import { print, printJson } from '../output.ts'
+import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
+import { existing, untilEnd } from '../task.ts'
+import { CliError, someOf } from '../usage.ts'
+
+const REJECTED = ['failed', 'error', 'cancelled'] as const
+
+interface RetryCommandOptions extends AppOptions, ReadingOptions {
+  status?: RetryOptions['status']
+  code?: string
+  report?: string
+  watch?: boolean
+  json?: boolean
+}
+
+const EXAMPLES = `
+A report is a file of \`highkiq task report\` whose cells were corrected: columns may be moved, rows left out, but the
+column "row key" and the names of the columns stay as they are. What was said of columns at the import is said again.
+
+Exit code: 0 done, 3 rows of the report were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
+
+Examples:
+  highkiq task retry 0f3a6c1e9b2d4857
+  highkiq task retry 0f3a6c1e9b2d4857 --status failed --code bad_price
+  highkiq task retry 0f3a6c1e9b2d4857 --report corrected.xlsx --watch
+`
+
+export function registerRetry(task: Command): void {
+  const command = task
+    .command('retry')
+    .description('run rejected rows once more, also with corrections')
+    .argument('<id>', 'of the task')
+    .addOption(
+      new Option('--status <list>', 'of which status, separated by commas (default: failed,error)').argParser(
+        someOf(REJECTED),
+      ),
+    )
+    .option('--code <code>', 'only those with this reason')
+    .addOption(new Option('--report <file>', 'the rows of this corrected report instead').conflicts(['status', 'code']))
+  withReadingOptions(command)
+    .option('--watch', 'until the task has ended')
+    .option('--json', 'as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((id: string, options: RetryCommandOptions) => {
+      checkFile(options)
+      return withExistingStore(options, (hq) => retry(hq, id, options))
+    })
+  withAppOptions(command)
+}
+
+function checkFile({ report, ...options }: RetryCommandOptions): void {
+  if (report !== undefined && !existsSync(report)) throw new CliError(`no file ${report}`, 2)
+  if (report === undefined && Object.keys(readingOf(options)).length > 0) {
+    throw new CliError('how a file is read is for --report FILE', 2)
+  }
+}
+
+async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Promise<void> {
+  const { status, code, report, watch, json } = options
+  const task = await existing(hq, id)
+  const retried = await task.retry({
+    ...(status ? { status } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(report === undefined ? {} : { report, as: readingOf(options) }),
+  })
+  if (retried.refused > 0) process.exitCode = 3
+  if (!json) tell(retried)
+  if (!watch) {
+    if (json) printJson(retried)
+    else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
+    return
+  }
+  const ended = await untilEnd(task, (await task.status())?.name ?? id)
+  if (!ended) return
+  process.exitCode = outcomeCode(ended)
+  if (json) printJson({ ...ended, retried })
+  else print(await summary(task, ended))
+}
+
+function tell({ rows, dropped, refused, run }: Retried): void {
+  print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}` : 'no row to run again')
+  if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepParams)`)
+  if (refused > 0) print(`${plural(refused, 'row was', 'rows were')} refused once more, and stay as they were`)
+}

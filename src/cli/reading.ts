@@ -1,0 +1,64 @@
+/** Options that say how a file of rows is read, shared by the commands that take one. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ImportOptions } from '../index.ts'
+import { wholeNumber } from './usage.ts'
+
+export interface ReadingOptions {
+  format?: 'csv' | 'xlsx' | 'ndjson'
+  columns?: string[] | Record<string, string>
+  encoding?: string
+  delimiter?: string
+  sheet?: string | number
+  maxRows?: number
+}
+
+const NAMES = ['format', 'columns', 'encoding', 'delimiter', 'sheet', 'maxRows'] as const
+
+export function withReadingOptions(command: Command): Command {
+  return command
+    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx', 'ndjson']))
+    .addOption(
+      new Option(
+        '--columns <list>',
+        "names for the columns in their order (sku,price), or the columns to take ('Item no=sku,Unit price=price')",
+      ).argParser(columns),
+    )
+    .option('--encoding <name>', 'of CSV and NDJSON, when nothing tells it: windows-1252, shift_jis, …')
+    .addOption(
+      new Option('--delimiter <character>', "of CSV, when its header does not tell; 'tab' is one").argParser(delimiter),
+    )
+    .addOption(new Option('--sheet <sheet>', 'of a workbook: its name, or its number from 0').argParser(sheet))
+    .addOption(new Option('--max-rows <n>', 'more are refused (default: 1000000)').argParser(wholeNumber))
+}
+
+/** Those of them that were given, as `tasks.import` and `task.retry` take them. */
+export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof NAMES)[number]> {
+  return Object.fromEntries(
+    NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  ) as ReturnType<typeof readingOf>
+}
+
+/** `a,b` names them in order, `A=a,B=b` takes those; a comma inside a name is written `\,`, an equals sign `\=`. */
+function columns(text: string): string[] | Record<string, string> {
+  const items = split(text, ',').map((item) => split(item, '=').map((part) => part.replace(/\\([,=\\])/g, '$1').trim()))
+  if (items.some((parts) => parts.length > 2 || parts.includes(''))) {
+    throw new InvalidArgumentError("Say sku,price or 'Item no=sku,Unit price=price'; \\, and \\= stand for themselves.")
+  }
+  if (items.every(({ length }) => length === 1)) return items.map(([name]) => name as string)
+  return Object.fromEntries(items.map(([from, to = from]) => [from, to]))
+}
+
+function split(text: string, at: string): string[] {
+  return text.split(new RegExp(`(?<!\\\\)${at}`))
+}
+
+function delimiter(text: string): string {
+  if (text === 'tab' || text === '\\t') return '\t'
+  if ([...text].length === 1) return text
+  throw new InvalidArgumentError("It is one character, or 'tab'.")
+}
+
+function sheet(text: string): string | number {
+  return /^\d{1,3}$/.test(text) ? Number(text) : text
+}

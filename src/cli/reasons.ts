@@ -1,0 +1,45 @@
+/** Why rows of a task were rejected: how many for which reason, the most frequent first, each with one that says it. */
+
+import type { EventStatus, Task, TaskEvent } from '../index.ts'
+import { count } from './figures.ts'
+import { reasonOf } from './outcome.ts'
+import { table } from './output.ts'
+
+const SHOWN = 10
+/** Among so many rows without a code one is looked for. */
+const LOOKED_AT = 500
+
+export interface Reason {
+  status: EventStatus
+  code: string | null
+  count: number
+  /** What was said of the first such row. */
+  example: string | null
+}
+
+export async function reasonsOf(task: Task): Promise<Reason[]> {
+  const reasons = await task.reasons()
+  return Promise.all(
+    reasons.map(async (reason, n) => ({ ...reason, example: n < SHOWN ? await exampleOf(task, reason) : null })),
+  )
+}
+
+async function exampleOf(task: Task, { status, code }: Pick<Reason, 'status' | 'code'>): Promise<string | null> {
+  let looked = 0
+  for await (const event of task.events({ status: [status], code: code ?? undefined })) {
+    if (event.code === code) return reasonOf({ ...event, code: null } as TaskEvent)
+    if (++looked === LOOKED_AT) return null
+  }
+  return null
+}
+
+export function reasonsText(reasons: readonly Reason[]): string {
+  const columns = [
+    { title: 'ROWS', of: (reason: Reason) => count(reason.count), right: true },
+    { title: 'STATUS', of: ({ status }: Reason) => status },
+    { title: 'CODE', of: ({ code }: Reason) => code ?? '' },
+    { title: 'FOR INSTANCE', of: ({ example }: Reason) => example ?? '' },
+  ]
+  const more = reasons.length > SHOWN ? `\n… and ${count(reasons.length - SHOWN)} more reasons` : ''
+  return table(columns, reasons.slice(0, SHOWN)) + more
+}

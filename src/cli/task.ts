@@ -1,0 +1,35 @@
+/** A tracked task, as commands look at it. */
+
+import type { Highkiq, Task, TaskStatus } from '../index.ts'
+import { onInterrupt } from './interrupt.ts'
+import { watchTask } from './progress.ts'
+import { CliError } from './usage.ts'
+
+/** @throws CliError when there is no such task */
+export async function existing(hq: Highkiq, id: string): Promise<Task> {
+  const task = hq.tasks.get(id)
+  await statusOf(task)
+  return task
+}
+
+/** @throws CliError when there is no such task */
+export async function statusOf(task: Task): Promise<TaskStatus> {
+  const status = await task.status()
+  if (!status)
+    throw new CliError(`no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows them)`)
+  return status
+}
+
+/** Shows it until it has ended. Undefined when Ctrl-C ended the watching. */
+export async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
+  const interrupt = onInterrupt()
+  try {
+    return await watchTask(task, { title, signal: interrupt.signal })
+  } catch (thrown) {
+    if (!interrupt.signal.aborted) throw thrown
+    process.exitCode = interrupt.exitCode
+    return undefined
+  } finally {
+    interrupt.release()
+  }
+}
