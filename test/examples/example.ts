@@ -1,0 +1,115 @@
+/** An example as its README starts it, in a folder of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, chromium as driver, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import { chromium } from '../http/program.ts'
+import { reasonVariable } from '../programs/program.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const START = 'npm install && npm start'
+
+/** `npm install` needs no test: what it does is to link the checkout, which is done here. */
+export class Example {
+  readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
+  readonly url: Promise<string>
+  readonly #child: ChildProcess
+
+  constructor(name: string, env: Record<string, string> = {}) {
+    const source = join(ROOT, 'examples', name)
+    expect(readFileSync(join(source, 'README.md'), 'utf8')).toContain(`\`\`\`sh\n${START}\n\`\`\``)
+    cpSync(source, this.folder, { recursive: true, filter: (path) => !/node_modules|\.db|\.xlsx/.test(path) })
+    mkdirSync(join(this.folder, 'node_modules'))
+    symlinkSync(ROOT, join(this.folder, 'node_modules/highkiq'))
+    // In a clone it is found above.
+    symlinkSync(join(ROOT, 'node_modules/libsql'), join(this.folder, 'node_modules/libsql'))
+    const { PATH = '', HOME = '' } = process.env
+    const all = { PATH, HOME, PORT: '0', HIGHKIQ_LOG_LEVEL: 'warn', ...env }
+    // Of its own group, for npm starts a shell, which starts the app.
+    this.#child = spawn('npm', ['start', '--silent'], { cwd: this.folder, env: all, detached: true, stdio: 'pipe' })
+    this.url = this.#whenListening()
+    onTestFinished(() => this.#stop())
+  }
+
+  /** Highest resident memory of the app until now, in MB. */
+  get memory(): number {
+    const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8').trim().split(' ')
+    const app = descendants(children).find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('app.js'))
+    const [, kB] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${app}/status`, 'utf8')) ?? []
+    return Math.round(Number(kB) / 1024)
+  }
+
+  #whenListening(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let said = ''
+      const hear = (text: Buffer) => {
+        said += text
+        const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(said) ?? []
+        if (url) resolve(url)
+      }
+      this.#child.stdout?.on('data', hear)
+      this.#child.stderr?.on('data', hear)
+      this.#child.once('close', () => reject(new Error(`it ended: ${said}`)))
+    })
+  }
+
+  async #stop(): Promise<void> {
+    this.url.catch(() => {})
+    if (this.#child.exitCode === null) {
+      const closed = new Promise((resolve) => this.#child.once('close', resolve))
+      process.kill(-(this.#child.pid as number), 'SIGTERM')
+      await closed
+    }
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+function descendants(pids: readonly string[]): string[] {
+  return pids.filter(Boolean).flatMap((pid) => {
+    const below = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    return [pid, ...descendants(below)]
+  })
+}
+
+/** The page of an example in a real browser, and what went wrong on it; undefined where there is no browser. */
+export async function openPage(url: string): Promise<{ page: Page; faults: string[] } | undefined> {
+  if (process.env[reasonVariable(chromium)] && !process.env.CI) return undefined
+  const browser: Browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  await page.goto(url)
+  return { page, faults }
+}
+
+/** What an answer of JSON has. @throws what the server says instead */
+export async function json<T>(answer: Response | Promise<Response>): Promise<T> {
+  const response = await answer
+  const body = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${body}`)
+  return JSON.parse(body) as T
+}
+
+export interface Status {
+  id: string
+  state: string
+  run: number
+  total: number
+  counts: Record<'finished' | 'failed' | 'error' | 'enqueued', number>
+}
+
+/** Follows a task by its server-sent events until it is done. @returns all that they told */
+export async function follow(url: string, id: string): Promise<Status[]> {
+  const response = await fetch(`${url}/api/v1/tasks/${id}/stream`)
+  const text = await response.text()
+  expect(text).toMatch(/event: done/)
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string) as Status)
+}
