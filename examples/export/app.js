@@ -28,14 +28,14 @@ const server = createServer(async (request, response) => {
     else if (id && request.method === 'GET') await download(response, id, ending)
     else await api(request, response)
   } catch (error) {
-    send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
+    refuse(response, error)
   }
 })
 
 /** A job for each page; `total` counts pages, not rows. */
 async function begin(request, response, format) {
   // A form of another site can't say this.
-  if (request.headers['content-type'] !== 'application/json') return send(response, 415, {})
+  if (request.headers['content-type'] !== 'application/json') throw refusal(415, 'send application/json')
   const rows = countSales()
   const name = `${rows.toLocaleString('en')} sales as ${format.toUpperCase()}`
   const task = await hq.tasks.export(ExportSales, pages(rows), { name, format, columns: COLUMNS })
@@ -58,6 +58,16 @@ async function download(response, id, ending) {
 async function sendFile(response, [name, type]) {
   const body = await readFile(new URL(`public/${name}`, import.meta.url))
   response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body)
+}
+
+function refusal(status, message) {
+  return Object.assign(new Error(message), { status })
+}
+
+// Errors of Highkiq have the status that fits, and a text for people.
+function refuse(response, error) {
+  if (!error.status && !response.destroyed) console.error(error)
+  send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
 }
 
 function send(response, status, body) {

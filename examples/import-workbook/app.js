@@ -7,6 +7,7 @@ import { hq } from './jobs.js'
 import { makeSample } from './sample.js'
 
 const SAMPLE = 'products.xlsx'
+const MOST_BYTES = 100_000_000
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const FILES = {
   '/': ['public/page.html', 'text/html; charset=utf-8'],
@@ -17,7 +18,7 @@ const FILES = {
 if (!existsSync(SAMPLE)) await makeSample(SAMPLE, Number(process.env.EXAMPLE_ROWS ?? 10_000))
 
 // `imports: { ImportProduct: { validate: schema } }` would refuse rows before a job is made of them, for instance by zod.
-const api = nodeListener(hq, { limits: { uploadBytes: 100_000_000 } })
+const api = nodeListener(hq, { limits: { uploadBytes: MOST_BYTES } })
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url, 'http://localhost')
   const file = request.method === 'GET' && FILES[pathname]
@@ -28,15 +29,15 @@ const server = createServer(async (request, response) => {
     else if (id && request.method === 'POST') await takeBack(request, response, id)
     else await api(request, response)
   } catch (error) {
-    // An error of Highkiq has a code, a text for people, and the status that fits.
-    send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
+    refuse(response, error)
   }
 })
 
 /** The report of the refused rows, corrected: its rows run again. It is read while it is sent. */
 async function takeBack(request, response, id) {
   // A page of another site can't send this type without asking first.
-  if (request.headers['content-type'] !== XLSX) return send(response, 415, {})
+  if (request.headers['content-type'] !== XLSX) throw refusal(415, 'send a workbook')
+  if (!(request.headers['content-length'] <= MOST_BYTES)) throw refusal(413, 'this workbook is too large')
   send(response, 200, await hq.tasks.get(id).retry({ report: request }))
 }
 
@@ -45,6 +46,16 @@ function sendFile(response, path, type) {
   createReadStream(path)
     .on('error', () => response.destroy())
     .pipe(response)
+}
+
+function refusal(status, message) {
+  return Object.assign(new Error(message), { status })
+}
+
+// Errors of Highkiq have the status that fits, and a text for people.
+function refuse(response, error) {
+  if (!error.status) console.error(error)
+  send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
 }
 
 function send(response, status, body) {

@@ -17,15 +17,15 @@ const server = createServer(async (request, response) => {
     else if (id && request.method === 'POST') await retryCorrected(request, response, id)
     else await api(request, response)
   } catch (error) {
-    send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
+    refuse(response, error)
   }
 })
 
 /** The rows that the seller corrected run again; the others stay as they are. */
 async function retryCorrected(request, response, id) {
   // A page of another site can't send this type without asking first.
-  if (request.headers['content-type'] !== 'application/json') return send(response, 415, {})
-  const corrections = JSON.parse(await text(request))
+  if (request.headers['content-type'] !== 'application/json') throw refusal(415, 'send application/json')
+  const corrections = parse(await text(request))
   const rows = corrections.map(({ index, product }) => ({ index, args: [product] }))
   send(response, 200, await hq.tasks.get(id).retry({ rows }))
 }
@@ -34,7 +34,7 @@ async function text(request) {
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) {
     body += chunk
-    if (body.length > 1_000_000) throw Object.assign(new Error('too much'), { status: 413 })
+    if (body.length > 1_000_000) throw refusal(413, 'these are too many')
   }
   return body
 }
@@ -42,6 +42,24 @@ async function text(request) {
 async function sendFile(response, name) {
   const body = await readFile(new URL(`public/${name}`, import.meta.url))
   response.writeHead(200, { 'content-type': `${TYPES[name.split('.')[1]]}; charset=utf-8` }).end(body)
+}
+
+function parse(body) {
+  try {
+    const list = JSON.parse(body)
+    if (Array.isArray(list)) return list
+  } catch {}
+  throw refusal(400, 'send a list of { index, product }')
+}
+
+function refusal(status, message) {
+  return Object.assign(new Error(message), { status })
+}
+
+// Errors of Highkiq have the status that fits, and a text for people.
+function refuse(response, error) {
+  if (!error.status) console.error(error)
+  send(response, error.status ?? 500, { error: { code: error.code, message: error.message } })
 }
 
 function send(response, status, body) {

@@ -42,7 +42,7 @@ export function statusText(status: TaskStatus): string {
     ['task', id],
     ['name', name],
     ['job', job],
-    ['state', state],
+    ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
     ['rows', `${count(endedOf(status))} of ${count(total)} ended ${so}`],
     ['', countsInWords(status)],
     ['rate', `${rate(ratePerSecond)} over its life`],

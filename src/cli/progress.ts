@@ -4,6 +4,7 @@ import { styleText } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import type { Task, TaskStatus } from '../index.ts'
 import { count, duration, plural, rate } from './figures.ts'
+import { plain } from './output.ts'
 import { Pace } from './pace.ts'
 
 const STALL_SECONDS = 10
@@ -148,7 +149,7 @@ class BarView implements View {
 
   #coloured(part: string): string {
     if (part.endsWith(' failed')) return this.#paint('red', part)
-    if (part.startsWith('no row for') || part === 'paused') return this.#paint('yellow', part)
+    if (part.startsWith('no row for') || part.startsWith('paused')) return this.#paint('yellow', part)
     return part
   }
 
@@ -186,7 +187,7 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   const { perSecond } = pace
   // When those come that wait for a retry, no rate can tell.
   const left = status.total - endedOf(status) - status.retrying
-  if (status.state === 'paused' || status.state === 'cancelling') texts.push(status.state)
+  if (status.state === 'paused' || status.state === 'cancelling') texts.push(stopped(status))
   if (status.state === 'interrupted') texts.push('reading was interrupted')
   if (left > 0 && idle >= STALL_SECONDS) texts.push(`no row for ${duration(Math.floor(idle))}`)
   else if (perSecond !== undefined) {
@@ -197,6 +198,11 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   }
   if (status.retrying > 0) texts.push(`${plural(status.retrying, 'row waits', 'rows wait')} for a retry`)
   return [...texts, ...rejected(status)]
+}
+
+/** Why, where it is known: that too many rows were rejected, for instance. */
+function stopped({ state, reason }: TaskStatus): string {
+  return reason === undefined ? state : `${state}: ${plain(reason)}`
 }
 
 function lastFigures(status: TaskStatus): string[] {

@@ -20,6 +20,19 @@ export async function statusOf(task: Task): Promise<TaskStatus> {
   return status
 }
 
+/** Of a task that was made of a file, or makes one. */
+export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: string; exported?: string }> {
+  const meta = JSON.parse((await hq.store.task(id))?.meta ?? '{}') as {
+    format?: string
+    source?: string
+    export?: { format: string }
+  }
+  return {
+    ...(meta.format ? { imported: meta.source ?? 'FILE' } : {}),
+    ...(meta.export ? { exported: meta.export.format } : {}),
+  }
+}
+
 /** Shows it until it has ended. Undefined when Ctrl-C ended the watching. */
 export async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
   const interrupt = onInterrupt()

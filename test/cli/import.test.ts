@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { readSheet } from '../../src/tasks/sheet/sheet.ts'
+import { until } from '../engine/bench.ts'
 import { test } from './command.ts'
 
 const JOBS = `
@@ -22,8 +23,8 @@ console.log(task.id)
 await hq.close()
 `
 
-/** Of tests that start many, one after the other: a busy machine needs some seconds for each. */
-const PROCESSES = { timeout: 120_000 }
+// Each of these starts many processes, one after the other: a busy machine needs seconds for each.
+vi.setConfig({ testTimeout: 120_000 })
 
 /** Every tenth of the rows has a price that is none. */
 function products(rows: number, wrong = true): string {
@@ -116,7 +117,7 @@ describe.concurrent('highkiq import', () => {
 })
 
 describe.concurrent('how a file is read', () => {
-  test('a dry run tells counts, problems and the mapping, and pushes nothing', PROCESSES, async ({ folder }) => {
+  test('a dry run tells counts, problems and the mapping, and pushes nothing', async ({ folder }) => {
     folder.write({
       'jobs.mjs': JOBS,
       // In windows-1252: "ü" is FC.
@@ -159,59 +160,61 @@ describe.concurrent('how a file is read', () => {
     expect(await folder.json('task', 'list', '--url', 'sqlite:highkiq.db').catch(() => [])).toEqual([])
   })
 
-  test(
-    'NDJSON; the same file again; limits of the task; a file that breaks off is gone on with',
-    PROCESSES,
-    async ({ folder }) => {
-      const lines = Array.from({ length: 20 }, (_, i) => `{"sku":"s${i}","price":${i < 6 ? '"x"' : i}}`)
-      folder.write({ 'jobs.mjs': JOBS, 'rows.ndjson': lines.join('\n'), 'cut.csv': `${products(2500)}\n"open,1\n` })
-      const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs']
-      const first = await folder.run([
-        'import',
-        'rows.ndjson',
-        ...about,
-        '--no-wait',
-        '--tolerate',
-        '2',
-        '--beyond',
-        'cancel',
-        '--task-concurrency',
-        '1',
-      ])
-      expect(first.code).toBe(0)
-      const [twice, again] = await Promise.all([
-        folder.run(['import', 'rows.ndjson', ...about]),
-        folder.run(['import', 'rows.ndjson', ...about, '--no-wait', '--again']),
-      ])
-      expect([twice.code, twice.stderr]).toEqual([1, expect.stringMatching(`task ${first.stdout.trim()}.*add --again`)])
-      expect(again.code).toBe(0)
+  test('NDJSON; the same file again; limits of the task; a file that breaks off is gone on with', async ({
+    folder,
+  }) => {
+    const lines = Array.from({ length: 20 }, (_, i) => `{"sku":"s${i}","price":${i < 6 ? '"x"' : i}}`)
+    folder.write({ 'jobs.mjs': JOBS, 'rows.ndjson': lines.join('\n'), 'cut.csv': `${products(2500)}\n"open,1\n` })
+    const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs']
+    const first = await folder.run([
+      'import',
+      'rows.ndjson',
+      ...about,
+      '--no-wait',
+      '--tolerate',
+      '2',
+      '--beyond',
+      'cancel',
+      '--task-concurrency',
+      '1',
+    ])
+    expect(first.code).toBe(0)
+    const [twice, again] = await Promise.all([
+      folder.run(['import', 'rows.ndjson', ...about]),
+      folder.run(['import', 'rows.ndjson', ...about, '--no-wait', '--again']),
+    ])
+    expect([twice.code, twice.stderr]).toEqual([1, expect.stringMatching(`task ${first.stdout.trim()}.*add --again`)])
+    expect(again.code).toBe(0)
 
-      const worker = folder.start(['work', '-r', 'jobs.mjs'])
-      const ended = await folder.run(['task', 'show', first.stdout.trim(), '--watch', '--json'])
-      expect(JSON.parse(ended.stdout)).toMatchObject({
-        state: 'cancelled',
-        counts: { failed: 3, cancelled: 17 },
-        reasons: [
-          { status: 'cancelled', count: 17 },
-          { status: 'failed', code: 'bad_price', count: 3, example: 'price: is no number: x' },
-        ],
-      })
-      expect(ended.code).toBe(3)
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    const ended = await folder.run(['task', 'show', first.stdout.trim(), '--watch', '--json'])
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      state: 'cancelled',
+      counts: { failed: 3, cancelled: 17 },
+      reasons: [
+        { status: 'cancelled', count: 17 },
+        { status: 'failed', code: 'bad_price', count: 3, example: 'price: is no number: x' },
+      ],
+    })
+    expect(ended.code).toBe(3)
+    const shown = await folder.run(['task', 'show', first.stdout.trim()])
+    expect(shown.stdout).toMatch(/^state +cancelled: 3 of 3 rows were rejected/m)
 
-      const cut = await folder.run(['import', 'cut.csv', ...about, '--no-wait'])
-      const [, id = ''] = /in task (\w{16})/.exec(cut.stderr) ?? []
-      expect([cut.code, id]).toEqual([1, expect.stringMatching(/^\w{16}$/)])
-      expect((await folder.run(['task', 'show', id])).stdout).toContain(`--job ImportProduct --continue ${id}`)
-      folder.write({ 'cut.csv': products(2500) })
-      const whole = await folder.run(['import', 'cut.csv', ...about, '--continue', id, '--json'])
-      expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([
-        3,
-        { id, total: 2500, state: 'done', counts: { failed: 250 } },
-      ])
-      worker.kill('SIGTERM')
-      await worker.ended
-    },
-  )
+    const cut = await folder.run(['import', 'cut.csv', ...about, '--no-wait'])
+    const [, id = ''] = /in task (\w{16})/.exec(cut.stderr) ?? []
+    expect([cut.code, id]).toEqual([1, expect.stringMatching(/^\w{16}$/)])
+    expect((await folder.run(['task', 'show', id])).stdout).toContain(
+      `import cut.csv --job ImportProduct --continue ${id}`,
+    )
+    folder.write({ 'cut.csv': products(2500) })
+    const whole = await folder.run(['import', 'cut.csv', ...about, '--continue', id, '--json'])
+    expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([
+      3,
+      { id, total: 2500, state: 'done', counts: { failed: 250 } },
+    ])
+    worker.kill('SIGTERM')
+    await worker.ended
+  })
 })
 
 describe.concurrent('highkiq task', () => {
@@ -242,70 +245,72 @@ describe.concurrent('highkiq task', () => {
     expect((await readSheet(folder.at('out.csv'))).header).toContain('messages')
   })
 
-  test(
-    'a corrected report, given back: only its rows run again, until none is rejected',
-    PROCESSES,
-    async ({ folder }) => {
-      folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
-      const mapped = ['--columns', 'sku,price']
-      const args = [
-        'import',
-        'products.csv',
-        '--job',
-        'ImportProduct',
-        '-r',
-        'jobs.mjs',
-        '--work',
-        '--json',
-        '--report',
-        'out.csv',
-      ]
-      const imported = await folder.run([...args, ...mapped])
-      const { id } = JSON.parse(imported.stdout) as { id: string }
-      expect((await folder.run(['task', 'show', id])).stdout).toMatch(
-        /ROWS +STATUS +CODE +FOR INSTANCE\n +3 +failed +bad_price +price: is no number: abc/,
-      )
-      const report = readFileSync(folder.at('out.csv'), 'utf8')
-      const worker = folder.start(['work', '-r', 'jobs.mjs'])
+  test('a corrected report, given back: only its rows run again, until none is rejected', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
+    const mapped = ['--columns', 'sku,price']
+    const args = [
+      'import',
+      'products.csv',
+      '--job',
+      'ImportProduct',
+      '-r',
+      'jobs.mjs',
+      '--work',
+      '--json',
+      '--report',
+      'out.csv',
+    ]
+    const imported = await folder.run([...args, ...mapped])
+    const { id } = JSON.parse(imported.stdout) as { id: string }
+    expect((await folder.run(['task', 'show', id])).stdout).toMatch(
+      /ROWS +STATUS +CODE +FOR INSTANCE\n +3 +failed +bad_price +price: is no number: abc/,
+    )
+    const report = readFileSync(folder.at('out.csv'), 'utf8')
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
 
-      // The third is left alone, the second is corrected wrongly.
-      const [header, one, two] = report.trimEnd().split('\r\n') as [string, string, string]
-      folder.write({ 'half.csv': [header, one.replace('abc', '5'), two.replace('abc', 'five')].join('\r\n') })
-      const half = await folder.run(['task', 'retry', id, '--report', 'half.csv', ...mapped, '--watch'])
-      expect([half.code, half.stdout]).toEqual([
-        3,
-        expect.stringMatching(/^2 rows run again, in run 2\n.*28 finished, 2 failed/s),
-      ])
+    // The third is left alone, the second is corrected wrongly.
+    const [header, one, two] = report.trimEnd().split('\r\n') as [string, string, string]
+    folder.write({ 'half.csv': [header, one.replace('abc', '5'), two.replace('abc', 'five')].join('\r\n') })
+    const half = await folder.run(['task', 'retry', id, '--report', 'half.csv', ...mapped, '--watch'])
+    expect([half.code, half.stdout]).toEqual([
+      3,
+      expect.stringMatching(/^2 rows run again, in run 2\n.*28 finished, 2 failed/s),
+    ])
 
-      for (const format of ['ndjson', 'xlsx']) {
-        const written = await folder.run(['task', 'report', id, `rest.${format}`])
-        expect(written.stdout).toBe(`rest.${format}: 2 rejected rows\n`)
-      }
-      folder.write({ 'rest.ndjson': readFileSync(folder.at('rest.ndjson'), 'utf8').replace(/"(abc|five)"/g, '7') })
-      const rest = await folder.run(['task', 'retry', id, '--report', 'rest.ndjson', ...mapped, '--watch', '--json'])
-      expect([rest.code, JSON.parse(rest.stdout)]).toMatchObject([
-        0,
-        { state: 'done', run: 3, counts: { finished: 30, failed: 0 }, retried: { rows: 2, refused: 0 } },
-      ])
-      worker.kill('SIGTERM')
+    for (const format of ['ndjson', 'xlsx']) {
+      const written = await folder.run(['task', 'report', id, `rest.${format}`])
+      expect(written.stdout).toBe(`rest.${format}: 2 rejected rows\n`)
+    }
+    folder.write({ 'rest.ndjson': readFileSync(folder.at('rest.ndjson'), 'utf8').replace(/"(abc|five)"/g, '7') })
+    const rest = await folder.run(['task', 'retry', id, '--report', 'rest.ndjson', ...mapped, '--watch', '--json'])
+    expect([rest.code, JSON.parse(rest.stdout)]).toMatchObject([
+      0,
+      { state: 'done', run: 3, counts: { finished: 30, failed: 0 }, retried: { rows: 2, refused: 0 } },
+    ])
+    worker.kill('SIGTERM')
 
-      const [alien, gone, both] = await Promise.all([
-        folder.run(['task', 'retry', id, '--report', 'products.csv']),
-        folder.run(['task', 'retry', id, '--report', 'gone.csv']),
-        folder.run(['task', 'retry', id, '--report', 'half.csv', '--code', 'x']),
-      ])
-      expect([alien.code, alien.stderr]).toEqual([2, expect.stringContaining('has no column "row key"')])
-      expect([gone.code, gone.stderr]).toEqual([2, 'highkiq: no file gone.csv\n'])
-      expect(both.code).toBe(2)
-      await worker.ended
-    },
-  )
+    const [alien, gone, both] = await Promise.all([
+      folder.run(['task', 'retry', id, '--report', 'products.csv']),
+      folder.run(['task', 'retry', id, '--report', 'gone.csv']),
+      folder.run(['task', 'retry', id, '--report', 'half.csv', '--code', 'x']),
+    ])
+    expect([alien.code, alien.stderr]).toEqual([2, expect.stringContaining('has no column "row key"')])
+    expect([gone.code, gone.stderr]).toEqual([2, 'highkiq: no file gone.csv\n'])
+    expect(both.code).toBe(2)
+    await worker.ended
+  })
 
-  test("an export's file: whole or not there, under a name that says what it is", PROCESSES, async ({ folder }) => {
+  test("an export's file: whole or not there, under a name that says what it is", async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'export.mjs': EXPORT })
     const [, id = ''] = /(\w{16})/.exec(await folder.node('export.mjs')) ?? []
     const early = await folder.run(['task', 'download', id, 'early.csv'])
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('has 0 of 3 pages')])
+
+    // Nothing of what was broken off remains.
+    const broken = folder.start(['task', 'download', id, 'broken.csv', '--wait'])
+    await until(() => readdirSync(folder.path).some((name) => /^broken\.csv\..*\.part$/.test(name)))
+    broken.kill('SIGINT')
+    expect((await broken.ended).code).toBe(130)
 
     const waiting = folder.start(['task', 'download', id, 'out.csv', '--wait'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
@@ -320,7 +325,7 @@ describe.concurrent('highkiq task', () => {
     expect(piped.stdout).toBe(readFileSync(folder.at('out.csv'), 'utf8'))
     expect(piped.stdout.split(/\r\n/)).toEqual(['\uFEFFn,twice', '0,0', '1,2', '2,4', ''])
     expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining("can't be written")])
-    expect(readdirSync(folder.path).filter((name) => /part|early/.test(name))).toEqual([])
+    expect(readdirSync(folder.path).filter((name) => /part|early|broken/.test(name))).toEqual([])
     await worker.ended
   })
 

@@ -35,12 +35,20 @@ export class Example {
     onTestFinished(() => this.#stop())
   }
 
-  /** Highest resident memory of the app until now, in MB. */
-  get memory(): number {
-    const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8').trim().split(' ')
-    const app = descendants(children).find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('app.js'))
-    const [, kB] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${app}/status`, 'utf8')) ?? []
-    return Math.round(Number(kB) / 1024)
+  /** What the app took until now: seconds of CPU time, and its highest resident memory in MB. */
+  get cost(): { cpu: number; memory: number } {
+    // npm and its shell are there, too.
+    const costs = descendants([String(this.#child.pid)]).map((pid) => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ')
+      const [, kB] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+      const isApp = readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('node\0app.js')
+      return { isApp, cpu: (Number(fields[11]) + Number(fields[12])) / 100, memory: Math.round(Number(kB) / 1024) }
+    })
+    const app = costs.find(({ isApp }) => isApp)
+    if (!app) throw new Error('no process runs app.js')
+    return app
   }
 
   #whenListening(): Promise<string> {

@@ -19,7 +19,7 @@ async function correct(report: Uint8Array, path: string, all: boolean, sku = 'C'
   for await (const { values } of rows) {
     const row = Object.fromEntries(header.map((name, i) => [name, values[i]])) as Row
     const mend = all || corrected.length % 2 === 0
-    const mended = { ...row, SKU: `${sku}-${row.row}`, Category: 'Books', Price: 5 }
+    const mended: Row = { ...row, SKU: `${sku}-${row.row}`, Category: 'Books', Price: 5 }
     corrected.push(header.map((name) => (mend ? mended : row)[name]))
   }
   await writeSheet(path, { header, rows: corrected })

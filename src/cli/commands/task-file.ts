@@ -15,7 +15,7 @@ import { onInterrupt } from '../interrupt.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { rejectedOf } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
-import { existing, statusOf } from '../task.ts'
+import { existing, filesOf, statusOf } from '../task.ts'
 import { CliError, sheetPath } from '../usage.ts'
 
 interface FileOptions extends AppOptions {
@@ -109,9 +109,8 @@ async function download(hq: Highkiq, id: string, out: string, options: DownloadO
 
 /** CSV in a file called .xlsx is a file that nobody can open. */
 async function checkEnding(hq: Highkiq, id: string, out: string): Promise<void> {
-  const meta = JSON.parse((await hq.store.task(id))?.meta ?? '{}') as { export?: { format: string } }
+  const { exported: format } = await filesOf(hq, id)
   const ending = extname(out).slice(1).toLowerCase()
-  const format = meta.export?.format
   if (format === undefined || format === ending || !['csv', 'xlsx', 'ndjson'].includes(ending)) return
   throw new CliError(`task ${id} makes a file of ${format.toUpperCase()}: give it a name that ends with .${format}`, 2)
 }

@@ -5,12 +5,12 @@ import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { count } from '../figures.ts'
-import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { endedOf } from '../progress.ts'
 import { type Reason, reasonsOf, reasonsText } from '../reasons.ts'
-import { existing, statusOf, untilEnd } from '../task.ts'
+import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
 import { registerActs } from './task-acts.ts'
 import { registerFiles } from './task-file.ts'
@@ -119,7 +119,9 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
   print(statusText(status))
   if (reasons.length > 0) print(`\n${reasonsText(reasons)}\n`)
   if (status.state === 'interrupted') {
-    print(`its file was not read to the end: highkiq import FILE --job ${status.job} --continue ${id}`)
+    const { imported } = await filesOf(hq, id)
+    const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --continue ${id}${sameApp(options)}`
+    if (imported) print(`its file was not read to the end; to go on: ${again}`)
   }
   if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
 }
