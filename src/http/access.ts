@@ -42,15 +42,17 @@ export class Access {
 
   /**
    * @param task the task that the route is about, when a link to it is enough
+   * @returns whether it was the link that opened
    * @throws UNAUTHORIZED, FORBIDDEN
    */
-  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<void> {
+  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<boolean> {
     if (!this.#auth) checkLoopback(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
-    if (task !== undefined && (await this.#hasLink(request, url, task))) return
+    if (task !== undefined && (await this.#hasLink(request, url, task))) return true
     const login = await this.#login(request)
     if (!login) throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
     if (request.method !== 'GET' && request.method !== 'HEAD' && login !== 'bearer') checkOrigin(request, url)
+    return false
   }
 
   /** What a browser is asked for. */

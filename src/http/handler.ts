@@ -46,13 +46,13 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       const url = new URL(request.url)
       const { route, path } = router.find(request.method, withoutBase(url.pathname, base))
       isPage = route.page === true
-      if (route.access !== 'all') {
-        await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote })
-      }
+      const byLink =
+        route.access !== 'all' &&
+        (await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote }))
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       const query = readParameters(url.searchParams, route.query ?? {})
-      return await route.run({ hq, site, base, request, url, path, query })
+      return await route.run({ hq, site, base, request, url, path, query, byLink })
     } catch (thrown) {
       const answer = refusal(thrown)
       return isPage ? errorPage(thrown, answer.status, answer.headers) : answer

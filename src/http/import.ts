@@ -2,29 +2,63 @@
 
 import type { Highkiq } from '../app.ts'
 import type { Task } from '../index.ts'
+import { hasCode } from '../job/errors.ts'
+import type { Columns } from '../tasks/columns.ts'
+import type { ImportOptions } from '../tasks/tasks.ts'
 import type { ErrorBody } from './answer.ts'
 import { errorBody, invalid, json } from './answer.ts'
-import { oneOf, requiredText, text } from './parameter.ts'
-import { type Route, route } from './route.ts'
-import { openUpload, UPLOAD_TYPES } from './upload.ts'
+import { isObject } from './body.ts'
+import { type Keyed, keyedBy, whole } from './idempotency.ts'
+import { flag, jsonText, oneOf, requiredText, text, type Values } from './parameter.ts'
+import { type Call, type Route, route } from './route.ts'
+import { FILES, openUpload, type Upload } from './upload.ts'
 
 /** Lest somebody between us takes the connection for dead. */
 const SIGN_OF_LIFE_MS = 15_000
+
+/** How a file is read, as a request may say it. */
+export const READING = {
+  format: oneOf(['csv', 'xlsx', 'ndjson'], 'what the file is; default: by its type, its name, or its first bytes'),
+  sheet: text('of a workbook: the name of the sheet'),
+  delimiter: text('of a CSV file: one character', 1),
+  encoding: text('of a CSV or NDJSON file, where it is not UTF-8, UTF-16 or GB18030: for instance windows-1252'),
+}
+
+type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'encoding'>
+
+/** What the request says of its file, and what the file itself does. */
+export function readingOf(upload: Upload, query: Record<string, unknown>): Partial<Reading> {
+  const { format = upload.format, sheet, delimiter, encoding } = query as Reading
+  return known({ format, sheet, delimiter, encoding })
+}
+
+const COLUMNS = 'columns is a list of names, or an object { "Header of the file": "field" }, as JSON'
+const QUERY = {
+  job: requiredText('the job that each row is for'),
+  name: text('of the task, for people; default the name of the file'),
+  queue: text("default the job's queue"),
+  ...READING,
+  columns: jsonText(COLUMNS, (value) => {
+    return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
+  }),
+  dryRun: flag('only reads and checks the file: nothing is pushed'),
+  again: flag('also when the same workbook was imported within 24 hours'),
+}
 
 export const IMPORT_ROUTE: Route = route({
   method: 'POST',
   path: '/api/v1/tasks/import',
   summary: 'Makes a task of a file: a job for each row',
-  query: {
-    job: requiredText('the job that each row is for'),
-    name: text('of the task, for people; default the name of the file'),
-    format: oneOf(['csv', 'xlsx'], 'what the file is; default: by its type, its name, or its first bytes'),
-    sheet: text('of a workbook: the name of the sheet'),
-    delimiter: text('of a CSV file: one character', 1),
-    queue: text("default the job's queue"),
+  query: QUERY,
+  headers: {
+    'idempotency-key': 'the same key gives the same task, for 24 hours: one that broke off goes on with the same file',
   },
-  body: { content: Object.fromEntries(UPLOAD_TYPES.map((type) => [type, { type: 'string', format: 'binary' }])) },
+  body: { content: FILES },
   answers: {
+    200: {
+      description: 'What a dry run found; or the task that the same key has made, all rows of which are stored',
+      content: { 'application/json': 'ImportLook' },
+    },
     202: {
       description:
         'The first rows are stored. The body ends when the last one is; `error`: the task is interrupted, and what came before stays.',
@@ -32,38 +66,79 @@ export const IMPORT_ROUTE: Route = route({
       headers: { 'task-id': 'its id', location: 'where its status is' },
     },
   },
-  async run({ hq, site, base, request, query }) {
-    const { job: jobName, ...said } = query
-    const job = hq.jobNamed(jobName)
+  async run(call) {
+    const { hq, request, query, url } = call
+    hq.jobNamed(query.job)
     if (!request.body) throw invalid('there is no file: send it as the body, or in a form as `file`')
-    const leave = site.uploads.enter()
-    let first: (id: string) => void = () => {}
-    const started = new Promise<string>((resolve) => {
-      first = resolve
-    })
-    const upload = await openUpload(request, site.limits.uploadBytes).catch((thrown) => {
-      leave()
-      throw thrown
-    })
-    const importing = hq.tasks
-      .import(job as never, upload.file, {
-        maxRows: site.limits.rows,
-        ...site.imports[jobName],
-        ...known({ name: upload.name, format: upload.format }),
-        ...known(said),
-        onStart: ({ id }: Task) => first(id),
-        dryRun: false,
-      })
-      .finally(() => {
-        leave()
-        upload.file.destroy()
-      })
-    const id = await Promise.race([started, importing.then((task) => task.id)])
-    const body = endOf(hq, id, importing)
-    const headers = { 'content-type': 'application/json', 'task-id': id, location: `${base}/api/v1/tasks/${id}` }
-    return new Response(body, { status: 202, headers })
+    const key = request.headers.get('idempotency-key')
+    if (query.dryRun || key === null) return importFile(call)
+    const { searchParams } = new URL(url)
+    searchParams.delete('token')
+    searchParams.sort()
+    const about = searchParams.toString()
+    const keyed = await keyedBy(hq, key, about)
+    if (keyed.to === 'wait' || keyed.to === 'whole') return thereAlready(call, keyed)
+    try {
+      return await importFile(call, keyed)
+    } catch (thrown) {
+      // Two came at once, and the other one was faster.
+      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) throw thrown
+      return thereAlready(call, { ...(await keyedBy(hq, key, about)), to: 'wait' })
+    }
   },
 })
+
+/** What the key stands for is there, or on its way: the file need not come again. */
+async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task }: Keyed): Promise<Response> {
+  // It may have been read in vain before.
+  if (!request.bodyUsed) await request.body?.cancel()
+  const headers = headersOf(base, id)
+  if (to === 'whole') return json({ id, total: task?.total ?? 0 }, 200, headers)
+  return new Response(endOf(hq, id, whole(hq, id)), { status: 202, headers })
+}
+
+/** @throws what is wrong before the first rows are stored */
+async function importFile(
+  { hq, site, base, request, query }: Call<Values<typeof QUERY>>,
+  keyed?: Keyed,
+): Promise<Response> {
+  const { job: name, dryRun, again, columns, queue } = query
+  const job = hq.jobNamed(name) as never
+  const leave = site.uploads.enter()
+  const upload = await openUpload(request, site.limits.uploadBytes).catch((thrown) => {
+    leave()
+    throw thrown
+  })
+  const over = () => {
+    leave()
+    upload.file.destroy()
+  }
+  const options = {
+    maxRows: site.limits.rows,
+    ...site.imports[name],
+    ...known({ name: query.name ?? upload.name, queue, columns }),
+    ...readingOf(upload, query),
+  }
+  if (dryRun) return json(await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over))
+  let first: (id: string) => void = () => {}
+  const started = new Promise<string>((resolve) => {
+    first = resolve
+  })
+  const about = { again, onStart: ({ id }: Task) => first(id), dryRun: false as const }
+  const named = keyed && (keyed.to === 'continue' ? { continue: keyed.id } : { id: keyed.id })
+  const importing = hq.tasks.import(job, upload.file, { ...options, ...about, ...named }).finally(over)
+  // Heard at the end of the answer, or here by the race.
+  importing.catch(() => {})
+  // Its first rows are there.
+  if (keyed?.to === 'continue') first(keyed.id)
+  const id = await Promise.race([started, importing.then((task) => task.id)])
+  await keyed?.made().catch((err) => hq.log.warn({ err, task: id }, 'an Idempotency-Key could not be kept'))
+  return new Response(endOf(hq, id, importing), { status: 202, headers: headersOf(base, id) })
+}
+
+function headersOf(base: string, id: string): Record<string, string> {
+  return { 'content-type': 'application/json', 'task-id': id, location: `${base}/api/v1/tasks/${id}` }
+}
 
 /** Blanks while rows are being stored, which are nothing in JSON; then what became of it. */
 function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableStream<Uint8Array> {

@@ -91,6 +91,9 @@ function bodyOf(incoming: IncomingMessage): RequestInit['body'] | null {
   throw invalid('the body was read before it came here: mount highkiq before what parses bodies')
 }
 
+/** Bodies that nobody reads on. */
+const unwanted = new WeakSet<IncomingMessage>()
+
 /** Unlike Readable.toWeb, one that leaves the connection open when nobody reads on: the answer has to go over it. */
 function chunksOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let isOver = false
@@ -114,6 +117,7 @@ function chunksOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
       pull: () => void incoming.resume(),
       cancel() {
         isOver = true
+        unwanted.add(incoming)
         incoming.pause()
       },
     },
@@ -125,7 +129,7 @@ async function send(answer: Response, incoming: IncomingMessage, outgoing: Serve
   const headers: Record<string, string | string[]> = Object.fromEntries(answer.headers)
   const cookies = answer.headers.getSetCookie()
   if (cookies.length > 0) headers['set-cookie'] = cookies
-  const hasRest = !incoming.complete && (answer.status >= 400 || !answer.body)
+  const hasRest = !incoming.complete && (answer.status >= 400 || !answer.body || unwanted.has(incoming))
   // Nobody reads what is left of the body, so no other request can follow it.
   if (hasRest && incoming.httpVersionMajor < 2) headers.connection = 'close'
   outgoing.writeHead(answer.status, headers)

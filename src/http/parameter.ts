@@ -86,9 +86,28 @@ export function flag(description: string): Parameter<boolean> {
     description,
     schema: { type: 'boolean', default: false },
     read(value, name) {
-      if (value === null || value === 'false') return false
-      if (value === 'true' || value === '') return true
+      if (value === null || value === 'false' || value === '0') return false
+      if (value === 'true' || value === '1' || value === '') return true
       throw wrong(name, 'true or false')
+    },
+  }
+}
+
+/** JSON. `read` answers undefined for what it should not be. */
+export function jsonText<T>(description: string, read: (value: unknown) => T | undefined): Parameter<T | undefined> {
+  return {
+    description,
+    schema: { type: 'string', contentMediaType: 'application/json' },
+    read(value, name) {
+      if (value === null) return undefined
+      let known: T | undefined
+      try {
+        known = read(JSON.parse(value))
+      } catch {
+        // It is no JSON: as wrong as what is not expected.
+      }
+      if (known === undefined) throw wrong(name, description)
+      return known
     },
   }
 }

@@ -28,6 +28,8 @@ export interface Call<Query = Record<string, unknown>> {
   url: URL
   path: Record<string, string>
   query: Query
+  /** Who asks has no login, but the link of the task. */
+  byLink: boolean
 }
 
 export interface Route {

@@ -1,11 +1,12 @@
 /** Every route there is. Of two that fit a path the first one counts. */
 
+import { ACT_ROUTES } from './act.ts'
 import { json } from './answer.ts'
+import { FILE_ROUTES } from './download.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { documentOf } from './openapi.ts'
 import { PAGE_ROUTES } from './page.ts'
-import { REPORT_ROUTE } from './report.ts'
 import { type Route, route } from './route.ts'
 import { STREAM_ROUTE } from './stream.ts'
 import { TASK_ROUTES } from './tasks.ts'
@@ -36,8 +37,9 @@ export const ROUTES: readonly Route[] = [
   ...JOB_ROUTES,
   IMPORT_ROUTE,
   ...TASK_ROUTES,
+  ...ACT_ROUTES,
   STREAM_ROUTE,
-  REPORT_ROUTE,
+  ...FILE_ROUTES,
   ...PAGE_ROUTES,
   ...ABOUT,
 ]

@@ -1,6 +1,7 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES } from '../index.ts'
+import { REJECTED } from '../tasks/retry.ts'
 
 type Schema = Record<string, unknown>
 
@@ -97,6 +98,70 @@ export const SCHEMAS: Record<string, Schema> = {
     },
     required: ['job', 'args'],
   },
+  TaskSettings: {
+    type: 'object',
+    description: 'What is not named stays as it is.',
+    properties: {
+      name: { type: 'string', minLength: 1 },
+      window: { type: 'integer', minimum: 1 },
+      concurrency: { type: 'integer', minimum: 1, description: 'most rows in work at a time' },
+      toleratedFailures: {
+        description: "so many rows may fail, or '5%' of those that ended; null: all",
+        anyOf: [
+          { type: 'integer', minimum: 0 },
+          { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' },
+          { type: 'null' },
+        ],
+      },
+      beyond: { enum: ['pause', 'cancel'] },
+    },
+    additionalProperties: false,
+  },
+  TaskCancel: object({ reason: text }, ['reason']),
+  TaskRetry: object(
+    {
+      status: { type: 'array', items: { enum: [...REJECTED] }, description: 'default failed and error' },
+      code: text,
+      rows: {
+        type: 'array',
+        description: 'these instead, each with other arguments',
+        items: object({ index: count, args: { type: 'array' } }),
+      },
+    },
+    ['status', 'code', 'rows'],
+  ),
+  TaskRetried: object({
+    run: { type: 'integer', minimum: 1 },
+    rows: { ...count, description: 'that run again' },
+    dropped: { ...count, description: 'whose arguments are not kept any more: they stay as they were' },
+    refused: { ...count, description: 'of a corrected report that are still wrong: they stay as they were' },
+  }),
+  TaskReasons: object({
+    items: {
+      type: 'array',
+      items: object({
+        status: { enum: [...REJECTED] },
+        code: orNull(text),
+        count,
+        samples: {
+          type: 'array',
+          items: object({ index: count, number: orNull(count), message: orNull(text) }),
+        },
+      }),
+    },
+    next: { type: 'null' },
+  }),
+  DryRun: object({
+    format: { enum: ['csv', 'xlsx', 'ndjson'] },
+    columns: orNull({ type: 'array', items: text }),
+    complete: { type: 'boolean', description: 'false: the file broke off at the last of `problems`' },
+    total: count,
+    valid: count,
+    invalid: count,
+    problems: { type: 'array', items: object({ row: orNull(count), code: text, message: text }) },
+    preview: { type: 'array', items: object({ row: count, params: {} }) },
+  }),
+  ImportLook: { anyOf: [ref('DryRun'), ref('TaskAccepted')] },
   TaskAccepted: object({ id, total: count }),
   TaskImported: object({ id, total: count, error: ref('Problem') }, ['error']),
   TaskStatus: object(taskStatus, ['reason']),

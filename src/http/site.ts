@@ -18,8 +18,10 @@ export interface Limits {
   rows?: number
   /** Uploads at a time; default 8. */
   uploads?: number
-  /** Streams of events at a time; default 1,000. */
+  /** Streams of events, and downloads that wait, at a time; default 1,000. */
   streams?: number
+  /** Seconds for which the client of a stream may leave unread what it is told; default 60. */
+  unreadSeconds?: number
 }
 
 const STANDARD: Required<Limits> = {
@@ -28,6 +30,7 @@ const STANDARD: Required<Limits> = {
   rows: 1_000_000,
   uploads: 8,
   streams: 1000,
+  unreadSeconds: 60,
 }
 
 export interface HttpOptions {

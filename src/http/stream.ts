@@ -7,9 +7,8 @@ import { type Route, route } from './route.ts'
 import type { Site } from './site.ts'
 import { statusOf } from './task.ts'
 
+/** At most; beats are what tells that a client does not read. */
 const BEAT_MS = 15_000
-/** Who has not read so long is gone. */
-const PATIENCE_MS = 60_000
 
 export const STREAM_ROUTE: Route = route({
   method: 'GET',
@@ -48,6 +47,7 @@ class Telling {
   readonly #site: Site
   readonly #leave: () => void
   readonly #id: string
+  readonly #beatMs: number
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #told: string
   #pending: TaskStatus | null | undefined
@@ -60,6 +60,7 @@ class Telling {
     this.#leave = leave
     this.#id = status.id
     this.#told = seen
+    this.#beatMs = Math.min(BEAT_MS, site.limits.unreadSeconds * 250)
     this.stream = new ReadableStream({
       start: (controller) => {
         this.#controller = controller
@@ -73,7 +74,7 @@ class Telling {
   }
 
   #begin(status: TaskStatus): void {
-    this.#timers.push(setInterval(() => this.#beat(), BEAT_MS).unref())
+    this.#timers.push(setInterval(() => this.#beat(), this.#beatMs).unref())
     this.#stop = this.#site.watches.watch(this.#id, {
       sees: (now) => this.#see(now),
       fails: () => {
@@ -114,7 +115,7 @@ class Telling {
     if ((this.#controller.desiredSize ?? 0) > 0) {
       this.#unread = 0
       this.#send(': still here\n\n')
-    } else if (++this.#unread * BEAT_MS >= PATIENCE_MS) {
+    } else if (++this.#unread * this.#beatMs >= this.#site.limits.unreadSeconds * 1000) {
       this.#end()
       this.#controller.error(new Error('the client does not read'))
     }

@@ -14,11 +14,20 @@ export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<
   throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
 }
 
+export interface EventPage {
+  status?: EventStatus[] | undefined
+  code?: string | undefined
+  /** Only those behind this index. */
+  after: number
+  limit: number
+}
+
 export async function eventsOf(
   hq: Highkiq,
   { id, job }: TaskStatus,
-  { status, after, limit }: { status?: EventStatus[] | undefined; after: number; limit: number },
+  { status, code, after, limit }: EventPage,
 ): Promise<TaskEvent[]> {
-  const records = await hq.store.events(id, { ...(status ? { status } : {}), after, limit })
+  const query = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }), after, limit }
+  const records = await hq.store.events(id, query)
   return records.map((record) => eventOf(job, record))
 }

@@ -5,6 +5,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { invalid, json } from './answer.ts'
 import { isObject, readBody } from './body.ts'
 import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
+import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { type Route, route } from './route.ts'
 import { TASK_STATES } from './schemas.ts'
@@ -76,14 +77,27 @@ export const TASK_ROUTES: Route[] = [
     access: 'task',
     query: {
       status: listOf(EVENT_STATUSES, 'those with this status'),
+      code: text('rejected ones with this code'),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
     answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
-    async run({ hq, path, query: { status, cursor: after = -1, limit } }) {
+    async run({ hq, path, query: { status, code, cursor: after = -1, limit } }) {
       const task = await statusOf(hq, path)
-      const items = await eventsOf(hq, task, { status, after, limit })
+      const items = await eventsOf(hq, task, { status, code, after, limit })
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/reasons',
+    summary: 'Why rows were rejected: how many for each code, the most frequent first',
+    access: 'task',
+    query: { samples: integer(0, 10, 0, 'rows that are named for each of the 20 most frequent codes') },
+    answers: { 200: { description: 'The reasons', content: { 'application/json': 'TaskReasons' } } },
+    async run({ hq, path, query }) {
+      const task = await statusOf(hq, path)
+      return json({ items: await reasonsOf(hq, task, query.samples), next: null })
     },
   }),
   route({

@@ -23,20 +23,26 @@ const FORM = 'multipart/form-data'
 export const FILE_TYPES: Record<string, Format | undefined> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
-  'text/plain': 'csv',
+  'text/plain': undefined,
   'application/vnd.ms-excel': undefined,
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/x-ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
   'application/octet-stream': undefined,
 }
 const ENDINGS: Record<string, Format> = {
   '.csv': 'csv',
   '.tsv': 'csv',
-  '.txt': 'csv',
   '.xlsx': 'xlsx',
   '.xlsm': 'xlsx',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
 }
 
-export const UPLOAD_TYPES = [...Object.keys(FILE_TYPES), FORM]
+/** What a body may be that is a file, for the document. */
+export const FILES = Object.fromEntries(
+  [...Object.keys(FILE_TYPES), FORM].map((type) => [type, { type: 'string', format: 'binary' }]),
+)
 
 /** @throws BODY_TOO_LARGE, INVALID_REQUEST */
 export async function openUpload(request: Request, limit: number): Promise<Upload> {

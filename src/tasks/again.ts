@@ -21,7 +21,8 @@ export async function claim(
   while (there !== null && there !== value) {
     const [earlier = '', at] = there.split(' ')
     const begins = now - Number(at) < BEGINS_WITHIN_MS
-    if (begins || (await store.task(earlier)) !== null) {
+    // Its own: an import that was named in advance is tried again.
+    if (earlier !== id && (begins || (await store.task(earlier)) !== null)) {
       const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or say again: true`
       throw new HighkiqError('ALREADY_IMPORTED', message, { task: earlier })
     }

@@ -81,6 +81,9 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
       }
       await put(first.value)
       for await (const rows of pages) await put(rows)
+      // Rows of a report that was sent slowly, or of a task so large that there was time for it.
+      const then = await insist(() => store().task(id))
+      if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
     } finally {
       await insist(() => store().endAdding(id, submitter.token, now()))
     }
@@ -99,6 +102,11 @@ async function pagesOf(
   const { rows, report, as = {} } = options
   if (report === undefined) return rows ? inPages(corrected(rows)) : rejectedPages(host, record.id, options)
   const { openReport } = await import('./corrected.ts')
+  // What can be read twice is: a fault in it is known before any row runs again.
+  if (typeof report === 'string' || report instanceof Uint8Array) {
+    const { validate: _, ...unchecked } = as
+    for await (const _row of (await openReport(report, record, unchecked, host.now)).rows);
+  }
   const file = await openReport(report, record, as, host.now)
   const accepted = async function* () {
     for await (const row of file.rows) {
@@ -183,4 +191,9 @@ function withDead(row: RetryRow, dead: ReadonlyMap<number, Entry>): RetryRow {
 function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {
   const what = why === 'gone' ? 'somebody else is putting its rows back just now' : 'it is being cancelled'
   return new HighkiqError('TASK_BUSY', `task ${id}: ${what}; look at its status, and try again`)
+}
+
+function overtaken(id: string, rows: number): HighkiqError {
+  const message = `task ${id}: somebody else began to put its rows back meanwhile; ${rows} rows of this retry run again, look at the others`
+  return new HighkiqError('TASK_BUSY', message, { rows })
 }

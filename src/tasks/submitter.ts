@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Store } from '../store/contract.ts'
-import { hereAsText } from '../worker/host.ts'
+import type { Store, TaskRecord } from '../store/contract.ts'
+import { hereAsText, isGone, thisHost } from '../worker/host.ts'
 
 const LEASE_SECONDS = 30
 
@@ -38,4 +38,11 @@ export class Submitter {
       .renew(this.token, LEASE_SECONDS)
       .catch(() => {})
   }
+}
+
+/** Whether who began a task adds rows to it, as far as can be told: its lease holds, and its process is not known to be gone. */
+export async function isBeingAdded(store: Store, { adding, adder }: TaskRecord): Promise<boolean> {
+  if (!adding) return false
+  const lease = (await store.leases()).find(({ owner }) => owner === adder)
+  return lease !== undefined && !lease.ended && !lease.claimed && !isGone(lease.host, thisHost())
 }

@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { BusinessFailure } from 'highkiq'
-import { expect, test } from 'vitest'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { all, until } from '../engine/bench.ts'
 import { newApp } from '../tasks/bench.ts'
 import { api, checkAnswer, served } from './bench.ts'
@@ -44,7 +46,7 @@ test('a file as the body becomes a task: a job for each row', async () => {
     { sku: 'a-2', price: '-3' },
   ])
   const report = await call('GET', `/api/v1/tasks/${made.body.id}/report`)
-  expect(report.text).toContain('a-2,-3,3,1,failed')
+  expect(report.text).toContain(`a-2,-3,3,${made.body.id}:1:1,failed`)
 })
 
 test('a workbook comes in a form, after other fields, and gives the task its name', async () => {
@@ -173,12 +175,12 @@ test('a client that goes away before the first rows leaves nothing', async () =>
 })
 
 test('what goes wrong after the first rows is told at the end of the answer', async () => {
-  const { hq, url } = await served({ limits: { rows: 2500, uploadBytes: 100_000 } })
-  hq.job('Row', async () => {})
-  for (const [rows, code] of [
-    [3000, 'TOO_MANY_ROWS'],
-    [20_000, 'BODY_TOO_LARGE'],
+  for (const [limits, rows, code] of [
+    [{ rows: 2500 }, 3000, 'TOO_MANY_ROWS'],
+    [{ uploadBytes: 100_000 }, 20_000, 'BODY_TOO_LARGE'],
   ] as const) {
+    const { hq, url } = await served({ limits })
+    hq.job('Row', async () => {})
     const sending = upload(url)
     sending.write(`sku,price\n${manyRows(1500)}\n`)
     const answer = await answerOf(sending)
@@ -212,16 +214,169 @@ test('more uploads at a time than are allowed are refused for now', async () => 
   expect((await third()).status).toBe(202)
 })
 
-test('a report that was corrected is a file like any other', async () => {
-  const { folder } = newApp()
-  const { call, hq, work } = api()
-  hq.job('Row', async (_ctx, row: { price: string }) => {
-    if (Number(row.price) < 0) throw new BusinessFailure('must not be negative')
+test('NDJSON is read a line at a time, and a request says what its columns are and how they are written', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const params = async (query: string, body: NonNullable<RequestInit['body']>, type = 'text/csv') => {
+    const made = await call('POST', `/api/v1/tasks/import?job=Row${query}`, { body, headers: { 'content-type': type } })
+    expect(made.status, made.text).toBe(202)
+    return (await all(hq.tasks.get(made.body.id).events())).map(({ params }) => params?.[0])
+  }
+  const lines = '{"sku":"a","tags":["x"]}\n{"sku":"b"}\n'
+  expect(await params('', lines, 'application/x-ndjson')).toEqual([{ sku: 'a', tags: ['x'] }, { sku: 'b' }])
+  expect(await params('', lines, 'application/octet-stream')).toHaveLength(2)
+  const form = new FormData()
+  form.append('file', new Blob([lines]), 'rows.jsonl')
+  const { body } = await call('POST', '/api/v1/tasks/import?job=Row', { body: form })
+  expect(body.total).toBe(2)
+  const columns = (value: unknown) => `&columns=${encodeURIComponent(JSON.stringify(value))}`
+  expect(await params(columns({ sku: 'id' }), products)).toEqual([{ id: 'a-1' }, { id: 'a-2' }])
+  expect(await params(columns(['id', 'cost']), products)).toEqual([
+    { id: 'a-1', cost: '12.50' },
+    { id: 'a-2', cost: '-3' },
+  ])
+  const latin = Buffer.from('name\nK\u00e4se\n', 'latin1')
+  expect(await params('&encoding=windows-1252', latin)).toEqual([{ name: 'Käse' }])
+  for (const wrong of ['&columns=sku', '&columns=5', columns({ colour: 'id' }), columns([]), '&encoding=klingon']) {
+    const refused = await call('POST', `/api/v1/tasks/import?job=Row${wrong}`, { body: products, headers: CSV })
+    expect([refused.status, refused.body.error.code], wrong).toEqual([400, expect.stringMatching(/^INVALID_/)])
+  }
+})
+
+test('a dry run tells what an import would do, and does nothing', async () => {
+  const { call, hq } = api({ limits: { rows: 3 } })
+  hq.job('Row', async () => {})
+  const dry = (body: string) => call('POST', '/api/v1/tasks/import?job=Row&dryRun=1', { body, headers: CSV })
+  const { status, body } = await dry(products)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    format: 'csv',
+    columns: ['sku', 'price'],
+    complete: true,
+    total: 2,
+    valid: 2,
+    invalid: 0,
   })
-  await work()
-  const made = await call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: CSV })
-  await hq.tasks.get(made.body.id).wait({ every: 10 })
-  const { text: report } = await call('GET', `/api/v1/tasks/${made.body.id}/report`)
-  writeFileSync(`${folder}/report.csv`, report)
-  expect(await all((await readSheet(`${folder}/report.csv`)).rows)).toHaveLength(1)
+  expect(body.preview[0]).toEqual({ row: 2, params: { sku: 'a-1', price: '12.50' } })
+  // One row too many.
+  const large = (await dry(`${products}a-3,1\na-4,1\n`)).body
+  expect(large).toMatchObject({ complete: false, problems: [{ code: 'TOO_MANY_ROWS' }] })
+  expect((await dry('')).status).toBe(400)
+  expect((await call('POST', '/api/v1/tasks/import?job=None&dryRun=1', { body: products, headers: CSV })).status).toBe(
+    404,
+  )
+  expect((await hq.tasks.list()).items).toEqual([])
+})
+
+test('the same workbook twice is one import too many, unless it is said to come again', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const { folder } = newApp()
+  await writeSheet(`${folder}/products.xlsx`, { header: ['sku'], rows: [['a-1']] })
+  const body = readFileSync(`${folder}/products.xlsx`)
+  const headers = { 'content-type': 'application/octet-stream' }
+  const send = (query = '') => call('POST', `/api/v1/tasks/import?job=Row${query}`, { body, headers })
+  const first = await send()
+  const second = await send()
+  expect([second.status, second.body.error.code]).toEqual([409, 'ALREADY_IMPORTED'])
+  expect(second.body.error.details.task).toBe(first.body.id)
+  expect((await send('&again=1')).status).toBe(202)
+})
+
+const keyed = (key: string, more: object = {}) => ({
+  body: products,
+  headers: { ...CSV, 'idempotency-key': key, ...more },
+})
+
+test('the same key gives the same task, and never a second one', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const first = await call('POST', '/api/v1/tasks/import?job=Row', keyed('one'))
+  const again = await call('POST', '/api/v1/tasks/import?job=Row', keyed('one'))
+  expect([first.status, again.status]).toEqual([202, 200])
+  expect(again.body).toEqual(first.body)
+  expect(again.headers.get('task-id')).toBe(first.body.id)
+  const other = await call('POST', '/api/v1/tasks/import?job=Row', keyed('two'))
+  expect(other.body.id).not.toBe(first.body.id)
+  const different = await call('POST', '/api/v1/tasks/import?job=Row&name=x', keyed('one'))
+  expect([different.status, different.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
+  for (const wrong of ['x'.repeat(201), 'a b']) {
+    expect((await call('POST', '/api/v1/tasks/import?job=Row', keyed(wrong))).status).toBe(400)
+  }
+  // What was wrong before there was a task may be mended under the same key.
+  const bad = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('three'), body: 'a,a\n1,2\n' })
+  expect(bad.status).toBe(400)
+  expect((await call('POST', '/api/v1/tasks/import?job=Row', keyed('three'))).body.total).toBe(2)
+  await hq.tasks.get(first.body.id).delete()
+  const deleted = await call('POST', '/api/v1/tasks/import?job=Row', keyed('one'))
+  expect([deleted.status, deleted.body.error.code]).toEqual([404, 'UNKNOWN_TASK'])
+  expect((await hq.tasks.list()).items).toHaveLength(2)
+})
+
+test('of two requests with one key that come at once one makes the task, and both tell it', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const body = `sku,price\n${manyRows(3000)}`
+  const send = () => call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('one'), body })
+  const answers = await Promise.all([send(), send(), send()])
+  const [first] = answers
+  for (const { status, body, text } of answers) {
+    expect(status, text).toBeLessThan(203)
+    expect(body).toEqual({ id: first?.body.id, total: 3000 })
+  }
+  expect((await hq.tasks.list()).items).toMatchObject([{ total: 3000, state: 'running' }])
+})
+
+test('a repeat waits for the first request while its file still comes, and its own is not read', async () => {
+  const { hq, url } = await served()
+  hq.job('Row', async () => {})
+  const sending = upload(url, { ...CSV, 'idempotency-key': 'one' })
+  sending.write(`sku,price\n${manyRows(3000)}\n`)
+  const answer = await answerOf(sending)
+  const body = `sku,price\n${manyRows(3500)}`
+  const repeat = await fetch(`${url}/api/v1/tasks/import?job=Row`, { ...keyed('one'), body, method: 'POST' })
+  sending.end(manyRows(500))
+  const { id, total } = JSON.parse(await text(answer))
+  expect([repeat.status, repeat.headers.get('task-id')]).toEqual([202, id])
+  expect(await repeat.json()).toEqual({ id, total })
+})
+
+test('a repeat goes on where the first request broke off, in this process or in one that died', async () => {
+  const { call, hq, url, another } = await served()
+  hq.job('Row', async () => {})
+  const sku = (i: number) => `sku-${i},${i}`
+  const body = `sku,price\n${manyRows(5000)}`
+  const complete = async (key: string, id: string, send = call) => {
+    const repeat = await send('POST', '/api/v1/tasks/import?job=Row', { ...keyed(key), body })
+    expect([repeat.status, repeat.body]).toEqual([202, { id, total: 5000 }])
+    const seen = await all(hq.tasks.get(id).events())
+    expect(seen.map(({ params }) => Object.values(params?.[0] as object).join())).toEqual(
+      Array.from({ length: 5000 }, (_, i) => sku(i)),
+    )
+    const whole = await send('POST', '/api/v1/tasks/import?job=Row', { ...keyed(key), body })
+    expect([whole.status, whole.body]).toEqual([200, { id, total: 5000 }])
+  }
+  const sending = upload(url, { ...CSV, 'idempotency-key': 'one' })
+  sending.write(`sku,price\n${manyRows(3000)}\n`)
+  const answer = await answerOf(sending)
+  const id = String(answer.headers['task-id'])
+  answer.on('error', () => {})
+  sending.destroy()
+  await until(async () => (await hq.tasks.get(id).status())?.state === 'interrupted')
+  await complete('one', id)
+
+  // A server of its own, which is killed.
+  const server = spawn(process.execPath, [fileURLToPath(new URL('server.js', import.meta.url)), another().url])
+  onTestFinished(() => void server.kill('SIGKILL'))
+  const [origin] = (await once(server.stdout, 'data')) as [Buffer]
+  const second = upload(origin.toString().trim(), { ...CSV, 'idempotency-key': 'two' })
+  second.write(`sku,price\n${manyRows(3000)}\n`)
+  const begun = await answerOf(second)
+  begun.on('error', () => {})
+  const other = String(begun.headers['task-id'])
+  await until(async () => ((await hq.tasks.get(other).status())?.total ?? 0) >= 2000)
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  expect((await hq.tasks.get(other).status())?.state).toBe('adding')
+  await complete('two', other)
 })

@@ -156,7 +156,7 @@ test('the report is a file of each kind, with a name that every browser reads', 
   )
   expect(csv.text.trim().split('\r\n')).toHaveLength(3)
   const lines = (await call('GET', `/api/v1/tasks/${id}/report?format=ndjson`)).text.trim().split('\n')
-  expect(lines.map((line) => JSON.parse(line).params)).toEqual([[1], [3]])
+  expect(lines.map((line) => JSON.parse(line).arguments)).toEqual(['[1]', '[3]'])
   const xlsx = await call('GET', `/api/v1/tasks/${id}/report?format=xlsx`)
   expect(xlsx.text.slice(0, 2)).toBe('PK')
   const head = await call('HEAD', `/api/v1/tasks/${id}/report?format=xlsx`)

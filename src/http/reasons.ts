@@ -1,0 +1,46 @@
+/** Why rows of a task were rejected, with a few rows that show it. */
+
+import type { Highkiq } from '../app.ts'
+import type { EventStatus } from '../index.ts'
+import type { TaskStatus } from '../tasks/task.ts'
+import { eventsOf } from './task.ts'
+
+export interface Reason {
+  status: EventStatus
+  /** null: rows for which none was given. They may have been rejected for many reasons. */
+  code: string | null
+  count: number
+  /** The first rows of it; `message`: the last that was said of it. */
+  samples: { index: number; number: number | null; message: string | null }[]
+}
+
+/** Reasons for which samples are looked up. */
+const SAMPLED = 20
+/** Rows that are looked at to find some without a code. */
+const PAGE = 500
+
+export async function reasonsOf(hq: Highkiq, task: TaskStatus, samples: number): Promise<Reason[]> {
+  const reasons = await hq.tasks.get(task.id).reasons()
+  const all: Reason[] = []
+  for (const { status, code, count } of reasons) {
+    const isSampled = samples > 0 && all.length < SAMPLED
+    all.push({ status, code, count, samples: isSampled ? await samplesOf(hq, task, { status, code }, samples) : [] })
+  }
+  return all
+}
+
+async function samplesOf(
+  hq: Highkiq,
+  task: TaskStatus,
+  { status, code }: Pick<Reason, 'status' | 'code'>,
+  most: number,
+): Promise<Reason['samples']> {
+  const page = { status: [status], after: -1 }
+  const events =
+    code === null
+      ? (await eventsOf(hq, task, { ...page, limit: PAGE })).filter((event) => event.code === null)
+      : await eventsOf(hq, task, { ...page, code, limit: most })
+  return events.slice(0, most).map(({ index, number, messages }) => {
+    return { index, number, message: messages.at(-1)?.text ?? null }
+  })
+}
