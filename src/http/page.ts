@@ -73,6 +73,7 @@ ${body}
 const SYMBOLS = `<svg width="0" height="0" class="defs" aria-hidden="true">
 <symbol id="i-sun" viewBox="0 0 16 16"><circle cx="8" cy="8" r="2.8"/><path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9"/></symbol>
 <symbol id="i-download" viewBox="0 0 16 16"><path d="M8 2.5v7.5M5 7.2 8 10.2l3-3M3 13.2h10"/></symbol>
+<symbol id="i-upload" viewBox="0 0 16 16"><path d="M8 10.5V3M5 5.8l3-3 3 3M3 13.2h10"/></symbol>
 <symbol id="s-enqueued" viewBox="0 0 14 14"><circle cx="7" cy="7" r="5.25" fill="none" stroke="currentColor" stroke-width="1.5" stroke-dasharray="2.2 1.92"/></symbol>
 <symbol id="s-finished" viewBox="0 0 14 14"><circle cx="7" cy="7" r="6" fill="currentColor"/><path d="m4.4 7.2 1.8 1.8 3.4-3.8" fill="none" stroke="var(--surface)" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"/></symbol>
 <symbol id="s-failed" viewBox="0 0 14 14"><path d="M7 .9 13.1 7 7 13.1.9 7z" fill="currentColor" stroke="currentColor" stroke-width="1" stroke-linejoin="round"/><path d="M4.8 7h4.4" stroke="var(--surface)" stroke-width="1.6" stroke-linecap="round"/></symbol>
@@ -121,11 +122,18 @@ function pageOf(task: TaskStatus, token: string | null): string {
 <ul class="tally">${tally.join('\n')}</ul></section>
 <section class="card" data-part="fix"${hidden(counts.failed === 0)}><div class="in fix-h"><h2>What to correct</h2><p class="muted small" data-part="reasons-of">${rows(counts.failed)}</p></div>
 <ul class="fix" data-part="reasons"></ul></section>
-<section class="card" data-part="finish"${hidden(counts.failed === 0)}><div class="in"><h2>Get the refused rows</h2>
-<ol class="steps"><li>Download the rows that were refused. The reason stands beside each.</li><li>Correct them in that file.</li></ol>
-<div class="duo"><a class="btn primary" href="${escaped(report)}" download><svg class="i" aria-hidden="true"><use href="#i-download"/></svg><span data-part="download">Download ${rows(rejected)}</span></a></div>
+<section class="card" data-part="finish"${hidden(counts.failed + counts.cancelled === 0)}><div class="in"><h2>Finish the rest</h2>
+<ol class="steps"><li>Download the rows that were refused. The reason stands beside each.</li><li>Correct them in that file.</li><li data-part="send-step" hidden>Send it back. Only these rows run again; nothing is done twice.</li></ol>
+<div class="duo"><a class="btn primary" href="${escaped(report)}" download><svg class="i" aria-hidden="true"><use href="#i-download"/></svg><span data-part="download">Download ${rows(rejected)}</span></a>
+<label class="btn" data-part="send" hidden><svg class="i" aria-hidden="true"><use href="#i-upload"/></svg><span data-part="send-text">Send corrected file</span><input type="file" data-part="file" accept=".csv,.xlsx,.xlsm,.ndjson,.jsonl,.txt"></label></div>
+<p class="small gap" role="status" data-part="sent-news" hidden></p>
 <p class="dim small gap" data-part="more"${hidden(open === 0)}>Rows are still being worked on: more may be refused. The file always holds all of them up to now.</p>
 </div></section>
+<div class="stop" data-part="stop" hidden><button class="btn ghost" type="button" data-part="ask">Stop this…</button></div>
+<dialog class="card" data-part="dialog" aria-labelledby="ask-title"><h2 id="ask-title" data-part="ask-title">Stop?</h2>
+<p class="muted">What is done stays done. Rows that wait are not run; they can be sent again later.</p>
+<div class="duo"><button class="btn danger" type="button" data-part="yes">Stop</button><button class="btn" type="button" data-part="no" autofocus>Go on with them</button></div>
+</dialog>
 <p class="dim small foot">This link shows this task alone.</p>
 </main>`
   return frame(name, body, '\n<script type="module" src="../assets/submitter.js"></script>')

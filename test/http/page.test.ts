@@ -100,6 +100,74 @@ suiteWith([chromium], 'in a browser', () => {
     second.open()
   })
 
+  test('a submitter sends corrected rows back, by the button or dropped on the page, until none is left', async () => {
+    const { hq, url, work } = await served({ auth: { bearer: 'secret' } })
+    const Row = hq.job('Row', async (_ctx, row: { price: string }) => {
+      if (row.price === '') throw new BusinessFailure('Price is empty', { code: 'price' })
+      if (Number(row.price) < 0) throw new BusinessFailure(`Price ${row.price} is below zero`)
+    })
+    const task = await hq.tasks.import(Row, Buffer.from('sku,price\na,1\nb,\nc,\nd,-1\ne,-1\nf,-2\n'), {
+      name: 'spring.csv',
+    })
+    await work()
+    await task.wait({ every: 10 })
+    const headers = { authorization: 'Bearer secret' }
+    const link = (await (await fetch(`${url}/api/v1/tasks/${task.id}/link`, { headers })).json()) as { url: string }
+    const { page, faults } = await open(url + link.url)
+    const text = (name: string) => page.locator(`[data-part="${name}"]`)
+    await page.getByText('Price is empty').waitFor()
+    // By code; those without one by what was said.
+    expect(await text('reasons').locator('li').allInnerTexts()).toEqual([
+      expect.stringMatching(/Price is empty\s+2\s+Rows 3, 4\./),
+      expect.stringMatching(/Price -1 is below zero\s+2\s+Rows 5, 6\./),
+      expect.stringMatching(/Price -2 is below zero\s+1\s+Row 7\./),
+    ])
+    const report = await (await fetch(`${url}/api/v1/tasks/${task.id}/report`, { headers })).text()
+
+    const file = (name: string, content: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(content) })
+    const input = page.locator('input[type=file]')
+    await input.setInputFiles(file('odd.csv', 'a,b\n1,2\n'))
+    await text('sent-news').getByText('the report has no column').waitFor()
+    expect(await text('sent-news').getAttribute('class')).toContain('wrong')
+    await input.setInputFiles(file('report.csv', report.replaceAll(',,', ',4,').replaceAll(',-1,', ',-9,')))
+    await text('sent-news').getByText('5 rows will run again.').waitFor()
+    await page.getByText('Price -9 is below zero').waitFor()
+    await text('failed').getByText('3', { exact: true }).waitFor()
+
+    const dropped = report.replaceAll(',,', ',4,').replaceAll(/,-\d,/g, ',7,')
+    const data = await page.evaluateHandle(`(() => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([${JSON.stringify(dropped)}], 'report.csv', { type: 'text/csv' }))
+      return transfer
+    })()`)
+    await page.dispatchEvent('main', 'dragover', { dataTransfer: data })
+    expect(await text('finish').getAttribute('class')).toContain('over')
+    await page.dispatchEvent('main', 'drop', { dataTransfer: data })
+    await text('left').getByText('All rows are done').waitFor()
+    await text('finish').waitFor({ state: 'hidden' })
+    expect((await task.status())?.counts).toMatchObject({ finished: 6, failed: 0 })
+    expect(faults.filter((fault) => !/status of 400|ERR_ABORTED/.test(fault))).toEqual([])
+  })
+
+  test('a submitter stops a task only after being asked, and may go on with those rows later', async () => {
+    const { hq, url } = await served()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(Row, [[1], [2], [3]])
+    const { page, faults } = await open(`${url}/tasks/${task.id}`)
+    const button = (name: string | RegExp) => page.getByRole('button', { name })
+    await button('Stop this…').click()
+    await page.getByRole('heading', { name: 'Stop 3 rows that wait?' }).waitFor()
+    await button('Go on with them').click()
+    expect((await task.status())?.state).toBe('running')
+    await button('Stop this…').click()
+    await button('Stop 3 rows').click()
+    await page.locator('[data-part="left"]').getByText('Stopped').waitFor()
+    expect((await task.status())?.state).toBe('cancelled')
+    await button('Stop this…').waitFor({ state: 'hidden' })
+    expect(await page.getByRole('link', { name: 'Download 3 rows' }).isVisible()).toBe(true)
+    expect(faults.filter((fault) => !/ERR_ABORTED/.test(fault))).toEqual([])
+  })
+
   test('it ends live when the task does, and is taken up where a connection broke', async () => {
     const { hq, url, work } = await served()
     const doors = gate()

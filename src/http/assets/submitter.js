@@ -38,8 +38,11 @@ function show(status) {
   part('enqueued').closest('li').hidden = counts.enqueued + counts.working === 0
   draw(counts)
   part('fix').hidden = counts.failed === 0
-  part('finish').hidden = counts.failed === 0
-  write('download', `Download ${count(counts.failed + counts.error + counts.cancelled, 'row')}`)
+  const rejected = counts.failed + counts.error + counts.cancelled
+  part('finish').hidden = counts.failed + counts.cancelled === 0
+  part('stop').hidden = isOver(status) || state === 'cancelling'
+  waiting = counts.enqueued
+  write('download', `Download ${count(rejected, 'row')}`)
   part('more').hidden = isOver(status)
   document.title = `${state === 'done' ? '✓' : `${Math.floor(status.percent)}%`} ${status.name}`
 }
@@ -73,35 +76,25 @@ const count = (n, what) => `${numbers.format(n)} ${what}${n === 1 ? '' : 's'}`
 
 // Reasons ------------------------------------------------------------------------------------------------------
 
-const MOST_ROWS = 5000
 const MOST_REASONS = 20
-let failed = new Map()
-let cursor
+const SAMPLES = 4
+const UNCODED = 500
 let asking = false
 let askedFor
 
-/** Asks for the rows that were refused since it asked last; one question at a time. */
+/** Asks why rows were refused when there are other ones than before; one question at a time. */
 async function askReasons({ run, counts }) {
   const now = `${run} ${counts.failed}`
   if (asking || askedFor === now || counts.failed === 0) return
   asking = true
   try {
-    // Rows that run again are no longer refused.
-    if (counts.failed < failed.size) {
-      failed = new Map()
-      cursor = undefined
-    }
-    while (failed.size < Math.min(counts.failed, MOST_ROWS)) {
-      const response = await fetch(api('', { include: 'rejected', ...(cursor ? { after: cursor } : {}) }))
-      if (!response.ok) return
-      const { items, next } = (await response.json()).rejected
-      for (const event of items) if (event.status === 'failed') failed.set(event.index, event)
-      cursor = next
-      // A sweep over all of them is at its end.
-      if (items.length < 100) break
-    }
+    const reasons = (await ask('/reasons', { samples: SAMPLES })).items.filter(({ status }) => status === 'failed')
+    const coded = reasons.filter(({ code }) => code !== null)
+    const groups = coded.map(({ count, samples }) => groupOf(samples, count))
+    const uncoded = reasons.find(({ code }) => code === null)
+    if (uncoded) groups.push(...(await byMessage(uncoded.count)))
     askedFor = now
-    showReasons()
+    showReasons(groups, counts.failed)
   } catch {
     // The next change asks again.
   } finally {
@@ -109,43 +102,54 @@ async function askReasons({ run, counts }) {
   }
 }
 
-function showReasons() {
+/** Rows without a code are told apart by what was said of them, as far as they are looked at. */
+async function byMessage(count) {
+  const { items } = await ask('/events', { status: 'failed', limit: UNCODED })
   const groups = new Map()
-  for (const event of failed.values()) {
-    const text = event.messages.at(-1)?.text ?? 'No reason was given'
-    const key = event.code ?? text
-    const group = groups.get(key) ?? { texts: new Map(), rows: [] }
-    group.texts.set(text, (group.texts.get(text) ?? 0) + 1)
-    group.rows.push(event.number ?? event.index + 1)
-    groups.set(key, group)
+  for (const { index, number, code, messages } of items) {
+    if (code !== null) continue
+    const message = messages.at(-1)?.text ?? null
+    const samples = groups.get(message) ?? []
+    samples.push({ index, number, message })
+    groups.set(message, samples)
   }
-  const largest = [...groups.values()].sort((a, b) => b.rows.length - a.rows.length)
-  write('reasons-of', `${count(failed.size, 'row')} so far, by reason`)
-  part('reasons').replaceChildren(
-    ...largest.slice(0, MOST_REASONS).map((group) => reason(group, largest[0].rows.length)),
-  )
+  const all = [...groups.values()].map((samples) => groupOf(samples, samples.length))
+  const rest = count - all.reduce((sum, group) => sum + group.count, 0)
+  if (rest > 0) all.push({ texts: ['For other reasons: see the file'], rows: [], count: rest })
+  return all
 }
 
-function reason({ texts, rows }, most) {
-  const sorted = [...texts].sort((a, b) => b[1] - a[1])
+function groupOf(samples, count) {
+  const texts = [...new Set(samples.map(({ message }) => message ?? 'No reason was given'))]
+  return { texts, rows: samples.map(({ index, number }) => number ?? index + 1), count }
+}
+
+async function ask(rest, query) {
+  const response = await fetch(api(rest, query))
+  if (!response.ok) throw new Error(response.statusText)
+  return response.json()
+}
+
+function showReasons(groups, failed) {
+  const largest = groups.sort((a, b) => b.count - a.count)
+  write('reasons-of', `${count(failed, 'row')} so far, by reason`)
+  part('reasons').replaceChildren(...largest.slice(0, MOST_REASONS).map((group) => reason(group, largest[0].count)))
+}
+
+function reason({ texts, rows, count: n }, most) {
   const item = document.createElement('li')
   const title = add(item, 'div', 't')
-  add(title, 'b', '', sorted[0][0])
-  add(title, 'span', 'n', numbers.format(rows.length))
+  add(title, 'b', '', texts[0])
+  add(title, 'span', 'n', numbers.format(n))
   const meter = add(item, 'span', 'meter')
-  meter.style.setProperty('--v', (rows.length / most) * 100)
+  meter.style.setProperty('--v', (n / most) * 100)
   add(meter, 'i', '')
-  const shown = rows.sort((a, b) => a - b).slice(0, 4)
-  const rest = rows.length - shown.length
-  const which = `${rows.length === 1 ? 'Row' : 'Rows'} ${shown.map((row) => numbers.format(row)).join(', ')}`
-  const others =
-    sorted.length > 1
-      ? ` Also: ${sorted
-          .slice(1, 3)
-          .map(([text]) => `“${text}”`)
-          .join(', ')}.`
-      : ''
-  add(item, 'p', '', `${which}${rest > 0 ? ` and ${numbers.format(rest)} more` : ''}.${others}`)
+  const shown = rows.slice(0, SAMPLES)
+  const rest = n - shown.length
+  const which = `${n === 1 ? 'Row' : 'Rows'} ${shown.map((row) => numbers.format(row)).join(', ')}`
+  const quoted = texts.slice(1, 3).map((text) => `“${text}”`)
+  const others = quoted.length > 0 ? ` Also: ${quoted.join(', ')}.` : ''
+  if (shown.length > 0) add(item, 'p', '', `${which}${rest > 0 ? ` and ${numbers.format(rest)} more` : ''}.${others}`)
   return item
 }
 
@@ -157,12 +161,110 @@ function add(parent, name, className, text) {
   return element
 }
 
+// Sending corrected rows, and stopping -------------------------------------------------------------------------
+
+const SECOND_MS = 1000
+let waiting = 0
+let sending = false
+
+async function send(file) {
+  if (!file || sending) return
+  sending = true
+  part('send').classList.add('busy')
+  write('send-text', 'Sending…')
+  try {
+    const form = new FormData()
+    form.append('file', file)
+    const answer = await post('/retry', { body: form })
+    const { rows, refused, dropped } = answer
+    const still = refused > 0 ? ` ${count(refused, 'row')} in it ${refused === 1 ? 'is' : 'are'} still not right.` : ''
+    const gone = dropped > 0 ? ` ${count(dropped, 'row')} could not be run again.` : ''
+    tell(
+      rows > 0 ? `${count(rows, 'row')} will run again.${still}${gone}` : `No row runs again.${still}${gone}`,
+      rows === 0,
+    )
+    // What is refused now may be refused for another reason than before.
+    askedFor = undefined
+    if (source.readyState === EventSource.CLOSED) connect()
+  } catch (error) {
+    tell(error.message, true)
+  } finally {
+    sending = false
+    part('file').value = ''
+    part('send').classList.remove('busy')
+    write('send-text', 'Send corrected file')
+  }
+}
+
+async function stop() {
+  part('dialog').close()
+  part('ask').disabled = true
+  try {
+    await post('/cancel')
+  } catch (error) {
+    part('stop').hidden = false
+    write('ask', error.message)
+  } finally {
+    setTimeout(() => {
+      part('ask').disabled = false
+    }, SECOND_MS)
+  }
+}
+
+async function post(rest, init = {}) {
+  const response = await fetch(api(rest), { method: 'POST', ...init }).catch(() => {
+    throw new Error('It could not be sent: are you online? Try again.')
+  })
+  const body = await response.json()
+  if (!response.ok) throw new Error(body.error.message)
+  return body
+}
+
+function tell(text, isWrong) {
+  write('sent-news', text)
+  part('sent-news').hidden = false
+  part('sent-news').classList.toggle('wrong', isWrong)
+}
+
+part('send').hidden = false
+part('send-step').hidden = false
+part('file').addEventListener('change', () => send(part('file').files[0]))
+part('ask').addEventListener('click', () => {
+  write(
+    'ask-title',
+    waiting > 0 ? `Stop ${count(waiting, 'row')} that ${waiting === 1 ? 'waits' : 'wait'}?` : 'Stop this?',
+  )
+  write('yes', waiting > 0 ? `Stop ${count(waiting, 'row')}` : 'Stop')
+  part('dialog').showModal()
+})
+part('yes').addEventListener('click', stop)
+part('no').addEventListener('click', () => part('dialog').close())
+
+// A file may be dropped anywhere on the page.
+const carriesFile = (event) => !part('finish').hidden && event.dataTransfer?.types.includes('Files')
+addEventListener('dragover', (event) => {
+  if (!carriesFile(event)) return
+  event.preventDefault()
+  part('finish').classList.add('over')
+})
+addEventListener('dragleave', (event) => {
+  if (event.relatedTarget === null) part('finish').classList.remove('over')
+})
+addEventListener('drop', (event) => {
+  if (!carriesFile(event)) return
+  event.preventDefault()
+  part('finish').classList.remove('over')
+  send(event.dataTransfer.files[0])
+})
+
 // Live ---------------------------------------------------------------------------------------------------------
 
 const AGAIN_MS = 5000
+let source
 
 function connect() {
-  const source = new EventSource(api('/stream'))
+  source = new EventSource(api('/stream'))
+  const mine = source
   const news = ({ data }) => {
     const status = JSON.parse(data)
     live(isOver(status) ? 'Done' : 'Live', !isOver(status))
@@ -172,18 +274,18 @@ function connect() {
   source.addEventListener('open', () => live('Live', true))
   source.addEventListener('status', news)
   source.addEventListener('done', (event) => {
-    source.close()
+    mine.close()
     news(event)
   })
   source.addEventListener('deleted', () => {
-    source.close()
+    mine.close()
     live('Deleted', false)
     write('left', 'This task is no longer kept')
   })
   source.addEventListener('error', () => {
     live('Not live', false)
     // A browser comes again by itself, unless the answer was no stream.
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, AGAIN_MS)
+    if (mine === source && mine.readyState === EventSource.CLOSED) setTimeout(connect, AGAIN_MS)
   })
 }
 
