@@ -56,15 +56,21 @@ function tooLarge(limit: number): HighkiqError {
 
 /** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
 export async function readBody(request: Request, limit: number): Promise<unknown> {
+  return parsed(textOf(await bytesOf(request, limit)), 'the body')
+}
+
+async function bytesOf(request: Request, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of chunksOf(request, limit)) chunks.push(chunk)
-  return parsed(textOf(Buffer.concat(chunks)), 'the body')
+  return Buffer.concat(chunks)
 }
 
 /** An object, or `{}` where there is no body. @throws what readBody throws */
 export async function readObject(request: Request, limit: number): Promise<Record<string, unknown>> {
-  if (!request.body) return {}
-  const body = await readBody(request, limit)
+  const bytes = await bytesOf(request, limit)
+  // HTTP/2 tells only at its end that there is none.
+  if (bytes.length === 0) return {}
+  const body = parsed(textOf(bytes), 'the body')
   if (isObject(body)) return body
   throw invalid('the body must be a JSON object')
 }

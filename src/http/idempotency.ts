@@ -58,16 +58,16 @@ async function stateOf(hq: Highkiq, task: TaskRecord): Promise<Keyed['to']> {
   return (await isBeingAdded(hq.store, task)) ? 'wait' : 'continue'
 }
 
-/** Until another request has sent all rows. @throws BODY_BROKEN_OFF when it did not */
-export async function whole(hq: Highkiq, id: string): Promise<void> {
+/** Until another request has sent all rows. @throws BODY_BROKEN_OFF when it did not; the reason of `signal` */
+export async function whole(hq: Highkiq, id: string, signal: AbortSignal): Promise<void> {
   for (;;) {
+    signal.throwIfAborted()
     const task = await hq.store.task(id)
     const to = task ? await stateOf(hq, task) : 'whole'
     if (to === 'whole') return
     if (to === 'continue') {
-      throw new HighkiqError('BODY_BROKEN_OFF', `the request before this one broke off: send the file again`, {
-        task: id,
-      })
+      const message = 'the request before this one broke off: send the file again'
+      throw new HighkiqError('BODY_BROKEN_OFF', message, { task: id })
     }
     await new Promise((resume) => setTimeout(resume, LOOK_MS))
   }

@@ -94,7 +94,7 @@ async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task
   if (!request.bodyUsed) await request.body?.cancel()
   const headers = headersOf(base, id)
   if (to === 'whole') return json({ id, total: task?.total ?? 0 }, 200, headers)
-  return new Response(endOf(hq, id, whole(hq, id)), { status: 202, headers })
+  return new Response(endOf(hq, id, whole(hq, id, request.signal)), { status: 202, headers })
 }
 
 /** @throws what is wrong before the first rows are stored */

@@ -152,6 +152,22 @@ test('a corrected report that is none changes nothing, whatever row is wrong', a
   expect(await hq.tasks.get(id).status()).toMatchObject({ run: 1, state: 'done', counts: { failed: 2 } })
 })
 
+test('a client that goes away while it sends a corrected report has changed nothing', async () => {
+  const app = await served({ limits: { uploads: 1 } })
+  const { call, hq, url } = app
+  const id = await imported(app)
+  const { text: report } = await call('GET', `/api/v1/tasks/${id}/report`)
+  const sending = request(`${url}/api/v1/tasks/${id}/retry`, { method: 'POST', headers: CSV })
+  sending.on('error', () => {})
+  sending.write(report)
+  const retry = () => call('POST', `/api/v1/tasks/${id}/retry`, { body: report, headers: CSV })
+  await until(async () => (await call('POST', `/api/v1/tasks/${id}/retry`, { body: 'x', headers: CSV })).status === 429)
+  expect(await hq.tasks.get(id).status()).toMatchObject({ run: 1, state: 'done' })
+  sending.destroy()
+  await until(async () => (await retry()).status === 202)
+  expect(await statusOf(hq, id)).toMatchObject({ run: 2, counts: { failed: 2 } })
+})
+
 test('what the job says of its rows is asked of corrected ones, too', async () => {
   const validate = {
     '~standard': {
