@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto'
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { newTaskId } from '../job/payload.ts'
-import type { TaskRecord } from '../store/contract.ts'
 import { isBeingAdded } from '../tasks/submitter.ts'
 import { invalid } from './answer.ts'
+
+type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['task']>>>
 
 const DAY = 86_400
 const LOOK_MS = 500
