@@ -52,3 +52,11 @@ test('a repeated claim of the same task, as after a lost answer, holds', async (
   await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
   await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
 })
+
+test('an import that was named in advance may begin again, and has the bytes still', async () => {
+  const remember = memory()
+  await claim({ remember, ...nothing }, { key: 'k', id: 'mine', now: 0 })
+  await claim({ remember, ...nothing }, { key: 'k', id: 'mine', now: 1000 })
+  const other = claim({ remember, ...nothing }, { key: 'k', id: 'other', now: 2000 })
+  await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
+})
