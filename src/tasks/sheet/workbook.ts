@@ -1,16 +1,15 @@
 /**
- * The way from a zip archive to the rows of one sheet.
- *
- * hucre's reader streams only if the parts of the archive come in a certain order, with certain names and with their
- * sizes in front, which is what neither Excel nor hucre itself writes; otherwise it loads the archive whole. And it
- * parses as fast as it gets bytes, whether or not anybody takes the rows. So it is given an archive of our own making:
- * just the parts it needs in the order it likes, unpacked, the sheet last and handed out piece by piece on demand.
+ * The way from a zip archive to the rows of one sheet: what refers to what, the small parts whole, the sheet in pieces.
  */
 import { getHeapStatistics } from 'node:v8'
-import { type StreamRow, streamXlsxRows } from 'hucre/xlsx'
 import { readXml } from 'hucre/xml'
 import type { Entry } from 'yauzl'
 import { HighkiqError } from '../../job/errors.ts'
+import { dateStyles } from './date-style.ts'
+import { SheetScanner } from './sheet-scan.ts'
+import type { SheetRow } from './table.ts'
+import { TextTable } from './text-table.ts'
+import { textPieces } from './xml-scan.ts'
 import type { CheckedZip } from './zip-check.ts'
 
 /** The parts of the archive that make up one sheet. */
@@ -22,75 +21,31 @@ interface Workbook {
   date1904: boolean
 }
 
-/** The rows of one sheet, parsed as they are asked for. */
+/**
+ * The rows of one sheet, in batches, read as they are asked for.
+ * @throws HighkiqError INVALID_FILE, with row and column where one is at fault; whatever a part fails with.
+ */
 export async function* sheetRows(
   zip: CheckedZip,
   sheet: string | number | undefined,
-): AsyncGenerator<StreamRow, void, void> {
-  const parts = packed(zip, await findWorkbook(zip, sheet))
-  const demand = new Demand()
-  const bytes = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        await demand.more()
-        const next = await parts.next()
-        if (next.done) controller.close()
-        else controller.enqueue(next.value)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const rows = streamXlsxRows(bytes)
-  try {
-    for (;;) {
-      demand.ask()
-      const next = await rows.next()
-      demand.got()
-      if (next.done) return
-      yield next.value
+): AsyncGenerator<SheetRow[], void, void> {
+  const workbook = await findWorkbook(zip, sheet)
+  const scanner = new SheetScanner({
+    texts: workbook.texts ? await tableOfTexts(zip, workbook.texts) : [],
+    dateStyles: workbook.styles ? dateStyles(await text(zip, workbook.styles)) : [],
+    date1904: workbook.date1904,
+  })
+  // To the end even when the cells ended before it: only then is the checksum known.
+  for await (const piece of textPieces(zip.content(workbook.sheet))) {
+    if (scanner.done) continue
+    scanner.feed(piece)
+    for (let whole = false; !whole; ) {
+      whole = scanner.run()
+      const rows = scanner.take()
+      if (rows.length > 0) yield rows
     }
-  } finally {
-    await rows.return(undefined)
-    await parts.return()
   }
-}
-
-/**
- * A gate for bytes: it opens when somebody waits for a row and none is parsed already. Those that are come before the
- * timer does; there is one timer for all of them, for one a row took a third of the time.
- */
-class Demand {
-  #waiting = false
-  #timer = false
-  #open: (() => void) | undefined
-
-  ask(): void {
-    this.#waiting = true
-    this.#look()
-  }
-
-  got(): void {
-    this.#waiting = false
-  }
-
-  /** Resolves when more bytes are wanted. */
-  more(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#open = resolve
-      this.#look()
-    })
-  }
-
-  #look(): void {
-    if (!this.#waiting || !this.#open || this.#timer) return
-    this.#timer = true
-    setImmediate(() => {
-      this.#timer = false
-      if (!this.#waiting) return
-      this.#open?.()
-      this.#open = undefined
-    })
-  }
+  scanner.end()
 }
 
 async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined): Promise<Workbook> {
@@ -156,30 +111,35 @@ async function text(zip: CheckedZip, entry: Entry): Promise<string> {
   return new TextDecoder().decode(await whole(zip, entry))
 }
 
-async function whole(zip: CheckedZip, entry: Entry, maxBytes = MAX_PART_BYTES): Promise<Buffer> {
-  if (entry.uncompressedSize > maxBytes) throw tooLarge(entry)
+async function whole(zip: CheckedZip, entry: Entry): Promise<Buffer> {
+  if (entry.uncompressedSize > MAX_PART_BYTES) throw tooLarge(entry)
   const chunks: Buffer[] = []
   for await (const chunk of zip.content(entry)) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-// hucre makes one string of the table of texts, and V8 has none longer than this.
 const MAX_TEXTS_BYTES = 500 * 1024 ** 2
 
-// What hucre needs for it: it builds a tree of objects, measured at 2 million texts. Running out of memory would end
-// the process and every other job in it.
-const HEAP_PER_TAG = 200
-const HEAP_PER_BYTE = 2
+// What the table takes of the heap: a text is mostly a piece of the XML it came in, which may have two bytes a
+// character. Running out of memory would end the process and every other job in it.
+const HEAP_PER_TEXT = 64
+const HEAP_PER_CHAR = 2
 
-/** The table of texts, if there is memory enough to read it. */
-async function tableOfTexts(zip: CheckedZip, entry: Entry): Promise<Buffer> {
-  const xml = await whole(zip, entry, MAX_TEXTS_BYTES)
-  let tags = 0
-  for (const byte of xml) if (byte === 0x3c) tags++
+/** The table of texts, if there is memory enough for it. */
+async function tableOfTexts(zip: CheckedZip, entry: Entry): Promise<string[]> {
+  if (entry.uncompressedSize > MAX_TEXTS_BYTES) throw tooLarge(entry)
   const heap = getHeapStatistics()
-  const needed = tags * HEAP_PER_TAG + xml.length * HEAP_PER_BYTE
-  if (needed > heap.heap_size_limit - heap.used_heap_size) throw tooLarge(entry)
-  return xml
+  const free = heap.heap_size_limit - heap.used_heap_size
+  const table = new TextTable()
+  let chars = 0
+  for await (const piece of textPieces(zip.content(entry))) {
+    table.feed(piece)
+    table.run()
+    chars += piece.length
+    if (table.texts.length * HEAP_PER_TEXT + chars * HEAP_PER_CHAR > free) throw tooLarge(entry)
+  }
+  table.end()
+  return table.texts
 }
 
 function tooLarge(entry: Entry): HighkiqError {
@@ -188,78 +148,4 @@ function tooLarge(entry: Entry): HighkiqError {
     `the workbook has ${size} of ${entry.fileName}, more than fits into memory: ` +
     'save it as CSV, split it, or start Node with a larger --max-old-space-size'
   return new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
-}
-
-// hucre asks for a stored part in pieces of this size; giving it others costs it a copy each.
-const PIECE_BYTES = 1024 ** 2
-
-const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
-const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
-
-/** A workbook of one sheet as the bytes of a zip archive without compression. It ends with the sheet: no contents. */
-async function* packed(
-  zip: CheckedZip,
-  { sheet, texts, styles, date1904 }: Workbook,
-): AsyncGenerator<Uint8Array, void, void> {
-  yield* storedPart('[Content_Types].xml', Buffer.from(`<Types xmlns="${PACKAGE}/content-types"/>`))
-  yield* storedPart('_rels/.rels', related(['officeDocument', 'xl/workbook.xml']))
-  const workbook =
-    `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><workbookPr date1904="${date1904 ? 1 : 0}"/>` +
-    '<sheets><sheet name="Sheet1" sheetId="1" r:id="rId1"/></sheets></workbook>'
-  yield* storedPart('xl/workbook.xml', Buffer.from(workbook))
-  const parts: [string, string][] = [['worksheet', 'worksheets/sheet1.xml']]
-  if (texts) {
-    parts.push(['sharedStrings', 'sharedStrings.xml'])
-    yield* storedPart('xl/sharedStrings.xml', await tableOfTexts(zip, texts))
-  }
-  if (styles) {
-    parts.push(['styles', 'styles.xml'])
-    yield* storedPart('xl/styles.xml', await whole(zip, styles))
-  }
-  yield* storedPart('xl/_rels/workbook.xml.rels', related(...parts))
-  yield localHeader('xl/worksheets/sheet1.xml', sheet.uncompressedSize)
-  yield* pieces(zip.content(sheet))
-}
-
-function related(...parts: [type: string, target: string][]): Buffer {
-  const list = parts.map(
-    ([type, target], index) => `<Relationship Id="rId${index + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
-  )
-  return Buffer.from(`<Relationships xmlns="${PACKAGE}/relationships">${list.join('')}</Relationships>`)
-}
-
-function* storedPart(name: string, content: Buffer): Generator<Buffer, void, void> {
-  yield localHeader(name, content.length)
-  if (content.length > 0) yield content
-}
-
-/** What stands before a stored, not compressed, part in a zip archive. */
-function localHeader(name: string, size: number): Buffer {
-  const header = Buffer.alloc(30 + name.length)
-  header.writeUInt32LE(0x04034b50, 0)
-  header.writeUInt16LE(20, 4)
-  header.writeUInt32LE(size, 18)
-  header.writeUInt32LE(size, 22)
-  header.writeUInt16LE(name.length, 26)
-  header.write(name, 30, 'latin1')
-  return header
-}
-
-/** The same bytes in pieces of PIECE_BYTES. */
-async function* pieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-  let collected: Buffer[] = []
-  let length = 0
-  for await (let chunk of chunks) {
-    while (length + chunk.length >= PIECE_BYTES) {
-      const fits = PIECE_BYTES - length
-      yield Buffer.concat([...collected, chunk.subarray(0, fits)])
-      chunk = chunk.subarray(fits)
-      collected = []
-      length = 0
-    }
-    collected.push(chunk)
-    length += chunk.length
-  }
-  if (length > 0) yield Buffer.concat(collected)
 }

@@ -19,9 +19,7 @@ export async function* xlsxRecords(
   try {
     const zip = await openZip(source.bytes ?? (source.path as string))
     try {
-      for await (const { index, values } of sheetRows(zip, sheet)) {
-        yield [{ number: index + 1, values: values.map(readCell) }]
-      }
+      yield* sheetRows(zip, sheet)
     } catch (error) {
       throw damaged(error)
     } finally {
@@ -30,19 +28,6 @@ export async function* xlsxRecords(
   } finally {
     await source.close()
   }
-}
-
-function readCell(value: CellValue): unknown {
-  if (value instanceof Date) return readDate(value)
-  return value ?? ''
-}
-
-function readDate(date: Date): string {
-  const year = date.getUTCFullYear()
-  // Day 0 of the calendar of a workbook: only a time was entered.
-  if (year === 1899) return dateText(date).slice('1899-12-31T'.length) || '00:00:00'
-  // Excel has no such dates and shows ####.
-  return year >= 1900 && year <= 9999 ? dateText(date) : '#NUM!'
 }
 
 // Excel refuses to open a workbook with a longer text.

@@ -1,0 +1,144 @@
+import { tagEnd } from './xml-scan.ts'
+
+const QUOTE = 0x22
+const EQUALS = 0x3d
+
+/** How the tags of a cell are spelled in a document; a prefix, as in `<x:c>`, ends with its colon. */
+interface Shape {
+  open: string
+  formula: string
+  formulaEnd: string
+  value: string
+  valueEnd: string
+  inline: string
+  inlineEnd: string
+  end: string
+}
+
+function shapeWith(prefix: string): Shape {
+  const tag = (name: string) => `<${prefix}${name}`
+  const end = (name: string) => `</${prefix}${name}>`
+  return {
+    open: tag('c'),
+    formula: tag('f'),
+    formulaEnd: end('f'),
+    value: `${tag('v')}>`,
+    valueEnd: end('v') + end('c'),
+    inline: `${tag('is')}>${tag('t')}`,
+    inlineEnd: end('t') + end('is') + end('c'),
+    end: end('c'),
+  }
+}
+
+const PRESERVE = ' xml:space="preserve">'
+
+/**
+ * Finds the parts of a cell that is written as nearly all programs do: `r`, `s` and `t` in double quotes, and in it at
+ * most a formula and a value, or one inline text.
+ */
+export class QuickCell {
+  /** From 0; -1 when the cell does not say it. */
+  column = -1
+  /** -1 when the cell does not say it. */
+  style = -1
+  type = ''
+  /** Where its value or inline text is, entities and all; as long as nothing when it has none. */
+  from = 0
+  to = 0
+  readonly #shape: Shape
+
+  constructor(prefix: string) {
+    this.#shape = shapeWith(prefix)
+  }
+
+  /** @returns where the cell ends; -1 when it is not whole, or of another shape */
+  read(text: string, start: number): number {
+    const shape = this.#shape
+    if (!text.startsWith(shape.open, start)) return -1
+    let at = this.#attributes(text, start + shape.open.length)
+    if (at === -1) return -1
+    this.from = at
+    this.to = at
+    if (text.charCodeAt(at) === 0x2f) return text.charCodeAt(at + 1) === 0x3e ? at + 2 : -1
+    at++
+    if (this.type === 'inlineStr') {
+      if (!text.startsWith(shape.inline, at)) return -1
+      at += shape.inline.length
+      if (text.charCodeAt(at) === 0x3e) at++
+      else if (text.startsWith(PRESERVE, at)) at += PRESERVE.length
+      else return -1
+      return this.#content(text, at, shape.inlineEnd)
+    }
+    if (text.startsWith(shape.value, at)) return this.#content(text, at + shape.value.length, shape.valueEnd)
+    if (text.startsWith(shape.formula, at)) {
+      at = this.#afterFormula(text, at)
+      if (at === -1) return -1
+      if (text.startsWith(shape.value, at)) return this.#content(text, at + shape.value.length, shape.valueEnd)
+    }
+    return text.startsWith(shape.end, at) ? at + shape.end.length : -1
+  }
+
+  /** @returns where the tag's `>` or `/` is */
+  #attributes(text: string, from: number): number {
+    this.column = -1
+    this.style = -1
+    this.type = 'n'
+    let at = from
+    while (text.charCodeAt(at) === 0x20) {
+      const name = text.charCodeAt(at + 1)
+      if (text.charCodeAt(at + 2) !== EQUALS || text.charCodeAt(at + 3) !== QUOTE) return -1
+      at += 4
+      if (name === 0x72) {
+        let column = 0
+        let code = text.charCodeAt(at)
+        // A column that no sheet has is told of by who knows the row.
+        for (let end = at + 4; code >= 0x41 && code <= 0x5a && at < end; code = text.charCodeAt(++at)) {
+          column = column * 26 + code - 0x40
+        }
+        while (code >= 0x30 && code <= 0x39) code = text.charCodeAt(++at)
+        if (column === 0) return -1
+        this.column = column - 1
+      } else if (name === 0x73) {
+        let style = 0
+        let code = text.charCodeAt(at)
+        for (; code >= 0x30 && code <= 0x39; code = text.charCodeAt(++at)) style = style * 10 + code - 0x30
+        this.style = style
+      } else if (name === 0x74) {
+        const type = typeAt(text, at)
+        if (type === undefined) return -1
+        this.type = type
+        at += type.length
+      } else {
+        return -1
+      }
+      if (text.charCodeAt(at) !== QUOTE) return -1
+      at++
+    }
+    const code = text.charCodeAt(at)
+    return code === 0x3e || code === 0x2f ? at : -1
+  }
+
+  #content(text: string, from: number, end: string): number {
+    const to = text.indexOf('<', from)
+    if (to === -1 || !text.startsWith(end, to)) return -1
+    this.from = from
+    this.to = to
+    return to + end.length
+  }
+
+  #afterFormula(text: string, at: number): number {
+    const open = tagEnd(text, at)
+    if (open === -1) return -1
+    if (text.charCodeAt(open - 1) === 0x2f) return open + 1
+    const end = text.indexOf('<', open)
+    return end !== -1 && text.startsWith(this.#shape.formulaEnd, end) ? end + this.#shape.formulaEnd.length : -1
+  }
+}
+
+function typeAt(text: string, at: number): string | undefined {
+  const code = text.charCodeAt(at)
+  if (code === 0x73) return text.charCodeAt(at + 1) === QUOTE ? 's' : text.startsWith('str"', at) ? 'str' : undefined
+  if (code === 0x69) return text.startsWith('inlineStr"', at) ? 'inlineStr' : undefined
+  if (text.charCodeAt(at + 1) !== QUOTE) return undefined
+  return code === 0x62 ? 'b' : code === 0x6e ? 'n' : code === 0x65 ? 'e' : undefined
+}

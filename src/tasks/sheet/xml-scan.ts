@@ -1,0 +1,188 @@
+const LT = 0x3c
+const GT = 0x3e
+const QUOTE = 0x22
+const APOSTROPHE = 0x27
+const SLASH = 0x2f
+const EQUALS = 0x3d
+
+// A tag, a comment or a text as long as this is not one that a program wrote; without a limit it would go into memory.
+const MAX_TOKEN_BYTES = 16 * 1024 ** 2
+
+/**
+ * XML, piece by piece, as calls of `open`, `text` and `close`; it builds nothing. Names come without their prefix.
+ *
+ * It is not a validator: what stands between two tags is text, and whether tags match is for the subclass to know.
+ * Entities of a document's own are left as they stand, so none can unfold.
+ */
+export abstract class XmlScanner {
+  #text = ''
+  #at = 0
+  /** Set by a subclass to make `run` stop after the tag it is at. */
+  protected paused = false
+  /** Set by a subclass while the text between tags is of interest; otherwise it is not even decoded. */
+  protected wantsText = false
+  /** What stands before the name of the tag that is being opened, with its colon. */
+  protected prefix = ''
+
+  /** Adds a piece, all before it being used up. It begins with a tag or begins the document: see `textPieces`. */
+  feed(piece: string): void {
+    this.#text = this.#at < this.#text.length ? this.#text.slice(this.#at) + piece : piece
+    this.#at = 0
+  }
+
+  /** Reads on. @returns whether all was read that can be; otherwise it has paused and is to be called again */
+  run(): boolean {
+    const text = this.#text
+    let at = this.#at
+    this.paused = false
+    while (at < text.length && !this.paused) {
+      let next = this.quick(text, at)
+      if (next === -1) next = this.#token(text, at)
+      if (next === -1) break
+      at = next
+    }
+    this.#at = at
+    if (this.paused) return false
+    if (text.length - at > MAX_TOKEN_BYTES) throw tooLong()
+    return true
+  }
+
+  /** To be called after the last piece. */
+  end(): void {
+    if (this.#at < this.#text.length) throw new Error('it ends in the middle of a tag')
+  }
+
+  /** A shortcut for what comes often. @returns where it ends; -1 when it does not apply, and then nothing was done */
+  protected quick(_text: string, _at: number): number {
+    return -1
+  }
+
+  /** The attributes are `text` from `from` on, before `to`: see `attribute`. */
+  protected abstract open(name: string, text: string, from: number, to: number): void
+  protected abstract close(name: string): void
+  /** Called once or more for a text. */
+  protected abstract text(text: string): void
+
+  /** @returns where it ends; -1 when it is not whole */
+  #token(text: string, at: number): number {
+    if (text.charCodeAt(at) !== LT) {
+      const end = text.indexOf('<', at)
+      const stop = end === -1 ? text.length : end
+      if (this.wantsText) this.text(decodeEntities(text.slice(at, stop)))
+      return stop
+    }
+    const next = text.charAt(at + 1)
+    if (next === '/') {
+      const end = text.indexOf('>', at)
+      if (end !== -1) this.close(localName(text.slice(at + 2, end).trim()))
+      return end === -1 ? -1 : end + 1
+    }
+    if (next === '?') return after(text, '?>', at + 2)
+    if (next === '!') return this.#declaration(text, at)
+    return this.#opening(text, at)
+  }
+
+  #declaration(text: string, at: number): number {
+    if (text.startsWith('<!--', at)) return after(text, '-->', at + 4)
+    if (text.startsWith('<![CDATA[', at)) {
+      const end = text.indexOf(']]>', at + 9)
+      if (end !== -1 && this.wantsText) this.text(text.slice(at + 9, end))
+      return end === -1 ? -1 : end + 3
+    }
+    return text.length - at < '<![CDATA['.length ? -1 : after(text, '>', at)
+  }
+
+  #opening(text: string, at: number): number {
+    const end = tagEnd(text, at)
+    if (end === -1) return -1
+    const empty = text.charCodeAt(end - 1) === SLASH
+    const to = empty ? end - 1 : end
+    let from = at + 1
+    while (from < to && !isSpace(text.charCodeAt(from))) from++
+    const tag = text.slice(at + 1, from)
+    const name = localName(tag)
+    this.prefix = tag.slice(0, tag.length - name.length)
+    this.open(name, text, from, to)
+    if (empty) this.close(name)
+    return end + 1
+  }
+}
+
+/** Where the `>` is that ends the tag; one inside quotes does not. -1: it is not there yet. */
+export function tagEnd(text: string, at: number): number {
+  for (let i = at; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === GT) return i
+    if (code !== QUOTE && code !== APOSTROPHE) continue
+    i = text.indexOf(code === QUOTE ? '"' : "'", i + 1)
+    if (i === -1) return -1
+  }
+  return -1
+}
+
+/** The value of the attribute of this name, as it is to be read. */
+export function attribute(text: string, from: number, to: number, name: string): string | undefined {
+  for (let at = from; at < to; ) {
+    while (at < to && isSpace(text.charCodeAt(at))) at++
+    const start = at
+    while (at < to && text.charCodeAt(at) !== EQUALS && !isSpace(text.charCodeAt(at))) at++
+    const found = at - start === name.length && text.startsWith(name, start)
+    while (at < to && isSpace(text.charCodeAt(at))) at++
+    if (text.charCodeAt(at) !== EQUALS) continue
+    at++
+    while (at < to && isSpace(text.charCodeAt(at))) at++
+    const quote = text.charCodeAt(at)
+    if (quote !== QUOTE && quote !== APOSTROPHE) return undefined
+    const end = text.indexOf(quote === QUOTE ? '"' : "'", at + 1)
+    if (found) return decodeEntities(text.slice(at + 1, end))
+    at = end + 1
+  }
+  return undefined
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d+)|#x([\da-fA-F]+)|(amp|lt|gt|quot|apos));/g, (whole, decimal, hex, name) => {
+    if (name !== undefined) return ENTITIES[name] as string
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+  })
+}
+
+/**
+ * UTF-8 as text, cut only before a tag, so that no piece ends in the middle of a character, an entity or a text.
+ */
+export async function* textPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+  let pending: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    const cut = chunk.lastIndexOf(LT)
+    if (cut === -1) {
+      pending.push(chunk)
+      length += chunk.length
+      if (length > MAX_TOKEN_BYTES) throw tooLong()
+      continue
+    }
+    if (length + cut > 0) yield utf8([...pending, chunk.subarray(0, cut)])
+    pending = [chunk.subarray(cut)]
+    length = chunk.length - cut
+  }
+  if (length > 0) yield utf8(pending)
+}
+
+function utf8(parts: Uint8Array[]): string {
+  return Buffer.concat(parts).toString()
+}
+
+const tooLong = () => new Error('a tag or a text is longer than 16 MiB')
+
+function after(text: string, what: string, from: number): number {
+  const at = text.indexOf(what, from)
+  return at === -1 ? -1 : at + what.length
+}
+
+const localName = (tag: string) => tag.slice(tag.indexOf(':') + 1)
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
