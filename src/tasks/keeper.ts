@@ -13,6 +13,7 @@ import type { TaskHost } from './rows.ts'
 
 const DUTY = 'tasks'
 const DUTY_SECONDS = 60
+const SOONEST_SECONDS = 0.2
 /** Places are looked for after so long without progress. */
 const IDLE_MS = 10_000
 const TASKS_AT_ONCE = 100
@@ -33,10 +34,10 @@ export class TaskKeeper implements Service {
   #missing = new Map<string, string>()
   #loop: Promise<void> | undefined
 
-  /** `everySeconds`: between looks. */
+  /** `everySeconds`: between looks, but not oftener than SOONEST_SECONDS. */
   constructor(host: KeeperHost, { everySeconds, idleMs = IDLE_MS }: { everySeconds: number; idleMs?: number }) {
     this.#host = host
-    this.#everyMs = everySeconds * 1000
+    this.#everyMs = Math.max(everySeconds, SOONEST_SECONDS) * 1000
     this.#idleMs = idleMs
   }
 
@@ -72,16 +73,20 @@ export class TaskKeeper implements Service {
   /** One look, if no other process does it. */
   async look(): Promise<void> {
     const store = this.#host.store()
-    if (!(await store.hold(DUTY, this.#holder, DUTY_SECONDS))) return
     const now = this.#host.now()
+    const idle = await store.idleTasks(now - this.#idleMs, TASKS_AT_ONCE)
+    const expired = await store.expiredTasks(now, TASKS_AT_ONCE)
+    // Mostly there is nothing to do, and that costs no write.
+    if (idle.length + expired.length === 0) return
+    if (!(await store.hold(DUTY, this.#holder, DUTY_SECONDS))) return
     const missing = new Map<string, string>()
-    for (const task of await store.idleTasks(now - this.#idleMs, TASKS_AT_ONCE)) {
+    for (const task of idle) {
       if (this.#stopping.signal.aborted) return
       if (task.state === 'cancelling') await cancelRows(this.#host, task.id)
       else for (const [jid, state] of await this.#recount(store, task)) missing.set(jid, state)
     }
     this.#missing = missing
-    for (const id of await store.expiredTasks(now, TASKS_AT_ONCE)) {
+    for (const id of expired) {
       if (this.#stopping.signal.aborted) return
       await removeTask(this.#host, id)
     }

@@ -66,7 +66,7 @@ test('a full disk: pushes are refused with their jids and none of theirs is stor
     } catch (thrown) {
       refusal = thrown
       expect(thrown).toMatchObject({
-        name: 'HighkiqError',
+        name: 'PushError',
         code: 'PUSH_FAILED',
         jids: [jid],
         maybePushed: false,
