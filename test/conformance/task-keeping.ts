@@ -211,6 +211,17 @@ export const taskKeeping: Case[] = [
     },
   },
   {
+    name: 'a value takes the place of the one that it names, and is forgotten by who names it',
+    async run(t) {
+      await t.store.remember('k', 'a', 60)
+      expect(await t.store.remember('k', 'b', 60, 'x')).toBe('a')
+      expect(await t.store.remember('k', 'b', 60, 'a')).toBe(null)
+      expect(await t.store.remember('k', '', 0, 'a')).toBe('b')
+      expect(await t.store.remember('k', '', 0, 'b')).toBe(null)
+      expect(await t.store.remember('k', 'c', 60)).toBe(null)
+    },
+  },
+  {
     name: 'of many who want to be remembered at the same time one is',
     shared: true,
     async run(t) {

@@ -29,9 +29,9 @@ export class Parts {
     return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
-  async remember(key: string, value: string, seconds: number, instead = ''): Promise<string | null> {
+  async remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null> {
     const main = await this.#server.ready()
-    const args = [value, Math.round(seconds * 1000), instead]
+    const args = [value, Math.round(seconds * 1000), instead === undefined ? '' : `=${instead}`]
     return (await main.run(lua.remember, [this.#server.keys.known(key)], args)) as string | null
   }
 }

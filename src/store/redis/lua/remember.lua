@@ -1,13 +1,13 @@
 -- Keeps a value for a while if there is none, or it is a given one; otherwise gives the one that is there.
 --
 -- KEYS  1 the key.
--- ARGV  value, milliseconds (0: nothing is kept), the value in whose place it may come or "".
+-- ARGV  value, milliseconds (0: nothing is kept), "=" and the value in whose place it may come, or "".
 -- include: arguments
 
 if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
 local value, life, instead = text(), number(), text()
 local known = redis.call('GET', KEYS[1])
-if known and known ~= instead then return known end
+if known and '=' .. known ~= instead then return known end
 if life > 0 then
   redis.call('SET', KEYS[1], value, 'PX', life)
 elseif known then
