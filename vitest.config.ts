@@ -15,8 +15,12 @@ export default defineConfig({
         test: {
           name: 'on Redis',
           include: ['engine', 'tasks', 'wire', 'client', 'inspect', 'http'].map((suites) => `test/${suites}/*.test.ts`),
-          // What befalls a file; and what names its stores itself.
-          exclude: ['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
+          exclude: [
+            // What befalls a file; and what names its stores itself.
+            ...['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
+            // What no store has a part in.
+            ...['test/engine/threads.test.ts', 'test/tasks/bad-files.test.ts', 'test/http/{mounts,page}.test.ts'],
+          ],
           setupFiles: ['test/engine/redis.setup.ts'],
         },
       },

@@ -2,7 +2,6 @@
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { variable } from '../../environment.ts'
-import { serve } from '../../http/index.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
 import { print } from '../output.ts'
@@ -39,6 +38,7 @@ function web({ port, host, token = variable('HIGHKIQ_WEB_TOKEN'), ...options }: 
     const auth = token === undefined ? {} : { auth: { bearer: token } }
     // A store that can't be opened is told by one line.
     await hq.store.open()
+    const { serve } = await import('../../http/index.ts')
     const { url, close } = await serve(hq, { port, host, ...auth })
     const interrupt = onInterrupt()
     print(`${url}/api/v1 is served, of ${hq.store.url} (see ${url}/api/v1/openapi.json)`)
