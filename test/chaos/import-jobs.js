@@ -1,5 +1,6 @@
 // The app of a chaos test that imports a file: what it does with a row follows from the row alone.
 import { appendFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BusinessFailure, Highkiq } from 'highkiq'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
@@ -17,11 +18,16 @@ export function importApp(url, folder) {
   return { hq, Row, Done }
 }
 
-/** Rows that are no rows at all are refused before a job is made of them. */
+let checked = 0
+
+/** Rows that are no rows at all are refused before a job is made of them. It takes its time, so that it can be killed. */
 export const validate = {
   '~standard': {
     version: 1,
     vendor: 'test',
-    validate: (value) => (value.sku === '' ? { issues: [{ message: 'no sku', path: ['sku'] }] } : { value }),
+    async validate(value) {
+      if (++checked % 100 === 0) await sleep(50)
+      return value.sku === '' ? { issues: [{ message: 'no sku', path: ['sku'] }] } : { value }
+    },
   },
 }
