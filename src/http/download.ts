@@ -1,7 +1,7 @@
 /** The file that an export makes, and the rows that a task rejected as one. */
 
 import type { Highkiq } from '../app.ts'
-import type { TaskMeta } from '../tasks/report.ts'
+import { metaOf } from '../tasks/meta.ts'
 import { streamed } from '../tasks/sheet/write.ts'
 import { flag, oneOf } from './parameter.ts'
 import { type Route, route } from './route.ts'
@@ -73,8 +73,8 @@ function fileOf(content: ReadableStream<Uint8Array>, format: Format, name: strin
 }
 
 async function formatOf(hq: Highkiq, id: string): Promise<Format> {
-  const { export: file } = JSON.parse((await hq.store.task(id))?.meta ?? '{}') as TaskMeta
-  return file?.format ?? 'csv'
+  const task = await hq.store.task(id)
+  return (task && metaOf(task).export?.format) ?? 'csv'
 }
 
 async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {

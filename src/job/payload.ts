@@ -46,8 +46,8 @@ export interface Payload {
   hk_task?: string
   /** The task's run that this text is of. */
   hk_run?: number
-  /** It is a page of an export: its rows are kept in the store (true), or in this folder. */
-  hk_part?: true | string
+  /** It is a page of an export: the rows that it returns are kept; its task says where. */
+  hk_part?: true
   /** Attempts that had ended before this text was written. */
   hk_attempt?: number
   /** Stalls in a row: attempts whose process died. */

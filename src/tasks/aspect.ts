@@ -8,6 +8,8 @@ import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { rowAdder } from './create.ts'
+import { insist } from './insist.ts'
+import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
 import { asRows, type TaskHost } from './rows.ts'
 import { broke, refused, said } from './words.ts'
@@ -21,10 +23,8 @@ export function trackedTasks(host: TaskHost): Aspect {
   return {
     taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : new RowOfTask(host, jid)),
 
-    returned(payload, result) {
-      const { hk_part: dir, jid, hk_task } = payload
-      if (dir === undefined || hk_task === undefined) return undefined
-      return keepPage(host, splitTaskJid(jid), result, dir === true ? undefined : String(dir))
+    returned({ hk_part, hk_task, jid }, result) {
+      return hk_part === undefined || hk_task === undefined ? undefined : keepPage(host, jid, result)
     },
 
     effects(payload, outcome, at, ctx) {
@@ -47,15 +47,18 @@ export function trackedTasks(host: TaskHost): Aspect {
   }
 }
 
-/** A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. */
-async function keepPage(
-  { store }: TaskHost,
-  { id, index }: { id: string; index: number },
-  rows: unknown,
-  dir: string | undefined,
-): Promise<unknown> {
+/**
+ * A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. Where, the
+ * task itself says: a payload is written by anybody who can push.
+ */
+async function keepPage({ store }: TaskHost, jid: string, rows: unknown): Promise<unknown> {
+  const { id, index } = splitTaskJid(jid)
+  const task = await insist(() => store().task(id))
+  // Deleted meanwhile, or it never asked for rows.
+  const about = task && metaOf(task).export
+  if (!about) return undefined
   if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
-  await partsOf(store, id, dir).put(index, rows)
+  await partsOf(store, id, about.dir).put(index, rows)
   return { rows: rows.length }
 }
 

@@ -4,7 +4,8 @@ import { HighkiqError, messageOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import type { TaskRecord } from '../store/contract.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
-import { parseRowKey, type Reason, type RowKey, reasonNames, type TaskMeta } from './report.ts'
+import { metaOf, type TaskMeta } from './meta.ts'
+import { parseRowKey, type Reason, type RowKey, reasonNames } from './report.ts'
 import type { Row } from './rows.ts'
 import { armed } from './sheet/armed.ts'
 import type { OpenFile } from './sheet/file.ts'
@@ -37,7 +38,7 @@ export async function openReport(
   const { validate, columns, ...reading } = checkImport(options)
   const { openFile } = await import('./sheet/file.ts')
   const file = await openFile(source, reading)
-  const meta = JSON.parse(task.meta) as TaskMeta
+  const meta = metaOf(task)
   try {
     const layout = layoutOf(file, meta)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now })

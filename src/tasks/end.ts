@@ -1,8 +1,8 @@
 /** Cancelling and removing what may be half a million rows: a bounded piece at a time. */
 
 import { insist } from './insist.ts'
+import { metaOf } from './meta.ts'
 import { removeFolder } from './parts.ts'
-import type { TaskMeta } from './report.ts'
 import type { TaskHost } from './rows.ts'
 
 const PAGE = 1000
@@ -18,7 +18,7 @@ export async function cancelRows({ store, now }: TaskHost, id: string): Promise<
 
 export async function removeTask({ store }: TaskHost, id: string): Promise<void> {
   const record = await insist(() => store().task(id))
-  const { export: file } = JSON.parse(record?.meta ?? '{}') as TaskMeta
-  if (file?.dir !== undefined) await removeFolder(file.dir, id)
+  const dir = record && metaOf(record).export?.dir
+  if (dir) await removeFolder(dir, id)
   while (!(await insist(() => store().deleteTask(id, PAGE))));
 }

@@ -1,11 +1,12 @@
 /** Pages in, one file out: each page is a job that answers rows, and the file is in the order of the pages. */
 
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { insist } from './insist.ts'
+import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
-import type { TaskMeta } from './report.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
 import { checkFormat, type FileFormat } from './sheet/format.ts'
 
@@ -40,7 +41,10 @@ export function exportMeta({
   if (columns && !(columns.length > 0 && columns.every((column) => typeof column === 'string' && column !== ''))) {
     throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
   }
-  return { format, ...(columns ? { columns } : {}), ...(artifacts === 'store' ? {} : { dir: artifacts }) }
+  if (typeof artifacts !== 'string' || artifacts === '') {
+    throw new HighkiqError('INVALID_OPTION', "tasks.export: artifacts is 'store', or the path of a folder")
+  }
+  return { format, ...(columns ? { columns } : {}), ...(artifacts === 'store' ? {} : { dir: resolve(artifacts) }) }
 }
 
 /**
@@ -78,7 +82,7 @@ export async function download(
 
 /** @throws NOT_AN_EXPORT */
 function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
-  const { export: about } = JSON.parse(record.meta) as TaskMeta
+  const { export: about } = metaOf(record)
   if (about) return about
   throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} makes no file: only those of tasks.export do`)
 }

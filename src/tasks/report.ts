@@ -4,6 +4,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import type { EventRecord, EventStatus, TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
+import { metaOf } from './meta.ts'
 import type { FileFormat } from './sheet/file.ts'
 import { wordsOf } from './words.ts'
 
@@ -12,16 +13,6 @@ export interface ReportOptions {
   format?: FileFormat
   /** Default those that did not finish; `all` needs a task that was made with `keepParams: 'all'`. */
   rows?: 'rejected' | 'all'
-}
-
-/** What `meta` of a task says about where its rows came from. */
-export interface TaskMeta {
-  /** The columns of an imported file, in order. */
-  columns?: string[]
-  source?: string
-  /** The file that an export makes. */
-  export?: { format: 'csv' | 'xlsx' | 'ndjson'; columns?: string[]; dir?: string }
-  format?: FileFormat
 }
 
 /** What stands behind a row's own columns. */
@@ -56,7 +47,7 @@ export async function reportStream(
 }
 
 async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rejected' }: ReportOptions) {
-  const meta = JSON.parse(task.meta) as TaskMeta
+  const meta = metaOf(task)
   if (which === 'all' && task.keepParams !== 'all') {
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
     throw new HighkiqError('INVALID_OPTION', message)

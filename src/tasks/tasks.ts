@@ -9,8 +9,8 @@ import { type DryRun, dryRun } from './dry-run.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type ExportOf, exportMeta } from './export.ts'
 import { IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
+import type { TaskMeta } from './meta.ts'
 import { TASK_OPTIONS, type TaskOptions } from './options.ts'
-import type { TaskMeta } from './report.ts'
 import { asRows, type Rows, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
@@ -139,7 +139,7 @@ export class Tasks {
     return this.#host.client.apart('tasks.export', async () => {
       refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, ...EXPORT_OPTIONS])
       const file = exportMeta(pick(options, EXPORT_OPTIONS))
-      const about = { meta: () => ({ export: file }), members: { hk_part: file.dir ?? (true as const) } }
+      const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
       return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), pick(options, CREATE_OPTIONS), about)
     })
   }

@@ -1,5 +1,8 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { BusinessFailure, type Task, type TaskStatus } from 'highkiq'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { all, bench, gate, Heard, until } from '../engine/bench.ts'
 
 const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
@@ -384,5 +387,21 @@ describe('an export', () => {
       '4,n4',
       '5,"ß, ""quoted"""',
     ])
+  })
+  test('into a folder: where that is, its task says, and no payload', async () => {
+    const { hq, work } = bench()
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-parts-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const Page = hq.job('Page', async (_ctx, n: number) => [{ n }])
+    hq.client.use((payload, next) => {
+      payload.hk_part = join(folder, 'forged') as never
+      return next()
+    })
+    const task = await hq.tasks.export(Page, [1, 2], { artifacts: join(folder, 'own') })
+    await work()
+    await task.wait({ every: 10 })
+    expect(readdirSync(folder)).toEqual(['own'])
+    expect(readdirSync(join(folder, 'own'))).toEqual([task.id])
+    expect(await new Response(await task.download()).text()).toMatch(/^\uFEFF?n\r?\n1\r?\n2\r?\n$/)
   })
 })
