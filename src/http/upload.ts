@@ -91,6 +91,8 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
         if (!file.push(chunk)) part.pause()
       })
       part.on('error', fail)
+      // Until somebody reads it, who hears of it all the same: unheard, an error would end the process.
+      file.on('error', () => {})
       // Nobody reads on: the rest need not come.
       file.on('close', () => body.destroy())
       const name = filename === undefined || filename === '' ? undefined : basename(filename.replaceAll('\\', '/'))

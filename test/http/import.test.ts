@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { BusinessFailure } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
+import { openUpload } from '#dist/http/upload.js'
 import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { all, until } from '../engine/bench.ts'
 import { newApp } from '../tasks/bench.ts'
@@ -172,6 +173,19 @@ test('a client that goes away before the first rows leaves nothing', async () =>
   sending.destroy()
   await until(async () => (await next()).status === 202)
   expect((await hq.tasks.list()).items.map(({ state }) => state)).not.toContain('interrupted')
+})
+
+test('a form that breaks off before anybody reads its file harms nobody but its sender', async () => {
+  const head = '--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsku,price\n'
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(Buffer.from(head)),
+    pull: (controller) => controller.error(new Error('gone')),
+  })
+  const headers = { 'content-type': 'multipart/form-data; boundary=xyz' }
+  const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+  const { file } = await openUpload(new Request('http://localhost/', init), 1000)
+  await until(() => file.closed)
+  await expect(text(file)).rejects.toMatchObject({ code: 'BODY_BROKEN_OFF' })
 })
 
 test('what goes wrong after the first rows is told at the end of the answer', async () => {
