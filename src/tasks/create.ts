@@ -98,15 +98,21 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
   const { id, queue, adder } = record
   const submitter = new Submitter(host.store)
   await insist(() => submitter.join(queue))
-  refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
-  const cursor = await cursorOf(host, id, submitter.token)
-  const writer = rowsOf(host, record, job, submitter.token, cursor)
+  let writer: RowWriter | undefined
   try {
-    await addAll(writer, skip(rows, cursor), () => writer.flush())
+    refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
+    const cursor = await cursorOf(host, id, submitter.token)
+    const adding = rowsOf(host, record, job, submitter.token, cursor)
+    writer = adding
+    await addAll(adding, skip(rows, cursor), () => adding.flush())
     refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
     await submitter.leave()
-    return writer.cursor - cursor
+    return adding.cursor - cursor
   } catch (thrown) {
+    if (!writer) {
+      await submitter.giveUp(id, now())
+      throw thrown
+    }
     await interrupt(host, id, submitter, writer)
     throw withTask(thrown, id)
   }
@@ -201,15 +207,9 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
 }
 
 /** The error that led here is the one to tell: what fails now is left to it. */
-async function interrupt({ store, now }: TaskHost, id: string, submitter: Submitter, writer: RowWriter): Promise<void> {
+async function interrupt({ now }: TaskHost, id: string, submitter: Submitter, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
-  try {
-    await store().endAdding(id, submitter.token, now(), true)
-    await submitter.leave()
-  } catch {
-    // Left to its lease: when that ends, whoever claims it interrupts the task.
-    submitter.abandon()
-  }
+  await submitter.giveUp(id, now())
 }
 
 async function* skip(rows: Rows, count: number): AsyncGenerator<Row> {

@@ -62,34 +62,36 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
   const submitter = new Submitter(host.store)
   const { store, now } = host
   const { id, queue, run } = record
-  await insist(() => submitter.join(queue))
   try {
+    await insist(() => submitter.join(queue))
     const started = await store().startRun(id, run, submitter.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     const retried = { run: run + 1, rows: 0, dropped: 0, refused: 0 }
-    try {
-      const dead = await deadEntries(host, id)
-      const put = async (rows: RetryRow[]) => {
-        const items = rows.map((row) => withDead(row, dead))
-        await unmark(host, id, rows)
-        const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
-        for (const answer of answers) {
-          if (answer === 'ok') retried.rows++
-          if (answer === 'dropped') retried.dropped++
-        }
+    const dead = await deadEntries(host, id)
+    const put = async (rows: RetryRow[]) => {
+      const items = rows.map((row) => withDead(row, dead))
+      await unmark(host, id, rows)
+      const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
+      for (const answer of answers) {
+        if (answer === 'ok') retried.rows++
+        if (answer === 'dropped') retried.dropped++
       }
-      await put(first.value)
-      for await (const rows of pages) await put(rows)
-      // Rows of a report that was sent slowly, or of a task so large that there was time for it.
-      const then = await insist(() => store().task(id))
-      if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    } finally {
-      await insist(() => store().endAdding(id, submitter.token, now()))
     }
-    return { ...retried, refused: refused.count }
-  } finally {
+    await put(first.value)
+    for await (const rows of pages) await put(rows)
+    // Rows of a report that was sent slowly, or of a task so large that there was time for it.
+    const then = await insist(() => store().task(id))
+    if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
+    await insist(() => store().endAdding(id, submitter.token, now()))
     await submitter.leave()
+    return { ...retried, refused: refused.count }
+  } catch (thrown) {
+    await submitter.giveUp(id, now())
+    throw thrown
+  } finally {
+    // The report, of which not all was read.
+    await pages.return(undefined)
   }
 }
 

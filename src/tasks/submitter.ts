@@ -21,14 +21,24 @@ export class Submitter {
 
   async leave(): Promise<void> {
     if (!this.#timer) return
-    this.abandon()
+    this.#renewNoMore()
     await this.#store()
       .leave(this.token)
       .catch(() => {})
   }
 
-  /** Renews no more. */
-  abandon(): void {
+  /** Ends its part of a task before all of it is there. */
+  async giveUp(task: string, now: number): Promise<void> {
+    try {
+      await this.#store().endAdding(task, this.token, now, true)
+      await this.leave()
+    } catch {
+      // Left to its lease: when that ends, whoever claims it interrupts the task.
+      this.#renewNoMore()
+    }
+  }
+
+  #renewNoMore(): void {
     clearInterval(this.#timer)
   }
 

@@ -294,6 +294,9 @@ describe('growing', () => {
     expect((await task?.wait({ every: 10 }))?.state).toBe('interrupted')
     expect(await task?.continue(Row, rows(3200))).toBe(1700)
     expect(await task?.wait({ every: 10 })).toMatchObject({ state: 'done', total: 3200, counts: { finished: 3200 } })
+    await expect(task?.continue(Row, rows(3200))).rejects.toMatchObject({ code: 'TASK_ENDED' })
+    const owners = (await hq.store.leases()).map(({ owner }) => owner)
+    expect(owners.filter((owner) => owner.startsWith('submitter:'))).toEqual([])
   })
 })
 
