@@ -47,6 +47,29 @@ export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
   'onFailure',
 ]
 
+const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepParams'][]
+
+/** What can be told to be wrong before any row is read. @throws INVALID_OPTION */
+export function checkTaskOptions(options: TaskOptions): void {
+  const { keepParams, onDone, onFailure } = options
+  checkName(options.name)
+  windowOf(options)
+  policyOf(options)
+  if (keepParams !== undefined && !KEPT.includes(keepParams)) {
+    throw invalid(`keepParams is one of ${KEPT.join(', ')}, not ${JSON.stringify(keepParams)}`)
+  }
+  for (const [name, job] of Object.entries({ onDone, onFailure })) {
+    if (job === undefined || typeof job?.request === 'function') continue
+    throw invalid(`${name} is a job: what hq.job(…) answers`)
+  }
+}
+
+/** @throws INVALID_OPTION */
+export function checkName(name: unknown): void {
+  if (name === undefined || (typeof name === 'string' && name !== '')) return
+  throw invalid('name is a text, for people')
+}
+
 /** The part of a task that says how it is handled. @throws INVALID_OPTION */
 export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'beyond' | 'keep' | 'unknownAfter'> {
   const { toleratedFailures, beyond, keep, unknownAfter } = options

@@ -8,7 +8,7 @@ import { cancelRows, removeTask } from './end.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
-import { beyondOf, type TaskOptions, toleranceOf, windowOf } from './options.ts'
+import { beyondOf, checkName, type TaskOptions, toleranceOf, windowOf } from './options.ts'
 import { type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
@@ -143,6 +143,7 @@ export class Task {
   async set(options: TaskSettings): Promise<void> {
     refuseUnknown('task.set', options, SETTINGS)
     const { name, toleratedFailures, beyond } = options
+    checkName(name)
     const window = windowOf(options)
     await this.#change({
       ...(name === undefined ? {} : { name }),

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import type { Store, TaskState } from '../store/contract.ts'
@@ -10,7 +11,7 @@ import { eventOf, type TaskEvent } from './event.ts'
 import { type ExportOf, exportMeta } from './export.ts'
 import { IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
 import type { TaskMeta } from './meta.ts'
-import { TASK_OPTIONS, type TaskOptions } from './options.ts'
+import { checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { asRows, type Rows, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
@@ -56,7 +57,7 @@ export class Tasks {
     options: CreateOptions = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.create', async () => {
-      refuseUnknown('tasks.create', options, CREATE_OPTIONS)
+      checkCreate('tasks.create', options)
       return this.#create(job as unknown as Job<never[]>, asRows(rows), options)
     })
   }
@@ -86,8 +87,9 @@ export class Tasks {
   }
 
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
-    refuseUnknown('tasks.import', options, [...CREATE_OPTIONS, ...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
+    checkCreate('tasks.import', options, [...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
     const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
+    if (!/^[0-9a-f]{16}$/.test(id)) throw invalid('tasks.import: id is 16 hex digits in lower case')
     const file = await openImport(source, pick(rest, IMPORT_OPTIONS), this.#host.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
@@ -137,7 +139,7 @@ export class Tasks {
     options: ExportOptions = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.export', async () => {
-      refuseUnknown('tasks.export', options, [...CREATE_OPTIONS, ...EXPORT_OPTIONS])
+      checkCreate('tasks.export', options, EXPORT_OPTIONS)
       const file = exportMeta(pick(options, EXPORT_OPTIONS))
       const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
       return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), pick(options, CREATE_OPTIONS), about)
@@ -176,14 +178,16 @@ export class Tasks {
     return this.get(await createTask(this.#host, job, rows, { ...options, ...about, started }))
   }
 
-  /** Newest first; `next` is the cursor of the page behind this one. */
+  /** Newest first; `next` is the cursor of the page behind this one. @throws INVALID_OPTION */
   async list({
     state,
     job,
     cursor,
     limit = 25,
   }: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
-    const [createdAt, id] = cursor?.split('-') ?? []
+    if (!(Number.isInteger(limit) && limit > 0)) throw invalid('tasks.list: limit is a whole number above 0')
+    const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
+    if (cursor !== undefined && !id) throw invalid('tasks.list: cursor is what the answer before gave as `next`')
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
     const records = await this.#host.store().tasks({ ...before, limit })
     const last = records.at(-1)
@@ -193,6 +197,18 @@ export class Tasks {
       next: last && records.length === limit ? `${last.createdAt}-${last.id}` : null,
     }
   }
+}
+
+/** @throws INVALID_OPTION */
+function checkCreate(where: string, options: CreateOptions, more: readonly string[] = []): void {
+  refuseUnknown(where, options, [...CREATE_OPTIONS, ...more])
+  checkTaskOptions(options)
+  if (options.onStart === undefined || typeof options.onStart === 'function') return
+  throw invalid(`${where}: onStart is a function, which gets the task`)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
 }
 
 /** A page has at most `limit` tasks; a filter leaves fewer of them. */

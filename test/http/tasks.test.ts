@@ -60,7 +60,10 @@ test('a task that can not be made is refused, and none remains', async () => {
   expect(await codeOf({ job: 'Row', args: {} })).toEqual([400, 'INVALID_REQUEST'])
   expect(await codeOf({ job: 'Row', args: [[1], 2] })).toEqual([400, 'INVALID_JOB'])
   expect(await codeOf({ job: 'Row', args: [[1]], windw: 4 })).toEqual([400, 'INVALID_OPTION'])
-  expect(await codeOf({ job: 'Row', args: [[1]], window: 0 })).toEqual([400, 'INVALID_OPTION'])
+  const wrong = { window: 0, name: 7, keepParams: 'some', onDone: 'Row', onFailure: {}, onStart: 'Row' }
+  for (const [name, value] of Object.entries(wrong)) {
+    expect(await codeOf({ job: 'Row', args: [[1]], [name]: value })).toEqual([400, 'INVALID_OPTION'])
+  }
   expect(await codeOf({ job: 'Row', args: [[1], [2], [3], [4]] })).toEqual([413, 'TOO_MANY_ROWS'])
   expect((await call('GET', '/api/v1/tasks')).body).toEqual({ items: [], next: null })
 })
