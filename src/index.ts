@@ -73,7 +73,14 @@ export type {
   TopJobs,
   TopOptions,
 } from './metrics/metrics.ts'
-export { EVENT_STATUSES, type EventStatus, type TaskState } from './store/contract.ts'
+export {
+  EVENT_STATUSES,
+  type EventStatus,
+  REJECTED_STATUSES,
+  type RejectedStatus,
+  TASK_STATES,
+  type TaskState,
+} from './store/contract.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { TaskEvent } from './tasks/event.ts'

@@ -1,6 +1,7 @@
 /** How a task ended (or stands), in words and as an exit code. */
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
+import { REJECTED_STATUSES } from '../index.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 import { pairs, plain, time } from './output.ts'
@@ -71,7 +72,7 @@ export function reportHint(task: Task, options: AppOptions): string {
 
 export async function* firstRejected(task: Task, limit = SHOWN): AsyncGenerator<TaskEvent> {
   let n = 0
-  for await (const event of task.events({ status: ['failed', 'error', 'cancelled'] })) {
+  for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
     yield event
     if (++n >= limit) return
   }

@@ -1,7 +1,8 @@
 /** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
 
+import { REJECTED_STATUSES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { REJECTED, type Retried, type RetryOptions } from '../tasks/retry.ts'
+import type { Retried, RetryOptions } from '../tasks/retry.ts'
 import { openSource } from '../tasks/sheet/source.ts'
 import { spooled } from '../tasks/sheet/spool.ts'
 import type { Task, TaskSettings } from '../tasks/task.ts'
@@ -102,8 +103,8 @@ export const ACT_ROUTES: Route[] = [
 /** @throws INVALID_REQUEST; what else is wrong `retry` tells */
 function retryOf({ status, code, rows, ...rest }: Record<string, unknown>): RetryOptions {
   refuseMembers(rest, 'retry', ['status', 'code', 'rows'])
-  if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED.includes(one)))) {
-    throw invalid(`\`status\` is a list of ${REJECTED.join(', ')}`)
+  if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
+    throw invalid(`\`status\` is a list of ${REJECTED_STATUSES.join(', ')}`)
   }
   if (code !== undefined && typeof code !== 'string') throw invalid('`code` is a text')
   if (rows === undefined) return { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }

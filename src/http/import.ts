@@ -3,6 +3,7 @@
 import type { Highkiq } from '../app.ts'
 import type { Task } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
+import { given } from '../job/options.ts'
 import type { Columns } from '../tasks/columns.ts'
 import type { ImportOptions } from '../tasks/tasks.ts'
 import type { ErrorBody } from './answer.ts'
@@ -29,7 +30,7 @@ type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'encoding'
 /** What the request says of its file, and what the file itself does. */
 export function readingOf(upload: Upload, query: Record<string, unknown>): Partial<Reading> {
   const { format = upload.format, sheet, delimiter, encoding } = query as Reading
-  return known({ format, sheet, delimiter, encoding })
+  return given({ format, sheet, delimiter, encoding })
 }
 
 const COLUMNS = 'columns is a list of names, or an object { "Header of the file": "field" }, as JSON'
@@ -116,7 +117,7 @@ async function importFile(
   const options = {
     maxRows: site.limits.rows,
     ...site.imports[name],
-    ...known({ name: query.name ?? upload.name, queue, columns }),
+    ...given({ name: query.name ?? upload.name, queue, columns }),
     ...readingOf(upload, query),
   }
   if (dryRun) return json(await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over))
@@ -169,8 +170,4 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
     },
     cancel: () => clearInterval(timer),
   })
-}
-
-function known<T extends object>(options: T): Partial<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }

@@ -1,5 +1,6 @@
 /** The page of the person who submitted a task. It tells how far the task is also without JavaScript; with it, live. */
 
+import { plural } from '../job/plural.ts'
 import type { TaskStatus } from '../tasks/task.ts'
 import { errorBody } from './answer.ts'
 import { assets } from './assets.generated.ts'
@@ -95,7 +96,7 @@ const TALLY: [status: string, title: string, meaning: string][] = [
 function pageOf(task: TaskStatus, token: string | null): string {
   const { id, name, job, state, total, counts, percent, createdAt } = task
   const number = (n: number) => n.toLocaleString('en')
-  const rows = (n: number) => `${number(n)} row${n === 1 ? '' : 's'}`
+  const rows = (n: number) => plural(n, 'row')
   const open = counts.enqueued + counts.working
   const rejected = counts.failed + counts.error + counts.cancelled
   const hidden = (isHidden: boolean) => (isHidden ? ' hidden' : '')

@@ -7,6 +7,7 @@
  */
 
 import type { Highkiq } from '../app.ts'
+import { REJECTED_STATUSES } from '../index.ts'
 import type { TaskEvent } from '../tasks/event.ts'
 import type { TaskStatus } from '../tasks/task.ts'
 import { eventsOf } from './task.ts'
@@ -18,7 +19,6 @@ interface Sweep {
   began: number
 }
 
-const REJECTED = ['failed', 'error', 'cancelled'] as const
 const PAGE = 500
 const PAGES = 4
 const ITEMS = 100
@@ -45,7 +45,7 @@ export async function newlyRejected(
   const items: TaskEvent[] = []
   let after = from
   for (let page = 0; page < PAGES; page++) {
-    const events = await eventsOf(hq, task, { status: [...REJECTED], after, limit: PAGE })
+    const events = await eventsOf(hq, task, { status: [...REJECTED_STATUSES], after, limit: PAGE })
     for (const event of events) {
       after = event.index
       if ((event.finishedAt?.getTime() ?? 0) >= since) items.push(event)

@@ -1,11 +1,9 @@
 /** What answers look like, by name. */
 
-import { EVENT_STATUSES } from '../index.ts'
-import { REJECTED } from '../tasks/retry.ts'
+import { EVENT_STATUSES, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
 
 type Schema = Record<string, unknown>
 
-export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
 
 const text = { type: 'string' }
@@ -120,7 +118,7 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskCancel: object({ reason: text }, ['reason']),
   TaskRetry: object(
     {
-      status: { type: 'array', items: { enum: [...REJECTED] }, description: 'default failed and error' },
+      status: { type: 'array', items: { enum: [...REJECTED_STATUSES] }, description: 'default failed and error' },
       code: text,
       rows: {
         type: 'array',
@@ -140,7 +138,7 @@ export const SCHEMAS: Record<string, Schema> = {
     items: {
       type: 'array',
       items: object({
-        status: { enum: [...REJECTED] },
+        status: { enum: [...REJECTED_STATUSES] },
         code: orNull(text),
         count,
         samples: {

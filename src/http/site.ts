@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { given, refuseUnknown } from '../job/options.ts'
 import type { ImportOptions } from '../tasks/tasks.ts'
 import { Access, type Auth } from './access.ts'
 import { Links } from './link.ts'
@@ -113,7 +113,7 @@ function checkBase(path: string): string {
 
 function checkLimits(limits: Limits): Required<Limits> {
   refuseUnknown('limits', limits, Object.keys(STANDARD))
-  const all = { ...STANDARD, ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)) }
+  const all = { ...STANDARD, ...given(limits) }
   for (const [name, value] of Object.entries(all)) {
     if (value > 0) continue
     throw new HighkiqError('INVALID_OPTION', `limits.${name} is a number above 0, not ${String(value)}`)

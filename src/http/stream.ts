@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { stringifyJson } from '../job/json.ts'
-import type { TaskStatus } from '../tasks/task.ts'
+import { isOver, type TaskStatus } from '../tasks/task.ts'
 import { type Route, route } from './route.ts'
 import type { Site } from './site.ts'
 import { statusOf } from './task.ts'
@@ -135,12 +135,6 @@ class Telling {
     this.#stop()
     this.#leave()
   }
-}
-
-/** As `task.wait` has it: nothing is left to do. */
-function isOver({ state, counts }: TaskStatus): boolean {
-  if (state === 'done' || state === 'cancelled') return true
-  return state === 'interrupted' && counts.enqueued + counts.working === 0
 }
 
 /** What of a status is news: not the time that it takes. */

@@ -1,14 +1,14 @@
 /** Routes of tasks, but for those that take files or last. */
 
-import { EVENT_STATUSES } from '../index.ts'
+import { EVENT_STATUSES, TASK_STATES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { given } from '../job/options.ts'
 import { invalid, json } from './answer.ts'
 import { isObject, readBody } from './body.ts'
 import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { type Route, route } from './route.ts'
-import { TASK_STATES } from './schemas.ts'
 import { eventsOf, statusOf } from './task.ts'
 
 const LARGEST_PAGE = 500
@@ -52,7 +52,7 @@ export const TASK_ROUTES: Route[] = [
       limit,
     },
     answers: { 200: { description: 'A page', content: { 'application/json': 'TaskList' } } },
-    run: async ({ hq, query }) => json(await hq.tasks.list(defined(query))),
+    run: async ({ hq, query }) => json(await hq.tasks.list(given(query))),
   }),
   route({
     method: 'GET',
@@ -112,7 +112,3 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
 ]
-
-function defined<T extends object>(query: T): T {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as T
-}

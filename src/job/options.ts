@@ -11,6 +11,16 @@ export function refuseUnknown(where: string, options: object, known: readonly st
   }
 }
 
+/** Without what was passed as undefined; `names`: of those alone. */
+export function given<T extends object, K extends keyof T = keyof T>(
+  options: T,
+  names: readonly K[] = Object.keys(options) as K[],
+): Pick<T, K> {
+  return Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  ) as Pick<T, K>
+}
+
 /** The known name that this one is a typing error of: a letter too many, too few, another one, or two exchanged. */
 export function meantBy(name: string, known: Iterable<string>): string | undefined {
   for (const one of known) {

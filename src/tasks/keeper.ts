@@ -5,8 +5,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
-import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
+import type { EventRecord, Scan, ScanPage, Store, TaskRecord } from '../store/contract.ts'
 import type { Service } from '../worker/aspect.ts'
 import { cancelRows, removeTask } from './end.ts'
 import type { TaskHost } from './rows.ts'
@@ -127,24 +128,16 @@ export class TaskKeeper implements Service {
       const payload = text.includes(id) ? readPayload(text) : undefined
       if (payload?.hk_task === id) seen.add(splitTaskJid(payload.jid).index)
     }
-    for (let after: string | null | undefined; after !== null; ) {
-      const page = await store.scanQueue(queue, `"${id}"`, { after, limit: PAGE })
-      for (const { text } of page.items) note(text)
-      after = page.next
-    }
-    for (let after: string | null | undefined; after !== null; ) {
-      const page = await store.taken({ after, limit: PAGE })
-      for (const { text } of page.items) note(text)
-      after = page.next
-    }
-    for (const { text } of await store.running()) note(text)
-    for (const set of ['schedule', 'retry'] as const) {
-      for (let after: string | null | undefined; after !== null; ) {
-        const page = await store.scanSet(set, `"${id}"`, { after, limit: PAGE })
-        for (const { text } of page.items) note(text)
-        after = page.next
+    const noteAll = async (read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>) => {
+      for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
+        for (const { text } of items) note(text)
       }
     }
+    await noteAll((page) => store.scanQueue(queue, `"${id}"`, page))
+    await noteAll((page) => store.taken(page))
+    for (const { text } of await store.running()) note(text)
+    await noteAll((page) => store.scanSet('schedule', `"${id}"`, page))
+    await noteAll((page) => store.scanSet('retry', `"${id}"`, page))
     return seen
   }
 

@@ -2,7 +2,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import type { EventRecord, EventStatus, TaskRecord } from '../store/contract.ts'
+import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
 import { metaOf } from './meta.ts'
 import type { FileFormat } from './sheet/file.ts'
@@ -18,8 +18,6 @@ export interface ReportOptions {
 /** What stands behind a row's own columns. */
 const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
 export type Reason = (typeof REASONS)[number]
-
-const REJECTED: EventStatus[] = ['failed', 'error', 'cancelled']
 
 export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
 
@@ -52,7 +50,7 @@ async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rej
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
     throw new HighkiqError('INVALID_OPTION', message)
   }
-  const statuses = which === 'all' ? undefined : REJECTED
+  const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
   const columns = meta.columns ?? (meta.format === 'ndjson' ? await keysOf(events(statuses)) : undefined)
   const names = reasonNames(columns ?? [])
   const header = [...(columns ?? ['arguments']), ...REASONS.map((reason) => names[reason])]

@@ -1,17 +1,23 @@
 /** Rejected rows run again: the same events, in a new run. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pages } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
-import type { Entry, EventRecord, EventStatus, RetryRow, TaskRecord } from '../store/contract.ts'
+import {
+  type Entry,
+  type EventRecord,
+  REJECTED_STATUSES,
+  type RejectedStatus,
+  type RetryRow,
+  type TaskRecord,
+} from '../store/contract.ts'
 import type { ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 import { Submitter } from './submitter.ts'
-
-export const REJECTED = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
 
 /** A row as it was corrected. */
 export interface CorrectedRow {
@@ -24,7 +30,7 @@ export interface CorrectedRow {
 
 export interface RetryOptions {
   /** Which rejected rows; default `failed` and `error`. */
-  status?: (typeof REJECTED)[number][]
+  status?: RejectedStatus[]
   /** Only those with this code. */
   code?: string
   /** These instead, with other arguments. */
@@ -56,8 +62,8 @@ const LOOK_MS = 50
  */
 export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
   const refused = { count: 0 }
-  const pages = await pagesOf(host, record, options, refused)
-  const first = await pages.next()
+  const chunks = await pagesOf(host, record, options, refused)
+  const first = await chunks.next()
   if (first.done || first.value.length === 0) return { run: record.run, rows: 0, dropped: 0, refused: refused.count }
   const submitter = new Submitter(host.store)
   const { store, now } = host
@@ -79,7 +85,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
       }
     }
     await put(first.value)
-    for await (const rows of pages) await put(rows)
+    for await (const rows of chunks) await put(rows)
     // Rows of a report that was sent slowly, or of a task so large that there was time for it.
     const then = await insist(() => store().task(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
@@ -91,7 +97,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     throw thrown
   } finally {
     // The report, of which not all was read.
-    await pages.return(undefined)
+    await chunks.return(undefined)
   }
 }
 
@@ -120,9 +126,12 @@ async function pagesOf(
 }
 
 async function* rejectedPages(host: TaskHost, id: string, { status = ['failed', 'error'], code }: RetryOptions) {
-  const unknown = status.find((name) => !REJECTED.includes(name))
+  const unknown = status.find((name) => !REJECTED_STATUSES.includes(name))
   if (unknown !== undefined) {
-    throw new HighkiqError('INVALID_OPTION', `retry: status is a list of ${REJECTED.join(', ')}, not ${unknown}`)
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `retry: status is a list of ${REJECTED_STATUSES.join(', ')}, not ${unknown}`,
+    )
   }
   let after = -1
   for (;;) {
@@ -173,15 +182,12 @@ async function unmark({ store, now }: TaskHost, id: string, rows: readonly Retry
 /** The entries that a task's rows have in the dead set, by their index. */
 async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>()
-  let after: string | undefined
-  do {
-    const scan = await store().scanSet('dead', `"${id}"`, { after, limit: PAGE })
-    for (const entry of scan.items) {
+  for await (const { items } of pages((after) => store().scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
+    for (const entry of items) {
       const payload = readPayload(entry.text)
       if (payload?.hk_task === id) found.set(splitTaskJid(payload.jid).index, entry)
     }
-    after = scan.next ?? undefined
-  } while (after !== undefined)
+  }
   return found
 }
 

@@ -68,6 +68,12 @@ export function endedOf({ finished, failed, error, cancelled }: Record<EventStat
   return finished + failed + error + cancelled
 }
 
+/** Nothing of the task is left to do. */
+export function isOver({ state, counts }: TaskStatus): boolean {
+  if (state === 'done' || state === 'cancelled') return true
+  return state === 'interrupted' && counts.enqueued + counts.working === 0
+}
+
 /** A tracked task, by its id. Everything here asks the store anew. */
 export class Task {
   readonly id: string
@@ -105,9 +111,7 @@ export class Task {
       signal?.throwIfAborted()
       const status = statusOf(await insist(() => this.#record()), this.#host.now())
       onProgress?.(status)
-      const open = status.counts.enqueued + status.counts.working
-      if (status.state === 'done' || status.state === 'cancelled') return status
-      if (status.state === 'interrupted' && open === 0) return status
+      if (isOver(status)) return status
       await sleep(every, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
     }
   }

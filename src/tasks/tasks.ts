@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { given, refuseUnknown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import type { Store, TaskState } from '../store/contract.ts'
 import { claim } from './again.ts'
@@ -90,7 +90,7 @@ export class Tasks {
     checkCreate('tasks.import', options, [...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
     const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
     if (!/^[0-9a-f]{16}$/.test(id)) throw invalid('tasks.import: id is 16 hex digits in lower case')
-    const file = await openImport(source, pick(rest, IMPORT_OPTIONS), this.#host.now)
+    const file = await openImport(source, given(rest, IMPORT_OPTIONS), this.#host.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
     const { header, format } = file
@@ -103,7 +103,7 @@ export class Tasks {
     try {
       if (begun !== undefined) return await this.#continue(begun, job, file.rows)
       giveBack = again ? undefined : await this.#claim(id, job.name, file, rest.sheet)
-      return await this.#create(job, file.rows, { ...name, ...pick(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
+      return await this.#create(job, file.rows, { ...name, ...given(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
     } catch (thrown) {
       // Refused later only if there is a task to look at.
       const made = giveBack && (await this.#store.task(id).catch(() => undefined))
@@ -140,9 +140,9 @@ export class Tasks {
   ): Promise<Task> {
     return this.#host.client.apart('tasks.export', async () => {
       checkCreate('tasks.export', options, EXPORT_OPTIONS)
-      const file = exportMeta(pick(options, EXPORT_OPTIONS))
+      const file = exportMeta(given(options, EXPORT_OPTIONS))
       const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
-      return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), pick(options, CREATE_OPTIONS), about)
+      return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), given(options, CREATE_OPTIONS), about)
     })
   }
 
@@ -221,11 +221,4 @@ export interface ListOptions {
 
 async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown[]> {
   for await (const page of pages) yield Array.isArray(page) ? page : [page]
-}
-
-/** Those of the options that are given. */
-function pick<T extends object, K extends keyof T>(options: T, names: readonly K[]): Pick<T, K> {
-  return Object.fromEntries(
-    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
-  ) as Pick<T, K>
 }

@@ -3,7 +3,7 @@
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkMiddleware, refuseUnknown } from '../job/options.ts'
+import { checkMiddleware, given, refuseUnknown } from '../job/options.ts'
 import type { Promote } from './due.ts'
 import type { FetchOrder, QueueOption } from './queues.ts'
 
@@ -117,11 +117,6 @@ function capsule(where: string, options: CapsuleOptions): CapsuleSettings {
 
 function isNumber(value: unknown): boolean {
   return typeof value === 'number'
-}
-
-/** Without what was passed as undefined. */
-function given<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }
 
 function wrong(what: string): HighkiqError {

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { Highkiq, Retried, RetryOptions } from '../../index.ts'
+import { REJECTED_STATUSES } from '../../index.ts'
 import { plural } from '../figures.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, summary } from '../outcome.ts'
@@ -10,8 +11,6 @@ import { print, printJson } from '../output.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { existing, untilEnd } from '../task.ts'
 import { CliError, someOf } from '../usage.ts'
-
-const REJECTED = ['failed', 'error', 'cancelled'] as const
 
 interface RetryCommandOptions extends AppOptions, ReadingOptions {
   status?: RetryOptions['status']
@@ -40,7 +39,7 @@ export function registerRetry(task: Command): void {
     .argument('<id>', 'of the task')
     .addOption(
       new Option('--status <list>', 'of which status, separated by commas (default: failed,error)').argParser(
-        someOf(REJECTED),
+        someOf(REJECTED_STATUSES),
       ),
     )
     .option('--code <code>', 'only those with this reason')

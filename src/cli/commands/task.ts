@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
-import { EVENT_STATUSES, type EventStatus } from '../../index.ts'
+import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { count } from '../figures.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -16,7 +16,6 @@ import { registerActs } from './task-acts.ts'
 import { registerFiles } from './task-file.ts'
 import { registerRetry } from './task-retry.ts'
 
-const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 const PAGE = 100
 
 interface TaskOptions extends AppOptions {
@@ -43,7 +42,7 @@ interface ListCommandOptions extends TaskOptions {
 
 function registerList(task: Command): void {
   withAppOptions(task.command('list').description('the tasks, newest first'))
-    .addOption(new Option('--state <state>', 'only those').choices(STATES))
+    .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
     .option('--job <name>', 'only of this job')
     .addOption(new Option('--limit <n>', 'how many').argParser(wholeNumber).default(25))
     .option('--json', 'as JSON')

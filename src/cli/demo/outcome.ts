@@ -1,6 +1,7 @@
 /** How an import ended, for a person. */
 
 import type { Task, TaskStatus } from '../../index.ts'
+import { REJECTED_STATUSES } from '../../index.ts'
 import type { Columns } from './columns.ts'
 import { skuOf } from './product.ts'
 
@@ -28,7 +29,7 @@ const SHOWN = 8
 export async function outcomeOf(task: Task, status: TaskStatus, columns: Columns | undefined): Promise<Outcome> {
   const reasons = new Map<string, number>()
   const first: Rejected[] = []
-  for await (const event of task.events({ status: ['failed', 'error', 'cancelled'] })) {
+  for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
     const code = event.code ?? event.status
     reasons.set(code, (reasons.get(code) ?? 0) + 1)
     if (first.length >= SHOWN) continue

@@ -10,6 +10,10 @@ export const EVENT_STATUSES: readonly EventStatus[] = [
   'cancelled',
 ]
 
+/** Of rows that ended, and did not finish. */
+export const REJECTED_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
+export type RejectedStatus = (typeof REJECTED_STATUSES)[number]
+
 /** A stored message: a code and its parameters, so that each reader can see it in their own language. */
 export interface Message {
   at: number

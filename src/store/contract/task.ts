@@ -5,7 +5,8 @@ import type { EventQuery, EventRecord, EventStatus, Message } from './event.ts'
 import type { PushItem } from './job.ts'
 import type { Entry } from './set.ts'
 
-export type TaskState = 'adding' | 'running' | 'paused' | 'interrupted' | 'cancelling' | 'done' | 'cancelled'
+export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
+export type TaskState = (typeof TASK_STATES)[number]
 
 export interface TaskSpec {
   /** 16 hex digits. */

@@ -2,7 +2,15 @@
 
 import { HighkiqError } from '../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../job/payload.ts'
-import { EVENT_STATUSES, type EventQuery, type EventRecord, type EventStatus, type Message } from '../contract.ts'
+import {
+  EVENT_STATUSES,
+  type EventQuery,
+  type EventRecord,
+  type EventStatus,
+  type Message,
+  REJECTED_STATUSES,
+  type RejectedStatus,
+} from '../contract.ts'
 import { STATUS_NUMBER } from './call.ts'
 import type { Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
@@ -13,13 +21,10 @@ const RECORD_BYTES = 20
 const RECORDS_AT_ONCE = 3000
 const BY_SLOT = 2 ** 32
 const BY_STATUS = 256 * BY_SLOT
-const REJECTED = ['failed', 'error', 'cancelled'] as const
 const PLACES = ['held', 'placed', 'elsewhere'] as const
 /** Texts that one script reads. */
 const EVENTS_AT_ONCE = 100
 const VALUES_OF_AN_EVENT = 7
-
-type Rejected = (typeof REJECTED)[number]
 
 export class TaskEvents {
   readonly #server: Server
@@ -33,7 +38,7 @@ export class TaskEvents {
     if (!found || limit <= 0) return []
     const { keys } = found
     if (!status && code === undefined) return this.#inOrder(id, keys, after + 1, limit)
-    const rejected = REJECTED.filter((name) => !status || status.includes(name))
+    const rejected = REJECTED_STATUSES.filter((name) => !status || status.includes(name))
     const others = new Set((code === undefined ? (status ?? []) : []).filter((name) => !isRejected(name)))
     const indexes = await this.#rejected(keys, rejected, code, after, limit)
     if (others.size > 0) indexes.push(...(await this.#scan(keys, others, after + 1, limit)))
@@ -61,7 +66,10 @@ export class TaskEvents {
     const found = await this.#server.findTask(id)
     if (!found) return []
     const main = await this.#server.ready()
-    const all = [...(await this.#slots(found.keys)), ...REJECTED.map((status) => ({ status, code: null, slot: 0 }))]
+    const all = [
+      ...(await this.#slots(found.keys)),
+      ...REJECTED_STATUSES.map((status) => ({ status, code: null, slot: 0 })),
+    ]
     const counts = (await main.all((pipeline) => {
       for (const { status, slot } of all) {
         const from = scoreOf(status, slot)
@@ -75,12 +83,14 @@ export class TaskEvents {
   }
 
   /** The numbers under which codes are listed. */
-  async #slots(keys: readonly string[]): Promise<{ status: Rejected; code: string; slot: number }[]> {
+  async #slots(keys: readonly string[]): Promise<{ status: RejectedStatus; code: string; slot: number }[]> {
     const main = await this.#server.ready()
     const fields = await main.call((client) => client.hgetall(keys[5] as string))
     return Object.entries(fields).flatMap(([field, slot]) => {
       const [, number = '', code = ''] = /^(\d):(.*)$/s.exec(field) ?? []
-      return number === '' ? [] : [{ status: EVENT_STATUSES[Number(number)] as Rejected, code, slot: Number(slot) }]
+      return number === ''
+        ? []
+        : [{ status: EVENT_STATUSES[Number(number)] as RejectedStatus, code, slot: Number(slot) }]
     })
   }
 
@@ -118,7 +128,7 @@ export class TaskEvents {
   /** Indexes of rejected events: of one code, or of all. */
   async #rejected(
     keys: readonly string[],
-    status: readonly Rejected[],
+    status: readonly RejectedStatus[],
     code: string | undefined,
     after: number,
     limit: number,
@@ -173,11 +183,11 @@ export class TaskEvents {
   }
 }
 
-function isRejected(status: EventStatus): status is Rejected {
-  return (REJECTED as readonly EventStatus[]).includes(status)
+function isRejected(status: EventStatus): status is RejectedStatus {
+  return (REJECTED_STATUSES as readonly EventStatus[]).includes(status)
 }
 
-function scoreOf(status: Rejected, slot: number): number {
+function scoreOf(status: RejectedStatus, slot: number): number {
   return STATUS_NUMBER[status] * BY_STATUS + slot * BY_SLOT
 }
 
