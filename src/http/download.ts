@@ -56,8 +56,9 @@ export const FILE_ROUTES: Route[] = [
       // Who waits is held as long as who watches.
       const leave = query.wait ? site.streams.enter() : () => {}
       try {
+        const format = await formatOf(hq, id)
         const content = await hq.tasks.get(id).download({ ...query, signal: request.signal })
-        return fileOf(streamed(until(leave, content), leave), await formatOf(hq, id), name)
+        return fileOf(streamed(until(leave, content), leave), format, name)
       } catch (thrown) {
         leave()
         throw thrown
