@@ -8,11 +8,13 @@ import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import {
   type Entry,
   type EventRecord,
+  type Pull,
   REJECTED_STATUSES,
   type RejectedStatus,
   type RetryRow,
   type TaskRecord,
 } from '../store/contract.ts'
+import { trackedTasks } from './aspect.ts'
 import type { ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
@@ -77,7 +79,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     const dead = await deadEntries(host, id)
     const put = async (rows: RetryRow[]) => {
       const items = rows.map((row) => withDead(row, dead))
-      await unmark(host, id, rows)
+      await unmark(host, record, rows)
       const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
       for (const answer of answers) {
         if (answer === 'ok') retried.rows++
@@ -165,18 +167,50 @@ async function* corrected(rows: Iterable<CorrectedRow> | AsyncIterable<Corrected
 }
 
 /**
- * The same jobs run again: that they were cancelled is over, once an attempt that still runs has had the time to hear
- * of it. Its mark goes with it.
+ * The same jobs run again: that they were cancelled is over, once their old texts are out of the queue and an attempt that
+ * still runs has had the time to hear of it. Its mark goes with it.
  */
-async function unmark({ store, now }: TaskHost, id: string, rows: readonly RetryRow[]): Promise<void> {
+async function unmark(host: TaskHost, { id, queue }: TaskRecord, rows: readonly RetryRow[]): Promise<void> {
+  const { store, now } = host
   let marked = rows.map(({ index }) => taskJid(id, index))
   for (let looks = 0; ; looks++) {
     marked = await insist(() => store().cancelledAmong(marked))
     if (marked.length === 0) return
-    if (looks === HEARS_WITHIN_MS / LOOK_MS) break
+    const isLast = looks === HEARS_WITHIN_MS / LOOK_MS
+    if (looks === 0 || isLast) await withdraw(host, { id, queue }, new Set(marked))
+    if (isLast) break
     await sleep(LOOK_MS)
   }
   await Promise.all(marked.map((jid) => insist(() => store().unmark(jid, now()))))
+}
+
+/** Without its mark a text that nobody has come to would run beside the new one, and with its old arguments. */
+async function withdraw(
+  host: TaskHost,
+  { id, queue }: Pick<TaskRecord, 'id' | 'queue'>,
+  marked: ReadonlySet<string>,
+): Promise<void> {
+  const { store, now } = host
+  const tracked = trackedTasks(host)
+  let after: string | undefined
+  do {
+    const page = await insist(() => store().scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+    const pulls: Pull[] = []
+    for (const { text, at } of page.items) {
+      const payload = readPayload(text)
+      if (payload?.hk_task !== id || !marked.has(payload.jid)) continue
+      const time = now()
+      const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, time) ?? []
+      pulls.push({
+        text,
+        at,
+        to: null,
+        effects: [...ended, { kind: 'unmark', jid: payload.jid, at: time, dropped: true }],
+      })
+    }
+    await insist(() => store().pull(queue, pulls, now()))
+    after = page.next ?? undefined
+  } while (after !== undefined)
 }
 
 /** The entries that a task's rows have in the dead set, by their index. */
