@@ -54,8 +54,10 @@ export async function keyedBy(hq: Highkiq, text: string, about: string): Promise
 }
 
 async function stateOf(hq: Highkiq, task: TaskRecord): Promise<Keyed['to']> {
-  if (task.state === 'interrupted') return 'continue'
-  if (task.state === 'cancelling' || !task.adding) return 'whole'
+  if (task.state === 'cancelling' || task.state === 'cancelled') return 'whole'
+  // Also one that is paused besides.
+  if (task.broken) return 'continue'
+  if (!task.adding) return 'whole'
   return (await isBeingAdded(hq.store, task)) ? 'wait' : 'continue'
 }
 

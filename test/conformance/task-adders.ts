@@ -92,7 +92,7 @@ export const taskAdders: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 3, { open: true })
       await twice(t, task, () => t.store.endAdding(task.id, ADDER, NOW, true))
-      expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
+      expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, adding: false })
       expect(await twice(t, task, () => t.store.openAdding(task.id, 'next', NOW, ADDER))).toEqual({
         ok: true,
         total: 3,

@@ -40,6 +40,7 @@ export const tasks: Case[] = [
         placed: 0,
         window: 7,
         adding: true,
+        broken: false,
         keepParams: 'all',
         tolerance: null,
         beyond: 'pause',

@@ -117,6 +117,8 @@ export interface TaskRecord {
   window: number
   /** Rows are being added (or put back for another run) right now, whatever the state shows. */
   adding: boolean
+  /** Who added rows broke off or was lost, and nobody has gone on yet, whatever the state shows. */
+  broken: boolean
   keepParams: 'rejected' | 'all' | 'none'
   tolerance: Tolerance | null
   beyond: 'pause' | 'cancel'

@@ -107,6 +107,7 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     placed: Number(header.placed),
     window: Number(header.window),
     adding: header.adders !== '',
+    broken: header.broken !== '',
     keepParams: header.keep as TaskRecord['keepParams'],
     tolerance: readTolerance(header.tolerance),
     beyond: header.beyond === 'cancel' ? 'cancel' : 'pause',

@@ -126,6 +126,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     placed: row.placed,
     window: row.window,
     adding: row.adders > 0,
+    broken: row.broken > 0,
     keepParams: row.keep_params,
     tolerance: parsed<Tolerance>(row.tolerance),
     beyond: row.beyond,
