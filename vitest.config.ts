@@ -19,7 +19,11 @@ export default defineConfig({
             // What befalls a file; and what names its stores itself.
             ...['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
             // What no store has a part in.
-            ...['test/engine/threads.test.ts', 'test/tasks/bad-files.test.ts', 'test/http/{mounts,page}.test.ts'],
+            ...[
+              'test/engine/{threads,signals}.test.ts',
+              'test/tasks/bad-files.test.ts',
+              'test/http/{mounts,page}.test.ts',
+            ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],
         },
