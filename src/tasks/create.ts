@@ -6,6 +6,7 @@ import { newTaskId, type Payload } from '../job/payload.ts'
 import type { TaskRecord, TaskSpec } from '../store/contract.ts'
 import { callbackOf } from './callback.ts'
 import { insist } from './insist.ts'
+import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
 import { type Row, type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
 import { Submitter } from './submitter.ts'
@@ -76,19 +77,18 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
   const { id, queue } = record
   const submitter = new Submitter(host.store)
   await insist(() => submitter.join(queue))
+  const writer = rowsOf(host, record, job, submitter.token)
   try {
     refuse(await insist(() => store().openAdding(id, submitter.token, now())), id)
-    const writer = rowsOf(host, record, job, submitter.token)
-    try {
-      await addAll(writer, rows, () => writer.flush())
-    } finally {
-      // Also when they broke off: whoever adds is told, and what was added before is whole.
-      await writer.flush().catch(() => {})
-      await insist(() => store().endAdding(id, submitter.token, now()))
-    }
-    return writer.cursor
-  } finally {
+    await addAll(writer, rows, () => writer.flush())
+    refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
     await submitter.leave()
+    return writer.cursor
+  } catch (thrown) {
+    // Whoever adds is told, and what was read before is whole: the task itself goes on.
+    await writer.flush().catch(() => {})
+    await submitter.giveUp(id, now(), false)
+    throw thrown
   }
 }
 
@@ -161,8 +161,11 @@ async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>)
 }
 
 function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: string, cursor = 0): RowWriter {
-  const payload = payloadOf(host, job, record.id, record.queue)
-  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate: job.name === record.job, cursor })
+  const page = metaOf(record).export ? { hk_part: true as const } : {}
+  const payload = { ...payloadOf(host, job, record.id, record.queue), ...page }
+  // The template is what the job said when the task was made: what it says otherwise by now stands in the row.
+  const fitsTemplate = job.name === record.job && Object.keys(job.said).length === 0
+  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, cursor })
 }
 
 function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {

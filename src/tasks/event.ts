@@ -1,5 +1,5 @@
 import { parseJson } from '../job/json.ts'
-import type { EventRecord, EventStatus } from '../store/contract.ts'
+import type { EventQuery, EventRecord, EventStatus, Store } from '../store/contract.ts'
 import { lifeOf } from './words.ts'
 
 /** What became of one row of a task. */
@@ -18,6 +18,23 @@ export interface TaskEvent {
   startedAt: Date | null
   finishedAt: Date | null
   result?: unknown
+}
+
+const PAGE = 500
+
+/** A task's events in the order of its rows, a page at a time. */
+export async function* eventPages(
+  store: () => Store,
+  task: string,
+  { after = -1, ...filter }: Omit<EventQuery, 'limit'>,
+): AsyncGenerator<EventRecord[]> {
+  for (let behind = after; ; ) {
+    const page = await store().events(task, { ...filter, after: behind, limit: PAGE })
+    if (page.length > 0) yield page
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return
+    behind = last.index
+  }
 }
 
 export function eventOf(job: string, event: EventRecord): TaskEvent {

@@ -10,6 +10,7 @@ import { readPayload, splitTaskJid } from '../job/payload.ts'
 import type { EventRecord, Scan, ScanPage, Store, TaskRecord } from '../store/contract.ts'
 import type { Service } from '../worker/aspect.ts'
 import { cancelRows, removeTask } from './end.ts'
+import { eventPages } from './event.ts'
 import type { TaskHost } from './rows.ts'
 
 const DUTY = 'tasks'
@@ -97,7 +98,6 @@ export class TaskKeeper implements Service {
   async #recount(store: Store, task: TaskRecord): Promise<Map<string, string>> {
     const missing = new Map<string, string>()
     const judged = this.#host.now() - (task.progressAt ?? task.createdAt) >= task.unknownAfter
-    // While its queue has jobs of it, only time tells: workers will come to them.
     const seen = await this.#seen(store, task)
     const away = await this.#away(store, task, seen)
     const still = await store.task(task.id)
@@ -145,13 +145,10 @@ export class TaskKeeper implements Service {
   async #away(store: Store, { id }: TaskRecord, seen: ReadonlySet<number>): Promise<EventRecord[]> {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
-      for (let after = -1; ; ) {
-        const page = await store.events(id, { status: [status], after, limit: PAGE })
+      for await (const page of eventPages(() => store, id, { status: [status] })) {
         away.push(...page.filter(({ place, index }) => place !== 'held' && !seen.has(index)))
-        const last = page.at(-1)
         // Rows that were never in the queue come behind all that were.
-        if (!last || page.length < PAGE || page.every(({ place }) => place === 'held')) break
-        after = last.index
+        if (page.every(({ place }) => place === 'held')) break
       }
     }
     return away

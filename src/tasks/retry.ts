@@ -7,7 +7,6 @@ import { stringifyJson } from '../job/json.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import {
   type Entry,
-  type EventRecord,
   type Pull,
   REJECTED_STATUSES,
   type RejectedStatus,
@@ -15,6 +14,7 @@ import {
   type TaskRecord,
 } from '../store/contract.ts'
 import { trackedTasks } from './aspect.ts'
+import { eventPages } from './event.ts'
 import type { ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
@@ -135,15 +135,8 @@ async function* rejectedPages(host: TaskHost, id: string, { status = ['failed', 
       `retry: status is a list of ${REJECTED_STATUSES.join(', ')}, not ${unknown}`,
     )
   }
-  let after = -1
-  for (;;) {
-    const query = { status: [...status], after, limit: PAGE, ...(code === undefined ? {} : { code }) }
-    const events: EventRecord[] = await host.store().events(id, query)
-    if (events.length > 0) yield events.map(({ index }): RetryRow => ({ index }))
-    const last = events.at(-1)
-    if (!last || events.length < PAGE) return
-    after = last.index
-  }
+  const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
+  for await (const events of eventPages(host.store, id, filter)) yield events.map(({ index }): RetryRow => ({ index }))
 }
 
 async function* inPages<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
@@ -192,11 +185,10 @@ async function withdraw(
 ): Promise<void> {
   const { store, now } = host
   const tracked = trackedTasks(host)
-  let after: string | undefined
-  do {
-    const page = await insist(() => store().scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+  const read = (after: string | undefined) => insist(() => store().scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+  for await (const { items } of pages(read)) {
     const pulls: Pull[] = []
-    for (const { text, at } of page.items) {
+    for (const { text, at } of items) {
       const payload = readPayload(text)
       if (payload?.hk_task !== id || !marked.has(payload.jid)) continue
       const time = now()
@@ -208,9 +200,8 @@ async function withdraw(
         effects: [...ended, { kind: 'unmark', jid: payload.jid, at: time, dropped: true }],
       })
     }
-    await insist(() => store().pull(queue, pulls, now()))
-    after = page.next ?? undefined
-  } while (after !== undefined)
+    if (pulls.length > 0) await insist(() => store().pull(queue, pulls, now()))
+  }
 }
 
 /** The entries that a task's rows have in the dead set, by their index. */

@@ -27,10 +27,10 @@ export class Submitter {
       .catch(() => {})
   }
 
-  /** Ends its part of a task before all of it is there. */
-  async giveUp(task: string, now: number): Promise<void> {
+  /** Ends its part of a task before all of it is there; `interrupted`: the task says so. */
+  async giveUp(task: string, now: number, interrupted = true): Promise<void> {
     try {
-      await this.#store().endAdding(task, this.token, now, true)
+      await this.#store().endAdding(task, this.token, now, interrupted)
       await this.leave()
     } catch {
       // Left to its lease: when that ends, whoever claims it interrupts the task.

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { given, refuseUnknown } from '../job/options.ts'
 import type { EventRecord, EventStatus, Store, TaskChange, TaskRecord, TaskState } from '../store/contract.ts'
 import { addToTask, continueTask } from './create.ts'
 import { cancelRows, removeTask } from './end.ts'
-import { eventOf, type TaskEvent } from './event.ts'
+import { eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
 import { beyondOf, checkName, type TaskOptions, toleranceOf, windowOf } from './options.ts'
@@ -62,7 +62,6 @@ export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' |
 }
 
 const SETTINGS: (keyof TaskSettings & string)[] = ['name', 'window', 'concurrency', 'toleratedFailures', 'beyond']
-const PAGE = 500
 
 export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
   return finished + failed + error + cancelled
@@ -223,14 +222,9 @@ export class Task {
     if (answer === 'ended') throw new HighkiqError('TASK_ENDED', `task ${this.id} has ended: it can only be retried`)
   }
 
-  async *#pages({ status, code, after = -1 }: EventsOptions): AsyncGenerator<EventRecord> {
-    const filter = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }
-    for (let behind = after; ; ) {
-      const page = await this.#store.events(this.id, { ...filter, after: behind, limit: PAGE })
+  async *#pages(query: EventsOptions): AsyncGenerator<EventRecord> {
+    for await (const page of eventPages(this.#host.store, this.id, given(query, ['status', 'code', 'after']))) {
       yield* page
-      const last = page.at(-1)
-      if (!last || page.length < PAGE) return
-      behind = last.index
     }
   }
 

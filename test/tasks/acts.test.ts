@@ -293,6 +293,18 @@ describe('growing', () => {
     expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', total: 1510, counts: { finished: 1510 } })
   })
 
+  test('rows from outside have what their job says by now, not what it said when the task was made', async () => {
+    const { hq, work } = bench()
+    const retries = new Heard<unknown>()
+    const Row = hq.job('Row', async (ctx, _n: number) => retries.say(ctx.payload.retry))
+    const task = await hq.tasks.create(Row, rows(1))
+    await task.add(Row.set({ retry: 3 }), rows(1))
+    await task.add(Row, rows(1))
+    await work({ concurrency: 1 })
+    await task.wait({ every: 10 })
+    expect(retries.all).toEqual([true, 3, true])
+  })
+
   test('somebody goes on where a submitter broke off', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => n)
