@@ -51,6 +51,7 @@ export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions } from
 export type { Duration } from './job/duration.ts'
 // Errors to catch, and errors to throw
 export {
+  BatchFailure,
   BusinessFailure,
   Discard,
   type ErrorCode,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  BatchFailure,
   BusinessFailure,
   Discard,
   HighkiqError,
@@ -35,6 +36,7 @@ test('a push error tells which jobs, and whether they may be stored', () => {
 
 test.each([
   [new BusinessFailure('x'), 'business-failure'],
+  [new BatchFailure(new Map()), 'batch-failure'],
   [new Discard(), 'discard'],
   [new Kill(), 'kill'],
   [new Snooze(1), 'snooze'],
@@ -54,6 +56,15 @@ test('a business failure carries its code and field', () => {
   const cause = new Error('below')
   const failure = new BusinessFailure('no', { code: 'bad_price', field: 'price', cause })
   expect(failure).toMatchObject({ name: 'BusinessFailure', message: 'no', code: 'bad_price', field: 'price', cause })
+})
+
+test('a batch failure says which failed, and with what', () => {
+  const failures = new Map<string | number, unknown>([
+    [2, new Error('two')],
+    ['id', 'text'],
+  ])
+  expect(new BatchFailure(failures)).toMatchObject({ name: 'BatchFailure', message: '2 failed', failures })
+  expect(new BatchFailure(failures, 'no stock').message).toBe('no stock')
 })
 
 test('codes are looked up in anything', () => {

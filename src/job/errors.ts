@@ -2,9 +2,9 @@
  * Every error of Highkiq, in one place.
  *
  * Two kinds: errors that Highkiq throws at you (`HighkiqError`, told apart by a stable `code`, with a message that says
- * what to do), and errors that a handler throws at Highkiq to say how its job ended (`BusinessFailure`, `Discard`,
- * `Kill`, `Snooze`, `Release`). Both are recognised by `code`, never by `instanceof`, so that a second copy of the
- * package in node_modules does not matter.
+ * what to do), and errors that a handler throws at Highkiq to say how its job ended (`BusinessFailure`, `BatchFailure`,
+ * `Discard`, `Kill`, `Snooze`, `Release`). Both are recognised by `code`, never by `instanceof`, so that a second copy of
+ * the package in node_modules does not matter.
  */
 
 export type ErrorCode = keyof typeof STATUS
@@ -162,6 +162,23 @@ export class BusinessFailure extends Error {
   }
 }
 
+/**
+ * Some of what the handler got in one call failed, the rest is done. `failures`: what each of them failed with, by its
+ * place among the rows (0 = first) of a task with `rowsPerJob`.
+ *
+ * @example throw new BatchFailure(new Map([[2, new BusinessFailure('price is not a number')]]))
+ */
+export class BatchFailure extends Error {
+  readonly highkiq = 'batch-failure'
+  readonly failures: ReadonlyMap<string | number, unknown>
+
+  constructor(failures: ReadonlyMap<string | number, unknown>, message = `${failures.size} failed`) {
+    super(message)
+    this.name = 'BatchFailure'
+    this.failures = failures
+  }
+}
+
 /** Drop this job: no retry, not in the dead set. Death handlers run, as in Sidekiq. */
 export class Discard extends Error {
   readonly highkiq = 'discard'
@@ -211,7 +228,7 @@ export class Pause extends Error {
   }
 }
 
-export type Verdict = 'business-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause'
+export type Verdict = 'business-failure' | 'batch-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause'
 
 /** What a thrown value says about its job; undefined for an ordinary error, which is retried. */
 export function verdictOf(thrown: unknown): Verdict | undefined {
