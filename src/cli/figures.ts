@@ -1,11 +1,8 @@
 /** How figures are said to people. */
 
-export { plural } from '../job/plural.ts'
+import { count } from '../job/plural.ts'
 
-/** `1234567` → `1,234,567`. */
-export function count(n: number): string {
-  return n.toLocaleString('en')
-}
+export { count, plural } from '../job/plural.ts'
 
 /** Per second: whole above 10, with one place below, so that a slow task does not look dead. */
 export function rate(perSecond: number): string {

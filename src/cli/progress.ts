@@ -1,7 +1,7 @@
 /** A task while it runs: a live bar on a terminal, else a line a second. */
 
 import { styleText } from 'node:util'
-import { SingleBar } from 'cli-progress'
+import type { SingleBar } from 'cli-progress'
 import type { Task, TaskStatus } from '../index.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { plain } from './output.ts'
@@ -27,7 +27,8 @@ export interface WatchOptions {
 export async function watchTask(task: Task, options: WatchOptions = {}): Promise<TaskStatus> {
   const { out = process.stderr, title, signal } = options
   const live = out.isTTY && process.env.TERM !== 'dumb'
-  const view = live ? new BarView(out, title) : new LineView(out, title)
+  // Loaded where it is needed: most commands draw no bar.
+  const view = live ? new BarView(out, title, (await import('cli-progress')).SingleBar) : new LineView(out, title)
   const pace = new Pace()
   try {
     const last = await task.wait({
@@ -91,10 +92,10 @@ class BarView implements View {
   #started = false
   readonly #restore = () => this.#bar.stop()
 
-  constructor(out: NodeJS.WriteStream, title: string | undefined) {
+  constructor(out: NodeJS.WriteStream, title: string | undefined, Bar: typeof SingleBar) {
     this.#out = out
     this.#title = title ? `${title} ` : ''
-    this.#bar = new SingleBar({
+    this.#bar = new Bar({
       stream: withoutCursorMemory(out),
       fps: 10,
       format: (_options, { progress }, drawn: Partial<Drawn>) => this.#line(progress, drawn),

@@ -2,6 +2,7 @@
 
 import { codeOf, HighkiqError, messageOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
+import { count } from '../job/plural.ts'
 import { invalid } from './answer.ts'
 import type { Route } from './route.ts'
 
@@ -50,7 +51,7 @@ export function checkLength(request: Request, limit: number): void {
 }
 
 function tooLarge(limit: number): HighkiqError {
-  const message = `the body is larger than ${limit.toLocaleString('en')} bytes: send less at a time, or allow more (limits)`
+  const message = `the body is larger than ${count(limit)} bytes: send less at a time, or allow more (limits)`
   return new HighkiqError('BODY_TOO_LARGE', message, { limit })
 }
 

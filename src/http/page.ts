@@ -1,6 +1,6 @@
 /** The page of the person who submitted a task. It tells how far the task is also without JavaScript; with it, live. */
 
-import { plural } from '../job/plural.ts'
+import { count, plural } from '../job/plural.ts'
 import type { TaskStatus } from '../tasks/task.ts'
 import { errorBody } from './answer.ts'
 import { assets } from './assets.generated.ts'
@@ -95,7 +95,6 @@ const TALLY: [status: string, title: string, meaning: string][] = [
 
 function pageOf(task: TaskStatus, token: string | null): string {
   const { id, name, job, state, total, counts, percent, createdAt } = task
-  const number = (n: number) => n.toLocaleString('en')
   const rows = (n: number) => plural(n, 'row')
   const open = counts.enqueued + counts.working
   const rejected = counts.failed + counts.error + counts.cancelled
@@ -103,7 +102,7 @@ function pageOf(task: TaskStatus, token: string | null): string {
   const shown: Record<string, number> = { ...counts, enqueued: open }
   const tally = TALLY.map(
     ([status, title, meaning]) =>
-      `<li class="${status}"${hidden(shown[status] === 0 && status !== 'finished')}><svg viewBox="0 0 14 14" aria-hidden="true"><use href="#s-${status}"/></svg><span>${title}<p>${meaning}</p></span><span class="n" data-part="${status}">${number(shown[status] ?? 0)}</span></li>`,
+      `<li class="${status}"${hidden(shown[status] === 0 && status !== 'finished')}><svg viewBox="0 0 14 14" aria-hidden="true"><use href="#s-${status}"/></svg><span>${title}<p>${meaning}</p></span><span class="n" data-part="${status}">${count(shown[status] ?? 0)}</span></li>`,
   )
   const bar = ['finished', 'failed', 'error', 'working', 'enqueued', 'cancelled'].map(
     (status) => `<i class="${status}"></i>`,
@@ -116,7 +115,7 @@ function pageOf(task: TaskStatus, token: string | null): string {
 <h1>${escaped(name)}</h1>
 <p class="muted">sent <time datetime="${createdAt.toISOString()}" data-part="sent">${createdAt.toUTCString()}</time></p>
 <section class="card" aria-label="Progress"><div class="in">
-<div class="big" data-part="done">${number(total - open)}</div><div class="of" data-part="of">of ${rows(total)} ${total === 1 ? 'is' : 'are'} done</div>
+<div class="big" data-part="done">${count(total - open)}</div><div class="of" data-part="of">of ${rows(total)} ${total === 1 ? 'is' : 'are'} done</div>
 <div class="bar" role="img" data-part="bar">${bar.join('')}</div>
 <div class="times"><b class="b" data-part="left">${escaped(state)}</b><span class="muted" data-part="percent">${Math.floor(percent)}%</span></div>
 </div>
