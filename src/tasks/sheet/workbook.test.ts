@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import { crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { type CellValue, streamXlsxRows, writeXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
+import { zipOf } from '../../../test/zip.ts'
 import { dateText } from './date.ts'
 import { showsDate } from './date-style.ts'
 import { decimal, SheetScanner } from './sheet-scan.ts'
@@ -48,7 +48,7 @@ function workbookOf(sheet: string, { texts = '<sst/>', date1904 = false } = {}):
   const relationship = (id: string, type: string, target: string) =>
     `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`
   const related = (list: string) => `<Relationships xmlns="${PACKAGE}/relationships">${list}</Relationships>`
-  return zipOf({
+  const parts = {
     '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"/>`,
     '_rels/.rels': related(relationship('rId1', 'officeDocument', 'xl/workbook.xml')),
     'xl/workbook.xml':
@@ -62,35 +62,8 @@ function workbookOf(sheet: string, { texts = '<sst/>', date1904 = false } = {}):
     'xl/sharedStrings.xml': texts,
     'xl/styles.xml': STYLES,
     'xl/worksheets/sheet1.xml': sheet,
-  })
-}
-
-function zipOf(parts: Record<string, string>): Buffer {
-  const bodies: Buffer[] = []
-  const contents: Buffer[] = []
-  let offset = 0
-  for (const [name, content] of Object.entries(parts)) {
-    const packed = deflateRawSync(content)
-    const fields = Buffer.alloc(26)
-    fields.writeUInt16LE(20, 0)
-    fields.writeUInt16LE(8, 4)
-    fields.writeUInt32LE(crc32(content), 10)
-    fields.writeUInt32LE(packed.length, 14)
-    fields.writeUInt32LE(Buffer.byteLength(content), 18)
-    fields.writeUInt16LE(name.length, 22)
-    const at = Buffer.alloc(14)
-    at.writeUInt32LE(offset, 10)
-    bodies.push(Buffer.concat([Buffer.from('PK\x03\x04'), fields, Buffer.from(name), packed]))
-    contents.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), fields, at, Buffer.from(name))
-    offset += bodies.at(-1)?.length ?? 0
   }
-  const list = Buffer.concat(contents)
-  const end = Buffer.alloc(22)
-  end.write('PK\x05\x06', 0, 'latin1')
-  end.writeUInt16LE(bodies.length, 10)
-  end.writeUInt32LE(list.length, 12)
-  end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...bodies, list, end])
+  return zipOf(...Object.entries(parts).map(([name, content]) => ({ name, content })))
 }
 
 const sheetXml = (rows: string) => `<worksheet xmlns="${MAIN}"><sheetData>${rows}</sheetData></worksheet>`
