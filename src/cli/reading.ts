@@ -1,11 +1,11 @@
 /** Options that say how a file of rows is read, shared by the commands that take one. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { ImportOptions } from '../index.ts'
+import { FILE_FORMATS, type FileFormat, type ImportOptions } from '../index.ts'
 import { wholeNumber } from './usage.ts'
 
 export interface ReadingOptions {
-  format?: 'csv' | 'xlsx' | 'ndjson'
+  format?: FileFormat
   columns?: string[] | Record<string, string>
   encoding?: string
   delimiter?: string
@@ -17,7 +17,7 @@ const NAMES = ['format', 'columns', 'encoding', 'delimiter', 'sheet', 'maxRows']
 
 export function withReadingOptions(command: Command): Command {
   return command
-    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(['csv', 'xlsx', 'ndjson']))
+    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(FILE_FORMATS))
     .addOption(
       new Option(
         '--columns <list>',

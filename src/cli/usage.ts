@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
-import { HighkiqError } from '../index.ts'
+import { FILE_FORMATS, HighkiqError } from '../index.ts'
 
 /** What a command has to say about why it can't go on: one line, perhaps followed by a stack that is not its own. */
 export class CliError extends Error {
@@ -130,8 +130,8 @@ export function someOf<T extends string>(known: readonly T[]): (text: string) =>
 }
 
 export function sheetPath(text: string): string {
-  if (/\.(csv|xlsx|ndjson)$/i.test(text)) return text
-  throw new InvalidArgumentError('Its name ends with .csv, .xlsx or .ndjson.')
+  if (FILE_FORMATS.some((format) => text.toLowerCase().endsWith(`.${format}`))) return text
+  throw new InvalidArgumentError(`Its name ends with one of ${FILE_FORMATS.map((format) => `.${format}`).join(', ')}.`)
 }
 
 export function taskId(text: string): string {

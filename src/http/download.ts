@@ -2,17 +2,17 @@
 
 import type { Highkiq } from '../app.ts'
 import { metaOf } from '../tasks/meta.ts'
+import { FILE_FORMATS, type FileFormat } from '../tasks/sheet/format.ts'
 import { streamed } from '../tasks/sheet/write.ts'
 import { flag, oneOf } from './parameter.ts'
 import { type Route, route } from './route.ts'
 import { statusOf } from './task.ts'
 
-const TYPES = {
+const TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   ndjson: 'application/x-ndjson',
 }
-type Format = keyof typeof TYPES
 
 const FILE = {
   description: 'The file',
@@ -31,7 +31,7 @@ export const FILE_ROUTES: Route[] = [
     summary: 'The rows that did not finish: the columns as they came, then why; corrected, it is what retry takes',
     access: 'task',
     query: {
-      format: oneOf(['csv', 'xlsx', 'ndjson'], 'default csv'),
+      format: oneOf(FILE_FORMATS, 'default csv'),
       rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
     },
     answers: { 200: FILE },
@@ -67,13 +67,13 @@ export const FILE_ROUTES: Route[] = [
   }),
 ]
 
-function fileOf(content: ReadableStream<Uint8Array>, format: Format, name: string): Response {
+function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string): Response {
   const file = name.toLowerCase().endsWith(`.${format}`) ? name : `${name}.${format}`
   const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }
   return new Response(content, { headers })
 }
 
-async function formatOf(hq: Highkiq, id: string): Promise<Format> {
+async function formatOf(hq: Highkiq, id: string): Promise<FileFormat> {
   const task = await hq.store.task(id)
   return (task && metaOf(task).export?.format) ?? 'csv'
 }

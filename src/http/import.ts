@@ -5,6 +5,7 @@ import type { Task } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import type { Columns } from '../tasks/columns.ts'
+import { FILE_FORMATS } from '../tasks/sheet/format.ts'
 import type { ImportOptions } from '../tasks/tasks.ts'
 import type { ErrorBody } from './answer.ts'
 import { errorBody, invalid, json } from './answer.ts'
@@ -19,7 +20,7 @@ const SIGN_OF_LIFE_MS = 15_000
 
 /** How a file is read, as a request may say it. */
 export const READING = {
-  format: oneOf(['csv', 'xlsx', 'ndjson'], 'what the file is; default: by its type, its name, or its first bytes'),
+  format: oneOf(FILE_FORMATS, 'what the file is; default: by its type, its name, or its first bytes'),
   sheet: text('of a workbook: the name of the sheet'),
   delimiter: text('of a CSV file: one character', 1),
   encoding: text('of a CSV or NDJSON file, where it is not UTF-8, UTF-16 or GB18030: for instance windows-1252'),

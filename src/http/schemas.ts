@@ -1,6 +1,6 @@
 /** What answers look like, by name. */
 
-import { EVENT_STATUSES, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
+import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
 
 type Schema = Record<string, unknown>
 
@@ -150,7 +150,7 @@ export const SCHEMAS: Record<string, Schema> = {
     next: { type: 'null' },
   }),
   DryRun: object({
-    format: { enum: ['csv', 'xlsx', 'ndjson'] },
+    format: { enum: [...FILE_FORMATS] },
     columns: orNull({ type: 'array', items: text }),
     complete: { type: 'boolean', description: 'false: the file broke off at the last of `problems`' },
     total: count,

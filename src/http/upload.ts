@@ -1,26 +1,24 @@
 /** A file that comes with a request: as it is, or inside a form. */
 
-import { basename, extname } from 'node:path'
+import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { codeOf, HighkiqError } from '../job/errors.ts'
-import type { ImportOptions } from '../tasks/tasks.ts'
+import { type FileFormat, formatByEnding } from '../tasks/sheet/format.ts'
 import { invalid } from './answer.ts'
 import { checkLength, chunksOf, typeOf } from './body.ts'
-
-export type Format = NonNullable<ImportOptions['format']>
 
 export interface Upload {
   /** It fails with BODY_TOO_LARGE and BODY_BROKEN_OFF. */
   file: Readable
   name?: string
   /** As its type or its name says; undefined: its first bytes tell. */
-  format?: Format
+  format?: FileFormat
 }
 
 const FORM = 'multipart/form-data'
 
 /** Media types of files, and what they are; undefined: see its first bytes. */
-export const FILE_TYPES: Record<string, Format | undefined> = {
+export const FILE_TYPES: Record<string, FileFormat | undefined> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
   'text/plain': undefined,
@@ -29,14 +27,6 @@ export const FILE_TYPES: Record<string, Format | undefined> = {
   'application/x-ndjson': 'ndjson',
   'application/jsonl': 'ndjson',
   'application/octet-stream': undefined,
-}
-const ENDINGS: Record<string, Format> = {
-  '.csv': 'csv',
-  '.tsv': 'csv',
-  '.xlsx': 'xlsx',
-  '.xlsm': 'xlsx',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
 }
 
 /** What a body may be that is a file, for the document. */
@@ -96,7 +86,7 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
       // Nobody reads on: the rest need not come.
       file.on('close', () => body.destroy())
       const name = filename === undefined || filename === '' ? undefined : basename(filename.replaceAll('\\', '/'))
-      resolve({ file, ...(name ? { name } : {}), format: ENDINGS[extname(name ?? '').toLowerCase()] })
+      resolve({ file, ...(name ? { name } : {}), format: formatByEnding(name ?? '') })
     })
     form.on('finish', () => {
       if (found) found.push(null)

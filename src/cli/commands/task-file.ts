@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import type { Command } from 'commander'
-import type { Highkiq } from '../../index.ts'
+import { FILE_FORMATS, type Highkiq } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
 import { count, plural } from '../figures.ts'
 import { onInterrupt } from '../interrupt.ts'
@@ -111,7 +111,7 @@ async function download(hq: Highkiq, id: string, out: string, options: DownloadO
 async function checkEnding(hq: Highkiq, id: string, out: string): Promise<void> {
   const { exported: format } = await filesOf(hq, id)
   const ending = extname(out).slice(1).toLowerCase()
-  if (format === undefined || format === ending || !['csv', 'xlsx', 'ndjson'].includes(ending)) return
+  if (format === undefined || format === ending || !(FILE_FORMATS as readonly string[]).includes(ending)) return
   throw new CliError(`task ${id} makes a file of ${format.toUpperCase()}: give it a name that ends with .${format}`, 2)
 }
 

@@ -3,7 +3,9 @@ import { HighkiqError } from '../../job/errors.ts'
 import type { OpenSource } from './source.ts'
 
 export type SheetFormat = 'csv' | 'xlsx'
-export type FileFormat = SheetFormat | 'ndjson'
+/** Every format that files are read and written in. */
+export const FILE_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
+export type FileFormat = (typeof FILE_FORMATS)[number]
 
 const ENDINGS: Record<string, FileFormat> = {
   '.csv': 'csv',
@@ -16,7 +18,7 @@ const ENDINGS: Record<string, FileFormat> = {
   '.jsonl': 'ndjson',
 }
 
-const NAMES = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' } as const
+const NAMES: Record<FileFormat, string> = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' }
 
 export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase()]
 
@@ -56,8 +58,8 @@ const OTHERS: [string, string][] = [
 
 /** @throws INVALID_OPTION */
 export function checkFormat(format: FileFormat): void {
-  if (Object.hasOwn(NAMES, format)) return
-  throw new HighkiqError('INVALID_OPTION', `format is one of ${Object.keys(NAMES).join(', ')}`)
+  if (FILE_FORMATS.includes(format)) return
+  throw new HighkiqError('INVALID_OPTION', `format is one of ${FILE_FORMATS.join(', ')}`)
 }
 
 /** The format of the file, once its first bytes agree with what it is said to be. */
