@@ -2,6 +2,8 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
+import { refuseUnknown } from '../job/options.ts'
 import type { Links } from './link.ts'
 
 /**
@@ -17,7 +19,7 @@ export type Auth =
 
 /** What the caller of a handler knows of a request's connection. */
 export interface Peer {
-  /** The address of its other end; a socket of the file system has none. */
+  /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
   remote?: string | undefined
 }
 
@@ -85,14 +87,18 @@ export class Access {
 
 function checkAuth(auth: Auth | undefined): void {
   if (auth === undefined || typeof auth === 'function') return
-  const { bearer, basic } = (auth ?? {}) as { bearer?: unknown; basic?: { user?: unknown; password?: unknown } }
+  const given: Record<string, unknown> = isObject(auth) ? auth : {}
+  refuseUnknown('auth', given, ['bearer', 'basic'])
+  const { bearer, basic } = given
   const bearers = bearer === undefined ? [] : [bearer].flat()
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
-  const isWhole = basic === undefined || (isText(basic.user) && isText(basic.password))
+  const isLogin = (value: unknown) =>
+    isObject(value) && isText(value.user) && !String(value.user).includes(':') && isText(value.password)
+  const isWhole = basic === undefined || isLogin(basic)
   if (bearers.every(isText) && isWhole && bearers.length + (basic ? 1 : 0) > 0) return
   throw new HighkiqError(
     'INVALID_OPTION',
-    "auth is { bearer: 'a long secret' }, { basic: { user, password } }, both, or a function of the request; none of them empty",
+    "auth is { bearer: 'a long secret' }, { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
   )
 }
 
@@ -131,7 +137,12 @@ function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
   const host = request.headers.get('host')
   const isHere = isLoopback(url.hostname) && (host === null || isLoopback(hostnameOf(host)))
   const isForwarded = request.headers.has('forwarded') || request.headers.has('x-forwarded-for')
-  if (isHere && !isForwarded && (remote === undefined || isLoopback(remote))) return
+  if (remote === undefined) {
+    const message =
+      'who asks is not known here: give the option auth, or the address of the other end as the second argument, handle(request, { remote })'
+    throw new HighkiqError('FORBIDDEN', message)
+  }
+  if (isHere && !isForwarded && isLoopback(remote)) return
   throw new HighkiqError(
     'FORBIDDEN',
     'without a login this is for its own machine alone: use http://localhost, or give the option auth',

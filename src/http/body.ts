@@ -1,7 +1,7 @@
 /** What comes with a request: read within its limit, as JSON, as lines of JSON, or as a stream. */
 
 import { codeOf, HighkiqError, messageOf } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
+import { isObject, parseJson } from '../job/json.ts'
 import { count } from '../job/plural.ts'
 import { invalid } from './answer.ts'
 import type { Route } from './route.ts'
@@ -104,10 +104,6 @@ export async function* readLines(
   }
   const value = take(new Uint8Array())
   if (value) yield value
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

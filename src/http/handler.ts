@@ -11,7 +11,7 @@ import { checkAccept, Router } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { type HttpOptions, Site } from './site.ts'
 
-/** What `nodeListener` knows beside the request. */
+/** What is known beside the request: `nodeListener` tells it, and whoever calls a handler may. */
 export interface Origin extends Peer {
   /** Where the handler is mounted, when no `basePath` says it. */
   base?: string | undefined
@@ -25,7 +25,8 @@ const router = new Router(ROUTES)
  * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify
  * use `nodeListener`.
  *
- * Without `auth` it answers only what comes from this machine to a loopback name.
+ * Without `auth` it answers only what comes from this machine to a loopback name, and only when it is told where a
+ * request comes from: `handle(request, { remote: '127.0.0.1' })`.
  * @throws INVALID_OPTION
  *
  * @example

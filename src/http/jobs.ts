@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
 import { invalid, json } from './answer.ts'
-import { chunksOf, isObject, readBody, readLines, typeOf } from './body.ts'
+import { chunksOf, readBody, readLines, typeOf } from './body.ts'
 import { integer, text } from './parameter.ts'
 import { type Call, type Route, route } from './route.ts'
 

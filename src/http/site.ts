@@ -1,11 +1,13 @@
 /** What one handler has: its limits, who may come, and how much is open at a time. */
 
 import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
 import { given, refuseUnknown } from '../job/options.ts'
-import type { ImportOptions } from '../tasks/tasks.ts'
 import { Access, type Auth } from './access.ts'
+import { checkImports, type Imports } from './imports.ts'
 import { Links } from './link.ts'
 import { Watches } from './watch.ts'
 
@@ -45,7 +47,7 @@ export interface HttpOptions {
    * How rows of a file are read, by the name of the job that they are for: `{ ImportProduct: { validate: schema } }`.
    * What a request says goes before it.
    */
-  imports?: Record<string, Omit<ImportOptions, 'onStart'>>
+  imports?: Imports
   /** What the links for submitters are signed with; default one that is kept in the store. A new one ends all links. */
   secret?: string
 }
@@ -55,7 +57,7 @@ const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports',
 export class Site {
   readonly base: string
   readonly limits: Required<Limits>
-  readonly imports: Record<string, Omit<ImportOptions, 'onStart'>>
+  readonly imports: Imports
   readonly access: Access
   readonly links: Links
   readonly uploads: Gauge
@@ -64,13 +66,15 @@ export class Site {
 
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, options: HttpOptions) {
+    if (!isObject(options as unknown)) throw invalid('the options of http are an object')
     refuseUnknown('http', options, OPTIONS)
     const { auth, basePath = '', limits = {}, imports = {}, secret } = options
-    if (secret === '')
-      throw new HighkiqError('INVALID_OPTION', 'secret is a text that nobody guesses, not an empty one')
+    if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
+      throw invalid('secret is a text that nobody guesses, and not an empty one')
+    }
     this.base = checkBase(basePath)
     this.limits = checkLimits(limits)
-    this.imports = imports
+    this.imports = checkImports(hq, imports)
     this.links = new Links(async () => secret ?? hq.store.secret('links', randomBytes(32).toString('base64url')))
     this.access = new Access(auth, this.links)
     this.uploads = new Gauge(this.limits.uploads, 'uploads')
@@ -105,18 +109,27 @@ export class Gauge {
   }
 }
 
-/** `/`, `jobs/`, `/jobs` → '', '/jobs', '/jobs'. */
-function checkBase(path: string): string {
-  const base = path.replace(/^\/*|\/*$/g, '')
-  return base === '' ? '' : `/${base}`
+/** '', `/`, `/jobs/` → '', '', '/jobs'. */
+function checkBase(path: unknown): string {
+  if (typeof path === 'string' && /^(\/[^?#\s]*)?$/.test(path)) return path.replace(/\/+$/, '')
+  throw invalid(`basePath is the path where it is mounted, from its slash on, such as '/jobs', not ${shown(path)}`)
 }
 
 function checkLimits(limits: Limits): Required<Limits> {
+  if (!isObject(limits as unknown)) throw invalid(`limits is an object, such as { uploads: 4 }, not ${shown(limits)}`)
   refuseUnknown('limits', limits, Object.keys(STANDARD))
   const all = { ...STANDARD, ...given(limits) }
   for (const [name, value] of Object.entries(all)) {
-    if (value > 0) continue
-    throw new HighkiqError('INVALID_OPTION', `limits.${name} is a number above 0, not ${String(value)}`)
+    if (typeof value === 'number' && value > 0) continue
+    throw invalid(`limits.${name} is a number above 0, not ${shown(value)}`)
   }
   return all
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}
+
+function shown(value: unknown): string {
+  return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
 }

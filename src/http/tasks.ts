@@ -2,9 +2,10 @@
 
 import { EVENT_STATUSES, TASK_STATES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
 import { given } from '../job/options.ts'
 import { invalid, json } from './answer.ts'
-import { isObject, readBody } from './body.ts'
+import { readBody } from './body.ts'
 import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'

@@ -300,3 +300,8 @@ function malformed(text: string, at: number): SyntaxError {
   const found = at < text.length ? `unexpected ${JSON.stringify(text[at])}` : 'unexpected end'
   return new SyntaxError(`not a JSON object: ${found} at position ${at}`)
 }
+
+/** What JSON calls an object: no list, and not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

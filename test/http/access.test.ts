@@ -1,4 +1,6 @@
+import { createHandler, type FetchHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
+import { bench } from '../engine/bench.ts'
 import { api, caller, served } from './bench.ts'
 
 const push = { json: { class: 'A', args: [] } }
@@ -6,7 +8,11 @@ const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toS
 
 test('without a login only this machine comes in, by a loopback name, and not through a proxy', async () => {
   const { handle, call } = api()
-  const from = async (origin: string, headers: RequestInit['headers'] = {}, remote?: string) => {
+  const from = async (
+    origin: string,
+    headers: RequestInit['headers'] = {},
+    remote: string | undefined = '127.0.0.1',
+  ) => {
     const get = caller(origin, (request) => handle(request, { remote }))
     return (await get('GET', '/api/v1/tasks', { headers })).status
   }
@@ -23,6 +29,25 @@ test('without a login only this machine comes in, by a loopback name, and not th
   expect(await from('http://localhost:7433', {}, '192.0.2.7')).toBe(403)
   expect(await from('http://localhost:7433', { 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1')).toBe(403)
   expect((await call('GET', '/api/v1/tasks?token=guess')).status).toBe(200)
+})
+
+test('who comes from nobody knows where needs a login, whatever host it says', async () => {
+  const hq = bench().hq
+  const at = (options: HttpOptions, origin?: Parameters<FetchHandler>[1]) => {
+    const handle = createHandler(hq, options)
+    return caller('http://localhost:7433', (request) => handle(request, origin))
+  }
+  const headers = { authorization: 'Bearer secret' }
+  const refused = await at({})('GET', '/api/v1/tasks', { headers })
+  expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN'])
+  expect(refused.body.error.message).toContain('give the option auth')
+  // What a framework has as its second argument says nothing.
+  expect((await at({}, { remote: { address: '127.0.0.1' } } as never)('GET', '/api/v1/tasks')).status).toBe(403)
+  expect((await at({}, { remote: '127.0.0.1' })('GET', '/api/v1/tasks')).status).toBe(200)
+  expect((await at({ auth: { bearer: 'secret' } })('GET', '/api/v1/tasks', { headers })).status).toBe(200)
+  // An app that lets in only whom it knows says so.
+  expect((await at({ auth: () => true })('GET', '/api/v1/tasks')).status).toBe(200)
+  expect((await at({})('GET', '/healthz')).status).toBe(200)
 })
 
 test('a server that others reach is refused at its start when it has no login', async () => {
@@ -131,7 +156,6 @@ test('links hold for every process of a store, and end with their secret', async
   const headers = { authorization: 'Bearer secret' }
   const path = `/api/v1/tasks/${task.id}`
   const { token } = (await app.call('GET', `${path}/link`, { headers })).body
-  const { createHandler } = await import('highkiq/http')
   const status = async (secret?: string) => {
     const handle = createHandler(app.another().hq, { auth, ...(secret ? { secret } : {}) })
     return (await caller('https://jobs.example', handle)('GET', `${path}?token=${token}`)).status

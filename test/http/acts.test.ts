@@ -18,8 +18,12 @@ function pricing(hq: Highkiq) {
 }
 
 /** A task of `products`, which has ended. */
-async function imported({ call, hq, work }: Pick<Api, 'call' | 'hq' | 'work'>, headers = {}): Promise<string> {
-  pricing(hq)
+async function imported(
+  { call, hq, work }: Pick<Api, 'call' | 'hq' | 'work'>,
+  headers = {},
+  isDefined = false,
+): Promise<string> {
+  if (!isDefined) pricing(hq)
   await work()
   const made = await call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: { ...CSV, ...headers } })
   await hq.tasks.get(made.body.id).wait({ every: 10 })
@@ -177,8 +181,8 @@ test('what the job says of its rows is asked of corrected ones, too', async () =
         Number((value as { price: string }).price) > -4 ? { value } : { issues: [{ message: 'is far too low' }] },
     },
   }
-  const app = api({ imports: { Row: { validate } } })
-  const id = await imported(app)
+  const app = api({ jobs: pricing, imports: { Row: { validate } } })
+  const id = await imported(app, {}, true)
   const { text } = await app.call('GET', `/api/v1/tasks/${id}/report`)
   const retry = (body: string) => app.call('POST', `/api/v1/tasks/${id}/retry`, { body, headers: CSV })
   expect((await retry(text)).body).toMatchObject({ rows: 1, refused: 1 })

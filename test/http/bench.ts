@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import type { Highkiq } from 'highkiq'
 import { createHandler, type FetchHandler, type HttpOptions, serve } from 'highkiq/http'
 import { expect, onTestFinished } from 'vitest'
 import { type Bench, bench } from '../engine/bench.ts'
@@ -30,11 +31,13 @@ export interface Api extends Bench {
   call(method: string, path: string, init?: RequestInit & { json?: unknown }): Promise<Answer>
 }
 
-/** The API of an app of its own. Calls go straight to the handler, as from this machine. */
-export function api(options: HttpOptions & { origin?: string } = {}): Api {
-  const { origin = 'http://localhost:7433', ...rest } = options
+/** The API of an app of its own, with the jobs that `jobs` defines. Calls go straight to the handler, as from this machine. */
+export function api(options: HttpOptions & { origin?: string; jobs?: (hq: Highkiq) => void } = {}): Api {
+  const { origin = 'http://localhost:7433', jobs = () => {}, ...rest } = options
   const app = bench()
-  const handle = createHandler(app.hq, rest)
+  jobs(app.hq)
+  const handler = createHandler(app.hq, rest)
+  const handle: FetchHandler = (request, from = { remote: '127.0.0.1' }) => handler(request, from)
   return { ...app, handle, call: caller(origin, (request) => handle(request)) }
 }
 

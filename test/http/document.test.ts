@@ -1,3 +1,4 @@
+import type { Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
 import { api, apiDocument } from './bench.ts'
 
@@ -86,7 +87,29 @@ test('options that are wrong are refused when the handler is made', () => {
   wrong({ auth: { bearer: '' } })
   wrong({ auth: { bearer: ['a', ''] } })
   wrong({ auth: { basic: { user: 'ann' } } })
-  wrong({ secret: '' })
-  wrong({ limits: { uploads: 0 } })
-  wrong({ limits: { rowz: 5 } })
+  wrong({ auth: { basic: null } })
+  wrong({ auth: { basic: { user: 'an:n', password: 'x' } } })
+  wrong({ auth: { bearer: 'a', baisc: { user: 'ann', password: 'x' } } })
+  for (const auth of [null, true, 'secret', ['secret'], 5]) wrong({ auth })
+  for (const secret of ['', 5, null]) wrong({ secret })
+  for (const basePath of ['jobs', 'jobs/', 5, '/a b', '/a?b', null]) wrong({ basePath })
+  for (const limits of [null, 5, [], { uploads: 0 }, { uploads: '4' }, { rowz: 5 }]) wrong({ limits })
+  for (const imports of [null, [], 5, { Row: { again: true } }]) wrong({ imports })
+  const jobs = (hq: Highkiq) => void hq.job('Row', async () => {})
+  for (const Row of [
+    null,
+    { validat: {} },
+    { validate: 5 },
+    { validate: {} },
+    { columns: [] },
+    { format: 'pdf' },
+    { maxRows: '5' },
+    { concurrency: 0 },
+    { dryRun: true },
+    { onStart: () => {} },
+  ]) {
+    wrong({ jobs, imports: { Row } })
+  }
+  api({ jobs, imports: { Row: { again: true, columns: ['sku'], format: 'csv', toleratedFailures: '5%' } } })
+  for (const basePath of ['', '/', '/jobs', '/jobs/', '/a/b']) api({ basePath })
 })

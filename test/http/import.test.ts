@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { BusinessFailure } from 'highkiq'
+import { BusinessFailure, type Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openUpload } from '#dist/http/upload.js'
 import { writeSheet } from '#dist/tasks/sheet/sheet.js'
@@ -88,8 +88,8 @@ test('a job says how its rows are checked, and the request what its file is', as
       },
     },
   }
-  const { call, hq } = api({ imports: { Row: { validate } } })
-  hq.job('Row', async () => {})
+  const jobs = (hq: Highkiq) => void hq.job('Row', async () => {})
+  const { call, hq } = api({ jobs, imports: { Row: { validate } } })
   const body = products.replaceAll(',', ';')
   const made = await call('POST', '/api/v1/tasks/import?job=Row&delimiter=%3B', { body, headers: CSV })
   expect(await hq.tasks.get(made.body.id).status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve as serveHono } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
 import express from 'express'
 import fastify from 'fastify'
 import type { Highkiq } from 'highkiq'
@@ -59,7 +60,7 @@ test('in node:http', async () => {
 test('in Hono', async () => {
   const { hq } = bench()
   const handle = createHandler(hq, { basePath: '/jobs' })
-  const app = new Hono().all('/jobs/*', (c) => handle(c.req.raw))
+  const app = new Hono().all('/jobs/*', (c) => handle(c.req.raw, { remote: getConnInfo(c).remote.address }))
   const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false })
   onTestFinished(() => {
     server.close()
