@@ -87,7 +87,14 @@ export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { TaskEvent } from './tasks/event.ts'
 export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/sheet/format.ts'
-export type { EventsOptions, Task, TaskSettings, TaskStatus, WaitOptions } from './tasks/task.ts'
+export {
+  type EventsOptions,
+  isBeyondTolerance,
+  type Task,
+  type TaskSettings,
+  type TaskStatus,
+  type WaitOptions,
+} from './tasks/task.ts'
 export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers

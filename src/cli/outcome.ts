@@ -1,7 +1,7 @@
 /** How a task ended (or stands), in words and as an exit code. */
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
-import { REJECTED_STATUSES } from '../index.ts'
+import { isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 import { pairs, plain, time } from './output.ts'
@@ -46,11 +46,34 @@ export function statusText(status: TaskStatus): string {
     ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
     ['rows', `${count(endedOf(status))} of ${count(total)} ended ${so}`],
     ['', countsInWords(status)],
+    ['window', `${plural(status.window, 'row')} in the queue and in work at a time`],
+    ['tolerated', toleranceText(status)],
     ['rate', `${rate(ratePerSecond)} over its life`],
     ...(open && etaSeconds !== null ? [['left', duration(Math.ceil(etaSeconds))] as const] : []),
     ['created', time(createdAt)],
     ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
   ])
+}
+
+function toleranceText({ toleratedFailures: tolerated, beyond }: TaskStatus): string {
+  if (tolerated === null) return 'all failures'
+  const rows = typeof tolerated === 'number' ? plural(tolerated, 'failure') : `${tolerated} failures`
+  return `${rows}, then ${beyond === 'pause' ? 'it pauses' : 'the rest is cancelled'}`
+}
+
+/** What to type so that a paused task goes on; undefined: nothing keeps it. */
+export function goOnHint(status: TaskStatus, options: AppOptions): string | undefined {
+  const { id, state, beyond } = status
+  const command = (name: string) => `highkiq task ${name}${sameApp(options)}`
+  const allow = command(`set ${id} --tolerate all`)
+  if (isBeyondTolerance(status)) {
+    const then = beyond === 'pause' ? 'pauses it again' : 'cancels the rest'
+    if (state === 'paused') return `to go on: ${allow}, then ${command(`resume ${id}`)}`
+    return state === 'done' || state === 'cancelled' || state === 'cancelling'
+      ? undefined
+      : `more rows were rejected than it tolerates: the next one ${then}, unless more are tolerated: ${allow}`
+  }
+  return state === 'paused' ? `to go on: ${command(`resume ${id}`)}` : undefined
 }
 
 /** The last lines of an import. */

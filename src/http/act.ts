@@ -1,36 +1,46 @@
 /** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
 
-import { REJECTED_STATUSES } from '../index.ts'
+import { isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import type { Retried, RetryOptions } from '../tasks/retry.ts'
 import { openSource } from '../tasks/sheet/source.ts'
 import { spooled } from '../tasks/sheet/spool.ts'
-import type { Task, TaskSettings } from '../tasks/task.ts'
+import type { Task, TaskSettings, TaskStatus } from '../tasks/task.ts'
 import { invalid, json } from './answer.ts'
-import { readObject, typeOf } from './body.ts'
+import { readObject, refuseMembers, typeOf } from './body.ts'
 import { READING, readingOf } from './import.ts'
 import { type Call, type Route, route } from './route.ts'
 import { statusOf } from './task.ts'
+import { SETTING_MEMBERS } from './task-options.ts'
 import { FILES, openUpload } from './upload.ts'
 
 const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }
 
+const RESUMED = { 200: { ...STATUS[200], content: { 'application/json': 'TaskResumed' } } }
+
+function pausesAgain({ counts, toleratedFailures, beyond }: TaskStatus): string {
+  const rejected = counts.failed + counts.error
+  const then = beyond === 'pause' ? 'pauses it again' : 'cancels the rest'
+  return `${rejected} rows were rejected and ${toleratedFailures} are tolerated: the next one ${then}, unless PATCH allows more toleratedFailures (null: all)`
+}
+
 /** A route that does something to a task, and answers what it is like then. */
 function act(
   name: string,
-  about: Pick<Route, 'summary' | 'access' | 'body'>,
+  about: Pick<Route, 'summary' | 'access' | 'body'> & Partial<Pick<Route, 'answers'>>,
   run: (task: Task, call: Call) => Promise<void>,
+  answer: (status: TaskStatus) => object = (status) => status,
 ): Route {
   return route({
     method: 'POST',
     path: `/api/v1/tasks/{id}/${name}`,
-    ...about,
     answers: STATUS,
+    ...about,
     async run(call) {
       const { id } = await statusOf(call.hq, call.path)
       await run(call.hq.tasks.get(id), call)
-      return json(await statusOf(call.hq, call.path))
+      return json(answer(await statusOf(call.hq, call.path)))
     },
   })
 }
@@ -58,7 +68,12 @@ export const ACT_ROUTES: Route[] = [
     },
   }),
   act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),
-  act('resume', { summary: 'Rows begin again' }, (task) => task.resume()),
+  act(
+    'resume',
+    { summary: 'Rows begin again', answers: RESUMED },
+    (task) => task.resume(),
+    (status) => (isBeyondTolerance(status) ? { ...status, hint: pausesAgain(status) } : status),
+  ),
   act(
     'cancel',
     {
@@ -67,10 +82,15 @@ export const ACT_ROUTES: Route[] = [
       body: { content: { 'application/json': 'TaskCancel' }, optional: true },
     },
     async (task, { request, site }) => {
-      const { reason, ...rest } = await readObject(request, site.limits.bodyBytes)
-      refuseMembers(rest, 'cancel', ['reason'])
+      const body = await readObject(request, site.limits.bodyBytes)
+      refuseMembers(body, 'cancel', ['reason'])
+      const { reason } = body
       if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` is a text')
       await task.cancel(reason)
+    },
+    (status) => {
+      if (status.state !== 'done') return status
+      throw new HighkiqError('TASK_ENDED', `task ${status.id} has ended: there is nothing left to cancel`)
     },
   ),
   route({
@@ -82,8 +102,7 @@ export const ACT_ROUTES: Route[] = [
     async run({ hq, site, path, request }) {
       const { id } = await statusOf(hq, path)
       const settings = await readObject(request, site.limits.bodyBytes)
-      const { name } = settings
-      if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid('`name` is a text, for people')
+      refuseMembers(settings, 'a task', Object.keys(SETTING_MEMBERS))
       await hq.tasks.get(id).set(settings as TaskSettings)
       return json(await statusOf(hq, path))
     },
@@ -102,8 +121,9 @@ export const ACT_ROUTES: Route[] = [
 ]
 
 /** @throws INVALID_REQUEST; what else is wrong `retry` tells */
-function retryOf({ status, code, rows, ...rest }: Record<string, unknown>): RetryOptions {
-  refuseMembers(rest, 'retry', ['status', 'code', 'rows'])
+function retryOf(body: Record<string, unknown>): RetryOptions {
+  refuseMembers(body, 'retry', ['status', 'code', 'rows'])
+  const { status, code, rows } = body
   if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
     throw invalid(`\`status\` is a list of ${REJECTED_STATUSES.join(', ')}`)
   }
@@ -113,11 +133,6 @@ function retryOf({ status, code, rows, ...rest }: Record<string, unknown>): Retr
   const isRow = (row: unknown) => isObject(row) && Number.isSafeInteger(row.index) && Array.isArray(row.args)
   if (!Array.isArray(rows) || !rows.every(isRow)) throw invalid('`rows` is a list of { index, args: […] }')
   return { rows: rows.map(({ index, args }) => ({ index, args })) }
-}
-
-function refuseMembers(rest: object, what: string, known: string[]): void {
-  const [odd] = Object.keys(rest)
-  if (odd !== undefined) throw invalid(`${what} has no member ${JSON.stringify(odd)}; there are ${known.join(', ')}`)
 }
 
 /** The file is kept until its end is there: how fast it is sent is no matter of the task's. */

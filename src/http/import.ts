@@ -13,6 +13,7 @@ import { errorBody, invalid, json } from './answer.ts'
 import { type Keyed, keyedBy, whole } from './idempotency.ts'
 import { flag, jsonText, oneOf, requiredText, text, type Values } from './parameter.ts'
 import { type Call, type Route, route } from './route.ts'
+import { TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
 /** Lest somebody between us takes the connection for dead. */
@@ -37,8 +38,7 @@ export function readingOf(upload: Upload, query: Record<string, unknown>): Parti
 const COLUMNS = 'columns is a list of names, or an object { "Header of the file": "field" }, as JSON'
 const QUERY = {
   job: requiredText('the job that each row is for'),
-  name: text('of the task, for people; default the name of the file'),
-  queue: text("default the job's queue"),
+  ...TASK_PARAMETERS,
   ...READING,
   columns: jsonText(COLUMNS, (value) => {
     return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
@@ -46,6 +46,8 @@ const QUERY = {
   dryRun: flag('only reads and checks the file: nothing is pushed'),
   again: flag('also when the same workbook was imported within 24 hours'),
 }
+
+const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
 
 export const IMPORT_ROUTE: Route = route({
   method: 'POST',
@@ -104,7 +106,7 @@ async function importFile(
   { hq, site, base, request, query }: Call<Values<typeof QUERY>>,
   keyed?: Keyed,
 ): Promise<Response> {
-  const { job: name, dryRun, again, columns, queue } = query
+  const { job: name, dryRun, again, columns } = query
   const job = hq.jobNamed(name) as never
   const leave = site.uploads.enter()
   const upload = await openUpload(request, site.limits.uploadBytes).catch((thrown) => {
@@ -118,7 +120,8 @@ async function importFile(
   const options = {
     maxRows: site.limits.rows,
     ...site.imports[name],
-    ...given({ name: query.name ?? upload.name, queue, columns }),
+    ...given({ name: upload.name, columns }),
+    ...given(query, OPTIONS),
     ...readingOf(upload, query),
   }
   if (dryRun) return json(await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over))

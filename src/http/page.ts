@@ -93,6 +93,13 @@ const TALLY: [status: string, title: string, meaning: string][] = [
   ['cancelled', 'Not run', 'These rows were stopped'],
 ]
 
+/** Why it stands still or was stopped. */
+function why({ state, reason }: TaskStatus): string {
+  if (state === 'paused')
+    return `Paused: ${reason ?? 'whoever runs this has stopped it for now'}. What waits goes on when it is resumed.`
+  return reason === undefined || state === 'done' ? '' : `Stopped: ${reason}`
+}
+
 function pageOf(task: TaskStatus, token: string | null): string {
   const { id, name, job, state, total, counts, percent, createdAt } = task
   const rows = (n: number) => plural(n, 'row')
@@ -117,6 +124,7 @@ function pageOf(task: TaskStatus, token: string | null): string {
 <section class="card" aria-label="Progress"><div class="in">
 <div class="big" data-part="done">${count(total - open)}</div><div class="of" data-part="of">of ${rows(total)} ${total === 1 ? 'is' : 'are'} done</div>
 <div class="bar" role="img" data-part="bar">${bar.join('')}</div>
+<p class="muted small" data-part="why"${hidden(why(task) === '')}>${escaped(why(task))}</p>
 <div class="times"><b class="b" data-part="left">${escaped(state)}</b><span class="muted" data-part="percent">${Math.floor(percent)}%</span></div>
 </div>
 <ul class="tally">${tally.join('\n')}</ul></section>

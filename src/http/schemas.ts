@@ -1,6 +1,7 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
+import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './task-options.ts'
 
 type Schema = Record<string, unknown>
 
@@ -31,6 +32,9 @@ const taskStatus = {
   total: count,
   held: count,
   retrying: count,
+  window: { type: 'integer', minimum: 1, description: 'most rows in the queue and in work at a time' },
+  toleratedFailures: TOLERATED,
+  beyond: { enum: ['pause', 'cancel'] },
   reason: text,
   counts: object(Object.fromEntries(EVENT_STATUSES.map((status) => [status, count]))),
   percent: { type: 'number', minimum: 0, maximum: 100 },
@@ -91,28 +95,16 @@ export const SCHEMAS: Record<string, Schema> = {
     type: 'object',
     properties: {
       job: { type: 'string', minLength: 1 },
-      name: text,
       args: { type: 'array', items: { type: 'array' }, description: 'for each row the arguments of its job' },
+      ...TASK_MEMBERS,
     },
     required: ['job', 'args'],
+    additionalProperties: false,
   },
   TaskSettings: {
     type: 'object',
     description: 'What is not named stays as it is.',
-    properties: {
-      name: { type: 'string', minLength: 1 },
-      window: { type: 'integer', minimum: 1 },
-      concurrency: { type: 'integer', minimum: 1, description: 'most rows in work at a time' },
-      toleratedFailures: {
-        description: "so many rows may fail, or '5%' of those that ended; null: all",
-        anyOf: [
-          { type: 'integer', minimum: 0 },
-          { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' },
-          { type: 'null' },
-        ],
-      },
-      beyond: { enum: ['pause', 'cancel'] },
-    },
+    properties: SETTING_MEMBERS,
     additionalProperties: false,
   },
   TaskCancel: object({ reason: text }, ['reason']),
@@ -163,6 +155,10 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskAccepted: object({ id, total: count }),
   TaskImported: object({ id, total: count, error: ref('Problem') }, ['error']),
   TaskStatus: object(taskStatus, ['reason']),
+  TaskResumed: object({ ...taskStatus, hint: { ...text, description: 'what keeps it from going on' } }, [
+    'reason',
+    'hint',
+  ]),
   TaskStatusWithRejected: object({ ...taskStatus, rejected: listOf('TaskEvent') }, ['reason', 'rejected']),
   TaskList: listOf('TaskStatus'),
   TaskEvent: object(

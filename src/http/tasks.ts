@@ -5,12 +5,13 @@ import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { given } from '../job/options.ts'
 import { invalid, json } from './answer.ts'
-import { readBody } from './body.ts'
+import { readBody, refuseMembers } from './body.ts'
 import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { type Route, route } from './route.ts'
 import { eventsOf, statusOf } from './task.ts'
+import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
@@ -31,6 +32,7 @@ export const TASK_ROUTES: Route[] = [
     async run({ hq, site, base, request }) {
       const body = await readBody(request, site.limits.bodyBytes)
       if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
+      refuseMembers(body, 'a task', ['job', 'args', ...Object.keys(TASK_MEMBERS)])
       const { job, args, ...options } = body
       if (typeof job !== 'string') throw invalid('`job` is the name of a job')
       if (!Array.isArray(args)) throw invalid('`args` is a list: for each row the list of its arguments')

@@ -90,6 +90,12 @@ export function toleranceOf(tolerated: number | string | null): Tolerance | null
   throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${JSON.stringify(tolerated)}`)
 }
 
+/** As it is said in options; null: every failure is tolerated. */
+export function toleratedOf(tolerance: Tolerance | null): number | `${number}%` | null {
+  if (!tolerance) return null
+  return 'rows' in tolerance ? tolerance.rows : `${tolerance.percent}%`
+}
+
 /** @throws INVALID_OPTION */
 export function beyondOf(beyond: unknown): 'pause' | 'cancel' {
   if (beyond === 'pause' || beyond === 'cancel') return beyond

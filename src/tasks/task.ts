@@ -8,7 +8,7 @@ import { cancelRows, removeTask } from './end.ts'
 import { eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
-import { beyondOf, checkName, type TaskOptions, toleranceOf, windowOf } from './options.ts'
+import { beyondOf, checkName, type TaskOptions, toleranceOf, toleratedOf, windowOf } from './options.ts'
 import { type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
@@ -30,6 +30,12 @@ export interface TaskStatus {
   held: number
   /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. */
   retrying: number
+  /** Most rows in the queue and in work at a time. */
+  window: number
+  /** So many rows, or such a share of those that ended, may be failed or broken; null: all. */
+  toleratedFailures: number | `${number}%` | null
+  /** What happens beyond it. */
+  beyond: 'pause' | 'cancel'
   counts: Record<EventStatus, number>
   /** Of all rows added so far, those that have ended; 100 for a task without rows. */
   percent: number
@@ -71,6 +77,18 @@ export function endedOf({ finished, failed, error, cancelled }: Record<EventStat
 export function isOver({ state, counts }: TaskStatus): boolean {
   if (state === 'done' || state === 'cancelled') return true
   return state === 'interrupted' && counts.enqueued + counts.working === 0
+}
+
+/** Of fewer rows that ended a share says nothing. */
+const SHARE_FROM = 100
+
+/** More rows are rejected than it tolerates: when it is resumed, the next such row pauses it again. */
+export function isBeyondTolerance({ toleratedFailures: tolerated, counts }: TaskStatus): boolean {
+  const rejected = counts.failed + counts.error
+  if (tolerated === null) return false
+  if (typeof tolerated === 'number') return rejected > tolerated
+  const ended = endedOf(counts)
+  return ended >= SHARE_FROM && rejected * 100 > Number.parseFloat(tolerated) * ended
 }
 
 /** A tracked task, by its id. Everything here asks the store anew. */
@@ -254,6 +272,9 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     total,
     held,
     retrying,
+    window: record.window,
+    toleratedFailures: toleratedOf(record.tolerance),
+    beyond: record.beyond,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,
     createdAt: new Date(record.createdAt),

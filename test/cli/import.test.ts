@@ -245,6 +245,35 @@ describe.concurrent('highkiq task', () => {
     expect((await readSheet(folder.at('out.csv'))).header).toContain('messages')
   })
 
+  test('a paused task says why, within which limits, and what to type; one that ended can not be cancelled', async ({
+    folder,
+  }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': `sku,price\n${'a,x\n'.repeat(5)}` })
+    const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--tolerate', '1', '--task-concurrency', '1']
+    const id = (await folder.run(['import', 'products.csv', ...about, '--no-wait'])).stdout.trim()
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    const show = async () => (await folder.run(['task', 'show', id])).stdout
+    await until(async () => /^state +paused/m.test(await show()))
+    const paused = await show()
+    expect(paused).toMatch(/^state +paused: 2 of 2 rows were rejected: more than is tolerated$/m)
+    expect(paused).toMatch(/^window +1 row in the queue and in work at a time$/m)
+    expect(paused).toMatch(/^tolerated +1 failure, then it pauses$/m)
+    expect(paused).toContain(`to go on: highkiq task set ${id} --tolerate all, then highkiq task resume ${id}`)
+    const resumed = await folder.run(['task', 'resume', id])
+    expect(resumed.stdout).toContain(`highkiq task set ${id} --tolerate all`)
+    await until(async () => /^state +paused/m.test(await show()))
+    await folder.run(['task', 'set', id, '--tolerate', 'all'])
+    expect(await show()).toContain(`to go on: highkiq task resume ${id}\n`)
+    await folder.run(['task', 'resume', id])
+    await folder.run(['task', 'show', id, '--watch'])
+    for (const act of [['cancel', '--yes'], ['pause'], ['resume']]) {
+      const { code, stdout, stderr } = await folder.run(['task', act[0] as string, id, ...act.slice(1)])
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(`^highkiq: task ${id} has ended: .*\n$`)])
+    }
+    worker.kill('SIGTERM')
+    await worker.ended
+  })
+
   test('a corrected report, given back: only its rows run again, until none is rejected', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const mapped = ['--columns', 'sku,price']

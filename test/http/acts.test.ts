@@ -74,6 +74,40 @@ test('a task is paused, changed, resumed, cancelled and forgotten', async () => 
   expect((await call('GET', path)).status).toBe(404)
 })
 
+test('what has ended can not be steered, and a task beyond its tolerance says why it does not go on', async () => {
+  const { call, handle, hq, work } = api()
+  const Row = hq.job('Row', async (_ctx, _n: number) => {
+    throw new BusinessFailure('no')
+  })
+  const rows = [[1], [2], [3], [4], [5]] as [number][]
+  const { id } = await hq.tasks.create(Row, rows, { concurrency: 1, toleratedFailures: 1 })
+  const path = `/api/v1/tasks/${id}`
+  await work()
+  const paused = async () => (await call('GET', path)).body.state === 'paused'
+  await until(paused)
+  expect((await call('GET', path)).body).toMatchObject({
+    reason: '2 of 2 rows were rejected: more than is tolerated',
+    window: 1,
+    toleratedFailures: 1,
+    beyond: 'pause',
+  })
+  const page = await handle(new Request(`http://localhost:7433/tasks/${id}`))
+  expect(await page.text()).toContain('Paused: 2 of 2 rows were rejected: more than is tolerated.')
+  const resumed = await call('POST', `${path}/resume`)
+  expect([resumed.status, resumed.body.hint]).toEqual([
+    200,
+    '2 rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more toleratedFailures (null: all)',
+  ])
+  await until(paused)
+  expect((await call('PATCH', path, { json: { toleratedFailures: null } })).body.toleratedFailures).toBe(null)
+  expect((await call('POST', `${path}/resume`)).body.hint).toBe(undefined)
+  await statusOf(hq, id)
+  for (const name of ['pause', 'resume', 'cancel']) {
+    const { status, body } = await call('POST', `${path}/${name}`)
+    expect([status, body.error.code], name).toEqual([409, 'TASK_ENDED'])
+  }
+})
+
 test('rejected rows run again: all, by status, by code, or with other arguments', async () => {
   const app = api()
   const { call, hq } = app
@@ -260,7 +294,8 @@ test('a link sends corrected rows back and cancels, and does nothing else', asyn
     expect((await call(method, `${path}${rest}?token=${token}`)).status, rest).toBe(401)
   }
   expect((await call('POST', `${path}/cancel?token=x`)).status).toBe(401)
-  expect((await call('POST', `${path}/cancel?token=${token}`)).status).toBe(200)
+  // It has ended.
+  expect((await call('POST', `${path}/cancel?token=${token}`)).status).toBe(409)
   expect((await call('POST', `${path}/retry`, { headers: operator })).body.rows).toBe(1)
 })
 

@@ -168,6 +168,20 @@ suiteWith([chromium], 'in a browser', () => {
     expect(faults.filter((fault) => !/ERR_ABORTED/.test(fault))).toEqual([])
   })
 
+  test('a submitter is told why it stands still', async () => {
+    const { hq, url } = await served()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(Row, [[1], [2], [3]])
+    const { page } = await open(`${url}/tasks/${task.id}`)
+    const why = page.locator('[data-part="why"]')
+    await page.getByText('Live').waitFor()
+    expect(await why.isVisible()).toBe(false)
+    await task.pause()
+    await why.getByText('Paused: whoever runs this has stopped it for now.').waitFor()
+    await task.cancel('the wrong file')
+    await why.getByText('Stopped: the wrong file').waitFor()
+  })
+
   test('it ends live when the task does, and is taken up where a connection broke', async () => {
     const { hq, url, work } = await served()
     const doors = gate()

@@ -1,7 +1,7 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { type Api, api } from './bench.ts'
+import { type Api, api, apiDocument } from './bench.ts'
 
 async function finished({ call }: Api, id: string): Promise<void> {
   await until(async () => (await call('GET', `/api/v1/tasks/${id}`)).body.state === 'done')
@@ -47,6 +47,50 @@ test('a task is made, watched, and tells what became of each row', async () => {
   expect((await call('GET', `/api/v1/tasks/${id}/events?status=failed,odd`)).status).toBe(400)
 })
 
+test('what the document says of a new task is what is taken, in a body and in the query of an import', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const options = {
+    name: 'spring',
+    queue: 'slow',
+    window: 50,
+    concurrency: 7,
+    toleratedFailures: '5%',
+    beyond: 'cancel',
+    keepParams: 'all',
+    keep: '2d',
+    unknownAfter: 90,
+  }
+  const document = (await apiDocument()).document as ReturnType<typeof JSON.parse>
+  const { properties } = document.components.schemas.NewTask as { properties: object }
+  expect(Object.keys(properties).sort()).toEqual([...Object.keys(options), 'args', 'job'].sort())
+  const { parameters } = document.paths['/api/v1/tasks/import'].post as { parameters: { name: string }[] }
+  expect(parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(options)))
+
+  const body = await call('POST', '/api/v1/tasks', { json: { job: 'Row', args: [[1]], ...options } })
+  const query = new URLSearchParams({ job: 'Row', ...(options as never as Record<string, string>) })
+  const csv = { body: 'sku\na\n', headers: { 'content-type': 'text/csv' } }
+  const file = await call('POST', `/api/v1/tasks/import?${query}`, csv)
+  for (const made of [body, file]) {
+    expect(made.status, made.text).toBe(202)
+    expect(await hq.store.task(made.body.id)).toMatchObject({
+      name: 'spring',
+      queue: 'slow',
+      window: 7,
+      tolerance: { percent: 5 },
+      beyond: 'cancel',
+      keepParams: 'all',
+      unknownAfter: 90_000,
+    })
+    const status = (await call('GET', `/api/v1/tasks/${made.body.id}`)).body
+    expect(status).toMatchObject({ window: 7, toleratedFailures: '5%', beyond: 'cancel' })
+  }
+  const number = await call('POST', '/api/v1/tasks/import?job=Row&toleratedFailures=3', csv)
+  expect(await hq.store.task(number.body.id)).toMatchObject({ tolerance: { rows: 3 } })
+  const wrong = await call('POST', '/api/v1/tasks/import?job=Row&window=many', csv)
+  expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_OPTION'])
+})
+
 test('a task that can not be made is refused, and none remains', async () => {
   const { call, hq } = api({ limits: { rows: 3 } })
   hq.job('Row', async () => {})
@@ -59,10 +103,13 @@ test('a task that can not be made is refused, and none remains', async () => {
   expect(await codeOf([])).toEqual([400, 'INVALID_REQUEST'])
   expect(await codeOf({ job: 'Row', args: {} })).toEqual([400, 'INVALID_REQUEST'])
   expect(await codeOf({ job: 'Row', args: [[1], 2] })).toEqual([400, 'INVALID_JOB'])
-  expect(await codeOf({ job: 'Row', args: [[1]], windw: 4 })).toEqual([400, 'INVALID_OPTION'])
-  const wrong = { window: 0, name: 7, keepParams: 'some', onDone: 'Row', onFailure: {}, onStart: 'Row' }
+  expect(await codeOf({ job: 'Row', args: [[1]], windw: 4 })).toEqual([400, 'INVALID_REQUEST'])
+  const wrong = { window: 0, name: 7, keepParams: 'some', keep: 'soon', toleratedFailures: 'x', beyond: 'stop' }
   for (const [name, value] of Object.entries(wrong)) {
-    expect(await codeOf({ job: 'Row', args: [[1]], [name]: value })).toEqual([400, 'INVALID_OPTION'])
+    expect(await codeOf({ job: 'Row', args: [[1]], [name]: value }), name).toEqual([400, 'INVALID_OPTION'])
+  }
+  for (const name of ['onDone', 'onFailure', 'onStart']) {
+    expect(await codeOf({ job: 'Row', args: [[1]], [name]: 'Row' }), name).toEqual([400, 'INVALID_REQUEST'])
   }
   expect(await codeOf({ job: 'Row', args: [[1], [2], [3], [4]] })).toEqual([413, 'TOO_MANY_ROWS'])
   expect((await call('GET', '/api/v1/tasks')).body).toEqual({ items: [], next: null })

@@ -5,7 +5,7 @@ import type { Task, TaskSettings, TaskStatus } from '../../index.ts'
 import { confirm } from '../confirm.ts'
 import { count, plural } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { statusText } from '../outcome.ts'
+import { goOnHint, statusText } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { existing, statusOf } from '../task.ts'
 import { CliError, tolerated, wholeNumber } from '../usage.ts'
@@ -52,11 +52,18 @@ function registerCancel(task: Command): void {
     .option('-y, --yes', 'without asking')
     .action(async (id: string, { reason, yes, ...options }: ActOptions & { reason?: string; yes?: boolean }) => {
       await acting(async (task, status) => {
+        if (status.state === 'done') throw ended(task)
         const open = status.counts.enqueued + status.counts.working
         await confirm(`cancel ${plural(open, 'row')} of ${JSON.stringify(status.name)}`, yes)
         await task.cancel(reason)
+        // It may have ended while somebody was asked.
+        if ((await statusOf(task)).state === 'done') throw ended(task)
       })(id, options)
     })
+}
+
+function ended({ id }: Task): CliError {
+  return new CliError(`task ${id} has ended: there is nothing left to cancel`)
 }
 
 function registerDelete(task: Command): void {
@@ -90,5 +97,7 @@ function acting(deed: (task: Task, status: TaskStatus) => Promise<void>) {
       const status = await statusOf(task)
       if (options.json) printJson(status)
       else print(statusText(status))
+      const hint = options.json ? undefined : goOnHint(status, options)
+      if (hint) print(hint)
     })
 }

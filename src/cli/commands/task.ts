@@ -6,7 +6,7 @@ import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { count } from '../figures.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
+import { goOnHint, outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { endedOf } from '../progress.ts'
 import { type Reason, reasonsOf, reasonsText } from '../reasons.ts'
@@ -117,6 +117,8 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
   }
   print(statusText(status))
   if (reasons.length > 0) print(`\n${reasonsText(reasons)}\n`)
+  const hint = goOnHint(status, options)
+  if (hint) print(hint)
   if (status.state === 'interrupted') {
     const { imported } = await filesOf(hq, id)
     const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --continue ${id}${sameApp(options)}`

@@ -31,6 +31,8 @@ function show(status) {
   write('done', numbers.format(done))
   write('of', `of ${count(total, 'row')} ${total === 1 ? 'is' : 'are'} done`)
   write('left', timeLeft(status, total - done))
+  write('why', why(status))
+  part('why').hidden = part('why').textContent === ''
   write('percent', total === 0 ? '' : `${Math.floor((done / total) * 100)}%`)
   for (const name of ['finished', 'failed', 'error', 'cancelled']) write(name, numbers.format(counts[name]))
   write('enqueued', numbers.format(counts.enqueued + counts.working))
@@ -45,6 +47,13 @@ function show(status) {
   write('download', `Download ${count(rejected, 'row')}`)
   part('more').hidden = isOver(status)
   document.title = `${state === 'done' ? '✓' : `${Math.floor(status.percent)}%`} ${status.name}`
+}
+
+function why({ state, reason }) {
+  if (state === 'paused') {
+    return `Paused: ${reason ?? 'whoever runs this has stopped it for now'}. What waits goes on when it is resumed.`
+  }
+  return reason === undefined || state === 'done' ? '' : `Stopped: ${reason}`
 }
 
 function draw(counts) {
