@@ -3,6 +3,7 @@
 import { inspect } from 'node:util'
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
+import { inWordsOfCommands } from './words.ts'
 
 /** What a command has to say about why it can't go on: one line, perhaps followed by a stack that is not its own. */
 export class CliError extends Error {
@@ -53,7 +54,7 @@ function tell(thrown: unknown): number {
     return thrown.exitCode
   }
   if (isHighkiqError(thrown)) {
-    say(wantsStacks() ? inspect(thrown) : thrown.message)
+    say(wantsStacks() ? inspect(thrown) : inWordsOfCommands(thrown.message))
     // A file that breaks off when rows of it are stored was no mistake of the command line.
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1

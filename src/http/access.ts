@@ -145,7 +145,7 @@ function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
   if (isHere && !isForwarded && isLoopback(remote)) return
   throw new HighkiqError(
     'FORBIDDEN',
-    'without a login this is for its own machine alone: use http://localhost, or give the option auth',
+    'without a login this is for its own machine alone: use http://localhost, or give the server a login (the option auth; highkiq web --token)',
   )
 }
 

@@ -2,6 +2,7 @@
 
 import { codeOf, HighkiqError, messageOf, statusOfCode } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
+import { inWordsOfRequests } from './words.ts'
 
 /** Nothing but what we serve ourselves, no inline script or style, in no frame. */
 const CONTENT_POLICY =
@@ -37,7 +38,7 @@ export function errorBody(thrown: unknown): ErrorBody {
   const { details } = thrown as { details?: unknown }
   return {
     code,
-    message: messageOf(thrown),
+    message: inWordsOfRequests(messageOf(thrown)),
     ...(typeof details === 'object' && details !== null ? { details: details as Record<string, unknown> } : {}),
   }
 }

@@ -15,6 +15,7 @@ import { flag, jsonText, oneOf, requiredText, text, type Values } from './parame
 import { type Call, type Route, route } from './route.ts'
 import { TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
+import { inWordsOfRequests } from './words.ts'
 
 /** Lest somebody between us takes the connection for dead. */
 const SIGN_OF_LIFE_MS = 15_000
@@ -124,7 +125,11 @@ async function importFile(
     ...given(query, OPTIONS),
     ...readingOf(upload, query),
   }
-  if (dryRun) return json(await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over))
+  if (dryRun) {
+    const look = await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over)
+    for (const problem of look.problems) problem.message = inWordsOfRequests(problem.message)
+    return json(look)
+  }
   let first: (id: string) => void = () => {}
   const started = new Promise<string>((resolve) => {
     first = resolve

@@ -152,7 +152,7 @@ describe.concurrent('how a file is read', () => {
     )
     expect([ndjson.code, broken.code]).toEqual([1, 1])
     expect(broken.stdout).toMatch(/INVALID_FILE +row 3/)
-    expect([many.code, many.stdout]).toEqual([1, expect.stringContaining('TOO_MANY_ROWS')])
+    expect([many.code, many.stdout]).toEqual([1, expect.stringMatching(/TOO_MANY_ROWS.*allow more with --max-rows/)])
     expect([both.code, both.stderr]).toEqual([
       2,
       expect.stringContaining("'--dry-run' cannot be used with option '-w, --work'"),
@@ -243,6 +243,11 @@ describe.concurrent('highkiq task', () => {
 
     expect((await folder.run(['task', 'report', id, 'out.csv'])).stdout).toBe('out.csv: 3 rejected rows\n')
     expect((await readSheet(folder.at('out.csv'))).header).toContain('messages')
+    const all = await folder.run(['task', 'report', id, 'all.csv', '--all'])
+    expect([all.code, all.stderr]).toEqual([2, expect.stringContaining('imported with --keep-params all')])
+    const keeping = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--again']
+    const kept = await folder.json<{ id: string }>(...keeping, '--keep-params', 'all')
+    expect((await folder.run(['task', 'report', kept.id, 'all.csv', '--all'])).stdout).toBe('all.csv: 30 rows\n')
   })
 
   test('a paused task says why, within which limits, and what to type; one that ended can not be cancelled', async ({

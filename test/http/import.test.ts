@@ -275,6 +275,7 @@ test('a dry run tells what an import would do, and does nothing', async () => {
   // One row too many.
   const large = (await dry(`${products}a-3,1\na-4,1\n`)).body
   expect(large).toMatchObject({ complete: false, problems: [{ code: 'TOO_MANY_ROWS' }] })
+  expect(large.problems[0].message).toMatch(/no more are taken here \(limits\)$/)
   expect((await dry('')).status).toBe(400)
   expect((await call('POST', '/api/v1/tasks/import?job=None&dryRun=1', { body: products, headers: CSV })).status).toBe(
     404,
@@ -294,6 +295,7 @@ test('the same workbook twice is one import too many, unless it is said to come 
   const second = await send()
   expect([second.status, second.body.error.code]).toEqual([409, 'ALREADY_IMPORTED'])
   expect(second.body.error.details.task).toBe(first.body.id)
+  expect(second.body.error.message).toMatch(/look there, or send it with again=1$/)
   expect((await send('&again=1')).status).toBe(202)
 })
 

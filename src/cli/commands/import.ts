@@ -14,6 +14,7 @@ import { endedOf, watchTask } from '../progress.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
 import { CliError, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
+import { inWordsOfCommands } from '../words.ts'
 
 interface ImportCommandOptions extends AppOptions, ReadingOptions {
   job: string
@@ -25,6 +26,7 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions {
   tolerate?: ImportOptions['toleratedFailures']
   beyond?: 'pause' | 'cancel'
   taskConcurrency?: number
+  keepParams?: ImportOptions['keepParams']
   work?: boolean
   concurrency?: number
   wait: boolean
@@ -85,6 +87,13 @@ export function register(program: Command): void {
       new Option('--task-concurrency <n>', 'rows of this task at the same time, whoever works').argParser(wholeNumber),
     )
     .addOption(
+      new Option('--keep-params <which>', 'which rows can be retried and reported later (default: rejected)').choices([
+        'rejected',
+        'all',
+        'none',
+      ]),
+    )
+    .addOption(
       new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
     )
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
@@ -99,7 +108,7 @@ export function register(program: Command): void {
 }
 
 /** What is said of a task when it is made. */
-const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency']
+const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'keepParams']
 
 async function importFile(file: string, options: ImportCommandOptions): Promise<void> {
   if (!options.require) {
@@ -135,6 +144,7 @@ class Submission {
   async look(): Promise<void> {
     const { columns, json } = this.#options
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
+    for (const problem of run.problems) problem.message = inWordsOfCommands(problem.message)
     process.exitCode = dryRunCode(run)
     if (json) printJson(run)
     else print(dryRunText(basename(this.#file), run, columns))
@@ -172,7 +182,7 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const { name, again, continue: begun, tolerate, beyond, taskConcurrency } = this.#options
+    const { name, again, continue: begun, tolerate, beyond, taskConcurrency, keepParams } = this.#options
     const about: ImportOptions = {
       ...readingOf(this.#options),
       ...(name === undefined ? {} : { name }),
@@ -180,12 +190,11 @@ class Submission {
       ...(begun === undefined ? {} : { continue: begun }),
       ...(tolerate === undefined ? {} : { toleratedFailures: tolerate }),
       ...(beyond === undefined ? {} : { beyond }),
+      ...(keepParams === undefined ? {} : { keepParams }),
       ...(taskConcurrency === undefined ? {} : { concurrency: taskConcurrency }),
       ...(onStart ? { onStart } : {}),
     }
-    const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false }).catch((thrown) => {
-      throw inWordsOfTheCommand(thrown)
-    })
+    const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })
     this.#added = true
     return task
   }
@@ -275,13 +284,6 @@ class Submission {
     if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
     else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
   }
-}
-
-/** Says which option helps. */
-function inWordsOfTheCommand(thrown: unknown): unknown {
-  const { code, details = {} } = (thrown ?? {}) as { code?: string; details?: { task?: string } }
-  if (code !== 'ALREADY_IMPORTED') return thrown
-  return new CliError(`this file was imported as task ${details.task} within the last day: look there, or add --again`)
 }
 
 function say(text: string): void {

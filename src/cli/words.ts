@@ -1,0 +1,14 @@
+/** What messages call an option of the library, in the words of the command line. */
+const WORDS: readonly (readonly [option: string, flag: string])[] = [
+  ['or say again: true', 'or add --again'],
+  ['allow more with maxRows', 'allow more with --max-rows'],
+  ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],
+  ['or download with wait', 'or download with --wait'],
+  ['ask for the rest with partial', 'ask for the rest with --partial'],
+  ['the option format says', '--format says'],
+  ['name a folder in the option artifacts', 'set TMPDIR to a folder with room'],
+]
+
+export function inWordsOfCommands(message: string): string {
+  return WORDS.reduce((text, [option, flag]) => text.replace(option, flag), message)
+}

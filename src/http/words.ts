@@ -1,0 +1,13 @@
+/** What messages call an option of the library, in the words of who asks over HTTP. */
+const WORDS: readonly (readonly [option: string, parameter: string])[] = [
+  ['or say again: true', 'or send it with again=1'],
+  ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
+  ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],
+  ['or download with wait', 'or ask with wait=1'],
+  ['ask for the rest with partial', 'ask for the rest with partial=1'],
+  ['the option format says', 'the parameter format, or the type or name of the file, says'],
+]
+
+export function inWordsOfRequests(message: string): string {
+  return WORDS.reduce((text, [option, parameter]) => text.replace(option, parameter), message)
+}
