@@ -33,8 +33,11 @@ test('a table becomes one file, downloaded while it is made, rows in their order
 
   const csv = await timed('csv', async () => {
     const id = await begin('csv')
-    const response = await fetch(`${url}/exports/${id}/sales.csv`)
-    expect(response.headers.get('content-disposition')).toBe('attachment; filename="sales.csv"')
+    const response = await fetch(`${url}/api/v1/tasks/${id}/download?wait=1`)
+    expect(response.headers.get('content-disposition')).toContain('attachment; filename="sales.csv";')
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    // An address of a workbook does not make one of it.
+    expect((await fetch(`${url}/exports/${id}/sales.xlsx`)).status).toBe(404)
     const ids = new Ids()
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) ids.take(chunk)
     ids.end()
@@ -47,7 +50,7 @@ test('a table becomes one file, downloaded while it is made, rows in their order
 
   const workbook = await timed('xlsx', async () => {
     const id = await begin('xlsx')
-    return Buffer.from(await (await fetch(`${url}/exports/${id}/sales.xlsx`)).arrayBuffer())
+    return Buffer.from(await (await fetch(`${url}/api/v1/tasks/${id}/download?wait=1`)).arrayBuffer())
   })
   const { header, rows } = await readSheet(workbook)
   expect(header).toEqual(HEADER)

@@ -9,16 +9,17 @@ for (const button of document.querySelectorAll('[data-format]')) {
     const response = await fetch(`exports/${format}`, { method: 'POST', headers, body: '{}' })
     const { id, error } = await response.json()
     if (error) return say(error.message)
-    location.hash = `${id}.${format}`
-    watch(id, format)
+    location.hash = id
+    watch(id)
   })
 }
 
 let source
 
-function watch(id, format) {
+function watch(id) {
   source?.close()
-  at('file').href = `exports/${id}/sales.${format}`
+  // What is downloaded is what the task makes, under its name, and is never whole in memory.
+  at('file').href = `api/v1/tasks/${id}/download?wait=1`
   source = new EventSource(`api/v1/tasks/${id}/stream`)
   source.addEventListener('status', ({ data }) => show(JSON.parse(data)))
   source.addEventListener('done', ({ data }) => {
@@ -39,4 +40,4 @@ function say(text) {
   at('so-far').textContent = text
 }
 
-if (location.hash) watch(...location.hash.slice(1).split('.'))
+if (location.hash) watch(location.hash.slice(1))

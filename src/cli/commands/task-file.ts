@@ -53,6 +53,7 @@ export function registerFiles(task: Command): void {
 }
 
 const REPORT_EXAMPLES = `
+What OUT ends with is what it is: CSV, XLSX or NDJSON.
 Correct the cells, leave the row keys as they are, and give it back: highkiq task retry ID --report FILE
 
 Examples:
@@ -61,6 +62,7 @@ Examples:
 `
 
 const DOWNLOAD_EXAMPLES = `
+The file is CSV, unless the export was made with another format (tasks.export(…, { format: 'xlsx' })).
 The file has its name when it is whole, and not before. Exit code: 0 done, 3 pages were left out (--partial), 1 it broke.
 
 Examples:
