@@ -95,7 +95,7 @@ function missing(columns: string[]): HighkiqError {
 }
 
 /** The columns of reasons: those that are called so with the most words in front. */
-function reasonsIn(header: readonly string[]): Partial<Record<Reason, string>> {
+export function reasonsIn(header: readonly string[]): Partial<Record<Reason, string>> {
   const found: Partial<Record<Reason, string>> = {}
   for (const reason of Object.keys(reasonNames([])) as Reason[]) {
     for (const name of header) {

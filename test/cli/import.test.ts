@@ -91,6 +91,32 @@ describe.concurrent('highkiq import', () => {
     await worker.ended
   })
 
+  test('without -r jobs.mjs is found; a report is given back to its task, and not imported', async ({ folder }) => {
+    folder.write({ 'products.csv': products(20) })
+    const lost = await folder.run(['import', 'products.csv', '--job', 'ImportProduct'])
+    expect([lost.code, lost.stderr]).toEqual([
+      2,
+      expect.stringMatching(/no jobs\.ts or src\/jobs\.ts: import needs -r FILE/),
+    ])
+    folder.write({ 'jobs.mjs': JOBS })
+    const first = await folder.json<{ id: string }>('import', 'products.csv', '--job', 'ImportProduct', '--work')
+    expect(first).toMatchObject({ total: 20, counts: { finished: 18, failed: 2 } })
+    for (const report of ['report.csv', 'report.xlsx', 'report.ndjson']) {
+      await folder.run(['task', 'report', first.id, report])
+      const back = await folder.run(['import', report, '--job', 'ImportProduct', '--no-wait'])
+      expect([back.code, back.stdout, back.stderr]).toEqual([
+        2,
+        '',
+        expect.stringContaining(`highkiq task retry ${first.id} --report ${report} -r jobs.mjs`),
+      ])
+    }
+    const again = await folder.run(['import', 'report.csv', '--job', 'ImportProduct', '--no-wait', '--again'])
+    expect(again.code).toBe(0)
+    // Of a task that is no more nobody can take it back.
+    await folder.run(['task', 'delete', first.id, '--yes'])
+    expect((await folder.run(['import', 'report.xlsx', '--job', 'ImportProduct', '--no-wait'])).code).toBe(0)
+  })
+
   test('--no-wait only submits', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(10) })
     const args = ['import', 'products.csv', '--job', 'Slow', '-r', 'jobs.mjs', '--no-wait', '--name', 'spring sale']

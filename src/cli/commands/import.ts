@@ -4,10 +4,12 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import { reportedTask } from '../../tasks/reported.ts'
+import { jobsFiles } from '../config/jobs-file.ts'
 import { dryRunCode, dryRunText } from '../dry-run.ts'
 import { plural } from '../figures.ts'
 import { type Interrupt, onInterrupt } from '../interrupt.ts'
-import { type AppOptions, sameApp, withApp, withAppOptions } from '../open-app.ts'
+import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { endedOf, watchTask } from '../progress.ts'
@@ -41,6 +43,7 @@ Ctrl-C stops watching; the task goes on.
 Exit code: 0 all rows finished, 3 some were rejected, 1 it broke, 2 wrong usage. With --dry-run the same of what would be.
 
 A file whose importer was killed is gone on with by --continue: rows that are there already are passed over.
+Without -r the jobs file is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
 Rejected rows come back with \`highkiq task retry ID --report FILE\`, once they are corrected in their report.
 
 Examples:
@@ -110,18 +113,29 @@ export function register(program: Command): void {
 /** What is said of a task when it is made. */
 const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'keepParams']
 
-async function importFile(file: string, options: ImportCommandOptions): Promise<void> {
-  if (!options.require) {
-    throw new CliError(`import needs -r FILE, the file that defines the job ${options.job}`, 2)
-  }
+async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
   if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
+  const options = { ...given, require: jobsFiles('import', given.require) }
   // Rows that fail are told by the task; a worker's own talk would tear the bar.
   if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
   await withApp(options, async (hq) => {
+    if (!options.again && !options.dryRun && !options.continue) await refuseReport(hq, file, options)
     const submission = new Submission(hq, file, options)
     if (options.dryRun) return submission.look()
     await (options.wait ? submission.watch() : submission.submit())
   })
+}
+
+/** @throws CliError: its rows would come in once more, as new ones */
+async function refuseReport(hq: Highkiq, file: string, options: ImportCommandOptions): Promise<void> {
+  const { columns, ...reading } = readingOf(options)
+  const id = await reportedTask(file, reading)
+  if (id === undefined || !(await hq.tasks.get(id).status())) return
+  const back = `highkiq task retry ${id} --report ${quoted(file)}${sameApp(options)}`
+  throw new CliError(
+    `${file} is a report of task ${id}: ${back} runs its rows again; --again imports them as new ones`,
+    2,
+  )
 }
 
 class Submission {

@@ -46,7 +46,7 @@ async function work(resolved: Resolved): Promise<void> {
   const { settings, environment } = resolved
   process.env.NODE_ENV ||= environment
   say(settings)
-  const files = jobsFiles(settings.require)
+  const files = jobsFiles('work', settings.require)
   const child = Child.here()
   const { processes = 1, maxMemory, tag = defaultTag() } = settings
   if (!child && (processes > 1 || maxMemory !== undefined)) {

@@ -8,10 +8,11 @@ const NAMES = ['jobs', 'src/jobs'].flatMap((name) =>
   ['.ts', '.mts', '.js', '.mjs'].map((extension) => name + extension),
 )
 
-/** The files to load. @throws CliError (exit code 2) that says what to name instead */
-export function jobsFiles(paths: readonly string[] = ['.']): string[] {
+/** The files that `command` loads. @throws CliError (exit code 2) that says what to name instead */
+export function jobsFiles(command: string, paths: readonly string[] = ['.']): string[] {
+  const nameIt = `${command} needs -r FILE, the file that exports the app (export const hq = new Highkiq()): highkiq ${command} -r jobs.ts`
   return paths.map((path) => {
-    if (/\.(rb|ru)$/.test(path)) throw new CliError(`${path} is Ruby: ${NAME_IT}`, 2)
+    if (/\.(rb|ru)$/.test(path)) throw new CliError(`${path} is Ruby: ${nameIt}`, 2)
     if (!isFolder(path)) return path
     const found = jobsFileOf(path)
     if (found) return found
@@ -19,12 +20,9 @@ export function jobsFiles(paths: readonly string[] = ['.']): string[] {
     const why = existsSync(join(path, 'config/application.rb'))
       ? `${where} is a Rails application without a jobs file for Node`
       : `${where} has no jobs.ts or src/jobs.ts`
-    throw new CliError(`${why}: ${NAME_IT}`, 2)
+    throw new CliError(`${why}: ${nameIt}`, 2)
   })
 }
-
-const NAME_IT =
-  'work needs -r FILE, the file that exports the app (export const hq = new Highkiq()): highkiq work -r jobs.ts'
 
 /** Whether a Node worker can load it; a sidekiq.yml names what Ruby loads. */
 export function isForNode(path: string): boolean {
