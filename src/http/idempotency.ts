@@ -1,15 +1,21 @@
-/** `Idempotency-Key`: whoever sends an import again, for the answer did not come, gets the task that they have. */
+/** `Idempotency-Key`: whoever sends a request again, for the answer did not come, gets the task that they have. */
 
 import { createHash } from 'node:crypto'
 import type { Highkiq } from '../app.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, hasCode } from '../job/errors.ts'
 import { newTaskId } from '../job/payload.ts'
 import { isBeingAdded } from '../tasks/submitter.ts'
 import { invalid } from './answer.ts'
+import { type Mark, readMark, writeMark } from './fingerprint.ts'
 
 type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['task']>>>
 
-const DAY = 86_400
+/** For the document. */
+export const KEY = {
+  'idempotency-key': 'the same key with the same body gives the same answer, for 24 hours, and nothing is made twice',
+}
+
+export const DAY = 86_400
 const LOOK_MS = 500
 
 /** What a key stands for. */
@@ -18,39 +24,62 @@ export interface Keyed {
   id: string
   task: TaskRecord | null
   /**
-   * `make`: there is no task yet. `continue`: it broke off, and goes on with the same file. `wait`: its rows are coming in
+   * `make`: there is no task yet. `continue`: it broke off, and goes on with the same rows. `wait`: its rows are coming in
    * by another request. `whole`: they are there.
    */
   to: 'make' | 'continue' | 'wait' | 'whole'
-  /** Says that the task is there, so that one that is deleted is not made again. */
-  made(): Promise<void>
+  /** What is known of the file that it was made of. */
+  mark: Mark | undefined
+  /** Says that the task is there, so that one that is deleted is not made again, and what it is made of. */
+  made(mark?: Mark): Promise<void>
 }
 
 /**
- * @param about what the request says beside its body
- * @throws INVALID_REQUEST: no key, or one that was used for something else; UNKNOWN_TASK: its task was deleted
+ * @param kind of requests: the same key may be used once for each
+ * @param about what else the request says than its file
+ * @throws INVALID_REQUEST: it is no key; IDEMPOTENCY_KEY_REUSED: it was used for something else; UNKNOWN_TASK: its task
+ *   was deleted
  */
-export async function keyedBy(hq: Highkiq, text: string, about: string): Promise<Keyed> {
-  if (!/^[\x21-\x7e]{1,200}$/.test(text)) {
-    throw invalid('Idempotency-Key is a text of 1 to 200 characters (ASCII, no blanks), for instance a UUID')
-  }
+export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string, about: string): Promise<Keyed> {
   const { store } = hq
-  const key = `import ${digest(text)}`
+  const key = keyOf(kind, text)
   const fresh = newTaskId()
-  const there = (await store.remember(key, fresh, DAY)) ?? fresh
-  const [id = '', madeFor] = there.split(' ')
-  const made = async () => {
-    if (madeFor === undefined) await store.remember(key, `${id} ${digest(about)}`, DAY, there)
+  let there = (await store.remember(key, fresh, DAY)) ?? fresh
+  const [id = '', madeFor, known] = there.split(' ')
+  let mark = readMark(known)
+  let making = Promise.resolve()
+  const make = async (now: Mark | undefined) => {
+    // What is known of the whole file is not made less.
+    if (madeFor !== undefined && !now) return
+    if (mark?.whole) return
+    const value = [id, digest(about), ...(now ? [writeMark(now)] : [])].join(' ')
+    if ((await store.remember(key, value, DAY, there)) !== null) return
+    there = value
+    mark = now
   }
-  if (id === fresh) return { id, task: null, to: 'make', made }
-  if (madeFor !== undefined && madeFor !== digest(about)) {
-    throw invalid('this Idempotency-Key was used with other parameters: a new import needs a new key', { task: id })
+  const made = (now?: Mark) => {
+    making = making.catch(() => {}).then(() => make(now))
+    return making
   }
+  if (id === fresh) return { id, task: null, to: 'make', mark, made }
+  if (madeFor !== undefined && madeFor !== digest(about))
+    throw reused('for something else, or with other parameters', id)
   const task = await store.task(id)
   if (!task && madeFor !== undefined) {
     throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key made, was deleted: use a new key`)
   }
-  return { id, task, to: task ? await stateOf(hq, task) : 'make', made }
+  return { id, task, to: task ? await stateOf(hq, task) : 'make', mark, made }
+}
+
+/** @throws INVALID_REQUEST */
+export function keyOf(kind: string, text: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return `${kind} ${digest(text)}`
+  throw invalid('Idempotency-Key is a text of 1 to 200 characters (ASCII, no blanks), for instance a UUID')
+}
+
+export function reused(how: string, task?: string): HighkiqError {
+  const about = task === undefined ? undefined : { task }
+  return new HighkiqError('IDEMPOTENCY_KEY_REUSED', `this Idempotency-Key was used ${how}: use a new key`, about)
 }
 
 async function stateOf(hq: Highkiq, task: TaskRecord): Promise<Keyed['to']> {
@@ -59,6 +88,37 @@ async function stateOf(hq: Highkiq, task: TaskRecord): Promise<Keyed['to']> {
   if (task.broken) return 'continue'
   if (!task.adding) return 'whole'
   return (await isBeingAdded(hq.store, task)) ? 'wait' : 'continue'
+}
+
+/** How a task of rows that are all there is made. */
+interface Making {
+  create(id: string): Promise<void>
+  /** With the same rows, behind those that are stored. */
+  goOn(id: string): Promise<void>
+  signal: AbortSignal
+}
+
+/** @throws what keyedBy throws, and what making it does */
+export async function createOnce(
+  hq: Highkiq,
+  key: string,
+  body: string,
+  { create, goOn, signal }: Making,
+): Promise<{ id: string; isNew: boolean }> {
+  const { id, to, made } = await keyedBy(hq, 'task', key, body)
+  if (to === 'whole') return { id, isNew: false }
+  if (to !== 'wait') {
+    try {
+      await (to === 'continue' ? goOn(id) : create(id))
+      await made()
+      return { id, isNew: to === 'make' }
+    } catch (thrown) {
+      // Two came at once, and the other one was faster.
+      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) throw thrown
+    }
+  }
+  await whole(hq, id, signal)
+  return { id, isNew: false }
 }
 
 /** Until another request has sent all rows. @throws BODY_BROKEN_OFF when it did not; the reason of `signal` */
@@ -76,6 +136,6 @@ export async function whole(hq: Highkiq, id: string, signal: AbortSignal): Promi
   }
 }
 
-function digest(text: string): string {
+export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -1,5 +1,6 @@
 /** A file becomes a task: the answer begins when its first rows are stored, and ends with the last. */
 
+import { pipeline } from 'node:stream'
 import type { Highkiq } from '../app.ts'
 import type { Task } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
@@ -10,6 +11,7 @@ import { FILE_FORMATS } from '../tasks/sheet/format.ts'
 import type { ImportOptions } from '../tasks/tasks.ts'
 import type { ErrorBody } from './answer.ts'
 import { errorBody, invalid, json } from './answer.ts'
+import { Fingerprint } from './fingerprint.ts'
 import { type Keyed, keyedBy, whole } from './idempotency.ts'
 import { flag, jsonText, oneOf, requiredText, text, type Values } from './parameter.ts'
 import { type Call, type Route, route } from './route.ts'
@@ -81,17 +83,31 @@ export const IMPORT_ROUTE: Route = route({
     searchParams.delete('token')
     searchParams.sort()
     const about = searchParams.toString()
-    const keyed = await keyedBy(hq, key, about)
+    const keyed = await keyedBy(hq, 'import', key, about)
+    if (keyed.to === 'whole') await checkSame(call, keyed)
     if (keyed.to === 'wait' || keyed.to === 'whole') return thereAlready(call, keyed)
     try {
       return await importFile(call, keyed)
     } catch (thrown) {
       // Two came at once, and the other one was faster.
       if (!hasCode(thrown, 'TASK_TAKEN_OVER')) throw thrown
-      return thereAlready(call, { ...(await keyedBy(hq, key, about)), to: 'wait' })
+      return thereAlready(call, { ...(await keyedBy(hq, 'import', key, about)), to: 'wait' })
     }
   },
 })
+
+/** @throws IDEMPOTENCY_KEY_REUSED: it is another file than the one that the task was made of, as far as that is known */
+async function checkSame({ site, request }: Call<unknown>, { mark }: Keyed): Promise<void> {
+  if (!mark) return
+  const leave = site.uploads.enter()
+  try {
+    const { file } = await openUpload(request, site.limits.uploadBytes)
+    const fingerprint = pipeline(file, new Fingerprint(mark), () => {})
+    for await (const _ of fingerprint) if (fingerprint.isChecked && !mark.whole) break
+  } finally {
+    leave()
+  }
+}
 
 /** What the key stands for is there, or on its way: the file need not come again. */
 async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task }: Keyed): Promise<Response> {
@@ -114,8 +130,11 @@ async function importFile(
     leave()
     throw thrown
   })
+  const fingerprint = keyed && pipeline(upload.file, new Fingerprint(keyed.mark), () => {})
+  const file = fingerprint ?? upload.file
   const over = () => {
     leave()
+    file.destroy()
     upload.file.destroy()
   }
   const options = {
@@ -126,7 +145,7 @@ async function importFile(
     ...readingOf(upload, query),
   }
   if (dryRun) {
-    const look = await hq.tasks.import(job, upload.file, { ...options, dryRun: true }).finally(over)
+    const look = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
     for (const problem of look.problems) problem.message = inWordsOfRequests(problem.message)
     return json(look)
   }
@@ -136,13 +155,26 @@ async function importFile(
   })
   const about = { again, onStart: ({ id }: Task) => first(id), dryRun: false as const }
   const named = keyed && (keyed.to === 'continue' ? { continue: keyed.id } : { id: keyed.id })
-  const importing = hq.tasks.import(job, upload.file, { ...options, ...about, ...named }).finally(over)
+  const made = async () => {
+    await keyed?.made(fingerprint?.mark).catch((err) => hq.log.warn({ err }, 'an Idempotency-Key could not be kept'))
+  }
+  const importing = hq.tasks
+    .import(job, file, { ...options, ...about, ...named })
+    .then(async (task) => {
+      await made()
+      return task
+    })
+    .finally(over)
   // Heard at the end of the answer, or here by the race.
   importing.catch(() => {})
-  // Its first rows are there.
-  if (keyed?.to === 'continue') first(keyed.id)
+  // Its first rows are there, if the file is the same.
+  if (keyed?.to === 'continue')
+    void fingerprint?.checked.then(
+      () => first(keyed.id),
+      () => {},
+    )
   const id = await Promise.race([started, importing.then((task) => task.id)])
-  await keyed?.made().catch((err) => hq.log.warn({ err, task: id }, 'an Idempotency-Key could not be kept'))
+  await made()
   return new Response(endOf(hq, id, importing), { status: 202, headers: headersOf(base, id) })
 }
 

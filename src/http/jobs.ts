@@ -3,16 +3,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError } from '../job/errors.ts'
-import { isObject } from '../job/json.ts'
+import { isObject, stringifyJson } from '../job/json.ts'
 import { invalid, json } from './answer.ts'
 import { chunksOf, readBody, readLines, typeOf } from './body.ts'
+import { KEY } from './idempotency.ts'
 import { integer, text } from './parameter.ts'
+import { pushOnce } from './push-once.ts'
 import { type Call, type Route, route } from './route.ts'
 
 const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 /** Lines that are pushed at a time. */
 const BATCH = 1000
 const LONGEST_WAIT = 60
+
+const PUSHED = {
+  'application/json': { anyOf: [{ $ref: '#/components/schemas/Pushed' }, { $ref: '#/components/schemas/AllPushed' }] },
+}
 
 export const JOB_ROUTES: Route[] = [
   route({
@@ -25,21 +31,35 @@ export const JOB_ROUTES: Route[] = [
         ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
       },
     },
+    headers: KEY,
     answers: {
-      201: {
-        description: 'Stored. `null` for a job that client middleware stopped.',
-        content: {
-          'application/json': {
-            anyOf: [{ $ref: '#/components/schemas/Pushed' }, { $ref: '#/components/schemas/AllPushed' }],
-          },
-        },
-      },
+      200: { description: 'What the same key has pushed', content: PUSHED },
+      201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
     },
     async run({ hq, request, site: { limits } }) {
-      if (LINES.includes(typeOf(request))) return pushLines({ hq, request, limits })
+      const key = request.headers.get('idempotency-key')
+      if (LINES.includes(typeOf(request))) {
+        if (key !== null) throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
+        return pushLines({ hq, request, limits })
+      }
       const body = await readBody(request, limits.bodyBytes)
-      if (!Array.isArray(body)) return json({ jid: await hq.push(pushOf(body)) }, 201)
-      return json({ jids: await pushAll(hq, body, { pushed: [], first: 0, each: 'index' }) }, 201)
+      const bodies = Array.isArray(body) ? body : [body]
+      const isList = bodies === body
+      const push = async (some: unknown[]) => {
+        if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
+        return Promise.all(some.map((one) => hq.push(pushOf(one))))
+      }
+      if (key === null) {
+        const jids = await push(bodies)
+        return json(isList ? { jids } : { jid: jids[0] }, 201)
+      }
+      const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
+      const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
+        jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
+        push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
+        signal: request.signal,
+      })
+      return json(isList ? { jids } : { jid: jids[0] }, isNew ? 201 : 200)
     },
   }),
   route({

@@ -2,10 +2,11 @@
 
 import { EVENT_STATUSES, TASK_STATES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { isObject } from '../job/json.ts'
+import { isObject, stringifyJson } from '../job/json.ts'
 import { given } from '../job/options.ts'
 import { invalid, json } from './answer.ts'
 import { readBody, refuseMembers } from './body.ts'
+import { createOnce, KEY } from './idempotency.ts'
 import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
@@ -23,12 +24,18 @@ export const TASK_ROUTES: Route[] = [
     summary: 'Makes a task of many jobs',
     body: { content: { 'application/json': 'NewTask' } },
     answers: {
+      200: {
+        description: 'The task that the same key has made',
+        content: { 'application/json': 'TaskAccepted' },
+        headers: { location: 'where its status is' },
+      },
       202: {
         description: 'Every row is stored',
         content: { 'application/json': 'TaskAccepted' },
         headers: { location: 'where its status is' },
       },
     },
+    headers: KEY,
     async run({ hq, site, base, request }) {
       const body = await readBody(request, site.limits.bodyBytes)
       if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
@@ -39,9 +46,19 @@ export const TASK_ROUTES: Route[] = [
       if (args.length > site.limits.rows) {
         throw new HighkiqError('TOO_MANY_ROWS', `${args.length} rows are too many: at most ${site.limits.rows}`)
       }
-      const task = await hq.tasks.create(hq.jobNamed(job), args as unknown[][], options)
-      const total = (await task.status())?.total ?? args.length
-      return json({ id: task.id, total }, 202, { location: `${base}/api/v1/tasks/${task.id}` })
+      const rows = args as unknown[][]
+      const create = (more: { id?: string }) => hq.tasks.create(hq.jobNamed(job), rows, { ...options, ...more })
+      const key = request.headers.get('idempotency-key')
+      const { id, isNew } =
+        key === null
+          ? { id: (await create({})).id, isNew: true }
+          : await createOnce(hq, key, stringifyJson(body), {
+              create: async (id) => void (await create({ id })),
+              goOn: async (id) => void (await hq.tasks.get(id).continue(hq.jobNamed(job), rows)),
+              signal: request.signal,
+            })
+      const total = (await hq.tasks.get(id).status())?.total ?? args.length
+      return json({ id, total }, isNew ? 202 : 200, { location: `${base}/api/v1/tasks/${id}` })
     },
   }),
   route({

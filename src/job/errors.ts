@@ -89,6 +89,8 @@ const STATUS = {
   LEASE_LOST: 409,
   /** HTTP: a parameter, or the body, is not what this route takes. */
   INVALID_REQUEST: 400,
+  /** HTTP: the Idempotency-Key was used before, for another body or other parameters. Carries `task` where there is one. */
+  IDEMPOTENCY_KEY_REUSED: 422,
   /** HTTP: the body broke off: the client went away, or its form has no end. */
   BODY_BROKEN_OFF: 400,
   /** HTTP: no login, a wrong one, or a link that does not open this task. */

@@ -48,17 +48,20 @@ export class Tasks {
 
   /**
    * One job for each element of `rows` (its arguments); resolves when all are stored. Jobs run while others are added.
+   * `id`: the task's, where it was chosen in advance (16 hex digits). @throws TASK_TAKEN_OVER: there is one with it
    *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
   create<Args extends unknown[]>(
     job: Job<Args>,
     rows: Iterable<Args> | AsyncIterable<Args>,
-    options: CreateOptions = {},
+    options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.create', async () => {
-      checkCreate('tasks.create', options)
-      return this.#create(job as unknown as Job<never[]>, asRows(rows), options)
+      checkCreate('tasks.create', options, ['id'])
+      const { id, ...rest } = options
+      checkId('tasks.create', id)
+      return this.#create(job as unknown as Job<never[]>, asRows(rows), rest, id === undefined ? {} : { id })
     })
   }
 
@@ -89,7 +92,7 @@ export class Tasks {
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
     checkCreate('tasks.import', options, [...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
     const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
-    if (!/^[0-9a-f]{16}$/.test(id)) throw invalid('tasks.import: id is 16 hex digits in lower case')
+    checkId('tasks.import', id)
     const file = await openImport(source, given(rest, IMPORT_OPTIONS), this.#host.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
@@ -205,6 +208,11 @@ function checkCreate(where: string, options: CreateOptions, more: readonly strin
   checkTaskOptions(options)
   if (options.onStart === undefined || typeof options.onStart === 'function') return
   throw invalid(`${where}: onStart is a function, which gets the task`)
+}
+
+function checkId(where: string, id: string | undefined): void {
+  if (id === undefined || /^[0-9a-f]{16}$/.test(id)) return
+  throw invalid(`${where}: id is 16 hex digits in lower case`)
 }
 
 function invalid(message: string): HighkiqError {

@@ -315,7 +315,16 @@ test('the same key gives the same task, and never a second one', async () => {
   const other = await call('POST', '/api/v1/tasks/import?job=Row', keyed('two'))
   expect(other.body.id).not.toBe(first.body.id)
   const different = await call('POST', '/api/v1/tasks/import?job=Row&name=x', keyed('one'))
-  expect([different.status, different.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
+  expect([different.status, different.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+  // Another file, a longer one, a shorter one; the same one in a form.
+  for (const body of [products.replace('12', '13'), `${products}a-3,1\n`, products.slice(0, -5)]) {
+    const another = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('one'), body })
+    expect([another.status, another.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+  }
+  const form = new FormData()
+  form.append('file', new Blob([products]), 'products.csv')
+  const headers = { 'idempotency-key': 'one' }
+  expect((await call('POST', '/api/v1/tasks/import?job=Row', { body: form, headers })).body).toEqual(first.body)
   for (const wrong of ['x'.repeat(201), 'a b']) {
     expect((await call('POST', '/api/v1/tasks/import?job=Row', keyed(wrong))).status).toBe(400)
   }
@@ -381,6 +390,9 @@ test('a repeat goes on where the first request broke off, in this process or in 
   await until(async () => (await hq.tasks.get(id).status())?.state === 'interrupted')
   // That it is paused does not hide that rows are missing.
   await hq.tasks.get(id).pause()
+  // Not with another file: nothing of that comes in.
+  const wrong = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('one'), body: body.replace('1', '2') })
+  expect([wrong.status, wrong.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
   await complete('one', id)
 
   // A server of its own, which is killed.

@@ -59,6 +59,50 @@ test('an array is pushed whole; one that is no job keeps all out, one that is re
   expect(await queue()).toHaveLength(4)
 })
 
+test('the same key pushes the same jobs once, also when the server died before it could tell', async () => {
+  const { call, hq } = api()
+  const push = (json: unknown, key = 'one') =>
+    call('POST', '/api/v1/jobs', { json, headers: { 'idempotency-key': key } })
+  const job = { class: 'A', args: [{ n: 1 }] }
+  const first = await push(job)
+  const again = await push(job)
+  expect([first.status, again.status, again.body]).toEqual([201, 200, first.body])
+  expect(await hq.queue('default').size()).toBe(1)
+  const other = await push({ ...job, args: [2] })
+  expect([other.status, other.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+  // What was wrong may be mended under the same key.
+  expect((await push({ class: 'A' }, 'two')).status).toBe(400)
+  expect((await push({ ...job, jid: 'mine' }, 'two')).body).toEqual({ jid: 'mine' })
+  // Several at once, in each order.
+  const jobs = [job, { class: 'B', args: [], jid: 'named' }, job]
+  const answers = await Promise.all([push(jobs, 'three'), push(jobs, 'three'), push(jobs, 'three')])
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201])
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  expect(answers[0]?.body.jids[1]).toBe('named')
+  expect(await hq.queue('default').size()).toBe(5)
+  // One that broke off when it had pushed two of three: a repeat pushes the third.
+  let isBroken = true
+  hq.client.use((payload, next) => {
+    if (isBroken && payload.class === 'B') throw new Error('not now')
+    return next()
+  })
+  const three = [job, { class: 'B', args: [] }, job]
+  expect((await push(three, 'four')).status).toBe(500)
+  expect(await hq.queue('default').size()).toBe(7)
+  isBroken = false
+  const repeat = await push(three, 'four')
+  expect([repeat.status, repeat.body.jids.length]).toEqual([200, 3])
+  expect(await hq.queue('default').size()).toBe(8)
+  for (const jid of repeat.body.jids) expect((await hq.find(jid)).state).toBe('queued')
+  expect((await push(three, 'four')).body).toEqual(repeat.body)
+  const lines = {
+    body: '{"class":"A","args":[]}',
+    headers: { 'content-type': 'application/x-ndjson', 'idempotency-key': 'x' },
+  }
+  expect((await call('POST', '/api/v1/jobs', lines)).status).toBe(400)
+  expect((await push(job, 'a b')).status).toBe(400)
+})
+
 test('a stream of lines is pushed while it is read, and a bad line says its number and what went in', async () => {
   const { call, hq } = api({ limits: { rows: 3000 } })
   const job = (n: number) => ({ class: 'A', args: [n] })

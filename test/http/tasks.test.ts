@@ -91,6 +91,30 @@ test('what the document says of a new task is what is taken, in a body and in th
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_OPTION'])
 })
 
+test('the same key makes one task, whoever comes first, and another body needs another key', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const make = (json: unknown, key = 'one') =>
+    call('POST', '/api/v1/tasks', { json, headers: { 'idempotency-key': key } })
+  const body = { job: 'Row', args: [[1], [2]], name: 'spring' }
+  const answers = await Promise.all([make(body), make(body), make(body)])
+  const [first] = answers
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 202])
+  expect((await make(body)).body).toEqual(first?.body)
+  for (const other of [
+    { ...body, args: [[1], [3]] },
+    { ...body, name: 'summer' },
+  ]) {
+    const { status, body } = await make(other)
+    expect([status, body.error.code, body.error.details.task]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED', first?.body.id])
+  }
+  // What was wrong before there was a task may be mended under the same key.
+  expect((await make({ ...body, window: 0 }, 'two')).status).toBe(400)
+  expect((await make(body, 'two')).status).toBe(202)
+  expect((await hq.tasks.list()).items).toHaveLength(2)
+})
+
 test('a task that can not be made is refused, and none remains', async () => {
   const { call, hq } = api({ limits: { rows: 3 } })
   hq.job('Row', async () => {})
