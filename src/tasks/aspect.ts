@@ -8,6 +8,7 @@ import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { rowAdder } from './create.ts'
+import { checkPage } from './export-page.ts'
 import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
@@ -58,8 +59,10 @@ async function keepPage({ store }: TaskHost, jid: string, rows: unknown): Promis
   const about = task && metaOf(task).export
   if (!about) return undefined
   if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
+  const { problem, missing } = checkPage(rows, about.columns)
+  if (problem) throw new Kill(problem)
   await partsOf(store, id, about.dir).put(index, rows)
-  return { rows: rows.length }
+  return { rows: rows.length, ...(missing ? { missing } : {}) }
 }
 
 /** What a running row knows of its task. */

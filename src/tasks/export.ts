@@ -41,6 +41,9 @@ export function exportMeta({
   if (columns && !(columns.length > 0 && columns.every((column) => typeof column === 'string' && column !== ''))) {
     throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
   }
+  if (columns && new Set(columns).size < columns.length) {
+    throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns names none twice')
+  }
   if (typeof artifacts !== 'string' || artifacts === '') {
     throw new HighkiqError('INVALID_OPTION', "tasks.export: artifacts is 'store', or the path of a folder")
   }

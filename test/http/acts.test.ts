@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BusinessFailure, type Highkiq } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { all, gate, until } from '../engine/bench.ts'
 import { type Api, api, served } from './bench.ts'
 
@@ -387,6 +388,34 @@ test('a report of all rows is there for tasks that keep them', async () => {
     expect(report.status).toBe(status)
     if (status === 200) expect(report.text.trim().split('\r\n')).toHaveLength(3)
   }
+})
+
+test('a client of a stream that never reads its socket is sent away, and makes room', async () => {
+  const { hq, url } = await served({ limits: { streams: 1, unreadSeconds: 0.5 } })
+  const Row = hq.job('Row', async () => {})
+  const task = await hq.tasks.create(Row, [[]])
+  const path = `/api/v1/tasks/${task.id}/stream`
+  const { port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1').pause()
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
+  const status = async () => {
+    const leave = new AbortController()
+    const answer = await fetch(url + path, { signal: leave.signal })
+    leave.abort()
+    return answer.status
+  }
+  await until(async () => (await status()) === 429)
+  // What is told is large, for the buffers in between take a few megabytes.
+  let told = 0
+  await until(async () => {
+    await task.set({ name: String(told++).padEnd(1_000_000, 'x') })
+    return (await status()) === 200
+  })
+  const closed = once(socket, 'close')
+  socket.resume()
+  await closed
 })
 
 test('a client of a stream that never reads is sent away', async () => {

@@ -421,6 +421,43 @@ describe('an export', () => {
       '5,"ß, ""quoted"""',
     ])
   })
+  test('a page of which no file can be made ends as an error at once, and says what is wrong', async () => {
+    const { hq, work } = bench()
+    const pages: unknown[][] = [
+      [[1, 'a']],
+      [{ id: 1 }, 'text'],
+      [{ id: 1, unitprice: 2 }],
+      [{ id: 1, unit_price: 2, more: 3 }],
+      [{ id: 2 }],
+      [],
+    ]
+    const Page = hq.job('Page', { retry: 3 }, async (_ctx, n: number) => pages[n] as object[])
+    await work()
+    const said = async (options: object) => {
+      const task = await hq.tasks.export(Page, [...pages.keys()], options)
+      await task.wait({ every: 10 })
+      return (await all(task.events())).map(({ status, attempts, messages, result }) => {
+        return status === 'error' ? `${attempts}: ${messages.at(-1)?.text}` : result
+      })
+    }
+    const columns = ['id', 'unit_price']
+    expect(await said({ format: 'xlsx', columns })).toEqual([
+      { rows: 1 },
+      '1: error: row 2 of the page is neither an object nor a list of cells',
+      '1: error: no row has "unit_price", a column of the export; did you mean unitprice?',
+      { rows: 1 },
+      { rows: 1, missing: ['unit_price'] },
+      { rows: 0 },
+    ])
+    const bare = await said({})
+    expect(bare[0]).toBe('1: error: row 1 of the page is a list: name its cells in the option columns of tasks.export')
+    expect((await said({ columns: ['id'] }))[0]).toBe(
+      '1: error: row 1 of the page has 2 cells, and the export 1 columns',
+    )
+    await expect(hq.tasks.export(Page, [0], { columns: ['id', 'id'] })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
+  })
   test('into a folder: where that is, its task says, and no payload', async () => {
     const { hq, work } = bench()
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-parts-'))
