@@ -104,3 +104,13 @@ test('what the pages throw comes out of the stream', async () => {
     await expect(bytes(exportStream(pages(), { format, columns: ['a'] }))).rejects.toBe(broken)
   }
 })
+
+test.each(['csv', 'xlsx', 'ndjson'] as const)('%s comes in pieces that are worth sending', async (format) => {
+  const page = Array.from({ length: 5000 }, (_, i) => ({ id: i, name: `n${i}`, part: i / 7 }))
+  const sizes: number[] = []
+  const stream = exportStream([page, page, page], { format })
+  for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) sizes.push(piece.length)
+  expect(sizes.length).toBeGreaterThan(2)
+  expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(60_000)
+  expect(Math.max(...sizes)).toBeLessThan(200_000)
+})

@@ -36,7 +36,24 @@ const MAX_CELL_CHARS = 32_767
 /** Rows, the header first, as a workbook. The header stays in view when scrolling. */
 export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
   const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
-  yield* bytes as NodeWebStream<Uint8Array>
+  yield* gathered(bytes as NodeWebStream<Uint8Array>)
+}
+
+const PIECE_BYTES = 64 * 1024
+
+/** What is written in bits of a few bytes, in pieces that are worth sending. */
+async function* gathered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  let bits: Uint8Array[] = []
+  let length = 0
+  for await (const bit of bytes) {
+    bits.push(bit)
+    length += bit.length
+    if (length < PIECE_BYTES) continue
+    yield Buffer.concat(bits)
+    bits = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(bits)
 }
 
 async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[], void, void> {
