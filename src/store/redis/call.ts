@@ -1,7 +1,7 @@
 /** What a script is given: keys, each once, and arguments that name them by their place. See lua/moves.lua. */
 
 import { splitTaskJid } from '../../job/payload.ts'
-import { type Destination, type Effect, EVENT_STATUSES, type EventStatus } from '../contract.ts'
+import { type Destination, type Effect, EVENT_STATUSES, type EventEffect, type EventStatus } from '../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 
@@ -101,6 +101,13 @@ export class Call {
       for (const message of messages) this.args.push(JSON.stringify(message))
     }
     this.args[at] = count
+  }
+
+  /** Rows of one task that are done in the same run and attempt. See lua/done.lua. */
+  done(effects: readonly EventEffect[]): void {
+    const { jid: first, run, attempt } = effects[0] as EventEffect
+    const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [splitTaskJid(jid).index, at, startedAt])
+    this.args.push(this.task(splitTaskJid(first).id) as number, run, attempt, JSON.stringify(rows))
   }
 }
 

@@ -1,6 +1,7 @@
 /** Take and settle by ticket: one script for a whole turn, over one connection, in order. */
 
-import type { SettleAnswer, Settlement, StartAnswer, Turn, TurnAnswer } from '../contract.ts'
+import { splitTaskJid } from '../../job/payload.ts'
+import type { EventEffect, SettleAnswer, Settlement, StartAnswer, Turn, TurnAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
@@ -25,6 +26,14 @@ interface Part {
   more?: boolean
   /** How many of the queues, from the first, are taken from. */
   asked: number
+}
+
+/** An end of which an answer is awaited. */
+interface End {
+  at: number
+  held: Held
+  settlement: Settlement
+  index: number
 }
 
 export class Turns {
@@ -127,7 +136,8 @@ export class Turns {
     const seen = new Set<string>()
     const done = new Map<number, string[]>()
     const doneAt = new Map<number, number[]>()
-    const others: { at: number; held: Held; settlement: Settlement; index: number }[] = []
+    const rows = new Map<string, { index: number; ends: End[]; effects: EventEffect[] }>()
+    const others: End[] = []
     for (const at of part.settlements) {
       const settlement = turn.settlements[at] as Settlement
       const { ticket } = settlement
@@ -135,7 +145,15 @@ export class Turns {
       if (!held || seen.has(ticket)) continue
       seen.add(ticket)
       const index = indexOf(held.queue)
-      if (isPlain(settlement) && held.arrival === undefined && !held.unsure) {
+      const isCertain = held.arrival === undefined && !held.unsure
+      const row = isCertain ? finishedRow(settlement) : undefined
+      if (row && this.#server.placeOf(splitTaskJid(row.jid).id)) {
+        const key = `${index} ${splitTaskJid(row.jid).id} ${row.run} ${row.attempt}`
+        const group = rows.get(key) ?? { index, ends: [], effects: [] }
+        rows.set(key, group)
+        group.ends.push({ at, held, settlement, index })
+        group.effects.push(row)
+      } else if (isCertain && isPlain(settlement)) {
         const tickets = done.get(index)
         if (tickets) {
           tickets.push(ticket)
@@ -181,6 +199,12 @@ export class Turns {
     }
     call.add(part.started.length)
     for (const at of part.started) call.effects(turn.started[at]?.effects ?? [])
+    const groups = [...rows.values()]
+    call.add(groups.length)
+    for (const { index, ends, effects } of groups) {
+      call.add(index + 1, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
+      call.done(effects)
+    }
     call.add(others.length)
     for (const { held, settlement, index } of others) {
       const source = held.arrival === undefined ? 'ticket' : 'arrival'
@@ -190,7 +214,8 @@ export class Turns {
     }
 
     owner.underWay.add(range)
-    const wasUnsure = others.map(({ held }) => held.unsure)
+    const told = [...groups.flatMap(({ ends }) => ends), ...others]
+    const wasUnsure = told.map(({ held }) => held.unsure)
     for (const ticket of seen) (owner.held.get(ticket) as Held).unsure = true
     let reply: Reply
     try {
@@ -212,7 +237,7 @@ export class Turns {
       for (const at of places) answer.settled[at] = 'ok'
       for (const ticket of done.get(index) ?? []) owner.held.delete(ticket)
     }
-    for (const [i, { at, held, settlement }] of others.entries()) {
+    for (const [i, { at, held, settlement }] of told.entries()) {
       const { ticket } = settlement
       const letter = ended?.[i]
       if (letter === 'e') {
@@ -249,6 +274,18 @@ export class Turns {
 }
 
 /** Nothing but done. */
-function isPlain({ move, effects, processed, failed }: Settlement): boolean {
-  return move === null && !effects?.length && processed === 1 && failed === 0
+function isPlain(settlement: Settlement): boolean {
+  return isDone(settlement) && !settlement.effects?.length
+}
+
+/** What becomes of a row that is done, if nothing else happens and nothing is said. */
+function finishedRow(settlement: Settlement): EventEffect | undefined {
+  if (!isDone(settlement) || settlement.effects?.length !== 1) return undefined
+  const [effect] = settlement.effects
+  if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.place !== 'leave') return undefined
+  return effect.code || effect.result || effect.messages?.length ? undefined : effect
+}
+
+function isDone({ move, processed, failed }: Settlement): boolean {
+  return move === null && processed === 1 && failed === 0
 }

@@ -77,28 +77,35 @@ local function watch(book)
   redis.call('ZADD', KEYS[book.base + 8], string.format('%d', score), book.id)
 end
 
+-- Those of rows that follow each other in one piece.
+local function saveRecords(book)
+  local order, written, records, first = book.order, book.written, {}, nil
+  for i, index in ipairs(order) do
+    first = first or index
+    records[#records + 1] = written[index]
+    if order[i + 1] ~= index + 1 then
+      redis.call('SETRANGE', KEYS[book.base + 1], first * SIZE, table.concat(records))
+      records, first = {}, nil
+    end
+  end
+end
+
 local function saveEvents(book)
-  local rows, events, rejected = KEYS[book.base + 2], KEYS[book.base + 1], KEYS[book.base + 3]
-  local first, records = nil, {}
-  for i, event in ipairs(book.changed) do
+  local rows, rejected = KEYS[book.base + 2], KEYS[book.base + 3]
+  for _, event in ipairs(book.changed) do
     if event.drop then
       book.dropped[#book.dropped + 1] = 'a' .. event.index
       if event.source == 1 then book.dropped[#book.dropped + 1] = 's' .. event.index end
       event.source = 0
     end
-    first = first or event.index
-    records[#records + 1] = packed(event)
-    local after = book.changed[i + 1]
-    if not after or after.index ~= event.index + 1 then
-      redis.call('SETRANGE', events, first * SIZE, table.concat(records))
-      first, records = nil, {}
-    end
+    write(book, event.index, packed(event))
     if event.status >= REJECTED then
       if event.group then redis.call('ZADD', rejected, scoreOf(book, event), event.index) end
     elseif event.before >= REJECTED then
       redis.call('ZREM', rejected, event.index)
     end
   end
+  saveRecords(book)
   each('HDEL', rows, book.dropped)
   each('HSET', rows, book.kept)
 end

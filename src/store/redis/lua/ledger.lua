@@ -68,7 +68,7 @@ local function bookOf(base)
   end
   book = {
     base = base, events = {}, changed = {}, dropped = {}, kept = {}, slots = {}, before = before, n = {}, first = 0,
-    records = '',
+    records = '', written = {}, order = {},
   }
   for i, name in ipairs(FIELDS) do
     local value = before[i]
@@ -86,10 +86,12 @@ local function bookOf(base)
 end
 
 -- The text in which an event's record stands, and where; nothing when there is no such event. Rows that are settled
--- together mostly stand together: some are read at once.
+-- together mostly stand together: some are read at once. What this call has written already counts.
 local READ_AT_ONCE = 64
 
 local function recordOf(book, index)
+  local written = book.written[index]
+  if written then return written, 1 end
   local at = (index - book.first) * SIZE
   if at < 0 or at >= #book.records then
     book.first, at = index, 0
@@ -128,6 +130,11 @@ end
 local function packed(event)
   local flags = event.status + 8 * event.place + 32 * event.code + 64 * event.result + 128 * event.source
   return struct.pack(RECORD, flags, event.run, event.step, event.started, event.finished, event.row)
+end
+
+local function write(book, index, record)
+  if not book.written[index] then book.order[#book.order + 1] = index end
+  book.written[index] = record
 end
 
 local function since(book, at)

@@ -6,13 +6,14 @@
 --       those (from the first) that are asked for jobs, and their names;
 --       of each queue: number of tickets that are simply done, tickets, number of marks to forget, tickets;
 --       number of beginnings, and the effects of each;
+--       number of groups of rows that are done alike, and of each: which queue, number of tickets, tickets, rows (done.lua);
 --       number of other ends, and of each: which queue, "ticket" | "arrival", ticket, text of the arrival or "",
 --       processed, failed, item (moves.lua).
--- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to other ends (o ok, g gone,
---       e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
+-- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to rows that are done and to other
+--       ends (o ok, g gone, e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
 --       wrong, as lines; "more" when the rest was too large for one answer; version of the marks; per queue asked
 --       whether it is paused (1); then the texts taken, in order, under the tickets reserved.
--- include: arguments ledger waiting closing iteration clock marks moves
+-- include: arguments ledger waiting closing iteration clock marks moves done
 
 -- A request that was held up on its way for longer does nothing any more: its connection is gone.
 local MARKED_SECONDS = 3600
@@ -98,14 +99,35 @@ local function release(queue, source, name, arrival)
 end
 
 local settled = {}
-for i = 1, number() do
+
+for _ = 1, number() do
+  local queue, tickets = queues[number()], number()
+  local before = cursor
+  cursor = cursor + tickets
+  local group = readDone()
+  local key = wrongTask(group.base)
+  local ok, book = not key, key and unusable(key)
+  if ok then ok, book = pcall(soundBook, group.base) end
+  if not ok then tell(book) end
+  for i = 1, tickets do
+    local answer = 'e'
+    if ok then
+      local isSettled, told = pcall(endRow, book, group, i, queue.working, ARGV[before + i])
+      if isSettled then answer = told else tell(tostring(told)) end
+    end
+    if answer == 'o' then processed = processed + 1 end
+    settled[#settled + 1] = answer
+  end
+end
+
+for _ = 1, number() do
   local queue, source, name, arrival = queues[number()], text(), text(), text()
   local counts, fails = number(), number()
   local item = readItem()
   local key = wrongKey(item)
   if key then
     tell(unusable(key))
-    settled[i] = 'e'
+    settled[#settled + 1] = 'e'
   else
     local putBack, answer = release(queue, source, name, arrival)
     if putBack then
@@ -120,7 +142,7 @@ for i = 1, number() do
         answer = 'e'
       end
     end
-    settled[i] = answer
+    settled[#settled + 1] = answer
   end
 end
 

@@ -58,6 +58,8 @@ local function opening(object)
   return object == '{}' and '{' or string.sub(object, 1, -2) .. ','
 end
 
+local BRACE = string.byte('{')
+
 -- A template that ends so wants times in seconds.
 local IN_SECONDS = ',"enqueued_at":0.0}'
 
@@ -68,12 +70,22 @@ local function timed(template)
   return string.sub(template, 1, -#IN_SECONDS - 1) .. '}', time
 end
 
+-- What the payloads of a run have in common, made once in a call.
+local function formOf(book, run)
+  if book.form and book.form.run == run then return book.form end
+  local template, time = timed(book.template)
+  book.form = {
+    run = run, head = opening(template) .. '"args":', jid = '"jid":"' .. book.id,
+    tail = string.format('","hk_run":%d,"enqueued_at":%s}', run, time),
+  }
+  return book.form
+end
+
 -- The whole payload of a row: the same as completeRow in job/payload.ts.
 local function complete(book, index, run, args)
-  local template, time = timed(book.template)
-  local rest = string.format('"jid":"%s%08x","hk_run":%d,"enqueued_at":%s}', book.id, index, run, time)
-  if string.sub(args, 1, 1) == '{' then return opening(args) .. rest end
-  return opening(template) .. '"args":' .. args .. ',' .. rest
+  local form, place = formOf(book, run), string.format('%08x', index)
+  if string.byte(args) == BRACE then return opening(args) .. form.jid .. place .. form.tail end
+  return form.head .. args .. ',' .. form.jid .. place .. form.tail
 end
 
 -- Keeps beside the event what stood in the backlog of a row that will not come from there.
