@@ -106,7 +106,7 @@ export class Call {
   /** Rows of one task that are done in the same run and attempt. See lua/done.lua. */
   done(effects: readonly EventEffect[]): void {
     const { jid: first, run, attempt } = effects[0] as EventEffect
-    const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [splitTaskJid(jid).index, at, startedAt])
+    const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [String(splitTaskJid(jid).index), at, startedAt])
     this.args.push(this.task(splitTaskJid(first).id) as number, run, attempt, JSON.stringify(rows))
   }
 }

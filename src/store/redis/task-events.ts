@@ -141,9 +141,13 @@ export class TaskEvents {
     const others = status.filter((name) => code === undefined || !named.some((one) => one.status === name))
     const ranges = [...named, ...others.map((name) => ({ status: name, slot: 0 }))]
     const found: number[] = []
-    // A few of each; up to the last one of the shortest page all are known.
+    // A few of each, mostly enough for all to be known at once; they are up to the last one of the shortest page.
     let last = after
-    for (let few = Math.ceil(limit / ranges.length) + 5; found.length < limit && last < BY_SLOT; few *= 2) {
+    for (
+      let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5);
+      found.length < limit && last < BY_SLOT;
+      few *= 2
+    ) {
       const pages = (await main.all((pipeline) => {
         for (const { status: name, slot } of ranges) {
           const first = scoreOf(name, slot)

@@ -29,8 +29,13 @@ export class TaskRows {
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
     const args: Argument[] = [now, adder, from, rows.length]
     for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
+      args.push(text, number)
+      if (source === '' && job === '' && !rejected) {
+        args.push('')
+        continue
+      }
       const { status = 'enqueued', code = '', messages = [] } = rejected ?? {}
-      args.push(text, number, source, job, STATUS_NUMBER[status], code, messages.length)
+      args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
     const main = await this.#server.ready()

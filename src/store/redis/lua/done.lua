@@ -1,6 +1,7 @@
 -- Rows of one task that are done alike: in the same run and attempt, and with nothing to say of them.
 --
--- In ARGV: base of the task (ledger.lua), run, attempt; then as one JSON list, of each row: index, at, startedAt or 0.
+-- In ARGV: base of the task (ledger.lua), run, attempt; then as one JSON list, of each row: index as text (which is what its
+-- fields are named by), at, startedAt or 0.
 
 local FINISHED = 2
 
@@ -26,7 +27,8 @@ end
 -- Answers whether the ticket was there (o) or gone (g), and then nothing has changed. All is looked at before the ticket
 -- goes: it throws before, or not at all, so that nobody need put the job back.
 local function endRow(book, group, i, working, ticket)
-  local index, at, startedAt = group.rows[i * 3 - 2], group.rows[i * 3 - 1], group.rows[i * 3]
+  local name, at, startedAt = group.rows[i * 3 - 2], group.rows[i * 3 - 1], group.rows[i * 3]
+  local index = tonumber(name)
   local records, place
   if book and book.events[index] == nil then records, place = recordOf(book, index) end
   if records then
@@ -42,8 +44,8 @@ local function endRow(book, group, i, working, ticket)
       if startedAt > 0 then started = since(book, startedAt) end
       if isDropped(book, FINISHED) then
         local dropped = book.dropped
-        dropped[#dropped + 1] = 'a' .. index
-        if source > 0 then dropped[#dropped + 1] = 's' .. index end
+        dropped[#dropped + 1] = 'a' .. name
+        if source > 0 then dropped[#dropped + 1] = 's' .. name end
         source = 0
       end
       write(book, index, struct.pack(RECORD, FINISHED + 8 * ELSEWHERE + source, run, group.step, started, since(book, at), row))

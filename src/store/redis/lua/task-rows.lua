@@ -2,8 +2,9 @@
 -- in one step.
 --
 -- KEYS  1 to 11 the task (ledger.lua), 12 queues.
--- ARGV  now (ms), adder, cursor expected, number of rows; of each: args, number in the source or "", source or "", class
---       or "", status (0, or of a rejected row), code or "", number of messages, messages.
+-- ARGV  now (ms), adder, cursor expected, number of rows; of each: args, number in the source or "", and "" if that is all
+--       of it; else "+", source or "", class or "", status (0, or of a rejected row), code or "", number of messages,
+--       messages.
 -- Gives "ok", total; or the reason why not, cursor.
 -- include: arguments ledger waiting closing adders
 
@@ -32,15 +33,18 @@ if book.state ~= 'open' or not isRow and not adderLine(book, adder) then return 
 if from ~= at then return { 'gap', at } end
 
 local first, records, fields, waiting, rejected, told = book.total, {}, {}, {}, {}, {}
-for i = 1, count do
-  local index = first + i - 1
-  local args, row, source, class, status, code = text(), number(), text(), text(), number(), text()
-  local messages = {}
+-- Of a row in the source (0: none) that waits.
+local function recordOfRow(source, row)
+  return packed({
+    status = 0, place = NEW, code = 0, result = 0, source = source, run = book.run, step = 1, started = 0, finished = 0,
+    row = row,
+  })
+end
+local plain = recordOfRow(0, 0)
+
+local function addRow(index, args, row)
+  local source, class, status, code, messages = text(), text(), number(), text(), {}
   for j = 1, number() do messages[j] = text() end
-  local event = {
-    index = index, status = status, place = NEW, code = 0, result = 0, source = source ~= '' and 1 or 0,
-    run = book.run, step = 1, started = 0, finished = 0, row = row and row + 1 or 0, group = code,
-  }
   local function keep(letter, value)
     if value ~= '' then
       fields[#fields + 1] = letter .. index
@@ -48,23 +52,39 @@ for i = 1, count do
     end
   end
   keep('j', class)
+  book.n[status] = book.n[status] + 1
   if status == 0 then
     waiting[#waiting + 1] = newEntry(index, book.run, args, source)
-  else
-    event.place, event.finished, event.code = ELSEWHERE, since(book, now), code ~= '' and 1 or 0
-    rejected[#rejected + 1] = event
-    keep('c', code)
-    if book.keep == 'none' then
-      event.source = 0
-    else
-      keep('a', args)
-      keep('s', source)
-    end
-    if #messages > 0 then told[#told + 1] = { index, messages } end
+    return recordOfRow(source ~= '' and 1 or 0, row)
   end
-  book.n[status] = book.n[status] + 1
   if status == REJECTED then book.isRejecting = true end
-  records[i] = packed(event)
+  local event = {
+    index = index, status = status, place = ELSEWHERE, code = code ~= '' and 1 or 0, result = 0,
+    source = source ~= '' and 1 or 0, run = book.run, step = 1, started = 0, finished = since(book, now), row = row,
+    group = code,
+  }
+  rejected[#rejected + 1] = event
+  keep('c', code)
+  if book.keep == 'none' then
+    event.source = 0
+  else
+    keep('a', args)
+    keep('s', source)
+  end
+  if #messages > 0 then told[#told + 1] = { index, messages } end
+  return packed(event)
+end
+
+for i = 1, count do
+  local index, args, row, more = first + i - 1, text(), number(), text()
+  row = row and row + 1 or 0
+  if more ~= '' then
+    records[i] = addRow(index, args, row)
+  else
+    waiting[#waiting + 1] = newEntry(index, book.run, args, '')
+    records[i] = row > 0 and recordOfRow(0, row) or plain
+    book.n[0] = book.n[0] + 1
+  end
 end
 book.total = first + count
 book.held = book.held + #waiting

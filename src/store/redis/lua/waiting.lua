@@ -20,14 +20,14 @@ local function newEntry(index, run, args, source)
   return entryOf(index, run, ' ' .. #args, args .. source)
 end
 
--- Gives index, run, mark ("" of a new row), number behind the mark, text.
+-- Gives index, run, mark ("" of a new row), number behind the mark, text; and the index as it stands there.
 local function readEntry(entry)
   local cut = string.find(entry, '\n', 1, true)
   local head, rest = string.sub(entry, 1, cut - 1), string.sub(entry, cut + 1)
   local index = tonumber(head)
-  if index then return index, 1, '', nil, rest end
+  if index then return index, 1, '', nil, rest, head end
   local place, run, mark, number = string.match(head, '^(%d+):?(%d*)([!@ ]?)(%d*)$')
-  return tonumber(place), tonumber(run) or 1, mark, tonumber(number), rest
+  return tonumber(place), tonumber(run) or 1, mark, tonumber(number), rest, place
 end
 
 -- The arguments of a new row, and its source.
@@ -96,13 +96,13 @@ local function keepAside(book, event, args, source)
 end
 
 -- Looks at an entry that was taken out of the backlog. Gives nothing when it is dead; or its event (true: nothing but what
--- stands here has happened to it), its index, run and mark, text or arguments, source.
+-- stands here has happened to it), its index, run and mark, text or arguments, source, and the index as it stands there.
 local function living(book, entry)
-  local index, run, mark, length, rest = readEntry(entry)
+  local index, run, mark, length, rest, place = readEntry(entry)
   if mark == '!' or mark == '@' then
     local event = eventOf(book, index)
     if event and event.place == HELD and event.status == 0 and event.run == run then
-      return event, index, run, mark, rest, ''
+      return event, index, run, mark, rest, '', place
     end
     return
   end
@@ -115,7 +115,7 @@ local function living(book, entry)
   end
   book.next = math.max(book.next, index + 1)
   if event == true or event.place == HELD and event.status == 0 and event.run == run then
-    return event, index, run, '', args, source
+    return event, index, run, '', args, source, place
   end
   if event.run == run and not isDropped(book, event.status) then keepAside(book, event, args, source) end
 end
@@ -130,13 +130,13 @@ local function refill(book)
     local entries = redis.call('LPOP', KEYS[book.base + 4], math.min(room - #texts, 100))
     if not entries then break end
     for _, entry in ipairs(entries) do
-      local event, index, run, mark, job, source = living(book, entry)
+      local event, index, run, mark, job, source, place = living(book, entry)
       if event then
         if mark == '' then
-          fields[#fields + 1] = 'a' .. index
+          fields[#fields + 1] = 'a' .. place
           fields[#fields + 1] = job
           if source ~= '' then
-            fields[#fields + 1] = 's' .. index
+            fields[#fields + 1] = 's' .. place
             fields[#fields + 1] = source
           end
         elseif mark == '@' then
