@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Taken } from '#dist/store/contract.js'
 import { type Case, NOW, sure, toQueue } from './bench.ts'
 import {
   ADDER,
@@ -15,6 +16,7 @@ import {
   rows,
   spec,
   taskWith,
+  work,
 } from './tracked.ts'
 
 const SECOND = 1000
@@ -74,6 +76,53 @@ export const taskTransitions: Case[] = [
       const answer = await t.turn(owner, { started: [begin(taken)], settlements: [finish(taken)] })
       expect(answer).toMatchObject({ started: ['ok'], settled: ['ok'] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 1 }) })
+    },
+  },
+  {
+    name: 'rows that end alike in one call each become what they would have become alone',
+    async run(t) {
+      for (const [i, keepParams] of (['all', 'rejected', 'none'] as const).entries()) {
+        const task = spec(i + 1, { queue: `q${i}`, window: 8, keepParams })
+        await t.store.createTask(task)
+        const plain = rows(0, 12)
+        const withSource = plain.map((row, n) => ({ ...row, number: n + 2, source: '{"id":1.0}' }))
+        await t.store.addRows(task.id, ADDER, 0, [...withSource.slice(0, 6), ...plain.slice(6)], NOW)
+        await t.store.endAdding(task.id, ADDER, NOW)
+        const owner = await t.owner({ queues: [task.queue] })
+        const first = await t.take(owner, task.queue, 8)
+        const [, begun, postponed, failed, , copied] = first
+        if (!begun || !postponed || !failed || !copied) throw new Error('no rows came')
+        await t.store.push([toQueue(task.queue, copied.text)], NOW)
+        const [copy] = await t.take(owner, task.queue)
+        await t.turn(owner, { now: NOW + SECOND, started: [begin(begun, { at: NOW + SECOND })] })
+        // Another attempt has begun elsewhere, and a row that was rejected has its code.
+        await deliver(t, change(postponed, { attempt: 2, status: 'working', place: 'keep' }))
+        await deliver(t, change(failed, { attempt: 1, status: 'failed', code: 'no', place: 'keep' }))
+
+        const ends = [...first, copy, first[7]].map((one) => finish(one as Taken, { at: NOW + 3 * SECOND }))
+        const { settled } = await t.turn(owner, { now: NOW + 3 * SECOND, settlements: ends })
+        expect(settled).toEqual([...Array(9).fill('ok'), 'fenced'])
+        const found = await expectExact(t, task)
+        expect(found).toMatchObject({ counts: counts({ finished: 7, working: 1, enqueued: 4 }), placed: 5, held: 0 })
+        expect(await eventOf(t, task, 1)).toMatchObject({ startedAt: NOW + SECOND, finishedAt: NOW + 3 * SECOND })
+        expect(await eventOf(t, task, 2)).toMatchObject({ status: 'working', attempts: 2 })
+        expect(await eventOf(t, task, 3)).toMatchObject({ status: 'finished', code: null })
+        const kept = keepParams === 'all'
+        expect(await eventOf(t, task, 0)).toMatchObject({
+          args: kept ? '[0]' : null,
+          source: kept ? '{"id":1.0}' : null,
+          number: 2,
+          startedAt: null,
+        })
+        expect(await eventOf(t, task, 6)).toMatchObject({ args: kept ? '[6]' : null, source: null, number: null })
+
+        // Asked again, as after a lost answer, it changes nothing; and the rest comes to its end.
+        expect((await t.turn(owner, { settlements: ends })).settled).toEqual(Array(10).fill('fenced'))
+        expect(await expectExact(t, task)).toEqual(found)
+        await work(t, owner, { queue: task.queue })
+        await deliver(t, change(postponed, { attempt: 2 }))
+        expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 12 }), placed: 0 })
+      }
     },
   },
   {
