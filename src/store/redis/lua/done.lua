@@ -29,6 +29,7 @@ end
 local function endRow(book, group, i, working, ticket)
   local name, at, startedAt = group.rows[i * 3 - 2], group.rows[i * 3 - 1], group.rows[i * 3]
   local index = tonumber(name)
+  local finished = book and since(book, at)
   local records, place
   if book and book.events[index] == nil then records, place = recordOf(book, index) end
   if records then
@@ -40,15 +41,16 @@ local function endRow(book, group, i, working, ticket)
     local where = flags - source - status
     local isPlaced = where == 8 * PLACED or where == 8 * NEW and index < book.next
     if isPlaced and status <= 1 and run == group.run and step < group.step then
-      if redis.call('HDEL', working, ticket) == 0 then return 'g' end
       if startedAt > 0 then started = since(book, startedAt) end
+      if redis.call('HDEL', working, ticket) == 0 then return 'g' end
       if isDropped(book, FINISHED) then
         local dropped = book.dropped
         dropped[#dropped + 1] = 'a' .. name
         if source > 0 then dropped[#dropped + 1] = 's' .. name end
         source = 0
       end
-      write(book, index, struct.pack(RECORD, FINISHED + 8 * ELSEWHERE + source, run, group.step, started, since(book, at), row))
+      flags = FINISHED + 8 * ELSEWHERE + source
+      write(book, index, struct.pack(RECORD, flags, run, group.step, started, finished, row))
       book.placed = book.placed - 1
       book.n[status] = book.n[status] - 1
       book.n[FINISHED] = book.n[FINISHED] + 1
