@@ -41,7 +41,7 @@ const ROOMS = {
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
   http: ['app', 'index', 'job', 'tasks'],
-  cli: ['app', 'index', 'http', 'job', 'environment', 'load', 'log', 'log/line', 'tasks/reported', 'cli/commands/demo'],
+  cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
 }

@@ -2,10 +2,10 @@
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
 import { isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
+import { endedOf } from '../tasks/task.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 import { pairs, plain, time } from './output.ts'
-import { endedOf } from './progress.ts'
 
 const SHOWN = 5
 
@@ -36,7 +36,7 @@ export function countsInWords({ counts, held, retrying }: TaskStatus): string {
 }
 
 export function statusText(status: TaskStatus): string {
-  const { id, name, job, state, total, percent, createdAt, finishedAt, ratePerSecond, etaSeconds } = status
+  const { id, name, job, state, run, total, percent, createdAt, finishedAt, ratePerSecond, etaSeconds } = status
   const open = finishedAt === null
   const so = state === 'adding' ? 'so far (still reading)' : `(${Math.floor(percent)}%)`
   return pairs([
@@ -44,11 +44,11 @@ export function statusText(status: TaskStatus): string {
     ['name', name],
     ['job', job],
     ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
-    ['rows', `${count(endedOf(status))} of ${count(total)} ended ${so}`],
+    ['rows', `${count(endedOf(status.counts))} of ${count(total)} ended ${so}`],
     ['', countsInWords(status)],
     ['window', `${plural(status.window, 'row')} in the queue and in work at a time`],
     ['tolerated', toleranceText(status)],
-    ['rate', `${rate(ratePerSecond)} over its life`],
+    ['rate', `${rate(ratePerSecond)} over its ${run === 1 ? 'life' : `run ${run}`}`],
     ...(open && etaSeconds !== null ? [['left', duration(Math.ceil(etaSeconds))] as const] : []),
     ['created', time(createdAt)],
     ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
@@ -114,6 +114,6 @@ export function reasonOf({ messages, code, status }: TaskEvent): string {
   return plain(code ? `${said} [${code}]` : said)
 }
 
-function tookOf({ createdAt, finishedAt }: TaskStatus): string {
-  return duration(((finishedAt ?? new Date()).getTime() - createdAt.getTime()) / 1000)
+function tookOf({ runAt, finishedAt }: TaskStatus): string {
+  return duration(((finishedAt ?? new Date()).getTime() - runAt.getTime()) / 1000)
 }

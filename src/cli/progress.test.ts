@@ -42,6 +42,7 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
     state: 'running',
     run: 1,
     held: 0,
+    runAt: new Date(0),
     createdAt: new Date(0),
     finishedAt: null,
     ratePerSecond: 123,

@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import type { SingleBar } from 'cli-progress'
 import type { Task, TaskStatus } from '../index.ts'
+import { endedOf } from '../tasks/task.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { plain } from './output.ts'
 import { Pace } from './pace.ts'
@@ -36,7 +37,7 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
       every: live ? 100 : 200,
       onProgress: (status) => {
         const now = Date.now()
-        pace.see(endedOf(status), now)
+        pace.see(endedOf(status.counts), now)
         view.show(status, pace, now)
       },
     })
@@ -119,7 +120,7 @@ class BarView implements View {
     const drawn: Drawn = { status, figures: texts }
     // An empty task is a full bar.
     const total = Math.max(status.total, 1)
-    const ended = status.total === 0 ? 1 : endedOf(status)
+    const ended = status.total === 0 ? 1 : endedOf(status.counts)
     this.#bar.setTotal(total)
     if (this.#started) {
       this.#bar.update(ended, drawn)
@@ -169,12 +170,8 @@ function withoutCursorMemory(out: NodeJS.WriteStream): NodeJS.WritableStream {
   }) as NodeJS.WritableStream
 }
 
-export function endedOf({ counts: { finished, failed, error, cancelled } }: TaskStatus): number {
-  return finished + failed + error + cancelled
-}
-
 function done(status: TaskStatus): string {
-  return `${count(endedOf(status))} of ${count(status.total)}`
+  return `${count(endedOf(status.counts))} of ${count(status.total)}`
 }
 
 /** A share of rows that are still being counted would mislead. */
@@ -187,7 +184,7 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   const idle = pace.idleSeconds(now)
   const { perSecond } = pace
   // When those come that wait for a retry, no rate can tell.
-  const left = status.total - endedOf(status) - status.retrying
+  const left = status.total - endedOf(status.counts) - status.retrying
   if (status.state === 'paused' || status.state === 'cancelling') texts.push(stopped(status))
   if (status.state === 'interrupted') texts.push('reading was interrupted')
   if (left > 0 && idle >= STALL_SECONDS) texts.push(`no row for ${duration(Math.floor(idle))}`)
@@ -207,7 +204,7 @@ function stopped({ state, reason }: TaskStatus): string {
 }
 
 function lastFigures(status: TaskStatus): string[] {
-  const seconds = ((status.finishedAt ?? new Date()).getTime() - status.createdAt.getTime()) / 1000
+  const seconds = ((status.finishedAt ?? new Date()).getTime() - status.runAt.getTime()) / 1000
   const texts = [`in ${duration(seconds)}`, rate(status.ratePerSecond)]
   if (status.state === 'interrupted') texts.unshift('reading was interrupted')
   return [...texts, ...rejected(status)]

@@ -1,6 +1,7 @@
 /** A tracked task, as commands look at it. */
 
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
+import { metaOf } from '../tasks/meta.ts'
 import { onInterrupt } from './interrupt.ts'
 import { watchTask } from './progress.ts'
 import { CliError } from './usage.ts'
@@ -22,11 +23,8 @@ export async function statusOf(task: Task): Promise<TaskStatus> {
 
 /** Of a task that was made of a file, or makes one. */
 export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: string; exported?: string }> {
-  const meta = JSON.parse((await hq.store.task(id))?.meta ?? '{}') as {
-    format?: string
-    source?: string
-    export?: { format: string }
-  }
+  const record = await hq.store.task(id)
+  const meta = record ? metaOf(record) : {}
   return {
     ...(meta.format ? { imported: meta.source ?? 'FILE' } : {}),
     ...(meta.export ? { exported: meta.export.format } : {}),

@@ -29,6 +29,7 @@ const taskStatus = {
   queue: text,
   state: { enum: [...TASK_STATES] },
   run: { type: 'integer', minimum: 1 },
+  runAt: { ...time, description: 'when the run began' },
   total: count,
   held: count,
   retrying: count,

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { given, refuseUnknown } from '../job/options.ts'
-import type { EventRecord, EventStatus, Store, TaskChange, TaskRecord, TaskState } from '../store/contract.ts'
+import {
+  type EventRecord,
+  type EventStatus,
+  endedOf,
+  type Store,
+  type TaskChange,
+  type TaskRecord,
+  type TaskState,
+} from '../store/contract.ts'
 import { addToTask, continueTask } from './create.ts'
 import { cancelRows, removeTask } from './end.ts'
 import { eventOf, eventPages, type TaskEvent } from './event.ts'
@@ -24,6 +32,8 @@ export interface TaskStatus {
   /** Why it is paused, cancelled or interrupted, where something is known. */
   reason?: string
   run: number
+  /** When the run began: the first one with the task, each other one with a retry. */
+  runAt: Date
   /** Rows added so far; it grows while the state is `adding`. */
   total: number
   /** Rows that wait for their turn inside the task; part of `counts.enqueued`. */
@@ -41,9 +51,9 @@ export interface TaskStatus {
   percent: number
   createdAt: Date
   finishedAt: Date | null
-  /** Rows ended per second, over the task's life. */
+  /** Rows ended per second since the run began. */
   ratePerSecond: number
-  /** null while rows are still being added, when none has ended yet, or when only retries are left. */
+  /** null while rows are still being added, when none has ended in this run yet, or when only retries are left. */
   etaSeconds: number | null
 }
 
@@ -69,9 +79,7 @@ export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' |
 
 const SETTINGS: (keyof TaskSettings & string)[] = ['name', 'window', 'concurrency', 'toleratedFailures', 'beyond']
 
-export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
-  return finished + failed + error + cancelled
-}
+export { endedOf }
 
 /** Nothing of the task is left to do. */
 export function isOver({ state, counts }: TaskStatus): boolean {
@@ -256,11 +264,13 @@ export class Task {
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const { id, name, job, queue, state, run, total, held, counts, reason } = record
   const ended = endedOf(counts)
-  const seconds = Math.max((record.finishedAt ?? now) - record.createdAt, 1) / 1000
-  const ratePerSecond = ended / seconds
+  const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
+  // A row that was opened again by hand had ended before, too.
+  const endedInRun = Math.max(ended - record.endedBefore, 0)
+  const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
   const retrying = Math.max(open - held - record.placed, 0)
-  const exact = state !== 'adding' && ended > 0 && (open === 0 || retrying < open)
+  const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
   return {
     id,
     name,
@@ -269,6 +279,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     state,
     ...(reason ? { reason: wordsOf(reason) } : {}),
     run,
+    runAt: new Date(record.runAt),
     total,
     held,
     retrying,

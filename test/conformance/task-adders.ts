@@ -196,6 +196,7 @@ export const taskAdders: Case[] = [
       const adder = await t.owner()
       const task = spec(1, { adder })
       await t.store.createTask(task)
+      await t.store.addRows(task.id, adder, 0, rows(0, 1), NOW)
       await t.store.changeTask(task.id, { paused: true }, NOW)
       await t.store.claim(adder, null)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: false })

@@ -170,6 +170,30 @@ export const taskKeeping: Case[] = [
     },
   },
   {
+    name: 'a part of an attempt is kept while the row is in it, or about to begin it, and of no other',
+    async run(t) {
+      const task = await taskWith(t, 1, 2)
+      const put = (attempt: number, run = 1, index = 0) =>
+        t.store.putPart(task.id, index, new Uint8Array([run, attempt]), 100, { run, attempt })
+      const owner = await t.owner()
+      const [first] = await t.take(owner, 'q')
+      // That it has begun may be told with its end.
+      expect(await put(1)).toBe('ok')
+      expect([await put(2), await put(0), await put(1, 2), await put(1, 0)]).toEqual(Array(4).fill('stale'))
+      await t.turn(owner, { started: [begin(first)] })
+      expect([await put(1), await put(2), await put(1, 2)]).toEqual(['ok', 'stale', 'stale'])
+      await t.turn(owner, { settlements: [postpone(first, 5)] })
+      expect([await put(1), await put(3), await put(2)]).toEqual(['stale', 'stale', 'ok'])
+      await deliver(t, change(first, { attempt: 2, status: 'working', place: 'keep' }))
+      expect([await put(1), await put(2)]).toEqual(['stale', 'ok'])
+      await deliver(t, change(first, { attempt: 2, place: 'keep' }))
+      expect([await put(1), await put(2), await put(3)]).toEqual(Array(3).fill('stale'))
+      expect(await t.store.part(task.id, 0)).toEqual(new Uint8Array([1, 2]))
+      expect([await put(1, 1, 1), await put(1, 1, 2)]).toEqual(['ok', 'stale'])
+      expect(await t.store.putPart(taskId(9), 0, new Uint8Array(1), 9, { run: 1, attempt: 1 })).toBe('unknown')
+    },
+  },
+  {
     name: 'parts have no more bytes together than they may; one that takes the place of another counts once',
     async run(t) {
       const task = await taskWith(t, 1, 1)

@@ -56,7 +56,7 @@ export class TaskLife {
 
   get state(): string {
     if (this.end) return this.end
-    if (this.paused) return 'paused'
+    if (this.paused && (this.open > 0 || this.isAdding)) return 'paused'
     if (this.isAdding) return 'adding'
     if ([...this.adders.values()].some(({ state }) => state === 'broken')) return 'interrupted'
     return 'running'
@@ -108,7 +108,6 @@ export class TaskLife {
   startRun(adder: string): void {
     this.run++
     this.end = null
-    for (const one of this.adders.values()) if (one.state === 'broken') one.state = 'ended'
     this.adders.set(adder, { state: 'open', cursor: 0, retry: true })
   }
 
@@ -135,6 +134,7 @@ export class TaskLife {
 
   private finish(end: 'done' | 'cancelled'): void {
     this.end = end
+    this.paused = false
     this.call('ff')
   }
 

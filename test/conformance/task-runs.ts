@@ -317,16 +317,68 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'an interrupted task is so no more when a run begins',
+    name: 'an interrupted task is so again when the rows of a run are put back: those that were never read are missing',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       await t.store.endAdding(task.id, ADDER, NOW, true)
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
       await run(t, task, indexes(1))
-      expect(await record(t, task)).toMatchObject({ state: 'running' })
+      expect(await record(t, task)).toMatchObject({ state: 'interrupted', run: 2, broken: true })
       await work(t, await t.owner())
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done' })
+      expect(await expectExact(t, task)).toMatchObject({
+        state: 'interrupted',
+        counts: counts({ finished: 1, failed: 1 }),
+      })
+      await t.store.openAdding(task.id, 'adder-2', NOW, ADDER)
+      expect(await t.store.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      await t.store.endAdding(task.id, 'adder-2', NOW)
+      await work(t, await t.owner())
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, total: 3 })
+    },
+  },
+  {
+    name: 'a run tells when it began, and how many rows had ended before and are none of it',
+    async run(t) {
+      const task = await taskWith(t, 1, 6, { window: 6 })
+      expect(await record(t, task)).toMatchObject({ run: 1, runAt: NOW, endedBefore: 0 })
+      const owner = await t.owner()
+      await work(t, owner, { n: 2 })
+      await work(t, owner, { n: 3, status: 'failed' })
+      await work(t, owner, { n: 1, status: 'error' })
+      expect(await record(t, task)).toMatchObject({ runAt: NOW, endedBefore: 0 })
+      const adder = await t.owner()
+      const at = NOW + 60_000
+      await t.store.startRun(task.id, 1, adder, at)
+      await t.store.startRun(task.id, 1, adder, at + 1)
+      expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 6 })
+      for (let i = 0; i < 2; i++)
+        await t.store.retryRows(
+          task.id,
+          2,
+          [0, 2, 3, 5].map((index) => ({ index })),
+          at,
+        )
+      await t.store.endAdding(task.id, adder, at)
+      expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 3 })
+      await work(t, owner)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', runAt: at, endedBefore: 3 })
+    },
+  },
+  {
+    name: 'rows are found by their indexes, whatever has become of them, in their order and each once',
+    async run(t) {
+      const task = await taskWith(t, 1, 5, { window: 2 })
+      await work(t, await t.owner(), { n: 1, status: 'failed' })
+      const those = await t.store.events(task.id, { indexes: [4, 0, 99, 4, 1], limit: 10 })
+      expect(those.map(({ index, status, args }) => [index, status, args])).toEqual([
+        [0, 'failed', '[0]'],
+        [1, 'enqueued', '[1]'],
+        [4, 'enqueued', '[4]'],
+      ])
+      expect(await t.store.events(task.id, { indexes: [4, 3], limit: 1 })).toMatchObject([{ index: 3 }])
+      expect(await t.store.events(task.id, { indexes: [], limit: 10 })).toEqual([])
+      expect(await t.store.events(taskId(9), { indexes: [0], limit: 10 })).toEqual([])
     },
   },
   {

@@ -4,6 +4,7 @@ import {
   ADDER,
   argsIn,
   begin,
+  bury,
   change,
   counts,
   deliver,
@@ -88,17 +89,88 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a paused task whose last row ends stays paused until it is resumed, and is done then',
+    name: 'a paused task is done when its last row ends, and the pause is over with it',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone })
-      await t.store.changeTask(task.id, paused, NOW)
-      await work(t, await t.owner())
-      expect(await record(t, task)).toMatchObject({ state: 'paused', finishedAt: null })
+      await t.store.changeTask(task.id, { ...paused, reason: REASON }, NOW)
+      const owner = await t.owner()
+      const [first, last] = await t.take(owner, 'q', 2)
+      await t.turn(owner, { settlements: [finish(first)] })
+      expect(await record(t, task)).toMatchObject({ state: 'paused', reason: REASON, finishedAt: null })
       expect(await t.waiting('calls')).toEqual([])
-      await t.store.changeTask(task.id, resumed, NOW + 5 * SECOND)
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done', finishedAt: NOW + 5 * SECOND })
+      const at = NOW + 5 * SECOND
+      await t.turn(owner, { now: at, settlements: [bury(last, 9, { at })] })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: null, finishedAt: at })
       expect(await t.waiting('calls')).toHaveLength(1)
+      expect(await t.store.changeTask(task.id, resumed, at)).toBe('ended')
+
+      // Opened again, by hand, it runs: nothing is left of the pause.
+      await deliver(t, change(last, { attempt: 2, status: 'working', place: 'keep' }))
+      expect(await record(t, task)).toMatchObject({ state: 'running', finishedAt: null })
+      await deliver(t, change(last, { attempt: 2, status: 'finished', place: 'keep' }))
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 2 }) })
+      expect(await t.waiting('calls')).toHaveLength(1)
+    },
+  },
+  {
+    name: 'a task whose last row is one too many that was rejected is done',
+    async run(t) {
+      const onDone = { queue: 'calls', template: '{"class":"Done"}' }
+      const task = await taskWith(t, 1, 2, { onDone, tolerance: { rows: 0 } })
+      await work(t, await t.owner(), { status: 'failed', n: 2 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: null, finishedAt: NOW })
+      expect(await t.waiting('calls')).toHaveLength(1)
+
+      const share = await taskWith(t, 2, 5, { window: 5, onDone, tolerance: { percent: 40 }, open: true })
+      await work(t, await t.owner(), { status: 'failed', n: 3 })
+      await work(t, await t.owner(), { n: 2 })
+      await twice(t, share, () => t.store.endAdding(share.id, ADDER, NOW))
+      expect(await expectExact(t, share)).toMatchObject({ state: 'done', reason: null })
+      expect(await t.waiting('calls')).toHaveLength(2)
+    },
+  },
+  {
+    name: 'a paused task all of whose rows have ended is done when adding ends, also one without rows',
+    async run(t) {
+      const onDone = { queue: 'calls', template: '{"class":"Done"}' }
+      const empty = spec(2, { onDone })
+      await t.store.createTask(empty)
+      const task = await taskWith(t, 1, 2, { onDone, open: true })
+      await work(t, await t.owner())
+      for (const one of [task, empty]) {
+        await t.store.changeTask(one.id, paused, NOW)
+        expect(await record(t, one)).toMatchObject({ state: 'paused', adding: true })
+        await twice(t, one, () => t.store.endAdding(one.id, ADDER, NOW))
+        expect(await expectExact(t, one)).toMatchObject({ state: 'done', adding: false, finishedAt: NOW })
+      }
+      expect(await t.waiting('calls')).toHaveLength(2)
+    },
+  },
+  {
+    name: 'a paused task waits for a row that waits for a retry',
+    async run(t) {
+      const task = await taskWith(t, 1, 1)
+      const owner = await t.owner()
+      const [only] = await t.take(owner, 'q')
+      await t.store.changeTask(task.id, paused, NOW)
+      await t.turn(owner, { settlements: [postpone(only, 5)] })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', placed: 0, held: 0 })
+    },
+  },
+  {
+    name: 'a pause does not hide that a task was interrupted once all of its rows have ended; it goes on paused',
+    async run(t) {
+      const task = await taskWith(t, 1, 2, { open: true })
+      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.changeTask(task.id, { ...paused, reason: REASON }, NOW)
+      await work(t, await t.owner())
+      expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, finishedAt: null })
+      await t.store.openAdding(task.id, 'adder-2', NOW, ADDER)
+      expect(await record(t, task)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
+      await t.store.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)
+      await t.store.endAdding(task.id, 'adder-2', NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', held: 1, placed: 0 })
     },
   },
   {

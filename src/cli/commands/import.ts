@@ -5,6 +5,7 @@ import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
 import { reportedTask } from '../../tasks/reported.ts'
+import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { dryRunCode, dryRunText } from '../dry-run.ts'
 import { plural } from '../figures.ts'
@@ -12,7 +13,7 @@ import { type Interrupt, onInterrupt } from '../interrupt.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
-import { endedOf, watchTask } from '../progress.ts'
+import { watchTask } from '../progress.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
 import { CliError, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
@@ -256,7 +257,7 @@ class Submission {
     let seen = 0
     const look = async () => {
       const status = await task.status()
-      const ended = status ? endedOf(status) : 0
+      const ended = status ? endedOf(status.counts) : 0
       if (ended === seen) await this.#tellWithoutWorker()
       seen = ended
     }

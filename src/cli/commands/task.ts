@@ -4,11 +4,11 @@ import { type Command, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
+import { endedOf } from '../../tasks/task.ts'
 import { count } from '../figures.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { goOnHint, outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
-import { endedOf } from '../progress.ts'
 import { type Reason, reasonsOf, reasonsText } from '../reasons.ts'
 import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
@@ -56,7 +56,7 @@ const COLUMNS: Column<TaskStatus>[] = [
   { title: 'JOB', of: ({ job }) => job },
   { title: 'STATE', of: ({ state }) => state },
   { title: 'ROWS', of: ({ total }) => count(total), right: true },
-  { title: 'ENDED', of: (status) => count(endedOf(status)), right: true },
+  { title: 'ENDED', of: (status) => count(endedOf(status.counts)), right: true },
   { title: 'REJECTED', of: (status) => count(rejectedOf(status)), right: true },
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
 ]

@@ -63,7 +63,7 @@ export class Screen {
     const parts = [this.#paint('green', `${count(finished)} imported`)]
     if (rejected > 0) parts.push(this.#paint('yellow', `${count(rejected)} rejected`))
     if (error > 0) parts.push(this.#paint('red', `${count(error)} of them broke`))
-    const seconds = ((status.finishedAt ?? new Date()).getTime() - status.createdAt.getTime()) / 1000
+    const seconds = ((status.finishedAt ?? new Date()).getTime() - status.runAt.getTime()) / 1000
     const pace = this.#paint('dim', ` in ${duration(seconds)}, ${rate(status.ratePerSecond)}`)
     this.#say('', `  ${this.#paint('bold', plural(ended, noun))}: ${parts.join(', ')}${pace}`)
     if (rejected === 0) return

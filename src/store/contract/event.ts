@@ -10,6 +10,11 @@ export const EVENT_STATUSES: readonly EventStatus[] = [
   'cancelled',
 ]
 
+/** How many rows have ended. */
+export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
+  return finished + failed + error + cancelled
+}
+
 /** Of rows that ended, and did not finish. */
 export const REJECTED_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
 export type RejectedStatus = (typeof REJECTED_STATUSES)[number]
@@ -50,5 +55,7 @@ export interface EventQuery {
   code?: string
   /** Only events with a greater index. */
   after?: number
+  /** Only these of those that there are; the others of these conditions do not count then. */
+  indexes?: readonly number[]
   limit: number
 }

@@ -91,7 +91,10 @@ export interface RetryRow {
 
 /** What a task can be told. Absent: stays as it is. */
 export interface TaskChange {
-  /** True: no row comes into the queue any more; adding goes on. False: it goes on, as far as nothing else holds it. */
+  /**
+   * True: no row comes into the queue any more; adding goes on. False: it goes on, as far as nothing else holds it. A
+   * pause ends by itself, its reason with it, when there is nothing left to hold back: all rows have ended, and adding.
+   */
   paused?: boolean
   /** Why, for people; null: no reason. */
   reason?: Message | null
@@ -108,6 +111,10 @@ export interface TaskRecord {
   queue: string
   state: TaskState
   run: number
+  /** When the run began; the first one does with the task. */
+  runAt: number
+  /** Rows that had ended before the run began, and were not put back in it. */
+  endedBefore: number
   /** Rows added so far. */
   total: number
   /** Rows that wait for a place in the window. */
@@ -173,7 +180,8 @@ export interface TaskVerbs {
   cancelRows(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }>
   /**
    * Begins run `run` + 1 of a task that is in run `run`, with `adder` open (an owner who has joined; when it dies adding
-   * ends, and the task is not `interrupted` by it). `gone`: another was faster; `cancelling`: not now.
+   * ends, and the task is not `interrupted` by it; one that was before is so again afterwards, for its unread rows are
+   * still missing). `gone`: another was faster; `cancelling`: not now.
    */
   startRun(id: string, run: number, adder: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null>
   /**
@@ -206,9 +214,16 @@ export interface TaskVerbs {
 
   /**
    * Keeps a piece of what a task makes, for as long as the task; the same index again takes the place of what was there.
-   * `full`: all of them together would have more than `most` bytes, and it was not kept.
+   * `full`: all of them together would have more than `most` bytes, and it was not kept. With `by` it is kept only of the
+   * attempt that the row with this index is in, begun or about to; of every other one it is `stale`.
    */
-  putPart(task: string, index: number, bytes: Uint8Array, most: number): Promise<'ok' | 'full' | 'unknown'>
+  putPart(
+    task: string,
+    index: number,
+    bytes: Uint8Array,
+    most: number,
+    by?: { run: number; attempt: number },
+  ): Promise<'ok' | 'full' | 'unknown' | 'stale'>
   part(task: string, index: number): Promise<Uint8Array | null>
 
   /**

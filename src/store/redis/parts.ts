@@ -1,5 +1,6 @@
 /** Pieces of what tasks make, and values that are known for a while. */
 
+import type { Store } from '../contract.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
@@ -10,13 +11,13 @@ export class Parts {
     this.#server = server
   }
 
-  async put(id: string, index: number, bytes: Uint8Array, most: number): Promise<'ok' | 'full' | 'unknown'> {
-    const { keys } = this.#server
+  readonly put: Store['putPart'] = async (id, index, bytes, most, by) => {
     const found = await this.#server.findTask(id)
     if (!found) return 'unknown'
     const main = await this.#server.ready()
-    const all = [keys.task(found.queue, id)[0], keys.parts(found.queue, id)]
-    return (await main.run(lua.taskPart, all, [index, Buffer.from(bytes), most])) as 'ok' | 'full' | 'unknown'
+    const all = [...found.keys, this.#server.keys.parts(found.queue, id)]
+    const args = [index, Buffer.from(bytes), most, by?.run ?? '', by?.attempt ?? '']
+    return (await main.run(lua.taskPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
   }
 
   async find(id: string, index: number): Promise<Uint8Array | null> {

@@ -193,7 +193,7 @@ export class RedisStore implements Store {
   readonly changeEvents: Store['changeEvents'] = (effects, now) => this.#rows.changeEvents(effects, now)
   readonly freePlaces: Store['freePlaces'] = (id, indexes, now) => this.#rows.freePlaces(id, indexes, now)
   readonly reasons: Store['reasons'] = (id) => this.#events.reasons(id)
-  readonly putPart: Store['putPart'] = (task, index, bytes, most) => this.#parts.put(task, index, bytes, most)
+  readonly putPart: Store['putPart'] = (...part) => this.#parts.put(...part)
   readonly part: Store['part'] = (task, index) => this.#parts.find(task, index)
   readonly remember: Store['remember'] = (key, value, seconds, instead) =>
     this.#parts.remember(key, value, seconds, instead)

@@ -33,10 +33,14 @@ export class TaskEvents {
     this.#server = server
   }
 
-  async list(id: string, { status, code, after = -1, limit }: EventQuery): Promise<EventRecord[]> {
+  async list(id: string, { status, code, after = -1, indexes: those, limit }: EventQuery): Promise<EventRecord[]> {
     const found = await this.#server.findTask(id)
     if (!found || limit <= 0) return []
     const { keys } = found
+    if (those) {
+      const some = [...new Set(those)].filter((index) => index >= 0).sort((a, b) => a - b)
+      return this.#read(id, keys, some.slice(0, limit))
+    }
     if (!status && code === undefined) return this.#inOrder(id, keys, after + 1, limit)
     const rejected = REJECTED_STATUSES.filter((name) => !status || status.includes(name))
     const others = new Set((code === undefined ? (status ?? []) : []).filter((name) => !isRejected(name)))

@@ -24,6 +24,8 @@ export const HEADER = [
   'broken',
   'adders',
   'run',
+  'runAt',
+  'before',
   'total',
   'held',
   'placed',
@@ -100,8 +102,10 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     name: header.name,
     job: header.job,
     queue: header.queue,
-    state: stateOf(header),
+    state: stateOf(header, counts.enqueued + counts.working > 0),
     run: Number(header.run),
+    runAt: Number(header.runAt || header.created),
+    endedBefore: Number(header.before),
     total: Number(header.total),
     held: Number(header.held),
     placed: Number(header.placed),
@@ -123,9 +127,10 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
   }
 }
 
-function stateOf(header: Record<'state' | 'paused' | 'adders' | 'broken', string>): TaskState {
+function stateOf(header: Record<'state' | 'paused' | 'adders' | 'broken', string>, isOpen: boolean): TaskState {
   if (header.state !== 'open') return header.state as TaskState
-  if (header.paused !== '') return 'paused'
+  // Without a row to hold back a pause says nothing.
+  if (header.paused !== '' && (isOpen || header.adders !== '')) return 'paused'
   if (header.adders !== '') return 'adding'
   return header.broken === '' ? 'running' : 'interrupted'
 }

@@ -31,11 +31,12 @@ export class Events {
     this.#db = db
   }
 
-  page(id: string, { status, code, after = -1, limit }: EventQuery): EventRecord[] {
+  page(id: string, { status, code, after = -1, indexes, limit }: EventQuery): EventRecord[] {
     const task = this.#db.first<TaskRow>(sql.task.load, id)
     if (!task) return []
-    const rows =
-      code !== undefined
+    const rows = indexes
+      ? this.#db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)
+      : code !== undefined
         ? this.#codedOf(task.key, code, status ?? EVENT_STATUSES, after, limit)
         : status
           ? this.#eventsOf(task.key, status, after, limit)

@@ -362,6 +362,8 @@ function termsOf(task: TaskRow) {
     task.adders,
     task.broken,
     task.run,
+    task.run_at,
+    task.ended_before,
     task.done_run,
     task.failed_run,
     task.swept,

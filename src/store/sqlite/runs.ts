@@ -1,7 +1,7 @@
 /** Steering a task: pauses and changes, cancelling it, and putting its rejected rows to work again. */
 
 import { taskJid } from '../../job/payload.ts'
-import type { Message, RetryRow, TaskChange } from '../contract.ts'
+import { endedOf, type Message, type RetryRow, type TaskChange } from '../contract.ts'
 import type { Adding } from './adding.ts'
 import type { Database } from './database.ts'
 import type { Book, Ledger } from './ledger.ts'
@@ -77,17 +77,17 @@ export class Runs {
     return answer
   }
 
-  start(ledger: Ledger, id: string, run: number, adder: string): 'ok' | 'gone' | 'cancelling' | null {
+  start(ledger: Ledger, id: string, run: number, adder: string, now: number): 'ok' | 'gone' | 'cancelling' | null {
     const task = ledger.book(id)?.task
     if (!task) return null
     if (task.run === run + 1 && this.#adding.isOpen(task, adder)) return 'ok'
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
-    // A reason to be cancelled or interrupted is none any more; one to be paused still is.
-    if (!task.paused) task.reason = null
+    // A reason to be cancelled is none any more; one to be paused or interrupted still is.
+    if (!task.paused && task.broken === 0) task.reason = null
     task.run++
-    task.broken = 0
-    this.#db.run(sql.adder.mend, task.key)
+    task.run_at = now
+    task.ended_before = endedOf(task)
     this.#adding.enter(task, adder, { retry: true })
     task.state = 'adding'
     task.finished_at = null
@@ -128,6 +128,7 @@ export class Runs {
       this.#db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
     }
     ledger.become(book, event, 'enqueued', null)
+    task.ended_before--
     ledger.hold(book, event)
     event.run = task.run
     event.step = 1

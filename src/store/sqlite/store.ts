@@ -241,7 +241,7 @@ export class SqliteStore implements Store {
   readonly cancelRows: Store['cancelRows'] = (id, most, now) =>
     this.#booked(now, (ledger, { runs }) => runs.cancelRows(ledger, id, most))
   readonly startRun: Store['startRun'] = (id, run, adder, now) =>
-    this.#booked(now, (ledger, { runs }) => runs.start(ledger, id, run, adder))
+    this.#booked(now, (ledger, { runs }) => runs.start(ledger, id, run, adder, now))
   readonly retryRows: Store['retryRows'] = (id, run, rows, now) =>
     this.#booked(now, (ledger, { runs }) => runs.retry(ledger, id, run, rows))
   readonly freePlaces: Store['freePlaces'] = (id, indexes, now) =>
@@ -264,9 +264,9 @@ export class SqliteStore implements Store {
       pushAll(s, jobs, now)
     })
 
-  readonly putPart: Store['putPart'] = (task, index, bytes, most) =>
+  readonly putPart: Store['putPart'] = (...part) =>
     this.#file.write((s) => {
-      const answer = s.tasks.putPart(task, index, bytes, most)
+      const answer = s.tasks.putPart(...part)
       s.db.checkRoom()
       return answer
     })

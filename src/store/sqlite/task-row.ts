@@ -58,6 +58,9 @@ export interface TaskRow {
   on_failure: string | null
   beyond: 'pause' | 'cancel'
   run: number
+  /** Null: since its creation. */
+  run_at: number | null
+  ended_before: number
   done_run: number
   failed_run: number
   total: number
@@ -121,6 +124,8 @@ export function recordOf(row: TaskRow): TaskRecord {
     queue: row.queue,
     state: row.state,
     run: row.run,
+    runAt: row.run_at ?? row.created_at,
+    endedBefore: row.ended_before,
     total: row.total,
     held: row.held,
     placed: row.placed,

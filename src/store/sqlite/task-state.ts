@@ -1,7 +1,7 @@
 /** What state a task is in, and what follows from it. */
 
 import { completeCallback } from '../../job/payload.ts'
-import type { Callback, Message, TaskState, Tolerance } from '../contract.ts'
+import { type Callback, endedOf, type Message, type TaskState, type Tolerance } from '../contract.ts'
 import { hasEnded, isStopped, parsed, type TaskRow, written } from './task-row.ts'
 
 /** A share of fewer ended rows says nothing yet. */
@@ -21,7 +21,7 @@ export function judge(task: TaskRow, { rejected, addingEnded }: Happened, now: n
     return false
   }
   const bad = task.failed + task.error
-  const ended = bad + task.finished + task.cancelled
+  const ended = endedOf(task)
   const tolerance = parsed<Tolerance>(task.tolerance) as Tolerance
   const isBeyond =
     'rows' in tolerance
@@ -41,6 +41,11 @@ export function moveOn(task: TaskRow, now: number): void {
   if (state === task.state) return
   task.state = state
   const ended = hasEnded(task)
+  // What a pause held is over, and so is the pause.
+  if (ended && task.paused) {
+    task.paused = 0
+    task.reason = null
+  }
   task.finished_at = ended ? now : null
   task.expires_at = ended ? now + task.keep : null
   // Nothing waits any more: no row is looked at again.
@@ -51,7 +56,8 @@ function stateOf(task: TaskRow): TaskState {
   const open = task.enqueued + task.working
   if (task.state === 'cancelled') return 'cancelled'
   if (task.state === 'cancelling') return open > 0 ? 'cancelling' : 'cancelled'
-  if (task.paused) return 'paused'
+  // Without a row to hold back a pause says nothing.
+  if (task.paused && (open > 0 || task.adders > 0)) return 'paused'
   if (task.adders > 0) return 'adding'
   if (task.broken > 0) return 'interrupted'
   return open > 0 ? 'running' : 'done'

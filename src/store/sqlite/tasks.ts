@@ -1,14 +1,14 @@
 /** Tracked tasks: making, finding and deleting them, and what they make. */
 
 import { memberText } from '../../job/json.ts'
-import type { PushItem, TaskRecord, TaskSpec } from '../contract.ts'
+import type { PushItem, Store, TaskRecord, TaskSpec } from '../contract.ts'
 import { Adding } from './adding.ts'
 import type { Database } from './database.ts'
 import { Events } from './events.ts'
 import { Runs } from './runs.ts'
 import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
-import { ELSEWHERE, OPEN, PLACED, recordOf, STATUS_CODE, type TaskRow, written } from './task-row.ts'
+import { ELSEWHERE, type EventState, OPEN, PLACED, recordOf, STATUS_CODE, type TaskRow, written } from './task-row.ts'
 
 const KEEP_MS = 30 * 86_400_000
 const UNKNOWN_AFTER_MS = 3_600_000
@@ -83,9 +83,16 @@ export class Tasks {
     return true
   }
 
-  putPart(id: string, index: number, bytes: Uint8Array, most: number): 'ok' | 'full' | 'unknown' {
+  putPart(...[id, index, bytes, most, by]: Parameters<Store['putPart']>): Awaited<ReturnType<Store['putPart']>> {
     const task = this.#db.first<{ key: number; bytes: number }>(sql.task.size, id)
     if (!task) return 'unknown'
+    if (by) {
+      const event = this.#db.all<EventState>(sql.event.load, task.key, JSON.stringify([index]))[0]
+      if (!event || event.run !== by.run || event.status > STATUS_CODE.working) return 'stale'
+      // It has begun, or what ended last is the attempt before.
+      const step = event.step - 2 * by.attempt
+      if (step !== 0 && step !== -1) return 'stale'
+    }
     const before = this.#db.first<{ bytes: number }>(sql.task.partSize, task.key, index)?.bytes ?? 0
     const grown = bytes.length - before
     if (task.bytes + grown > most) return 'full'

@@ -51,8 +51,10 @@ local function moveOn(book)
   if book.state == 'cancelling' and open == 0 then
     book.state, book.ended = 'cancelled', now
     announce(book, 'done')
-  elseif book.state == 'open' and open == 0 and book.adders == '' and book.paused == '' and book.broken == '' then
-    book.state, book.ended = 'done', now
+  elseif book.state == 'open' and open == 0 and book.adders == '' and book.broken == '' then
+    -- What a pause held is over, and so is the pause.
+    if book.paused ~= '' then redis.call('HSET', KEYS[book.base], 'reason', '') end
+    book.state, book.paused, book.ended = 'done', '', now
     announce(book, 'done')
   elseif book.state == 'done' and open > 0 then
     book.state, book.ended = 'open', ''

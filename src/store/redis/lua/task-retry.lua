@@ -54,6 +54,7 @@ if #entries > 0 then
   -- The first write may grow: at its memory limit the server refuses it, and nothing was done.
   each('RPUSH', KEYS[5], entries)
   each('HSET', KEYS[3], fields)
+  redis.call('HINCRBY', KEYS[1], 'before', -#entries)
   for _, one in ipairs(buried) do
     if tonumber(redis.call('ZSCORE', KEYS[13], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[13], one[1]) end
   end

@@ -19,9 +19,11 @@ if book.state == 'cancelling' then return 'cancelling' end
 
 -- The first write may grow: at its memory limit the server refuses it, and nothing was done.
 redis.call('HSET', KEYS[1], 'cursor:' .. adder, 0)
--- A reason to be cancelled or interrupted is none any more; one to be paused still is.
-if book.paused == '' then redis.call('HSET', KEYS[1], 'reason', '') end
-book.run, book.state, book.broken, book.ended = run + 1, 'open', '', ''
+-- A reason to be cancelled is none any more; one to be paused or interrupted still is.
+if book.paused == '' and book.broken == '' then redis.call('HSET', KEYS[1], 'reason', '') end
+local n = book.n
+redis.call('HSET', KEYS[1], 'runAt', now, 'before', n[2] + n[3] + n[4] + n[5])
+book.run, book.state, book.ended = run + 1, 'open', ''
 openAdder(book, KEYS[13], 'r', adder)
 closeBooks()
 return 'ok'

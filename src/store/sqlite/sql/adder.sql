@@ -14,8 +14,5 @@ UPDATE adder SET state = ? WHERE task = ? AND token = ?;
 -- endAll: nobody adds to a task any more.
 UPDATE adder SET state = 1 WHERE task = ? AND state IN (0, 2);
 
--- mend: those who broke off do not matter any more.
-UPDATE adder SET state = 1 WHERE task = ? AND state = 2;
-
 -- open: the tasks that somebody adds to.
 SELECT task.id FROM adder JOIN task ON task.key = adder.task WHERE adder.token = ? AND adder.state = 0;

@@ -34,6 +34,9 @@ WHERE status < 2 ORDER BY idx LIMIT ?4;
 -- one: one event of a task.
 SELECT * FROM event WHERE task = ? AND idx = ?;
 
+-- those: the events of a JSON array of indexes.
+SELECT * FROM event WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2)) ORDER BY idx LIMIT ?3;
+
 -- page: a page of events.
 SELECT * FROM event WHERE task = ? AND idx > ? ORDER BY idx LIMIT ?;
 
