@@ -142,7 +142,12 @@ export class Highkiq {
       maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
     })
     this.client = this.#client.chain
-    this.#taskHost = { client: this.#client, store: () => this.store, now: () => this.now() }
+    this.#taskHost = {
+      client: this.#client,
+      store: () => this.store,
+      now: () => this.now(),
+      optionsOf: (job) => this.#registry.get(job)?.options ?? {},
+    }
     this.#features = {
       aspects: [trackedTasks(this.#taskHost), cancelling, iterations, lockedRuns, this.#collector],
       now: () => this.now(),

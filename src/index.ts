@@ -82,10 +82,10 @@ export {
   TASK_STATES,
   type TaskState,
 } from './store/contract.ts'
+export type { CorrectedRow, Retried, RetryOptions } from './tasks/chosen.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { TaskEvent } from './tasks/event.ts'
-export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/sheet/format.ts'
 export {
   type EventsOptions,

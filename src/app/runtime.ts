@@ -156,7 +156,7 @@ export class Runtime {
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    const keeper = new TaskKeeper({ client, store: () => store, now, report }, { everySeconds: pollSeconds })
+    const keeper = new TaskKeeper({ store: () => store, now, report }, { everySeconds: pollSeconds })
     return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock, keeper]
   }
 }

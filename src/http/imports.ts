@@ -3,7 +3,7 @@
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { given, refuseUnknown } from '../job/options.ts'
 import { checkImport, IMPORT_OPTIONS } from '../tasks/import.ts'
 import { checkTaskOptions, TASK_OPTIONS } from '../tasks/options.ts'
 import { checkFormat } from '../tasks/sheet/format.ts'
@@ -46,7 +46,7 @@ function checkOptions(where: string, options: ImportsOfJob): void {
     throw invalid(`${where}.maxRows is a number above 0`)
   }
   try {
-    checkImport(options)
+    checkImport('options', given(options as ImportOptions, IMPORT_OPTIONS))
     checkTaskOptions(options)
     if (format !== undefined) checkFormat(format as never)
   } catch (thrown) {

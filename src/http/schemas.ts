@@ -124,6 +124,9 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskRetried: object({
     run: { type: 'integer', minimum: 1 },
     rows: { ...count, description: 'that run again' },
+    unchanged: { ...count, description: 'of these, rows that came back as they were' },
+    finished: { ...count, description: 'that had finished: they stay as they are' },
+    open: { ...count, description: 'that wait or run already: they stay as they are' },
     dropped: { ...count, description: 'whose arguments are not kept any more: they stay as they were' },
     refused: { ...count, description: 'of a corrected report that are still wrong: they stay as they were' },
   }),

@@ -15,8 +15,8 @@ export const TOLERATED: Schema = {
   anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' }, { type: 'null' }],
 }
 
-/** Jobs that are called at its end are no matter of who asks from afar. */
-type OptionName = Exclude<keyof TaskOptions, 'onDone' | 'onFailure'>
+/** Jobs that are called at its end, and how many rows it takes, are no matter of who asks from afar. */
+type OptionName = Exclude<keyof TaskOptions, 'onDone' | 'onFailure' | 'maxRows'>
 
 const SCHEMAS: Record<OptionName, Schema> = {
   name: { ...text, description: "for people; default that of the file, or the job's" },

@@ -1,4 +1,5 @@
 import type { ResourceLimits } from 'node:worker_threads'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
@@ -54,6 +55,11 @@ export interface JobOptions {
   keepResult?: number
   /** Keeps a record of each job (its event): how it goes, its messages and its result, found by its id. */
   track?: boolean
+  /**
+   * Checks each row of a file before a job is made of it (tasks.import, corrected reports, the command line, HTTP), unless
+   * another schema is named there: any Standard Schema (zod, valibot, …). The handler gets what it answers.
+   */
+  validate?: StandardSchemaV1
   /** Middleware around the handler, inside the app's and the capsule's. */
   use?: readonly Middleware<JobContext, unknown>[]
 }
@@ -97,6 +103,7 @@ const OPTIONS: (keyof JobOptions)[] = [
   'thread',
   'keepResult',
   'track',
+  'validate',
   'use',
 ]
 
@@ -108,6 +115,7 @@ const NOT_PUSHED = [
   'maxStalls',
   'thread',
   'keepResult',
+  'validate',
   'use',
 ] as const satisfies (keyof JobOptions)[]
 
@@ -157,7 +165,15 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (keepResult !== undefined && !(keepResult > 0 && keepResult < Number.POSITIVE_INFINITY)) {
     throw wrong('keepResult is a number of seconds above 0')
   }
+  if (options.validate !== undefined) checkSchema(job, options.validate)
   if (use !== undefined) checkMiddleware(job, use)
+}
+
+/** @throws INVALID_OPTION */
+export function checkSchema(where: string, schema: unknown): void {
+  const standard = typeof schema === 'object' || typeof schema === 'function' ? Object(schema)['~standard'] : undefined
+  if (typeof standard?.validate === 'function') return
+  throw new HighkiqError('INVALID_OPTION', `${where}: validate is a Standard Schema, for instance of zod or valibot`)
 }
 
 /** @throws INVALID_OPTION */

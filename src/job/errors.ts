@@ -65,9 +65,11 @@ const STATUS = {
   TASK_TAKEN_OVER: 409,
   /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */
   INVALID_FILE: 400,
+  /** `validate` threw instead of answering. Carries `row`. */
+  VALIDATE_FAILED: 500,
   /** The same bytes were imported within the last 24 hours. Carries `task`, the id of that one. */
   ALREADY_IMPORTED: 409,
-  /** The file has more rows than `maxRows`. */
+  /** There are more rows than `maxRows`. */
   TOO_MANY_ROWS: 413,
   /** A report or export can't be written. */
   REPORT_FAILED: 500,

@@ -7,7 +7,12 @@ const LONG_ENOUGH = 5
 export function refuseUnknown(where: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    throw new HighkiqError('INVALID_OPTION', `${where}: there is no option ${name}; there are ${known.join(', ')}`)
+    const meant = meantBy(name, known)
+    const hint = meant === undefined ? '' : `did you mean ${meant}? There `
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${where}: there is no option ${name}; ${hint || 'there '}are ${known.join(', ')}`,
+    )
   }
 }
 
@@ -19,6 +24,46 @@ export function given<T extends object, K extends keyof T = keyof T>(
   return Object.fromEntries(
     names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   ) as Pick<T, K>
+}
+
+/** What the value of an option can be, each with its words. */
+const KINDS = {
+  flag: [(value: unknown) => typeof value === 'boolean', 'true or false'],
+  text: [(value: unknown) => typeof value === 'string' && value !== '', 'a text'],
+  count: [(value: unknown) => Number.isSafeInteger(value) && (value as number) > 0, 'a whole number above 0'],
+  amount: [(value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31, 'a number above 0'],
+  index: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= -1, 'a whole number'],
+  function: [(value: unknown) => typeof value === 'function', 'a function'],
+  signal: [(value: unknown) => value instanceof AbortSignal, "an AbortSignal, as an AbortController's `signal` is"],
+} as const
+
+/** A kind, or the words that it can be; null: somebody else checks it. */
+export type OptionKind = keyof typeof KINDS | readonly string[] | null
+
+/** @throws INVALID_OPTION for a name that is not known, and for a value that is not of its kind */
+export function checkOptions(where: string, options: unknown, known: Readonly<Record<string, OptionKind>>): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new HighkiqError('INVALID_OPTION', `${where}: options are an object, not ${shown(options)}`)
+  }
+  refuseUnknown(where, options, Object.keys(known))
+  for (const [name, value] of Object.entries(options)) {
+    const kind = known[name] ?? null
+    if (value === undefined || kind === null) continue
+    const [holds, words] =
+      typeof kind === 'string'
+        ? KINDS[kind]
+        : [(one: unknown) => kind.includes(one as string), `one of ${kind.map((word) => `'${word}'`).join(', ')}`]
+    if (holds(value)) continue
+    throw new HighkiqError('INVALID_OPTION', `${where}: ${name} is ${words}, not ${shown(value)}`)
+  }
+}
+
+/** A value in a message. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  if (value === null || value === undefined) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 /** The known name that this one is a typing error of: a letter too many, too few, another one, or two exchanged. */

@@ -1,48 +1,66 @@
 /** A report that somebody corrected, on its way back to the rows that it came from. */
 
+import { checkArgs } from '../job/args.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
-import type { TaskRecord } from '../store/contract.ts'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import { type EventRecord, isRejected, type TaskRecord } from '../store/contract.ts'
+import { paramsOf } from './event.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
+import { insist } from './insist.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
-import { parseRowKey, type Reason, type RowKey, reasonNames } from './report.ts'
-import type { Row } from './rows.ts'
+import { inPages } from './page.ts'
+import { parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
+import { indexesByKey } from './row-key.ts'
+import type { Row, TaskHost } from './rows.ts'
 import { armed } from './sheet/armed.ts'
-import type { OpenFile } from './sheet/file.ts'
+import type { FileRow, OpenFile } from './sheet/file.ts'
 import type { Source } from './sheet/source.ts'
 
-/** The row with this index, as of this run, is to be tried again as this. `number`: its row in the report. */
-export interface CorrectedRow extends Row {
-  index: number
-  run: number
+/** A row of the report, and what has become of it until now. `number`: its row in the report, if it came in one. */
+export interface ReportedRow {
+  event: EventRecord
+  number?: number
+  /** What it is to be tried again as; undefined: it is not rejected (any more), and stays as it is. */
+  again?: Row
+  /** It came back as it was. */
+  isSame?: boolean
 }
 
 export interface OpenReport {
   /** Can be iterated once; ending or leaving the loop closes the file. */
-  rows: AsyncGenerator<CorrectedRow, void, void>
+  rows: AsyncGenerator<ReportedRow, void, void>
   close(): Promise<void>
 }
 
+type About = Pick<TaskRecord, 'id' | 'meta' | 'job' | 'total'>
+
 /**
  * Opens a corrected report of a task, in whatever format, its rows and columns in any order. A row that is left out is
- * left alone. `options` are those of the import: the rows pass through `columns` and `validate` again.
+ * left alone. The rows pass through `columns` and `validate` again; what `options` does not say of them is as it was at
+ * the import, and as the job says.
  * @throws INVALID_FILE: it is no report, of another task, or a column is missing; also while iterating, with row and
- *   column: a row key is wrong or comes twice
+ *   column: a row key is wrong, comes twice or is of no row, or a row's arguments can't be made of what stands there
  */
 export async function openReport(
   source: Source,
-  task: Pick<TaskRecord, 'id' | 'meta'>,
+  task: About,
   options: ImportRows,
-  now: () => number,
+  host: Pick<TaskHost, 'store' | 'now' | 'optionsOf'>,
 ): Promise<OpenReport> {
-  const { validate, columns, ...reading } = checkImport(options)
-  const { openFile } = await import('./sheet/file.ts')
-  const file = await openFile(source, reading)
   const meta = metaOf(task)
+  const told = checkImport('task.retry: as', options)
+  const {
+    columns = meta.mapping,
+    rowKey = meta.rowKey,
+    validate = host.optionsOf(task.job).validate,
+    ...reading
+  } = told
+  const { openFile } = await import('./sheet/file.ts')
+  const file = await openFile(source, { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading })
   try {
-    const layout = layoutOf(file, meta)
-    const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now })
-    return { rows: correctedRows(file, layout, task.id, check), close: file.close }
+    const layout = layoutOf(file, meta, rowKey)
+    const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: host.now })
+    return { rows: reportedRows(file, new Reader(host, task, layout, check, rowKey)), close: file.close }
   } catch (error) {
     await file.close()
     throw error
@@ -51,21 +69,24 @@ export async function openReport(
 
 /** How a row of the report is read. */
 interface Layout {
-  keyColumn(values: Record<string, unknown>): string
+  /** What a column of reasons is called. */
+  column(reason: Reason, values: Values): string
   /** The row as it was imported. */
-  row(values: Record<string, unknown>): Record<string, unknown>
+  row(values: Values): Values
 }
 
-function layoutOf({ header, format }: OpenFile, meta: TaskMeta): Layout {
+type Values = Record<string, unknown>
+
+function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
   const own = meta.columns ?? (meta.format === 'ndjson' ? undefined : ['arguments'])
-  const key = 'row key'
   if (!own) {
     // Its rows have keys of their own: what the reasons are called shows in the report alone.
-    if (header && !reasonsIn(header)[key]) throw missing([key])
+    if (header && rowKey === undefined && !reasonsIn(header)['row key']) throw missing(['row key'])
     return {
-      keyColumn: (values) => reasonsIn(header ?? Object.keys(values))[key] ?? key,
+      column: (reason, values) => reasonsIn(header ?? Object.keys(values))[reason] ?? reason,
       row(values) {
-        const reasons = new Set(Object.values(reasonsIn(header ?? Object.keys(values))))
+        const { job: _, arguments: __, ...found } = reasonsIn(header ?? Object.keys(values))
+        const reasons = new Set(Object.values(found))
         // A cell in which nothing stands is a key that the row does not have.
         const entries = Object.entries(values).filter(
           ([name, value]) => !reasons.has(name) && (!header || value !== ''),
@@ -74,14 +95,15 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta): Layout {
       },
     }
   }
-  const keyColumn = reasonNames(own)[key]
-  const absent = header ? [keyColumn, ...own].filter((name) => !header.includes(name)) : []
+  const names = reasonNames(own)
+  const needed = rowKey === undefined ? [names['row key'], ...own] : own
+  const absent = header ? needed.filter((name) => !header.includes(name)) : []
   if (absent.length > 0) throw missing(absent)
   const cell = cellReader(format, meta)
   return {
-    keyColumn: () => keyColumn,
+    column: (reason) => (meta.format || reason !== 'arguments' ? names[reason] : reason),
     row(values) {
-      const row: Record<string, unknown> = {}
+      const row: Values = {}
       for (const name of own) if (values[name] !== undefined) row[name] = cell(values[name])
       return row
     },
@@ -114,51 +136,124 @@ function cellReader(format: OpenFile['format'], meta: TaskMeta): (value: unknown
   return (value) => (typeof value === 'string' ? armed(value) : value)
 }
 
-async function* correctedRows(
-  { rows, close }: OpenFile,
-  layout: Layout,
-  task: string,
-  check: RowCheck | undefined,
-): AsyncGenerator<CorrectedRow, void, void> {
-  const seen = new Map<number, number>()
+async function* reportedRows({ rows, close }: OpenFile, reader: Reader): AsyncGenerator<ReportedRow, void, void> {
   try {
-    for await (const { number, values } of rows) {
-      const column = layout.keyColumn(values)
-      const { index, run } = keyOf(values[column], number, column, task)
-      const first = seen.get(index)
-      if (first !== undefined) throw wrong(number, column, `its row key stands in row ${first} too`)
-      seen.set(index, number)
-      const row = layout.row(values)
-      if (check) {
-        const file = { number, values: row }
-        yield { index, run, ...(check.settled(file) ?? (await check.validated(file))) }
-      } else {
-        yield { index, run, number, args: argsOf(row.arguments, number) }
-      }
-    }
+    for await (const page of inPages(rows)) yield* reader.read(page)
   } finally {
     await close()
   }
 }
 
-function keyOf(value: unknown, number: number, column: string, task: string): RowKey {
-  const key = parseRowKey(String(value ?? ''))
-  if (!key) throw wrong(number, column, `${JSON.stringify(value ?? '')} is no row key: leave that column as it is`)
-  if (key.task !== task) throw wrong(number, column, `it is a row of task ${key.task}, not of ${task}`)
-  return key
+/** From rows of the report to those of the task. */
+class Reader {
+  readonly #host: Pick<TaskHost, 'store'>
+  readonly #task: About
+  readonly #layout: Layout
+  readonly #check: RowCheck | undefined
+  readonly #rowKey: string | undefined
+  /** Rows of the report by the index of their row in the task. */
+  readonly #seen = new Map<number, number>()
+  #byKey: ReturnType<typeof indexesByKey> | undefined
+
+  constructor(
+    host: Pick<TaskHost, 'store'>,
+    task: About,
+    layout: Layout,
+    check: RowCheck | undefined,
+    rowKey: string | undefined,
+  ) {
+    this.#host = host
+    this.#task = task
+    this.#layout = layout
+    this.#check = check
+    this.#rowKey = rowKey
+  }
+
+  async *read(page: readonly FileRow[]): AsyncGenerator<ReportedRow, void, void> {
+    const indexes: number[] = []
+    for (const row of page) indexes.push(await this.#indexOf(row))
+    const { store } = this.#host
+    const found = await insist(() => store().events(this.#task.id, { indexes, limit: indexes.length }))
+    const events = new Map(found.map((event) => [event.index, event]))
+    for (const [i, row] of page.entries()) {
+      const event = events.get(indexes[i] as number)
+      // Deleted while it was read.
+      if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${this.#task.id}`)
+      yield isRejected(event.status) ? await this.#again(event, row) : { event, number: row.number }
+    }
+  }
+
+  async #indexOf({ number, values }: FileRow): Promise<number> {
+    const column = this.#layout.column('row key', values)
+    const cell = values[column] ?? ''
+    const byKey = cell === '' ? this.#rowKey : undefined
+    const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
+    const first = this.#seen.get(index)
+    if (first !== undefined) throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { first })
+    this.#seen.set(index, number)
+    return index
+  }
+
+  #keyed(cell: unknown, number: number, column: string): number {
+    const { id, total } = this.#task
+    const key = parseRowKey(String(cell))
+    if (!key) throw wrong(number, column, `${JSON.stringify(cell)} is no row key: leave that column as it is`)
+    if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)
+    if (key.index >= total) throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`)
+    return key.index
+  }
+
+  async #found(values: Values, number: number, rowKey: string): Promise<number> {
+    this.#byKey ??= indexesByKey(this.#host.store, this.#task.id, rowKey)
+    const key = String(this.#layout.row(values)[rowKey] ?? '')
+    const indexes = (await this.#byKey).get(key)
+    if (!indexes)
+      throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${JSON.stringify(key)} there`)
+    const [index, other] = indexes
+    if (other === undefined) return index
+    const both = `the rows with the indexes ${index} and ${other} both have ${JSON.stringify(key)}`
+    throw wrong(number, rowKey, `${both}: tell them apart by the report's column "row key"`, { indexes })
+  }
+
+  async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
+    if (!this.#check || event.job !== null) return this.#asArgs(event, { number, values })
+    const row = this.#layout.row(values)
+    const file = { number, values: row }
+    const again = this.#check.settled(file) ?? (await this.#check.validated(file))
+    const isSame = stringifyJson(row) === (event.source ?? stringifyJson(rowOf(event)))
+    return { event, number, again, isSame }
+  }
+
+  /** Its arguments themselves, for they are not made of columns. */
+  #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
+    const job = event.job ?? this.#task.job
+    const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]
+    const told = values[named] ?? ''
+    if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
+    const cell = values[column] ?? ''
+    if (cell === '') throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
+    const args = argsOf(cell, number, column)
+    return { event, number, again: { args }, isSame: stringifyJson(args) === stringifyJson(paramsOf(event)) }
+  }
 }
 
-function argsOf(value: unknown, number: number): unknown[] {
+function argsOf(value: unknown, number: number, column: string): unknown[] {
   let args: unknown
   try {
     args = typeof value === 'string' ? parseJson(value) : value
   } catch (error) {
-    throw wrong(number, 'arguments', `it is not JSON (${messageOf(error)})`)
+    throw wrong(number, column, `it is not JSON (${messageOf(error)})`)
   }
-  if (!Array.isArray(args)) throw wrong(number, 'arguments', 'it is not a list of arguments: write [ … ]')
+  if (!Array.isArray(args)) throw wrong(number, column, 'it is not a list of arguments: write [ … ]')
+  try {
+    checkArgs(args, column)
+  } catch (error) {
+    throw wrong(number, column, messageOf(error))
+  }
   return args
 }
 
-function wrong(row: number, column: string, what: string): HighkiqError {
-  return new HighkiqError('INVALID_FILE', `row ${row}, column ${JSON.stringify(column)}: ${what}`, { row, column })
+function wrong(row: number, column: string, what: string, more: object = {}): HighkiqError {
+  const message = `row ${row}, column ${JSON.stringify(column)}: ${what}`
+  return new HighkiqError('INVALID_FILE', message, { row, column, ...more })
 }

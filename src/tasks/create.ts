@@ -88,7 +88,7 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
     // Whoever adds is told, and what was read before is whole: the task itself goes on.
     await writer.flush().catch(() => {})
     await submitter.giveUp(id, now(), false)
-    throw thrown
+    throw writer.cursor > 0 ? withTask(thrown, id) : thrown
   }
 }
 
@@ -161,11 +161,13 @@ async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>)
 }
 
 function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: string, cursor = 0): RowWriter {
-  const page = metaOf(record).export ? { hk_part: true as const } : {}
+  const { export: file, format } = metaOf(record)
+  const page = file ? { hk_part: true as const } : {}
   const payload = { ...payloadOf(host, job, record.id, record.queue), ...page }
   // The template is what the job said when the task was made: what it says otherwise by now stands in the row.
   const fitsTemplate = job.name === record.job && Object.keys(job.said).length === 0
-  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, cursor })
+  const ofFile = format !== undefined
+  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, ofFile, cursor })
 }
 
 function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {

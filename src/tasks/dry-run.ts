@@ -59,7 +59,7 @@ export async function dryRun({ format, header, rows }: OpenImport): Promise<DryR
     }
     run.complete = true
   } catch (thrown) {
-    if (!(thrown instanceof HighkiqError)) throw thrown
+    if (!(thrown instanceof HighkiqError) || thrown.code === 'VALIDATE_FAILED') throw thrown
     const { row } = (thrown.details ?? {}) as { row?: number }
     run.problems.push({ row: row ?? null, code: thrown.code, message: thrown.message })
   }

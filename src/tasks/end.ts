@@ -3,12 +3,12 @@
 import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
 import { removeFolder } from './parts.ts'
-import type { TaskHost } from './rows.ts'
+import type { StoreOfTasks } from './rows.ts'
 
 const PAGE = 1000
 
 /** Until no row of a task that is being cancelled waits; those that run are told to end. */
-export async function cancelRows({ store, now }: TaskHost, id: string): Promise<void> {
+export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
     const { placed, done } = await insist(() => store().cancelRows(id, PAGE, now()))
     await Promise.all(placed.map((jid) => insist(() => store().markCancelled(jid, now()))))
@@ -16,7 +16,7 @@ export async function cancelRows({ store, now }: TaskHost, id: string): Promise<
   }
 }
 
-export async function removeTask({ store }: TaskHost, id: string): Promise<void> {
+export async function removeTask({ store }: StoreOfTasks, id: string): Promise<void> {
   const record = await insist(() => store().task(id))
   const dir = record && metaOf(record).export?.dir
   if (dir) await removeFolder(dir, id)

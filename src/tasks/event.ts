@@ -1,4 +1,6 @@
+import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
+import { shown } from '../job/options.ts'
 import type { EventQuery, EventRecord, EventStatus, Store } from '../store/contract.ts'
 import { lifeOf } from './words.ts'
 
@@ -54,6 +56,13 @@ export function eventOf(job: string, event: EventRecord): TaskEvent {
     finishedAt: date(event.finishedAt),
     ...(event.result === null ? {} : { result: parseJson(event.result) }),
   }
+}
+
+/** @throws INVALID_OPTION */
+export function checkStatuses(where: string, statuses: unknown, known: readonly EventStatus[]): void {
+  if (Array.isArray(statuses) && statuses.every((status) => known.includes(status))) return
+  const odd = Array.isArray(statuses) ? statuses.find((status) => !known.includes(status)) : statuses
+  throw new HighkiqError('INVALID_OPTION', `${where}: status is a list of ${known.join(', ')}, not ${shown(odd)}`)
 }
 
 /** A row is kept as its bare arguments, or as a whole payload where middleware had changed more. */

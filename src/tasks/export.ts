@@ -38,7 +38,14 @@ export function exportMeta({
   artifacts = 'store',
 }: ExportOf): NonNullable<TaskMeta['export']> {
   checkFormat(format)
-  if (columns && !(columns.length > 0 && columns.every((column) => typeof column === 'string' && column !== ''))) {
+  if (
+    columns !== undefined &&
+    !(
+      Array.isArray(columns) &&
+      columns.length > 0 &&
+      columns.every((column) => typeof column === 'string' && column !== '')
+    )
+  ) {
     throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
   }
   if (columns && new Set(columns).size < columns.length) {

@@ -2,7 +2,9 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkArgs } from '../job/args.ts'
+import { checkSchema } from '../job/definition.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
+import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper } from './columns.ts'
 import type { Row } from './rows.ts'
@@ -14,21 +16,30 @@ export interface ImportRows extends ReadFileOptions {
   columns?: Columns
   /**
    * Checks each row before a job is made of it: any Standard Schema (zod, valibot, …). What it answers is what the
-   * handler gets; a row that it refuses is `failed` at once, with code `invalid`.
+   * handler gets; a row that it refuses is `failed` at once, with code `invalid`. Default: the job's own.
    */
   validate?: StandardSchemaV1
+  /**
+   * The column (as the file calls it; of NDJSON: the key) that tells rows apart. A corrected report without the column
+   * "row key", or with empty cells there, finds its rows by it.
+   */
+  rowKey?: string
 }
 
-export const IMPORT_OPTIONS: (keyof ImportRows)[] = [
-  'validate',
-  'columns',
-  'format',
-  'maxRows',
-  'sheet',
-  'delimiter',
-  'encoding',
-  'artifacts',
-]
+/** What is said of reading, and what each is. */
+const READING: Record<keyof ImportRows, OptionKind> = {
+  validate: null,
+  columns: null,
+  rowKey: 'text',
+  format: ['csv', 'xlsx', 'ndjson'] satisfies FileFormat[],
+  maxRows: 'count',
+  sheet: null,
+  delimiter: 'text',
+  encoding: 'text',
+  artifacts: 'text',
+}
+
+export const IMPORT_OPTIONS = Object.keys(READING) as (keyof ImportRows)[]
 
 export interface OpenImport extends Pick<OpenFile, 'digest' | 'close'> {
   format: FileFormat
@@ -38,28 +49,49 @@ export interface OpenImport extends Pick<OpenFile, 'digest' | 'close'> {
 }
 
 /** @throws INVALID_OPTION */
-export function checkImport(options: ImportRows): ImportRows {
-  if (options.validate && !('~standard' in options.validate)) {
-    throw new HighkiqError('INVALID_OPTION', 'validate must be a Standard Schema, for instance of zod or valibot')
-  }
-  if (options.columns !== undefined) checkColumns(options.columns)
-  return options
+export function checkImport(where: string, options: ImportRows): ImportRows {
+  checkOptions(where, options, READING)
+  const { validate, columns, sheet } = options
+  if (validate !== undefined) checkSchema(where, validate)
+  if (columns !== undefined) checkColumns(columns)
+  const isSheet = typeof sheet === 'number' ? Number.isSafeInteger(sheet) && sheet >= 0 : sheet !== ''
+  if (sheet === undefined || (isSheet && ['string', 'number'].includes(typeof sheet))) return options
+  throw invalid(`${where}: sheet is the name of a sheet, or its number from 0, not ${shown(sheet)}`)
 }
 
-/** @throws INVALID_FILE, INVALID_OPTION; while iterating also TOO_MANY_ROWS, and whatever `validate` throws */
+/** @throws INVALID_OPTION: it is nothing that can be read */
+export function checkSource(where: string, source: unknown): void {
+  if (typeof source === 'string' && source !== '') return
+  const isStream = typeof source === 'object' && source !== null && ('getReader' in source || 'pipe' in source)
+  if (source instanceof Uint8Array || isStream) return
+  throw invalid(`${where} is the path of a file, its bytes (a Buffer), or a stream of them, not ${shown(source)}`)
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}
+
+/** @throws INVALID_FILE, INVALID_OPTION; while iterating also TOO_MANY_ROWS and VALIDATE_FAILED */
 export async function openImport(source: Source, options: ImportRows, now: () => number): Promise<OpenImport> {
-  const { validate, columns, ...reading } = checkImport(options)
+  const { validate, columns, rowKey, ...reading } = checkImport('tasks.import', options)
   // Loaded when there is something to read: who only pushes jobs need not wait for it.
   const { openFile } = await import('./sheet/file.ts')
   const file = await openFile(source, reading, Array.isArray(columns) ? columns : undefined)
   const { format, header, digest, close } = file
   try {
+    if (rowKey !== undefined && header && !header.includes(rowKey)) throw noKey(rowKey, header)
     const check = new RowCheck(format, { columns, header, validate, now })
     return { format, header, digest, close, rows: rowsOf(file, check) }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+function noKey(rowKey: string, header: readonly string[]): HighkiqError {
+  const columns = header.slice(0, 30).map((name) => JSON.stringify(name))
+  const message = `the file has no column ${JSON.stringify(rowKey)}, which rowKey names: its columns are ${columns.join(', ')}`
+  return new HighkiqError('INVALID_FILE', message, { missing: [rowKey] })
 }
 
 async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerator<Row, void, void> {
@@ -107,14 +139,26 @@ export class RowCheck {
   }
 
   async validated({ number, values }: FileRow): Promise<Row> {
-    const answer = (this.#schema as StandardSchemaV1)['~standard'].validate(this.#map ? this.#map(values) : values)
-    const checked = answer instanceof Promise ? await answer : answer
+    const checked = await this.#asked(this.#map ? this.#map(values) : values, number)
     const messages = checked.issues
       ? checked.issues.map((issue) => problem(issue, this.#now()))
       : this.#unfit(checked.value)
     if (messages.length > 0)
       return { args: [values], number, rejected: { status: 'failed', code: 'invalid', messages } }
     return { args: [(checked as StandardSchemaV1.SuccessResult<unknown>).value], number, source: values }
+  }
+
+  /** @throws VALIDATE_FAILED: it broke, which is no answer about the row */
+  async #asked(row: unknown, number: number): Promise<StandardSchemaV1.Result<unknown>> {
+    try {
+      const answer = (this.#schema as StandardSchemaV1)['~standard'].validate(row)
+      const checked = answer instanceof Promise ? await answer : answer
+      if (typeof checked === 'object' && checked !== null) return checked
+      throw new TypeError('it answers no { value } and no { issues }')
+    } catch (thrown) {
+      const message = `row ${number}: validate broke on it (${messageOf(thrown)}): a schema answers what is wrong with a row, it does not throw`
+      throw new HighkiqError('VALIDATE_FAILED', message, { row: number }, { cause: thrown })
+    }
   }
 
   #faults(values: Record<string, unknown>): Message[] {

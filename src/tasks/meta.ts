@@ -1,6 +1,7 @@
 /** What a task says of itself beside what its store must know. */
 
 import type { TaskRecord } from '../store/contract.ts'
+import type { Columns } from './columns.ts'
 import type { FileFormat } from './sheet/format.ts'
 
 /** What `meta` of a task says about where its rows came from. */
@@ -8,6 +9,12 @@ export interface TaskMeta {
   /** The columns of an imported file, in order. */
   columns?: string[]
   source?: string
+  /** How they became the rows of the handler. */
+  mapping?: Columns
+  /** The column that tells rows apart. */
+  rowKey?: string
+  /** As many rows as its file might have. */
+  maxRows?: number
   /** The file that an export makes. */
   export?: { format: FileFormat; columns?: string[]; dir?: string }
   format?: FileFormat

@@ -1,8 +1,10 @@
 /** What a task may be told when it is created, and later. */
 
 import type { Job } from '../client/job.ts'
+import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 import type { TaskSpec, Tolerance } from '../store/contract.ts'
 
 /** What a job of `onDone` and `onFailure` is called with. */
@@ -31,6 +33,8 @@ export interface TaskOptions {
   onDone?: CallbackJob
   /** Pushed once for each run, at its first row that failed or broke for good, with `(task id, run)`. */
   onFailure?: CallbackJob
+  /** More rows are TOO_MANY_ROWS: those before stay, in a task that is `interrupted`. Default: any number; of a file 1,000,000. */
+  maxRows?: number
 }
 
 export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
@@ -45,6 +49,7 @@ export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
   'unknownAfter',
   'onDone',
   'onFailure',
+  'maxRows',
 ]
 
 const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepParams'][]
@@ -53,15 +58,29 @@ const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptio
 export function checkTaskOptions(options: TaskOptions): void {
   const { keepParams, onDone, onFailure } = options
   checkName(options.name)
+  if (options.queue !== undefined) checkQueueName(options.queue)
+  checkMaxRows(options.maxRows)
   windowOf(options)
   policyOf(options)
   if (keepParams !== undefined && !KEPT.includes(keepParams)) {
-    throw invalid(`keepParams is one of ${KEPT.join(', ')}, not ${JSON.stringify(keepParams)}`)
+    throw invalid(`keepParams is one of ${KEPT.join(', ')}, not ${shown(keepParams)}`)
   }
   for (const [name, job] of Object.entries({ onDone, onFailure })) {
     if (job === undefined || typeof job?.request === 'function') continue
     throw invalid(`${name} is a job: what hq.job(…) answers`)
   }
+}
+
+/** @throws INVALID_OPTION */
+export function checkJob(where: string, job: unknown): void {
+  if (typeof (job as CallbackJob | null)?.request === 'function') return
+  throw invalid(`${where}: the first argument is a job, what hq.job(…) answers, not ${shown(job)}`)
+}
+
+/** @throws INVALID_OPTION */
+export function checkMaxRows(maxRows: unknown): void {
+  if (maxRows === undefined || (Number.isSafeInteger(maxRows) && (maxRows as number) > 0)) return
+  throw invalid(`maxRows is a whole number above 0, not ${shown(maxRows)}`)
 }
 
 /** @throws INVALID_OPTION */
@@ -87,7 +106,7 @@ export function toleranceOf(tolerated: number | string | null): Tolerance | null
   if (typeof tolerated === 'number' && Number.isInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
   const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
   if (percent >= 0 && percent <= 100) return { percent }
-  throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${JSON.stringify(tolerated)}`)
+  throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${shown(tolerated)}`)
 }
 
 /** As it is said in options; null: every failure is tolerated. */
@@ -99,7 +118,7 @@ export function toleratedOf(tolerance: Tolerance | null): number | `${number}%` 
 /** @throws INVALID_OPTION */
 export function beyondOf(beyond: unknown): 'pause' | 'cancel' {
   if (beyond === 'pause' || beyond === 'cancel') return beyond
-  throw invalid(`beyond is 'pause' or 'cancel', not ${JSON.stringify(beyond)}`)
+  throw invalid(`beyond is 'pause' or 'cancel', not ${shown(beyond)}`)
 }
 
 /** The window that is asked for; undefined: nothing is said. @throws INVALID_OPTION */

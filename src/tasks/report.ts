@@ -2,6 +2,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
+import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
 import { metaOf } from './meta.ts'
@@ -15,9 +16,16 @@ export interface ReportOptions {
   rows?: 'rejected' | 'all'
 }
 
+/** @throws INVALID_OPTION */
+export function checkReport(options: ReportOptions): void {
+  checkOptions('task.report', options, { format: ['csv', 'xlsx', 'ndjson'], rows: ['rejected', 'all'] })
+}
+
 /** What stands behind a row's own columns. */
 const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
-export type Reason = (typeof REASONS)[number]
+/** And behind them, where some of the rows are none of the file's, or of another job than the task's. */
+const OTHERS = ['job', 'arguments'] as const
+export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
 
 export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
 
@@ -52,22 +60,32 @@ async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rej
   }
   const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
   const columns = meta.columns ?? (meta.format === 'ndjson' ? await keysOf(events(statuses)) : undefined)
-  const names = reasonNames(columns ?? [])
-  const header = [...(columns ?? ['arguments']), ...REASONS.map((reason) => names[reason])]
-  return { header, rows: reportRows(task, events(statuses), columns) }
+  const own = columns ?? ['arguments']
+  const names = reasonNames(own)
+  const hasOthers = task.mixed && (await holdsOther(events(statuses)))
+  const others = hasOthers ? OTHERS.filter((name) => columns || name === 'job') : []
+  const header = [...own, ...[...REASONS, ...others].map((reason) => names[reason])]
+  return { header, rows: reportRows(task, events(statuses), columns, others) }
 }
 
 /** All keys of rows that have keys of their own, in the order in which they come. */
 async function keysOf(events: AsyncIterable<EventRecord>): Promise<string[]> {
   const keys = new Set<string>()
-  for await (const event of events) for (const key of Object.keys(rowOf(event))) keys.add(key)
+  for await (const event of events) {
+    if (event.job === null) for (const key of Object.keys(rowOf(event))) keys.add(key)
+  }
   return [...keys]
+}
+
+async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> {
+  for await (const { job } of events) if (job !== null) return true
+  return false
 }
 
 /** What the columns of reasons are called: a column of the file's own keeps its name. */
 export function reasonNames(columns: readonly string[]): Record<Reason, string> {
   const taken = new Set(columns)
-  const names = REASONS.map((reason) => {
+  const names = [...REASONS, ...OTHERS].map((reason) => {
     let name: string = reason
     while (taken.has(name)) name = `task ${name}`
     return [reason, name]
@@ -75,7 +93,12 @@ export function reasonNames(columns: readonly string[]): Record<Reason, string> 
   return Object.fromEntries(names) as Record<Reason, string>
 }
 
-async function* reportRows(task: TaskRecord, events: AsyncIterable<EventRecord>, columns: string[] | undefined) {
+async function* reportRows(
+  task: TaskRecord,
+  events: AsyncIterable<EventRecord>,
+  columns: string[] | undefined,
+  others: readonly (typeof OTHERS)[number][],
+) {
   for await (const event of events) {
     const { number, index, run, status, code, messages, attempts } = event
     const reasons = cut(messages.map(wordsOf).join('\n'))
@@ -87,20 +110,28 @@ async function* reportRows(task: TaskRecord, events: AsyncIterable<EventRecord>,
       code ?? '',
       reasons,
       attempts,
+      ...others.map((name) => {
+        if (columns && event.job === null) return undefined
+        return name === 'job' ? (event.job ?? task.job) : argsText(event)
+      }),
     ]
   }
 }
 
 function cells(event: EventRecord, columns: string[] | undefined): unknown[] {
-  if (columns) {
-    const row = rowOf(event)
-    return columns.map((column) => row[column])
-  }
-  const params = paramsOf(event)
-  return [params === null ? '' : stringifyJson(params)]
+  if (!columns) return [argsText(event)]
+  if (event.job !== null) return columns.map(() => undefined)
+  const row = rowOf(event)
+  return columns.map((column) => row[column])
 }
 
-function rowOf(event: EventRecord): Record<string, unknown> {
+function argsText(event: EventRecord): string {
+  const params = paramsOf(event)
+  return params === null ? '' : stringifyJson(params)
+}
+
+/** A row of a file as it came. */
+export function rowOf(event: EventRecord): Record<string, unknown> {
   const row = event.source === null ? paramsOf(event)?.[0] : parseJson(event.source)
   return (row ?? {}) as Record<string, unknown>
 }

@@ -3,55 +3,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pages } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { stringifyJson } from '../job/json.ts'
+import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
-import {
-  type Entry,
-  type Pull,
-  REJECTED_STATUSES,
-  type RejectedStatus,
-  type RetryRow,
-  type TaskRecord,
-} from '../store/contract.ts'
+import type { Entry, Pull, RetryRow, TaskRecord } from '../store/contract.ts'
 import { trackedTasks } from './aspect.ts'
-import { eventPages } from './event.ts'
-import type { ImportRows } from './import.ts'
+import { type Chosen, checkRetry, chosenOf, type Retried, type RetryOptions } from './chosen.ts'
 import { insist } from './insist.ts'
+import { inPages } from './page.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
-import type { Source } from './sheet/source.ts'
 import { Submitter } from './submitter.ts'
 
-/** A row as it was corrected. */
-export interface CorrectedRow {
-  index: number
-  /** The handler's arguments. */
-  args: unknown[]
-  /** The row as it came, for the report, when that is not what the handler gets. */
-  source?: object
-}
-
-export interface RetryOptions {
-  /** Which rejected rows; default `failed` and `error`. */
-  status?: RejectedStatus[]
-  /** Only those with this code. */
-  code?: string
-  /** These instead, with other arguments. */
-  rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
-  /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
-  report?: Source
-  /** How the report's rows are read and checked, as at their import. */
-  as?: ImportRows
-}
-
-export interface Retried {
-  run: number
-  /** Rows that run again. */
-  rows: number
-  /** Rows whose arguments are not kept any more: they stay as they were. */
-  dropped: number
-  /** Rows of a corrected report that `validate` refused once more: they stay as they were. */
-  refused: number
-}
+export type { Retried, RetryOptions } from './chosen.ts'
 
 const PAGE = 500
 /** A worker looks for marks several times a second. */
@@ -60,13 +22,15 @@ const LOOK_MS = 50
 
 /**
  * @returns how many rows run again; with none of them no run begins
- * @throws UNKNOWN_TASK, INVALID_OPTION; TASK_BUSY when another is putting rows back just now, or the task is being cancelled
+ * @throws UNKNOWN_TASK, INVALID_OPTION, INVALID_FILE; TASK_BUSY when another is putting rows back just now, or the task is
+ *   being cancelled
  */
 export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
-  const refused = { count: 0 }
-  const chunks = await pagesOf(host, record, options, refused)
+  checkRetry(options)
+  const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
+  const chunks = inPages(await chosenOf(host, record, given(options), retried))
   const first = await chunks.next()
-  if (first.done || first.value.length === 0) return { run: record.run, rows: 0, dropped: 0, refused: refused.count }
+  if (first.done) return retried
   const submitter = new Submitter(host.store)
   const { store, now } = host
   const { id, queue, run } = record
@@ -75,14 +39,16 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     const started = await store().startRun(id, run, submitter.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
-    const retried = { run: run + 1, rows: 0, dropped: 0, refused: 0 }
-    const dead = await deadEntries(host, id)
-    const put = async (rows: RetryRow[]) => {
+    retried.run = run + 1
+    let dead: Map<number, Entry> | undefined
+    const put = async (rows: readonly Chosen[]) => {
+      if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(host, id)
       const items = rows.map((row) => withDead(row, dead))
       await unmark(host, record, rows)
       const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
-      for (const answer of answers) {
+      for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
+        if (answer === 'ok' && rows[i]?.isSame) retried.unchanged++
         if (answer === 'dropped') retried.dropped++
       }
     }
@@ -93,69 +59,13 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
     await insist(() => store().endAdding(id, submitter.token, now()))
     await submitter.leave()
-    return { ...retried, refused: refused.count }
+    return retried
   } catch (thrown) {
     await submitter.giveUp(id, now())
     throw thrown
   } finally {
     // The report, of which not all was read.
     await chunks.return(undefined)
-  }
-}
-
-async function pagesOf(
-  host: TaskHost,
-  record: TaskRecord,
-  options: RetryOptions,
-  refused: { count: number },
-): Promise<AsyncGenerator<RetryRow[]>> {
-  const { rows, report, as = {} } = options
-  if (report === undefined) return rows ? inPages(corrected(rows)) : rejectedPages(host, record.id, options)
-  const { openReport } = await import('./corrected.ts')
-  // What can be read twice is: a fault in it is known before any row runs again.
-  if (typeof report === 'string' || report instanceof Uint8Array) {
-    const { validate: _, ...unchecked } = as
-    for await (const _row of (await openReport(report, record, unchecked, host.now)).rows);
-  }
-  const file = await openReport(report, record, as, host.now)
-  const accepted = async function* () {
-    for await (const row of file.rows) {
-      if (row.rejected) refused.count++
-      else yield row
-    }
-  }
-  return inPages(corrected(accepted()))
-}
-
-async function* rejectedPages(host: TaskHost, id: string, { status = ['failed', 'error'], code }: RetryOptions) {
-  const unknown = status.find((name) => !REJECTED_STATUSES.includes(name))
-  if (unknown !== undefined) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `retry: status is a list of ${REJECTED_STATUSES.join(', ')}, not ${unknown}`,
-    )
-  }
-  const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
-  for await (const events of eventPages(host.store, id, filter)) yield events.map(({ index }): RetryRow => ({ index }))
-}
-
-async function* inPages<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
-  let page: T[] = []
-  for await (const one of all) {
-    if (page.push(one) < PAGE) continue
-    yield page
-    page = []
-  }
-  if (page.length > 0) yield page
-}
-
-async function* corrected(rows: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>): AsyncGenerator<RetryRow> {
-  for await (const { index, args, source } of rows) {
-    yield {
-      index,
-      args: stringifyJson(args),
-      ...(source === undefined ? {} : { source: stringifyJson(source) }),
-    }
   }
 }
 
@@ -216,9 +126,9 @@ async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number,
   return found
 }
 
-function withDead(row: RetryRow, dead: ReadonlyMap<number, Entry>): RetryRow {
-  const entry = dead.get(row.index)
-  return entry ? { ...row, dead: entry } : row
+function withDead({ index, args, source }: Chosen, dead: ReadonlyMap<number, Entry> | undefined): RetryRow {
+  const entry = dead?.get(index)
+  return given({ index, args, source, dead: entry }) as RetryRow
 }
 
 function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {

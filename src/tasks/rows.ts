@@ -1,6 +1,7 @@
 /** Rows on their way into a task: each is checked, passes the client middleware, and is stored with others in one step. */
 
 import type { Client } from '../client/client.ts'
+import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
@@ -18,10 +19,15 @@ export interface Row {
 
 export type Rows = Iterable<Row> | AsyncIterable<Row>
 
-export interface TaskHost {
-  client: Client
+export interface StoreOfTasks {
   store: () => Store
   now: () => number
+}
+
+export interface TaskHost extends StoreOfTasks {
+  client: Client
+  /** What a job of this name says of itself here, where it is defined. */
+  optionsOf: (job: string) => Pick<JobOptions, 'validate'>
 }
 
 /** Rows, and characters of their arguments, that are stored in one step. */
@@ -35,6 +41,8 @@ interface Aim {
   payload: Payload
   /** They are what the task's template makes of their arguments. */
   fitsTemplate: boolean
+  /** The task's rows come from a file: one that does not says itself what it is. */
+  ofFile?: boolean
   /** Rows that the adder has added before. */
   cursor?: number
   /** Index of its first row, where nobody else adds. */
@@ -98,7 +106,8 @@ export class RowWriter {
 
   async #stored({ args, number, source, rejected }: Row): Promise<NewRow> {
     const { client, now } = this.#host
-    const { payload, task, first, fitsTemplate } = this.#aim
+    const { payload, task, first, ofFile } = this.#aim
+    const fitsTemplate = this.#aim.fitsTemplate && !(ofFile && number === undefined)
     const about = {
       ...(number === undefined ? {} : { number }),
       ...(source === undefined ? {} : { source: stringifyJson(source) }),
@@ -110,7 +119,10 @@ export class RowWriter {
     const after = client.isPlain ? whole : await client.pass(whole)
     if (!after) {
       const messages = [{ at: now(), code: 'stopped', params: {} }]
-      return { args: stringifyJson(args), ...about, rejected: { status: 'cancelled', code: 'stopped', messages } }
+      const rejected = { status: 'cancelled' as const, code: 'stopped', messages }
+      const bare = stringifyJson(args)
+      if (fitsTemplate) return { args: bare, ...about, rejected }
+      return { args: this.#textWithout({ ...payload, args }, ['jid']), ...about, job: payload.class, rejected }
     }
     client.check(after)
     if (after.queue !== payload.queue) {
@@ -132,8 +144,11 @@ export class RowWriter {
   }
 }
 
-/** Lists of arguments as rows. @throws INVALID_JOB */
-export async function* asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>): AsyncGenerator<Row> {
+/** Lists of arguments as rows. @throws INVALID_JOB; TOO_MANY_ROWS behind the last one that may be */
+export async function* asRows(
+  all: Iterable<unknown[]> | AsyncIterable<unknown[]>,
+  maxRows = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Row> {
   if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
   let n = 0
   for await (const args of all) {
@@ -141,12 +156,13 @@ export async function* asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]
       const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
       throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
     }
-    n++
+    if (++n > maxRows)
+      throw new HighkiqError('TOO_MANY_ROWS', `there are more than ${maxRows} rows (maxRows)`, { row: n, maxRows })
     yield { args }
   }
 }
 
-function isIterable(value: unknown): boolean {
+export function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
 }
 

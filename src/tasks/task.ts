@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { given, refuseUnknown } from '../job/options.ts'
+import { checkOptions, given } from '../job/options.ts'
 import {
+  EVENT_STATUSES,
   type EventRecord,
   type EventStatus,
   endedOf,
@@ -13,11 +14,11 @@ import {
 } from '../store/contract.ts'
 import { addToTask, continueTask } from './create.ts'
 import { cancelRows, removeTask } from './end.ts'
-import { eventOf, eventPages, type TaskEvent } from './event.ts'
+import { checkStatuses, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
-import { beyondOf, checkName, type TaskOptions, toleranceOf, toleratedOf, windowOf } from './options.ts'
-import { type ReportOptions, reportStream, writeReport } from './report.ts'
+import { beyondOf, checkJob, checkName, type TaskOptions, toleranceOf, toleratedOf, windowOf } from './options.ts'
+import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
 import type { FileFormat } from './sheet/format.ts'
@@ -64,6 +65,11 @@ export interface WaitOptions {
   every?: number
 }
 
+export interface AddOptions {
+  /** More rows than these are TOO_MANY_ROWS; default: any number. */
+  maxRows?: number
+}
+
 /** Which events; all of them by default. */
 export interface EventsOptions {
   status?: EventStatus[] | undefined
@@ -77,7 +83,13 @@ export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' |
   toleratedFailures?: TaskOptions['toleratedFailures'] | null
 }
 
-const SETTINGS: (keyof TaskSettings & string)[] = ['name', 'window', 'concurrency', 'toleratedFailures', 'beyond']
+const SETTINGS: Record<keyof TaskSettings, null> = {
+  name: null,
+  window: null,
+  concurrency: null,
+  toleratedFailures: null,
+  beyond: null,
+}
 
 export { endedOf }
 
@@ -116,7 +128,10 @@ export class Task {
   }
 
   /** The task's events in the order of its rows, all or of some statuses, from behind the row `after` on. */
-  async *events({ status, code, after }: EventsOptions = {}): AsyncGenerator<TaskEvent> {
+  async *events(options: EventsOptions = {}): AsyncGenerator<TaskEvent> {
+    checkOptions('task.events', options, { status: null, code: 'text', after: 'index' })
+    const { status, code, after } = options
+    if (status !== undefined) checkStatuses('task.events', status, EVENT_STATUSES)
     const task = await this.#record()
     for await (const event of this.#pages({ status, code, after })) yield eventOf(task.job, event)
   }
@@ -129,9 +144,11 @@ export class Task {
 
   /**
    * Resolves when nothing of the task is left to do.
-   * @throws UNKNOWN_TASK; the reason of `signal` when it aborts
+   * @throws UNKNOWN_TASK, INVALID_OPTION; the reason of `signal` when it aborts
    */
-  async wait({ signal, onProgress, every = 200 }: WaitOptions = {}): Promise<TaskStatus> {
+  async wait(options: WaitOptions = {}): Promise<TaskStatus> {
+    checkOptions('task.wait', options, { signal: 'signal', onProgress: 'function', every: 'amount' })
+    const { signal, onProgress, every = 200 } = options
     for (;;) {
       signal?.throwIfAborted()
       const status = statusOf(await insist(() => this.#record()), this.#host.now())
@@ -143,10 +160,18 @@ export class Task {
 
   /**
    * More rows, of the task's own job or of another one, while it has not ended.
-   * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS; the rows before the error stay
+   * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, TOO_MANY_ROWS (with `maxRows`); the rows before
+   *   the error stay
    */
-  async add<Args extends unknown[]>(job: Job<Args>, rows: Iterable<Args> | AsyncIterable<Args>): Promise<number> {
-    return addToTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+  async add<Args extends unknown[]>(
+    job: Job<Args>,
+    rows: Iterable<Args> | AsyncIterable<Args>,
+    options: AddOptions = {},
+  ): Promise<number> {
+    checkJob('task.add', job)
+    checkOptions('task.add', options, { maxRows: 'count' })
+    const all = asRows(rows, options.maxRows)
+    return addToTask(this.#host, await this.#record(), job as unknown as Job<never[]>, all)
   }
 
   /**
@@ -155,6 +180,7 @@ export class Task {
    * @returns how many were missing. @throws TASK_ENDED, UNKNOWN_TASK
    */
   async continue<Args extends unknown[]>(job: Job<Args>, rows: Iterable<Args> | AsyncIterable<Args>): Promise<number> {
+    checkJob('task.continue', job)
     return continueTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
   }
 
@@ -170,7 +196,7 @@ export class Task {
 
   /** Other limits while it runs; `null` tolerates every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
   async set(options: TaskSettings): Promise<void> {
-    refuseUnknown('task.set', options, SETTINGS)
+    checkOptions('task.set', options, SETTINGS)
     const { name, toleratedFailures, beyond } = options
     checkName(name)
     const window = windowOf(options)
@@ -188,6 +214,7 @@ export class Task {
    */
   async cancel(reason?: string): Promise<void> {
     const { store, now } = this.#host
+    checkOptions('task.cancel', { reason }, { reason: 'text' })
     const message = reason === undefined ? null : said(now(), reason)
     const answer = await insist(() => store().cancelTask(this.id, message, now()))
     if (answer === null) throw unknownTask(this.id)
@@ -199,7 +226,6 @@ export class Task {
    * given, with other arguments, also as a corrected report. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION, INVALID_FILE
    */
   async retry(options: RetryOptions = {}): Promise<Retried> {
-    refuseUnknown('task.retry', options, ['status', 'code', 'rows', 'report', 'as'])
     return retryTask(this.#host, await this.#record(), options)
   }
 
@@ -223,6 +249,8 @@ export class Task {
     to: string | (ReportOptions & { format: FileFormat }),
     options: ReportOptions = {},
   ): Promise<{ rows: number } | ReadableStream<Uint8Array>> {
+    checkReport(typeof to === 'string' ? options : to)
+    if (to === '') throw new HighkiqError('INVALID_OPTION', 'task.report: the path of a file, or { format }')
     const task = await this.#record()
     const events = (statuses: EventStatus[] | undefined) => this.#pages({ status: statuses })
     return typeof to === 'string' ? writeReport(to, task, events, options) : reportStream(task, events, to)
@@ -233,7 +261,7 @@ export class Task {
    * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
    */
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    refuseUnknown('task.download', options, ['wait', 'partial', 'signal'])
+    checkOptions('task.download', options, { wait: 'flag', partial: 'flag', signal: 'signal' })
     return download(this.#host, await this.#record(), options)
   }
 

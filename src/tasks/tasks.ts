@@ -1,18 +1,18 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { given, refuseUnknown } from '../job/options.ts'
+import { checkOptions, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
-import type { Store, TaskState } from '../store/contract.ts'
+import { type Store, TASK_STATES, type TaskState } from '../store/contract.ts'
 import { claim } from './again.ts'
 import { type CreateTask, continueTask, createTask } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type ExportOf, exportMeta } from './export.ts'
-import { IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
+import { checkSource, IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
 import type { TaskMeta } from './meta.ts'
-import { checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
-import { asRows, type Rows, type TaskHost, unknownTask } from './rows.ts'
+import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
+import { asRows, isIterable, type Rows, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 import { said } from './words.ts'
@@ -24,6 +24,14 @@ export interface CreateOptions extends TaskOptions {
 
 const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart'] as const
 const EXPORT_OPTIONS = ['format', 'columns', 'artifacts'] as const
+const EXPORTED = Object.fromEntries(EXPORT_OPTIONS.map((name) => [name, null]))
+const IMPORTED: Readonly<Record<string, OptionKind>> = {
+  ...Object.fromEntries(IMPORT_OPTIONS.map((name) => [name, null])),
+  dryRun: 'flag',
+  again: 'flag',
+  continue: 'text',
+  id: 'text',
+}
 
 export type ExportOptions = CreateOptions & ExportOf
 
@@ -58,10 +66,15 @@ export class Tasks {
     options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.create', async () => {
-      checkCreate('tasks.create', options, ['id'])
+      checkCreate('tasks.create', job, options, { id: 'text' })
       const { id, ...rest } = options
       checkId('tasks.create', id)
-      return this.#create(job as unknown as Job<never[]>, asRows(rows), rest, id === undefined ? {} : { id })
+      return this.#create(
+        job as unknown as Job<never[]>,
+        asRows(rows, options.maxRows),
+        rest,
+        id === undefined ? {} : { id },
+      )
     })
   }
 
@@ -90,10 +103,13 @@ export class Tasks {
   }
 
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
-    checkCreate('tasks.import', options, [...IMPORT_OPTIONS, 'dryRun', 'again', 'continue', 'id'])
+    checkCreate('tasks.import', job, options, IMPORTED)
+    checkSource('tasks.import: the second argument', source)
     const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
     checkId('tasks.import', id)
-    const file = await openImport(source, given(rest, IMPORT_OPTIONS), this.#host.now)
+    const { validate } = job.definition.options
+    const reading = { ...(validate ? { validate } : {}), ...given(rest, IMPORT_OPTIONS) }
+    const file = await openImport(source, reading, this.#host.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
     const { header, format } = file
@@ -101,6 +117,8 @@ export class Tasks {
       format,
       ...(header ? { columns: header } : {}),
       ...(typeof source === 'string' ? { source: basename(source) } : {}),
+      ...(rest.columns ? { mapping: rest.columns } : {}),
+      ...given(rest, ['rowKey', 'maxRows']),
     }
     let giveBack: (() => Promise<void>) | undefined
     try {
@@ -142,10 +160,15 @@ export class Tasks {
     options: ExportOptions = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.export', async () => {
-      checkCreate('tasks.export', options, EXPORT_OPTIONS)
+      checkCreate('tasks.export', job, options, EXPORTED)
       const file = exportMeta(given(options, EXPORT_OPTIONS))
       const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
-      return this.#create(job as unknown as Job<never[]>, asRows(listed(pages)), given(options, CREATE_OPTIONS), about)
+      return this.#create(
+        job as unknown as Job<never[]>,
+        asRows(listed(pages), options.maxRows),
+        given(options, CREATE_OPTIONS),
+        about,
+      )
     })
   }
 
@@ -182,13 +205,9 @@ export class Tasks {
   }
 
   /** Newest first; `next` is the cursor of the page behind this one. @throws INVALID_OPTION */
-  async list({
-    state,
-    job,
-    cursor,
-    limit = 25,
-  }: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
-    if (!(Number.isInteger(limit) && limit > 0)) throw invalid('tasks.list: limit is a whole number above 0')
+  async list(options: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
+    checkOptions('tasks.list', options, { state: TASK_STATES, job: 'text', cursor: null, limit: 'count' })
+    const { state, job, cursor, limit = 25 } = options
     const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
     if (cursor !== undefined && !id) throw invalid('tasks.list: cursor is what the answer before gave as `next`')
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
@@ -203,11 +222,16 @@ export class Tasks {
 }
 
 /** @throws INVALID_OPTION */
-function checkCreate(where: string, options: CreateOptions, more: readonly string[] = []): void {
-  refuseUnknown(where, options, [...CREATE_OPTIONS, ...more])
+function checkCreate(
+  where: string,
+  job: unknown,
+  options: CreateOptions,
+  more: Readonly<Record<string, OptionKind>> = {},
+): void {
+  checkJob(where, job)
+  const own = Object.fromEntries(CREATE_OPTIONS.map((name): [string, OptionKind] => [name, null]))
+  checkOptions(where, options, { ...own, onStart: 'function', ...more })
   checkTaskOptions(options)
-  if (options.onStart === undefined || typeof options.onStart === 'function') return
-  throw invalid(`${where}: onStart is a function, which gets the task`)
 }
 
 function checkId(where: string, id: string | undefined): void {
@@ -228,5 +252,6 @@ export interface ListOptions {
 }
 
 async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown[]> {
+  if (!isIterable(pages)) throw new HighkiqError('INVALID_JOB', 'pages must be an array or another iterable')
   for await (const page of pages) yield Array.isArray(page) ? page : [page]
 }

@@ -37,6 +37,7 @@ export const tasks: Case[] = [
         run: 1,
         runAt: NOW,
         endedBefore: 0,
+        mixed: false,
         total: 0,
         held: 0,
         placed: 0,

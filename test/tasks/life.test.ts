@@ -298,7 +298,9 @@ test('a row that is no list of arguments is refused with its number, and no task
   await expect(wrong([[1], { sku: 'a' }])).rejects.toThrow('row 1 is an object: each row is the list')
   await expect(wrong(['ab'])).rejects.toMatchObject({ code: 'INVALID_JOB' })
   await expect(wrong(5)).rejects.toMatchObject({ code: 'INVALID_JOB' })
-  await expect(hq.tasks.create(Row, [], { windw: 3 } as object)).rejects.toThrow(/no option windw; there are name/)
+  await expect(hq.tasks.create(Row, [], { windw: 3 } as object)).rejects.toThrow(
+    /no option windw; did you mean window\? There are name/,
+  )
   expect((await hq.tasks.list()).items).toEqual([])
 })
 

@@ -33,7 +33,12 @@ async function bytes(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-const corrected = async (...args: Parameters<typeof openReport>) => collect((await openReport(...args)).rows)
+async function corrected(source: Parameters<typeof openReport>[0], hq: Highkiq, task: Task, options = {}) {
+  const host = { store: () => hq.store, now: Date.now, optionsOf: () => ({}) }
+  const { rows } = await openReport(source, await recordOf(hq, task), options, host)
+  const all = await collect(rows)
+  return all.map(({ event: { index, run }, number, again }) => ({ index, run, number, ...again }))
+}
 
 for (const format of FORMATS) {
   test(`a report in ${format} has the same columns, reasons and keys as a file and as a stream`, async () => {
@@ -86,7 +91,7 @@ for (const format of FORMATS) {
     await ended(hq, task)
     const path = join(folder, `out.${format}`)
     await task.report(path)
-    const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
+    const rows = await corrected(path, hq, task)
     expect(rows).toEqual([
       { index: 1, run: 1, number: expect.any(Number), args: [{ sku: 'b', status: 'y', name: 'bad' }] },
       { index: 2, run: 1, number: expect.any(Number), args: [{ sku: '=c', status: 'z', name: 'bad' }] },
@@ -101,8 +106,8 @@ for (const format of FORMATS) {
     await ended(hq, task)
     const path = join(folder, `out.${format}`)
     await task.report(path)
-    const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
-    expect(rows.map(({ index, args }) => [index, ...args])).toEqual([
+    const rows = await corrected(path, hq, task)
+    expect(rows.map(({ index, args = [] }) => [index, ...args])).toEqual([
       [0, { a: 'bad', status: 'mine' }],
       [2, { b: 'bad' }],
     ])
@@ -121,8 +126,8 @@ test('columns may be moved and rows left out; numbers that a spreadsheet made of
       ['', 1, `${task.id}:0:1`, 'a'],
     ],
   })
-  const rows = await corrected(path, await recordOf(hq, task), {}, Date.now)
-  expect(rows.map(({ index, args }) => [index, args[0]])).toEqual([
+  const rows = await corrected(path, hq, task)
+  expect(rows.map(({ index, args }) => [index, args?.[0]])).toEqual([
     [2, { sku: 'c', price: '3.5' }],
     [0, { sku: 'a', price: '1' }],
   ])
@@ -144,12 +149,7 @@ test('a corrected row passes through columns and validation as at first', async 
   const task = await hq.tasks.import(picky(hq), Buffer.from('Price,Note\nx,1\ny,2\n5,3\n'), options)
   const report = (await bytes(await task.report({ format: 'csv' }))).toString()
   expect(report).toContain('x,1,2,')
-  const rows = await corrected(
-    Buffer.from(report.replace('\r\nx,', '\r\n7,')),
-    await recordOf(hq, task),
-    options,
-    Date.now,
-  )
+  const rows = await corrected(Buffer.from(report.replace('\r\nx,', '\r\n7,')), hq, task, options)
   expect(rows).toMatchObject([
     { index: 0, args: [{ price: 7 }], source: { Price: '7', Note: '1' } },
     { index: 1, rejected: { code: 'invalid' } },
@@ -168,10 +168,10 @@ test('the arguments of a task that came from no file come back from its report',
   await ended(hq, task)
   const report = await bytes(await task.report({ format: 'csv' }))
   const fixed = Buffer.from(report.toString().replace('bad', 'good'))
-  const rows = await corrected(fixed, await recordOf(hq, task), {}, Date.now)
+  const rows = await corrected(fixed, hq, task)
   expect(rows).toEqual([{ index: 1, run: 1, number: 2, args: ['good', 2] }])
   const broken = Buffer.from(report.toString().replace('[', ''))
-  await expect(corrected(broken, await recordOf(hq, task), {}, Date.now)).rejects.toMatchObject({
+  await expect(corrected(broken, hq, task)).rejects.toMatchObject({
     code: 'INVALID_FILE',
     message: expect.stringContaining('row 2, column "arguments"'),
   })
@@ -187,7 +187,7 @@ test.each([
   const { hq } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
   const source = Buffer.from(text.replaceAll('ID', task.id))
-  await expect(corrected(source, await recordOf(hq, task), {}, Date.now)).rejects.toMatchObject({
+  await expect(corrected(source, hq, task)).rejects.toMatchObject({
     code: 'INVALID_FILE',
     message: expect.stringMatching(words),
   })

@@ -22,7 +22,7 @@ interface RetryCommandOptions extends AppOptions, ReadingOptions {
 
 const EXAMPLES = `
 A report is a file of \`highkiq task report\` whose cells were corrected: columns may be moved, rows left out, but the
-column "row key" and the names of the columns stay as they are. What was said of columns at the import is said again.
+column "row key" and the names of the columns stay as they are. What was said of columns at the import holds here, too.
 
 Exit code: 0 done, 3 rows of the report were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
 
@@ -84,8 +84,11 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   else print(await summary(task, ended))
 }
 
-function tell({ rows, dropped, refused, run }: Retried): void {
-  print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}` : 'no row to run again')
+function tell({ rows, unchanged, finished, open, dropped, refused, run }: Retried): void {
+  const asItWas = unchanged > 0 ? ` (${plural(unchanged, 'of them as it was', 'of them as they were')})` : ''
+  print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}${asItWas}` : 'no row to run again')
+  if (finished > 0) print(`${plural(finished, 'row has', 'rows have')} finished already, and stay as they are`)
+  if (open > 0) print(`${plural(open, 'row waits or runs', 'rows wait or run')} already`)
   if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepParams)`)
   if (refused > 0) print(`${plural(refused, 'row was', 'rows were')} refused once more, and stay as they were`)
 }

@@ -19,6 +19,10 @@ export function endedOf({ finished, failed, error, cancelled }: Record<EventStat
 export const REJECTED_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
 export type RejectedStatus = (typeof REJECTED_STATUSES)[number]
 
+export function isRejected(status: EventStatus): status is RejectedStatus {
+  return (REJECTED_STATUSES as readonly EventStatus[]).includes(status)
+}
+
 /** A stored message: a code and its parameters, so that each reader can see it in their own language. */
 export interface Message {
   at: number

@@ -115,6 +115,8 @@ export interface TaskRecord {
   runAt: number
   /** Rows that had ended before the run began, and were not put back in it. */
   endedBefore: number
+  /** Some of its rows were added with a class of their own. */
+  mixed: boolean
   /** Rows added so far. */
   total: number
   /** Rows that wait for a place in the window. */

@@ -7,6 +7,7 @@ import {
   type EventQuery,
   type EventRecord,
   type EventStatus,
+  isRejected,
   type Message,
   REJECTED_STATUSES,
   type RejectedStatus,
@@ -189,10 +190,6 @@ export class TaskEvents {
     }
     return events
   }
-}
-
-function isRejected(status: EventStatus): status is RejectedStatus {
-  return (REJECTED_STATUSES as readonly EventStatus[]).includes(status)
 }
 
 function scoreOf(status: RejectedStatus, slot: number): number {

@@ -49,6 +49,7 @@ export class Adding {
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
     const events = rows.map((one) => this.#newEvent(ledger, book, one, now))
     this.#db.run(sql.event.add, task.key, JSON.stringify(events))
+    if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
     this.#db.run(sql.adder.advance, task.key, token, cursor + rows.length)
     return { ok: true, total: task.total }
   }

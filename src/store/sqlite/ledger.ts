@@ -364,6 +364,7 @@ function termsOf(task: TaskRow) {
     task.run,
     task.run_at,
     task.ended_before,
+    task.mixed,
     task.done_run,
     task.failed_run,
     task.swept,

@@ -63,6 +63,7 @@ export interface TaskRow {
   ended_before: number
   done_run: number
   failed_run: number
+  mixed: number
   total: number
   next: number
   held: number
@@ -126,6 +127,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     run: row.run,
     runAt: row.run_at ?? row.created_at,
     endedBefore: row.ended_before,
+    mixed: row.mixed === 1,
     total: row.total,
     held: row.held,
     placed: row.placed,

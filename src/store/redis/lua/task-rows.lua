@@ -32,6 +32,7 @@ if from + count <= at then return { 'ok', book.total } end
 if book.state ~= 'open' or not isRow and not adderLine(book, adder) then return { 'ended', at } end
 if from ~= at then return { 'gap', at } end
 
+local isMixed = false
 local first, records, fields, waiting, rejected, told = book.total, {}, {}, {}, {}, {}
 -- Of a row in the source (0: none) that waits.
 local function recordOfRow(source, row)
@@ -53,6 +54,7 @@ local function addRow(index, args, row)
   end
   keep('j', class)
   book.n[status] = book.n[status] + 1
+  isMixed = isMixed or class ~= ''
   if status == 0 then
     waiting[#waiting + 1] = newEntry(index, book.run, args, source)
     return recordOfRow(source ~= '' and 1 or 0, row)
@@ -95,6 +97,7 @@ each('RPUSH', KEYS[5], waiting)
 each('HSET', KEYS[3], fields)
 -- A hash without a longer value is looked through from its beginning each time.
 if first < MANY and book.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
+if isMixed then redis.call('HSET', KEYS[1], 'mixed', 1) end
 for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(book, event), event.index) end
 for _, one in ipairs(told) do addMessages(book, one[1], one[2]) end
 if isRow then

@@ -14,7 +14,7 @@ WHERE key = ?;
 
 -- saveTerms: what changes more rarely.
 UPDATE task SET name = ?, window = ?, tolerance = ?, beyond = ?, paused = ?, reason = ?, adders = ?, broken = ?, run = ?,
-  run_at = ?, ended_before = ?, done_run = ?, failed_run = ?, swept = ?
+  run_at = ?, ended_before = ?, mixed = ?, done_run = ?, failed_run = ?, swept = ?
 WHERE key = ?;
 
 -- replaceAdder: another goes on where the creator, or who had taken its place, has come to.

@@ -1,0 +1,185 @@
+/** Which rejected rows are to run again, and as what. */
+
+import { checkArgs } from '../job/args.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
+import { checkOptions } from '../job/options.ts'
+import { editPayload } from '../job/payload.ts'
+import {
+  type EventRecord,
+  isRejected,
+  REJECTED_STATUSES,
+  type RejectedStatus,
+  type RetryRow,
+  type TaskRecord,
+} from '../store/contract.ts'
+import type { ReportedRow } from './corrected.ts'
+import { checkStatuses, eventPages, paramsOf } from './event.ts'
+import { checkSource, type ImportRows } from './import.ts'
+import { insist } from './insist.ts'
+import { inPages } from './page.ts'
+import { isIterable, type TaskHost, unknownTask } from './rows.ts'
+import type { Source } from './sheet/source.ts'
+
+/** A row as it was corrected. */
+export interface CorrectedRow {
+  index: number
+  /** The handler's arguments. */
+  args: unknown[]
+  /** The row as it came, for the report, when that is not what the handler gets. */
+  source?: object
+}
+
+export interface RetryOptions {
+  /** Which rejected rows; default `failed` and `error`. */
+  status?: RejectedStatus[]
+  /** Only those with this code. */
+  code?: string
+  /** These instead, with other arguments; each index once. */
+  rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
+  /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
+  report?: Source
+  /** How the report's rows are read and checked, where that is not as at their import. */
+  as?: ImportRows
+}
+
+export interface Retried {
+  run: number
+  /** Rows that run again. */
+  rows: number
+  /** Of these, given rows and rows of a report that came back as they were. */
+  unchanged: number
+  /** Given rows, and rows of a report, that have finished: they stay as they are. */
+  finished: number
+  /** The same of rows that wait or run already. */
+  open: number
+  /** Rows whose arguments are not kept any more: they stay as they were. */
+  dropped: number
+  /** Rows of a corrected report that `validate` refused once more: they stay as they were. */
+  refused: number
+}
+
+/** A row that is to run again. */
+export interface Chosen extends RetryRow {
+  /** It may have an entry in the dead set. */
+  isDead: boolean
+  isSame?: boolean
+}
+
+/** @throws INVALID_OPTION */
+export function checkRetry(options: RetryOptions): void {
+  checkOptions('task.retry', options, { status: null, code: 'text', rows: null, report: null, as: null })
+  const { status, code, rows, report, as } = options
+  if (status !== undefined) checkStatuses('task.retry', status, REJECTED_STATUSES)
+  const selectors = Object.entries({ 'status or code': status ?? code, rows, report })
+  const told = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
+  if (told.length > 1) throw invalid(`say which rows in one way: by ${told.join(', or by ')}`)
+  if (as !== undefined && report === undefined) throw invalid('`as` says how a report is read: name it, too (report)')
+  if (rows !== undefined && !isIterable(rows)) throw invalid('rows is a list of { index, args: […] }')
+  if (report !== undefined) checkSource('task.retry: report', report)
+}
+
+/** Rows that are rejected and can run again; the others are counted. */
+export async function chosenOf(
+  host: TaskHost,
+  record: TaskRecord,
+  options: RetryOptions,
+  retried: Retried,
+): Promise<AsyncGenerator<Chosen, void, void>> {
+  const { rows, report, as = {} } = options
+  if (rows) return chosen(host, record, givenRows(host, record, rows), retried)
+  if (report === undefined) return rejectedRows(host, record.id, options, retried)
+  const { openReport } = await import('./corrected.ts')
+  // What can be read twice is: a fault in it is known before any row runs again.
+  if (typeof report === 'string' || report instanceof Uint8Array) {
+    const { validate: _, ...unchecked } = as
+    const look = await openReport(report, record, unchecked, { ...host, optionsOf: () => ({}) })
+    for await (const { event, again, number } of look.rows) if (again) inPayload(event, again.args, number)
+  }
+  return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
+}
+
+async function* rejectedRows(
+  { store }: TaskHost,
+  id: string,
+  { status = ['failed', 'error'], code }: RetryOptions,
+  retried: Retried,
+): AsyncGenerator<Chosen, void, void> {
+  const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
+  for await (const events of eventPages(store, id, filter)) {
+    for (const { index, args, status: is } of events) {
+      if (args === null) retried.dropped++
+      else yield { index, isDead: is === 'error' }
+    }
+  }
+}
+
+async function* givenRows(
+  { store }: TaskHost,
+  { id, total }: TaskRecord,
+  rows: NonNullable<RetryOptions['rows']>,
+): AsyncGenerator<ReportedRow, void, void> {
+  const seen = new Set<number>()
+  for await (const page of inPages(rows)) {
+    for (const row of page) {
+      checkRow(row)
+      if (row.index >= total) throw invalid(`task ${id} has ${total} rows, none with index ${row.index}`)
+      if (seen.has(row.index)) throw invalid(`the row with index ${row.index} is given twice`)
+      seen.add(row.index)
+    }
+    const indexes = page.map(({ index }) => index)
+    const found = await insist(() => store().events(id, { indexes, limit: indexes.length }))
+    const events = new Map(found.map((event) => [event.index, event]))
+    for (const { index, args, source } of page) {
+      const event = events.get(index)
+      if (!event) throw unknownTask(id)
+      const isSame = stringifyJson(args) === stringifyJson(paramsOf(event))
+      yield { event, isSame, again: { args, ...(source === undefined ? {} : { source }) } }
+    }
+  }
+}
+
+/** @throws INVALID_OPTION, INVALID_ARGS */
+function checkRow(row: unknown): asserts row is CorrectedRow {
+  const { index, args, source } = (row ?? {}) as Partial<CorrectedRow>
+  const isIndex = Number.isSafeInteger(index) && (index as number) >= 0
+  if (!isIndex || !Array.isArray(args) || (source !== undefined && (typeof source !== 'object' || source === null))) {
+    throw invalid('each of rows is { index, args: […] }, and a `source` that is an object if there is one')
+  }
+  checkArgs(args, `task.retry: row ${index}`)
+}
+
+async function* chosen(
+  { client }: TaskHost,
+  { job }: TaskRecord,
+  rows: AsyncGenerator<ReportedRow, void, void>,
+  retried: Retried,
+): AsyncGenerator<Chosen, void, void> {
+  for await (const { event, again, number, isSame = false } of rows) {
+    const { index, status, source: before } = event
+    if (status === 'finished') retried.finished++
+    else if (!isRejected(status)) retried.open++
+    else if (again?.rejected) retried.refused++
+    else if (again) {
+      const args = inPayload(event, again.args, number)
+      client.weigh(event.job ?? job, args)
+      // What it came from would else be told of what it was before.
+      const source = again.source ?? (before === null ? undefined : (again.args[0] as object))
+      const beside = source === undefined ? {} : { source: stringifyJson(source) }
+      yield { index, args, ...beside, isDead: status === 'error', isSame }
+    }
+  }
+}
+
+/** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
+function inPayload({ args: before, job, index }: EventRecord, args: unknown[], row: number | undefined): string {
+  if (before?.startsWith('{')) return editPayload(before, { args })
+  if (job === null) return stringifyJson(args)
+  const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
+  if (row === undefined) throw invalid(what)
+  throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', `task.retry: ${message}`)
+}

@@ -1,0 +1,141 @@
+/** What is said wrongly is told before anything happens. */
+import type { Highkiq, Job, Task } from 'highkiq'
+import { expect, test } from 'vitest'
+import { type Bench, bench } from '../engine/bench.ts'
+
+const FILE = Buffer.from('sku\na\nb\n')
+
+interface Said {
+  hq: Highkiq
+  Row: Job<[row: object]>
+  task: Task
+}
+
+async function made(): Promise<Said & Bench> {
+  const about = bench()
+  const Row = about.hq.job('Row', async (_ctx, _row: object) => {})
+  const task = await about.hq.tasks.create(Row, [[{}]], { queue: 'nobody' })
+  return { ...about, Row, task }
+}
+
+type Ask = (said: Said) => Promise<unknown>
+const imported =
+  (options: unknown): Ask =>
+  ({ hq, Row }) =>
+    hq.tasks.import(Row, FILE, options as object)
+const created =
+  (options: unknown): Ask =>
+  ({ hq, Row }) =>
+    hq.tasks.create(Row, [[{}]], options as object)
+const exported =
+  (options: unknown): Ask =>
+  ({ hq, Row }) =>
+    hq.tasks.export(Row as never, [[{}]], options as object)
+const retried =
+  (options: unknown): Ask =>
+  ({ task }) =>
+    task.retry(options as object)
+const events =
+  (options: unknown): Ask =>
+  ({ task }) =>
+    task.events(options as object).next()
+
+test.each<[what: string, ask: Ask, words: RegExp]>([
+  ['dryRun', imported({ dryRun: 'yes' }), /tasks.import: dryRun is true or false, not "yes"/],
+  ['again', imported({ again: 1 }), /tasks.import: again is true or false, not 1/],
+  ['sheet', imported({ sheet: true }), /sheet is the name of a sheet, or its number from 0, not true/],
+  ['sheet below 0', imported({ sheet: -1 }), /sheet is the name/],
+  ['maxRows', imported({ maxRows: -1 }), /maxRows is a whole number above 0, not -1/],
+  ['rowKey', imported({ rowKey: () => '' }), /rowKey is a text, not a function/],
+  ['format', imported({ format: 'xls' }), /format is one of 'csv', 'xlsx', 'ndjson', not "xls"/],
+  ['delimiter', imported({ delimiter: 5 }), /delimiter is a text, not 5/],
+  ['encoding', imported({ encoding: true }), /encoding is a text, not true/],
+  ['columns', imported({ columns: 'sku' }), /columns is a list of names or an object/],
+  ['continue', imported({ continue: true }), /continue is a text, not true/],
+  ['id', imported({ id: 'x' }), /id is 16 hex digits/],
+  ['a near name', imported({ dryrun: true }), /no option dryrun; did you mean dryRun\? There are name, /],
+  ['no options', imported('csv'), /tasks.import: options are an object, not "csv"/],
+  [
+    'a source',
+    ({ hq, Row }) => hq.tasks.import(Row, { path: 'x' } as never),
+    /the second argument is the path of a file/,
+  ],
+  ['a job', ({ hq }) => hq.tasks.import('Row' as never, FILE), /tasks.import: the first argument is a job.*not "Row"/],
+  [
+    'a job of create',
+    ({ hq }) => hq.tasks.create((() => {}) as never, []),
+    /tasks.create: the first argument is a job/,
+  ],
+  ['a job of export', ({ hq }) => hq.tasks.export(null as never, []), /tasks.export: the first argument is a job/],
+  ['a job of add', ({ task }) => task.add({} as never, []), /task.add: the first argument is a job.*not an object/],
+  ['a job of continue', ({ task }) => task.continue({} as never, []), /task.continue: the first argument is a job/],
+  ['queue', created({ queue: 'a b' }), /no queue name/],
+  ['onStart', created({ onStart: true }), /onStart is a function, not true/],
+  ['rows at most', created({ maxRows: 0 }), /maxRows is a whole number above 0, not 0/],
+  ['keepParams', created({ keepParams: true }), /keepParams is one of/],
+  ['columns of an export', exported({ columns: 'id' }), /columns is a list of names/],
+  ['artifacts', exported({ artifacts: 1 }), /artifacts is 'store', or the path/],
+  ['rows at most of add', ({ task, Row }) => task.add(Row, [], { maxRows: 1.5 }), /maxRows is a whole number/],
+  ['status', retried({ status: 'failed' }), /status is a list of failed, error, cancelled, not "failed"/],
+  ['a status', retried({ status: ['finished'] }), /status is a list of .*, not "finished"/],
+  ['code', retried({ code: 5 }), /task.retry: code is a text, not 5/],
+  ['rows', retried({ rows: {} }), /rows is a list of \{ index, args/],
+  ['report', retried({ report: 5 }), /task.retry: report is the path of a file/],
+  ['report and status', retried({ report: FILE, status: ['failed'] }), /in one way: by status or code, or by report/],
+  ['report and rows', retried({ report: FILE, rows: [] }), /in one way: by rows, or by report/],
+  ['rows and code', retried({ rows: [], code: 'x' }), /in one way: by status or code, or by rows/],
+  ['as alone', retried({ as: { columns: ['a'] } }), /`as` says how a report is read/],
+  [
+    'as',
+    retried({ report: FILE, as: { colums: ['a'] } }),
+    /task.retry: as: there is no option colums; did you mean columns/,
+  ],
+  ['a name', retried({ stauts: [] }), /no option stauts; did you mean status/],
+  ['every', ({ task }) => task.wait({ every: 0 }), /task.wait: every is a number above 0, not 0/],
+  ['every as text', ({ task }) => task.wait({ every: '1s' as never }), /every is a number above 0, not "1s"/],
+  ['signal', ({ task }) => task.wait({ signal: {} as never }), /signal is an AbortSignal/],
+  ['onProgress', ({ task }) => task.wait({ onProgress: 1 as never }), /onProgress is a function/],
+  ['events', events({ status: ['done'] }), /task.events: status is a list of enqueued, .*, not "done"/],
+  ['behind', events({ after: 'x' }), /after is a whole number/],
+  ['events named', events({ states: [] }), /no option states/],
+  ['list', ({ hq }) => hq.tasks.list({ state: 'ended' as never }), /state is one of 'adding', .*, not "ended"/],
+  ['limit', ({ hq }) => hq.tasks.list({ limit: 0 }), /tasks.list: limit is a whole number above 0, not 0/],
+  ['cursor', ({ hq }) => hq.tasks.list({ cursor: 'x' }), /cursor is what the answer before gave/],
+  ['job', ({ hq }) => hq.tasks.list({ job: 5 as never }), /job is a text, not 5/],
+  ['a setting', ({ task }) => task.set({ windows: 5 } as never), /no option windows; did you mean window/],
+  ['name', ({ task }) => task.set({ name: 5 as never }), /name is a text/],
+  ['report of', ({ task }) => task.report({ format: 'pdf' as never }), /task.report: format is one of/],
+  [
+    'rows of',
+    ({ task }) => task.report({ format: 'csv', rows: 'failed' as never }),
+    /rows is one of 'rejected', 'all'/,
+  ],
+  ['path', ({ task }) => task.report(''), /the path of a file/],
+  ['download', ({ task }) => task.download({ wait: 1 as never }), /task.download: wait is true or false/],
+  ['reason', ({ task }) => task.cancel(5 as never), /reason is a text/],
+])('%s', async (_what, ask, words) => {
+  const said = await made()
+  await expect((async () => ask(said))()).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringMatching(words),
+  })
+  // Nothing was done.
+  expect((await said.hq.tasks.list()).items).toMatchObject([{ id: said.task.id, state: 'running', run: 1, total: 1 }])
+})
+
+test('more rows than maxRows are refused; those before stay, and the task shows them', async () => {
+  const { hq, Row, task } = await made()
+  const rows = Array.from({ length: 2500 }, (): [object] => [{}])
+  const thrown = await hq.tasks.create(Row, rows, { maxRows: 2000 }).catch((error) => error)
+  expect(thrown).toMatchObject({
+    code: 'TOO_MANY_ROWS',
+    message: expect.stringMatching(/more than 2000 rows .*in task/),
+    details: { maxRows: 2000, row: 2001 },
+  })
+  expect(await hq.tasks.get(thrown.details.task).status()).toMatchObject({ state: 'interrupted', total: 2000 })
+  const pages = hq.tasks.export(Row as never, rows as never, { maxRows: 1 })
+  await expect(pages).rejects.toMatchObject({ code: 'TOO_MANY_ROWS' })
+  await expect(task.add(Row, rows, { maxRows: 3 })).rejects.toMatchObject({ details: { maxRows: 3, task: task.id } })
+  expect(await task.status()).toMatchObject({ state: 'running', total: 4 })
+  expect(await task.add(Row, rows.slice(0, 3), { maxRows: 3 })).toBe(3)
+})

@@ -1,0 +1,140 @@
+/** What an import knows of its rows is known to its dry run and to its corrected reports, too. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { BusinessFailure, Highkiq, type Task } from 'highkiq'
+import { expect, test } from 'vitest'
+import { all, bench, Heard } from '../engine/bench.ts'
+
+/** A Standard Schema. */
+function schema(validate: (row: Record<string, string>) => unknown) {
+  return { '~standard': { version: 1, vendor: 'test', validate } } as unknown as StandardSchemaV1
+}
+
+const priced = schema(({ price = '' }) =>
+  Number(price) >= 0 ? { value: { price: Number(price) } } : { issues: [{ message: 'no price', path: ['price'] }] },
+)
+
+async function report(task: Task): Promise<string> {
+  return new Response((await task.report({ format: 'csv' })) as never).text()
+}
+
+test('the schema of a job checks its imports, their dry runs and corrected reports, with the columns of the import', async () => {
+  const { hq, work } = bench()
+  const ran = new Heard<unknown>()
+  const Price = hq.job('Price', { validate: priced }, async (_ctx, row: object) => ran.say(row))
+  const file = Buffer.from('Unit price,Note\n1,a\nx,b\ny,c\n')
+  const columns = { 'Unit price': 'price' }
+  expect(await hq.tasks.import(Price, file, { columns, dryRun: true })).toMatchObject({ valid: 1, invalid: 2 })
+  const task = await hq.tasks.import(Price, file, { columns })
+  await work()
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 1, failed: 2 } })
+  const corrected = Buffer.from((await report(task)).replace('x,b', '2,b'))
+  expect(await task.retry({ report: corrected })).toMatchObject({ rows: 1, refused: 1 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 2, failed: 1 } })
+  expect(ran.all).toEqual([{ price: 1 }, { price: 2 }])
+  // What it came from is told of what it is by now.
+  expect(await all(task.events({ status: ['finished'] }))).toHaveLength(2)
+})
+
+test('a schema that is named at the import, or at the retry, goes before that of the job', async () => {
+  const { hq, work } = bench()
+  const Price = hq.job('Price', { validate: schema(() => ({ issues: [{ message: 'never' }] })) }, async () => {})
+  const any = schema((value) => ({ value }))
+  const file = Buffer.from('price\n1\n')
+  const task = await hq.tasks.import(Price as never, file)
+  await work()
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { failed: 1 } })
+  const again = Buffer.from(await report(task))
+  expect(await task.retry({ report: again })).toMatchObject({ run: 1, rows: 0, refused: 1 })
+  expect(await task.retry({ report: again, as: { validate: any } })).toMatchObject({ run: 2, rows: 1, refused: 0 })
+  const other = await hq.tasks.import(Price as never, file, { validate: any, again: true })
+  expect(await other.wait({ every: 10 })).toMatchObject({ counts: { finished: 1 } })
+})
+
+test('what a corrected row came from is told of what it is by now', async () => {
+  const { hq, work } = bench()
+  const Row = hq.job('Row', async () => {
+    throw new BusinessFailure('no')
+  })
+  const task = await hq.tasks.import(Row as never, Buffer.from('sku\na\n'), { columns: { sku: 'name' } })
+  await work()
+  await task.wait({ every: 10 })
+  const columns = { sku: 'title' }
+  await task.retry({ report: Buffer.from((await report(task)).replace('\na,', '\nb,')), as: { columns } })
+  await task.wait({ every: 10 })
+  expect(await report(task)).toContain('\nb,')
+  await task.retry({ rows: [{ index: 0, args: [{ sku: 'c' }] }] })
+  await task.wait({ every: 10 })
+  expect(await report(task)).toContain('\nc,')
+})
+
+test('a schema that throws is told with its row and its task, which is interrupted; a dry run throws, too', async () => {
+  const { hq, work } = bench()
+  const boom = new TypeError('price.trim is no function')
+  const validate = schema(({ n }) => {
+    if (n === '1500') throw boom
+    return { value: { n } }
+  })
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  const file = Buffer.from(`n\n${Array.from({ length: 2000 }, (_, i) => i).join('\n')}\n`)
+  const thrown = await hq.tasks.import(Row, file, { validate }).catch((error) => error)
+  expect(thrown).toMatchObject({
+    code: 'VALIDATE_FAILED',
+    message: expect.stringMatching(/^row 1502: validate broke on it \(price.trim is no function\).* in task /),
+    details: { row: 1502, task: expect.stringMatching(/^[0-9a-f]{16}$/) },
+  })
+  expect(thrown.cause.cause).toBe(boom)
+  await work()
+  const task = hq.tasks.get(thrown.details.task)
+  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'interrupted', counts: { finished: 1500 } })
+  await expect(hq.tasks.import(Row, file, { validate, dryRun: true })).rejects.toMatchObject({
+    code: 'VALIDATE_FAILED',
+    details: { row: 1502 },
+  })
+  const silent = schema(() => undefined)
+  await expect(hq.tasks.import(Row, file, { validate: silent as never, again: true })).rejects.toMatchObject({
+    code: 'VALIDATE_FAILED',
+    details: { row: 2 },
+  })
+})
+
+test('a schema is said where a job is defined, and must be one', async () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  const wrong = { code: 'INVALID_OPTION', message: expect.stringContaining('Standard Schema') }
+  expect(() => hq.job('Bad', { validate: (() => true) as never }, async () => {})).toThrow(
+    expect.objectContaining(wrong),
+  )
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  expect(() => Row.set({ validate: priced } as never)).toThrow(/said of a single push/)
+  await expect(hq.tasks.import(Row, Buffer.from('a\n1\n'), { validate: 5 as never })).rejects.toMatchObject(wrong)
+  await hq.close()
+})
+
+test('a report without its row keys finds its rows by the column that rowKey named', async () => {
+  const { hq, work } = bench()
+  const Row = hq.job('Row', async (_ctx, { name }: { sku: string; name: string }) => {
+    if (name.startsWith('bad')) throw new BusinessFailure('no')
+  })
+  const file = Buffer.from('sku,name\na,bad 1\nb,good\nc,bad 2\nd,bad 3\nd,bad 4\n')
+  const task = await hq.tasks.import(Row, file, { rowKey: 'sku' })
+  await work()
+  await task.wait({ every: 10 })
+  const retry = (text: string) => task.retry({ report: Buffer.from(text) })
+  const wrong = (message: RegExp, row: number) => ({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(message),
+    details: expect.objectContaining({ row }),
+  })
+  await expect(retry('sku,name\nc,x\nz,y\n')).rejects.toMatchObject(wrong(/row 3, column "sku": no rejected row/, 3))
+  await expect(retry('sku,name\nc,x\nc,y\n')).rejects.toMatchObject(wrong(/row 3, column "sku": .* row 2 too/, 3))
+  await expect(retry('sku,name\nd,x\n')).rejects.toMatchObject(wrong(/indexes 3 and 4 both have "d"/, 2))
+  expect(await task.status()).toMatchObject({ run: 1 })
+  // One row by its key, one by what it is called: the cell was lost.
+  const mixed = `name,sku,row key\ngood 2,c,\ngood 3,d,${task.id}:3:1\n`
+  expect(await retry(mixed)).toMatchObject({ rows: 2 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 3, failed: 2 } })
+  expect(await retry('sku,name\na,good 1\n')).toMatchObject({ rows: 1 })
+  await expect(hq.tasks.import(Row, file, { rowKey: 'SKU', again: true })).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(/no column "SKU", which rowKey names/),
+  })
+})
