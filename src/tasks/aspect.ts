@@ -3,7 +3,7 @@
 import type { Job } from '../client/job.ts'
 import type { JobContext, TaskOfJob } from '../job/context.ts'
 import { Kill } from '../job/errors.ts'
-import { splitTaskJid } from '../job/payload.ts'
+import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
@@ -24,8 +24,9 @@ export function trackedTasks(host: TaskHost): Aspect {
   return {
     taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : new RowOfTask(host, jid)),
 
-    returned({ hk_part, hk_task, jid }, result) {
-      return hk_part === undefined || hk_task === undefined ? undefined : keepPage(host, jid, result)
+    returned(payload, result) {
+      if (payload.hk_part === undefined || payload.hk_task === undefined) return undefined
+      return keepPage(host, payload, result)
     },
 
     effects(payload, outcome, at, ctx) {
@@ -38,7 +39,7 @@ export function trackedTasks(host: TaskHost): Aspect {
           kind: 'event',
           jid: payload.jid,
           run: payload.hk_run ?? 1,
-          attempt: (payload.hk_attempt ?? 0) + (betweenAttempts(outcome) ? 0 : 1),
+          attempt: attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0),
           at,
           ...change,
           ...(messages.length > 0 ? { messages } : {}),
@@ -50,10 +51,10 @@ export function trackedTasks(host: TaskHost): Aspect {
 
 /**
  * A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. Where, the
- * task itself says: a payload is written by anybody who can push.
+ * task itself says, and of the attempt that the row is in alone: a payload is written by anybody who can push.
  */
-async function keepPage({ store }: TaskHost, jid: string, rows: unknown): Promise<unknown> {
-  const { id, index } = splitTaskJid(jid)
+async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
+  const { id, index } = splitTaskJid(payload.jid)
   const task = await insist(() => store().task(id))
   // Deleted meanwhile, or it never asked for rows.
   const about = task && metaOf(task).export
@@ -61,8 +62,13 @@ async function keepPage({ store }: TaskHost, jid: string, rows: unknown): Promis
   if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
   const { problem, missing } = checkPage(rows, about.columns)
   if (problem) throw new Kill(problem)
-  await partsOf(store, id, about.dir).put(index, rows)
+  await partsOf(store, id, about.dir).put(index, rows, { run: payload.hk_run ?? 1, attempt: attemptOf(payload) })
   return { rows: rows.length, ...(missing ? { missing } : {}) }
+}
+
+/** Which attempt of its row runs a job with this payload. */
+function attemptOf({ hk_attempt = 0 }: Payload): number {
+  return hk_attempt + 1
 }
 
 /** What a running row knows of its task. */

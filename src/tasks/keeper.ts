@@ -11,7 +11,7 @@ import type { EventRecord, Scan, ScanPage, Store, TaskRecord } from '../store/co
 import type { Service } from '../worker/aspect.ts'
 import { cancelRows, removeTask } from './end.ts'
 import { eventPages } from './event.ts'
-import type { TaskHost } from './rows.ts'
+import type { StoreOfTasks } from './rows.ts'
 
 const DUTY = 'tasks'
 const DUTY_SECONDS = 60
@@ -22,7 +22,7 @@ const TASKS_AT_ONCE = 100
 const PAGE = 500
 const STOP_MS = 3000
 
-export interface KeeperHost extends TaskHost {
+export interface KeeperHost extends StoreOfTasks {
   report(error: unknown, about: Record<string, unknown>): void
 }
 
@@ -82,10 +82,19 @@ export class TaskKeeper implements Service {
     if (idle.length + expired.length === 0) return
     if (!(await store.hold(DUTY, this.#holder, DUTY_SECONDS))) return
     const missing = new Map<string, string>()
+    const waiting: TaskRecord[] = []
     for (const task of idle) {
       if (this.#stopping.signal.aborted) return
       if (task.state === 'cancelling') await cancelRows(this.#host, task.id)
-      else for (const [jid, state] of await this.#recount(store, task)) missing.set(jid, state)
+      else waiting.push(task)
+    }
+    if (waiting.length > 0) {
+      const seen = await this.#seen(store, waiting)
+      for (const task of waiting) {
+        if (this.#stopping.signal.aborted) return
+        const away = await this.#recount(store, task, seen.get(task.id) as Set<number>)
+        for (const [jid, state] of away) missing.set(jid, state)
+      }
     }
     this.#missing = missing
     for (const id of expired) {
@@ -95,10 +104,9 @@ export class TaskKeeper implements Service {
   }
 
   /** @returns the open rows that are nowhere, if it is time to judge them */
-  async #recount(store: Store, task: TaskRecord): Promise<Map<string, string>> {
+  async #recount(store: Store, task: TaskRecord, seen: ReadonlySet<number>): Promise<Map<string, string>> {
     const missing = new Map<string, string>()
     const judged = this.#host.now() - (task.progressAt ?? task.createdAt) >= task.unknownAfter
-    const seen = await this.#seen(store, task)
     const away = await this.#away(store, task, seen)
     const still = await store.task(task.id)
     if (away.length === 0 || still?.progressAt !== task.progressAt) return missing
@@ -121,23 +129,30 @@ export class TaskKeeper implements Service {
     return missing
   }
 
-  /** Indexes of the rows whose jobs are somewhere, looked for along the way that a job goes. */
-  async #seen(store: Store, { id, queue }: TaskRecord): Promise<Set<number>> {
-    const seen = new Set<number>()
-    const note = (text: string) => {
-      const payload = text.includes(id) ? readPayload(text) : undefined
-      if (payload?.hk_task === id) seen.add(splitTaskJid(payload.jid).index)
+  /**
+   * Indexes of the rows whose jobs are somewhere, by task: looked for along the way that a job goes, once for all tasks,
+   * after each of them was seen to be idle.
+   */
+  async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Map<string, Set<number>>> {
+    const seen = new Map(tasks.map(({ id }) => [id, new Set<number>()]))
+    // One task is looked for by its name, for what does not belong to it need not come here.
+    const text = tasks.length === 1 ? `"${tasks[0]?.id}"` : '"hk_task"'
+    const note = (job: string) => {
+      const payload = job.includes(text) ? readPayload(job) : undefined
+      if (payload?.hk_task !== undefined) seen.get(payload.hk_task)?.add(splitTaskJid(payload.jid).index)
     }
     const noteAll = async (read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>) => {
       for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
-        for (const { text } of items) note(text)
+        for (const { text: job } of items) note(job)
       }
     }
-    await noteAll((page) => store.scanQueue(queue, `"${id}"`, page))
+    for (const queue of new Set(tasks.map((task) => task.queue))) {
+      await noteAll((page) => store.scanQueue(queue, text, page))
+    }
     await noteAll((page) => store.taken(page))
-    for (const { text } of await store.running()) note(text)
-    await noteAll((page) => store.scanSet('schedule', `"${id}"`, page))
-    await noteAll((page) => store.scanSet('retry', `"${id}"`, page))
+    for (const { text: job } of await store.running()) note(job)
+    await noteAll((page) => store.scanSet('schedule', text, page))
+    await noteAll((page) => store.scanSet('retry', text, page))
     return seen
   }
 

@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { deflate, inflate } from 'node:zlib'
 import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import type { Store } from '../store/contract.ts'
+import { taskJid } from '../job/payload.ts'
+import type { EventRecord, Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
 import type { ExportRow } from './sheet/export-file.ts'
 
@@ -22,15 +23,19 @@ const unpack = promisify(inflate)
 /** Rows of one page. */
 export type PageRows = readonly ExportRow[]
 
+/** Which attempt made it. */
+export type MadeBy = NonNullable<Parameters<Store['putPart']>[4]>
+
 export interface Parts {
-  put(index: number, rows: PageRows): Promise<void>
+  /** Does nothing if the row is not in that attempt (any more). */
+  put(index: number, rows: PageRows, by: MadeBy): Promise<void>
   /** null: there is none. */
   get(index: number): Promise<PageRows | null>
 }
 
 /** @param dir undefined: in the store */
 export function partsOf(store: () => Store, task: string, dir: string | undefined): Parts {
-  return dir === undefined ? new StoredParts(store, task) : new PartFiles(join(dir, task))
+  return dir === undefined ? new StoredParts(store, task) : new PartFiles(store, task, join(dir, task))
 }
 
 export async function removeFolder(dir: string, task: string): Promise<void> {
@@ -46,10 +51,10 @@ class StoredParts implements Parts {
     this.#task = task
   }
 
-  async put(index: number, rows: PageRows): Promise<void> {
+  async put(index: number, rows: PageRows, by: MadeBy): Promise<void> {
     const bytes = await packed(rows)
-    const answer = await insist(() => this.#store().putPart(this.#task, index, bytes, MOST_STORED_BYTES))
-    // A deleted task wants nothing any more.
+    const answer = await insist(() => this.#store().putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
+    // A deleted task wants nothing any more, and a row nothing of another attempt.
     if (answer !== 'full') return
     throw new Kill(
       `the export has more than ${MOST_STORED_BYTES / 2 ** 20} MB (compressed), which is too much for the store: give tasks.export a folder with the option artifacts`,
@@ -64,13 +69,19 @@ class StoredParts implements Parts {
 
 /** A part has its name when it is whole. */
 class PartFiles implements Parts {
+  readonly #store: () => Store
+  readonly #task: string
   readonly #folder: string
 
-  constructor(folder: string) {
+  constructor(store: () => Store, task: string, folder: string) {
+    this.#store = store
+    this.#task = task
     this.#folder = folder
   }
 
-  async put(index: number, rows: PageRows): Promise<void> {
+  async put(index: number, rows: PageRows, by: MadeBy): Promise<void> {
+    const event = await insist(() => this.#store().event(taskJid(this.#task, index)))
+    if (!event || !isIn(event, by)) return
     const path = this.#path(index)
     const part = `${path}.${randomUUID()}`
     await mkdir(this.#folder, { recursive: true })
@@ -102,6 +113,12 @@ class PartFiles implements Parts {
   #path(index: number): string {
     return join(this.#folder, `${index}.part`)
   }
+}
+
+/** As `putPart` has it: it has begun, or what ended last is the attempt before. */
+function isIn({ status, run, attempts }: EventRecord, by: MadeBy): boolean {
+  if (run !== by.run) return false
+  return status === 'working' ? attempts === by.attempt : status === 'enqueued' && attempts === by.attempt - 1
 }
 
 async function packed(rows: PageRows): Promise<Uint8Array> {
