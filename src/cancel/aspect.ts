@@ -1,8 +1,10 @@
+import { jidsOf } from '../job/rows.ts'
 import type { Aspect } from '../worker/aspect.ts'
 
 /** The mark of a job that was cancelled goes in the step in which the job goes. */
 export const cancelling: Aspect = {
-  effects({ jid }, { kind }, at) {
-    return kind === 'cancelled' ? [{ kind: 'unmark', jid, at, dropped: true }] : undefined
+  effects(payload, { kind }, at) {
+    if (kind !== 'cancelled') return undefined
+    return jidsOf(payload).map((jid) => ({ kind: 'unmark', jid, at, dropped: true }))
   },
 }

@@ -141,7 +141,8 @@ class Search {
   #meant<Item extends { text: string }>(items: readonly Item[]): (Item & { payload: Payload })[] {
     return items.flatMap((item) => {
       const payload = readPayload(item.text)
-      return payload?.jid === this.#jid ? [{ ...item, payload }] : []
+      // One of several rows of a job is left out when they begin: the others stay.
+      return payload?.jid === this.#jid && !payload.hk_rows ? [{ ...item, payload }] : []
     })
   }
 

@@ -1,5 +1,6 @@
 /** What a request may say of a task: the same in a body, in a query and in the document. */
 
+import { MOST_ROWS } from '../job/payload.ts'
 import type { TaskOptions } from '../tasks/options.ts'
 import type { TaskSettings } from '../tasks/task.ts'
 import type { Parameter } from './parameter.ts'
@@ -23,6 +24,11 @@ const SCHEMAS: Record<OptionName, Schema> = {
   queue: { ...text, description: "default the job's" },
   window: { ...rows, description: 'most rows in the queue and in work at a time' },
   concurrency: { ...rows, description: 'most rows in work at a time' },
+  rowsPerJob: {
+    ...rows,
+    maximum: MOST_ROWS,
+    description: 'so many rows are one job, whose handler gets them as a list',
+  },
   toleratedFailures: TOLERATED,
   beyond: { enum: ['pause', 'cancel'], description: 'what happens when more are; default pause' },
   keepParams: { enum: ['rejected', 'all', 'none'], description: 'of which rows arguments are kept; default rejected' },

@@ -1,4 +1,5 @@
 import type { Handler } from '../job/definition.ts'
+import { Kill } from '../job/errors.ts'
 import type { IterableContext, IterableJob } from './definition.ts'
 import { Iteration, type IterationHost } from './iteration.ts'
 
@@ -10,6 +11,7 @@ export function iterableHandler<Args extends unknown[], Item, Cursor>(
   const any = job as unknown as IterableJob<unknown[], unknown, unknown>
   return async (ctx, ...args) => {
     // Every item gets the same arguments.
+    if (ctx.payload.hk_list) throw new Kill('an iterable job gets one row: make its task without rowsPerJob')
     const own = ctx as unknown as IterableContext & { iteration: Iteration }
     own.iteration = new Iteration(host, any, own, deepFreeze(args))
     await own.iteration.run()

@@ -1,5 +1,6 @@
 import { HighkiqError } from './errors.ts'
 import type { Logger } from './logger.ts'
+import { Messages, type Said, together } from './messages.ts'
 import type { ActiveJobEnvelope, Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
@@ -11,16 +12,23 @@ export interface Progress {
   note?: string
 }
 
-/** The task that a job is a row of. */
+/** The task that a job is a row of, or several. */
 export interface TaskOfJob {
   id: string
-  /** Of the row. */
+  /** Of the row; of several, of the first. */
   index: number
+  /** Of all rows that the job is, in the order of the list that its handler gets. */
+  indexes: readonly number[]
   /**
    * More rows, of any job of this app. An attempt that runs again adds the same ones, in the same order, and they are
-   * there once. @returns how many; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS
+   * there once. `of`: which of its rows adds them (0 = first), where the job is several.
+   * @returns how many; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, INVALID_OPTION
    */
-  add(job: { readonly name: string }, rows: Iterable<unknown[]> | AsyncIterable<unknown[]>): Promise<number>
+  add(
+    job: { readonly name: string },
+    rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
+    of?: number,
+  ): Promise<number>
 }
 
 /** What a context is made of. */
@@ -33,10 +41,6 @@ export interface ContextParts {
   /** Whether the worker takes no more jobs. */
   isStopping?: (() => boolean) | undefined
 }
-
-/** Of one attempt; an event keeps 50 of its whole life. */
-const MOST_MESSAGES = 40
-const FIRST_MESSAGES = 10
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
@@ -58,13 +62,13 @@ export class JobContext {
   activeJob: ActiveJobEnvelope | undefined
   readonly #baseLog: Logger
   readonly #attributes: readonly string[]
+  readonly #parts: ContextParts
   readonly #now: () => number
   #log: Logger | undefined
   #controller: AbortController | undefined
   #aborted: HighkiqError | undefined
-  /** Texts given to `message`, until the attempt ends. */
-  #messages: { at: number; text: string }[] | undefined
-  #dropped = 0
+  /** Given to `message`, until the attempt ends: about each of its rows, or about all of it (undefined). */
+  #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
   readonly #isStopping: (() => boolean) | undefined
 
@@ -73,6 +77,7 @@ export class JobContext {
     this.queue = queue
     this.args = payload.args
     this.task = about.task
+    this.#parts = about
     this.#baseLog = about.log
     this.#attributes = about.attributes
     this.#now = about.now
@@ -133,15 +138,24 @@ export class JobContext {
 
   /**
    * Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. Of more
-   * than 40 the first ten and the last thirty are kept.
+   * than 40 the first ten and the last thirty are kept. `row`: it is about that row only (0 = first), where the job is
+   * several rows of a task. @throws INVALID_OPTION when there is no such row
    */
-  message(text: string): void {
-    this.#messages ??= []
-    if (this.#messages.length >= MOST_MESSAGES) {
-      this.#messages.splice(FIRST_MESSAGES, 1)
-      this.#dropped++
+  message(text: string, row?: number): void {
+    this.checkRow(row)
+    this.#messages ??= new Map()
+    let messages = this.#messages.get(row)
+    if (!messages) {
+      messages = new Messages()
+      this.#messages.set(row, messages)
     }
-    this.#messages.push({ at: this.#now(), text: String(text) })
+    messages.add({ at: this.#now(), text: String(text) })
+  }
+
+  protected checkRow(row: number | undefined): void {
+    const rows = this.payload.hk_rows?.length ?? 1
+    if (row === undefined || (Number.isInteger(row) && row >= 0 && row < rows)) return
+    throw new HighkiqError('INVALID_OPTION', `ctx.message: there is no row ${row}; the job is ${rows}, from 0 on`)
   }
 
   /** How far it has come: shown with the running job, a few seconds later, and not stored. */
@@ -154,13 +168,22 @@ export class JobContext {
     return this.#progress
   }
 
-  get messages(): readonly { at: number; text: string }[] {
-    return this.#messages ?? []
+  get messages(): readonly Said[] {
+    return this.saidOf(0).said
   }
 
-  /** How many messages between the first ten and the others are not kept. */
-  get droppedMessages(): number {
-    return this.#dropped
+  /** What `message` was told of a row, or of all of them together. */
+  saidOf(row: number): { readonly said: readonly Said[]; readonly dropped: number } {
+    return together(this.#messages?.get(undefined), this.#messages?.get(row))
+  }
+
+  /** The same attempt, as far as it is about one of its rows: `payload` is what that row would be alone. */
+  ofRow(row: number, payload: Payload): JobContext {
+    const own = new JobContext(payload, this.queue, { ...this.#parts, task: undefined })
+    if (this.#messages)
+      own.#messages = new Map([[undefined, together(this.#messages.get(undefined), this.#messages.get(row))]])
+    own.#aborted = this.#aborted
+    return own
   }
 
   /** The first reason stays. */

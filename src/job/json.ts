@@ -109,6 +109,26 @@ export function memberText(text: string, key: string): string | undefined {
   return member && text.slice(member.value, member.end)
 }
 
+/**
+ * The raw texts of the elements of the JSON array `text`; SyntaxError when it is none.
+ *
+ * @example elementTexts('[1.0, {"a":[]}]') // ['1.0', '{"a":[]}']
+ */
+export function elementTexts(text: string): string[] {
+  const texts: string[] = []
+  let at = skipSpace(text, expect(text, skipSpace(text, 0), OPEN_BRACKET))
+  while (texts.length > 0 || text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = valueEnd(text, at)
+    texts.push(text.slice(at, end))
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) !== COMMA) break
+    at = skipSpace(text, at + 1)
+  }
+  const end = skipSpace(text, expect(text, at, CLOSE_BRACKET))
+  if (end < text.length) throw malformed(text, end)
+  return texts
+}
+
 /** A tokenizer, not a validator: JSON.parse has accepted the text already. No recursion, so no depth is too deep. */
 function parseExactly(text: string): unknown {
   const open: (unknown[] | Record<string, unknown>)[] = []

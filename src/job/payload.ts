@@ -46,6 +46,10 @@ export interface Payload {
   hk_task?: string
   /** The task's run that this text is of. */
   hk_run?: number
+  /** Its one argument is a list of rows of its task: of one, unless hk_rows says more. */
+  hk_list?: true
+  /** Indexes of the task's rows that it is, where it is several; the jid is that of the first. */
+  hk_rows?: number[]
   /** It is a page of an export: the rows that it returns are kept; its task says where. */
   hk_part?: true
   /** Attempts that had ended before this text was written. */
@@ -177,11 +181,21 @@ export function readPayload(text: string): Payload | undefined {
   return typeof payload.class === 'string' && Array.isArray(payload.args) && isSound(payload) ? payload : undefined
 }
 
-function isSound({ jid, hk_task, hk_run, hk_attempt, hk_stalls }: Payload): boolean {
+function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_stalls }: Payload): boolean {
   const counts = [hk_run, hk_attempt, hk_stalls].every(
     (count) => count === undefined || (Number.isSafeInteger(count) && count >= 0),
   )
-  return counts && (hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid)))
+  if (!counts || (hk_rows !== undefined && !areRows(hk_rows, jid, hk_task))) return false
+  return hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid))
+}
+
+/** The most rows that are one job. */
+export const MOST_ROWS = 1000
+
+function areRows(rows: unknown, jid: string, task: string | undefined): boolean {
+  if (task === undefined || !Array.isArray(rows) || rows.length === 0 || rows.length > MOST_ROWS) return false
+  const areIndexes = rows.every((index) => Number.isInteger(index) && index >= 0 && index < 2 ** 32)
+  return areIndexes && new Set(rows).size === rows.length && splitTaskJid(`${jid}`).index === rows[0]
 }
 
 /** A time in milliseconds as a payload holds it. */

@@ -2,9 +2,11 @@
 
 import type { Job } from '../client/job.ts'
 import type { JobContext, TaskOfJob } from '../job/context.ts'
-import { Kill } from '../job/errors.ts'
+import { HighkiqError, Kill } from '../job/errors.ts'
+import { FIRST_MESSAGES } from '../job/messages.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
+import { jidsOf, resultOfRow } from '../job/rows.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Aspect, Outcome } from '../worker/aspect.ts'
 import { rowAdder } from './create.ts'
@@ -13,16 +15,13 @@ import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
 import { asRows, type TaskHost } from './rows.ts'
-import { broke, refused, said } from './words.ts'
-
-/** The first ones are kept whole; see JobContext.message. */
-const FIRST_MESSAGES = 10
+import { apart, broke, refused, said } from './words.ts'
 
 type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'result'>
 
 export function trackedTasks(host: TaskHost): Aspect {
   return {
-    taskOf: ({ hk_task, jid }) => (hk_task === undefined ? undefined : new RowOfTask(host, jid)),
+    taskOf: (payload) => (payload.hk_task === undefined ? undefined : new RowsOfTask(host, payload)),
 
     returned(payload, result) {
       if (payload.hk_part === undefined || payload.hk_task === undefined) return undefined
@@ -31,20 +30,25 @@ export function trackedTasks(host: TaskHost): Aspect {
 
     effects(payload, outcome, at, ctx) {
       if (payload.hk_task === undefined) return undefined
-      const change = changeOf(outcome, at)
-      if (!change) return undefined
-      const messages = [...messagesOf(ctx), ...(change.messages ?? [])]
-      return [
-        {
+      const attempt = attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0)
+      const effects: EventEffect[] = []
+      for (const [row, jid] of jidsOf(payload).entries()) {
+        const change = changeOf(ofRow(payload, outcome, row), at)
+        if (!change) return undefined
+        const messages = [...messagesOf(ctx, row), ...(change.messages ?? [])]
+        effects.push({
           kind: 'event',
-          jid: payload.jid,
+          jid,
           run: payload.hk_run ?? 1,
-          attempt: attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0),
+          attempt,
           at,
           ...change,
+          // Of several rows the first one has the place of all.
+          ...(row > 0 && change.place === 'enter' ? { place: 'keep' } : {}),
           ...(messages.length > 0 ? { messages } : {}),
-        },
-      ]
+        })
+      }
+      return effects
     },
   }
 }
@@ -71,29 +75,48 @@ function attemptOf({ hk_attempt = 0 }: Payload): number {
   return hk_attempt + 1
 }
 
-/** What a running row knows of its task. */
-class RowOfTask implements TaskOfJob {
-  readonly id: string
-  readonly index: number
-  readonly #host: TaskHost
-  #adder: ReturnType<typeof rowAdder> | undefined
+/** What is one row's of how a job went. */
+function ofRow(payload: Payload, outcome: Outcome, row: number): Outcome {
+  return outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, row) } : outcome
+}
 
-  constructor(host: TaskHost, jid: string) {
+/** What the rows that run know of their task. */
+class RowsOfTask implements TaskOfJob {
+  readonly id: string
+  readonly indexes: readonly number[]
+  readonly #host: TaskHost
+  readonly #adders: ReturnType<typeof rowAdder>[] = []
+
+  constructor(host: TaskHost, { jid, hk_rows }: Payload) {
     const { id, index } = splitTaskJid(jid)
     this.id = id
-    this.index = index
+    this.indexes = hk_rows ?? [index]
     this.#host = host
   }
 
-  add(job: { readonly name: string }, rows: Iterable<unknown[]> | AsyncIterable<unknown[]>): Promise<number> {
-    this.#adder ??= rowAdder(this.#host, this.id, this.index)
-    return this.#adder(job as unknown as Job<never[]>, asRows(rows))
+  get index(): number {
+    return this.indexes[0] as number
+  }
+
+  async add(
+    job: { readonly name: string },
+    rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
+    of = this.indexes.length === 1 ? 0 : undefined,
+  ): Promise<number> {
+    const index = of === undefined ? undefined : this.indexes[of]
+    if (of === undefined || index === undefined) {
+      const message = `ctx.task.add: say which of the ${this.indexes.length} rows adds them, from 0 on: add(job, rows, 0)`
+      throw new HighkiqError('INVALID_OPTION', message)
+    }
+    this.#adders[of] ??= rowAdder(this.#host, this.id, index)
+    return this.#adders[of](job as unknown as Job<never[]>, asRows(rows))
   }
 }
 
 /** Whether the job moved without an attempt of its own. */
 function betweenAttempts(outcome: Outcome): boolean {
   if (outcome.kind === 'cancelled') return !outcome.begun
+  if (outcome.kind === 'apart') return !('error' in outcome)
   return BETWEEN.has(outcome.kind)
 }
 
@@ -124,6 +147,10 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'paused':
     case 'interrupted':
       return { status: 'enqueued', place: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
+    case 'apart': {
+      const messages = 'error' in outcome ? [apart(at, outcome.error)] : []
+      return { status: 'enqueued', place: 'enter', messages }
+    }
     case 'restored':
       return {
         status: 'enqueued',
@@ -155,12 +182,13 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
   }
 }
 
-function messagesOf(ctx: JobContext | undefined): Message[] {
+function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   if (!ctx) return []
-  const messages = ctx.messages.map(({ at, text }) => said(at, text))
+  const { said: all, dropped } = ctx.saidOf(row)
+  const messages = all.map(({ at, text }) => said(at, text))
   const first = messages[FIRST_MESSAGES]
-  if (ctx.droppedMessages > 0 && first) {
-    messages.splice(FIRST_MESSAGES, 0, { at: first.at, code: 'dropped', params: { messages: ctx.droppedMessages } })
+  if (dropped > 0 && first) {
+    messages.splice(FIRST_MESSAGES, 0, { at: first.at, code: 'dropped', params: { messages: dropped } })
   }
   return messages
 }

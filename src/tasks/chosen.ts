@@ -2,7 +2,7 @@
 
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { stringifyJson } from '../job/json.ts'
+import { memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { editPayload } from '../job/payload.ts'
 import {
@@ -18,7 +18,7 @@ import { checkStatuses, eventPages, paramsOf } from './event.ts'
 import { checkSource, type ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { inPages } from './page.ts'
-import { isIterable, type TaskHost, unknownTask } from './rows.ts'
+import { asOneValue, isIterable, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 
 /** A row as it was corrected. */
@@ -94,7 +94,7 @@ export async function chosenOf(
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
     const look = await openReport(report, record, unchecked, { ...host, optionsOf: () => ({}) })
-    for await (const { event, again, number } of look.rows) if (again) inPayload(event, again.args, number)
+    for await (const { event, again, number } of look.rows) if (again) inPayload(record, event, again.args, number)
   }
   return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
 }
@@ -151,7 +151,7 @@ function checkRow(row: unknown): asserts row is CorrectedRow {
 
 async function* chosen(
   { client }: TaskHost,
-  { job }: TaskRecord,
+  record: TaskRecord,
   rows: AsyncGenerator<ReportedRow, void, void>,
   retried: Retried,
 ): AsyncGenerator<Chosen, void, void> {
@@ -161,8 +161,8 @@ async function* chosen(
     else if (!isRejected(status)) retried.open++
     else if (again?.rejected) retried.refused++
     else if (again) {
-      const args = inPayload(event, again.args, number)
-      client.weigh(event.job ?? job, args)
+      const args = inPayload(record, event, again.args, number)
+      client.weigh(event.job ?? record.job, args)
       // What it came from would else be told of what it was before.
       const source = again.source ?? (before === null ? undefined : (again.args[0] as object))
       const beside = source === undefined ? {} : { source: stringifyJson(source) }
@@ -172,9 +172,16 @@ async function* chosen(
 }
 
 /** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
-function inPayload({ args: before, job, index }: EventRecord, args: unknown[], row: number | undefined): string {
-  if (before?.startsWith('{')) return editPayload(before, { args })
-  if (job === null) return stringifyJson(args)
+function inPayload(
+  { rowsPerJob }: TaskRecord,
+  { args: before, job, index }: EventRecord,
+  args: unknown[],
+  row: number | undefined,
+): string {
+  if (before?.startsWith('{')) {
+    return editPayload(before, { args: memberText(before, 'hk_list') === undefined ? args : [asOneValue(args)] })
+  }
+  if (job === null) return stringifyJson(rowsPerJob === null ? args : asOneValue(args))
   const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })

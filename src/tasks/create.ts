@@ -38,8 +38,16 @@ export async function createTask(
   const { store, now } = host
   const id = options.id ?? newTaskId()
   const submitter = new Submitter(host.store)
-  const payload = { ...payloadOf(host, job, id, options.queue), ...options.members }
-  const writer = new RowWriter(host, { task: id, adder: submitter.token, payload, fitsTemplate: true, first: 0 })
+  const lists = options.rowsPerJob === undefined ? {} : LISTS
+  const payload = { ...payloadOf(host, job, id, options.queue), ...lists, ...options.members }
+  const writer = new RowWriter(host, {
+    task: id,
+    adder: submitter.token,
+    payload,
+    fitsTemplate: true,
+    first: 0,
+    ...grouped(options),
+  })
   let created = false
   const flush = async () => {
     const isFirst = !created
@@ -160,14 +168,24 @@ async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>)
   await flush()
 }
 
+function grouped({ rowsPerJob }: { rowsPerJob?: number | null }): { rowsPerJob?: number } {
+  return rowsPerJob === undefined || rowsPerJob === null ? {} : { rowsPerJob }
+}
+
+/** What says in a payload that its handler gets rows as a list. */
+const LISTS = { hk_list: true } as const
+
 function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: string, cursor = 0): RowWriter {
   const { export: file, format } = metaOf(record)
   const page = file ? { hk_part: true as const } : {}
-  const payload = { ...payloadOf(host, job, record.id, record.queue), ...page }
+  // Rows of another job come as that one expects them.
+  const lists = record.rowsPerJob !== null && job.name === record.job ? LISTS : {}
+  const payload = { ...payloadOf(host, job, record.id, record.queue), ...lists, ...page }
   // The template is what the job said when the task was made: what it says otherwise by now stands in the row.
-  const fitsTemplate = job.name === record.job && Object.keys(job.said).length === 0
+  const says = Object.values(job.said).some((value) => value !== undefined)
+  const fitsTemplate = job.name === record.job && !says
   const ofFile = format !== undefined
-  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, ofFile, cursor })
+  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, ofFile, cursor, ...grouped(record) })
 }
 
 function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {
@@ -191,6 +209,7 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
     job: payload.class,
     queue: payload.queue,
     template: templateOf(host.client, payload),
+    ...grouped(options),
     window: windowOf(options) ?? (await defaultWindow(host, payload.queue)),
     keepParams,
     meta: JSON.stringify(meta?.() ?? {}),

@@ -1,6 +1,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
+import type { Payload } from '../job/payload.ts'
 import type { EventQuery, EventRecord, EventStatus, Store } from '../store/contract.ts'
 import { lifeOf } from './words.ts'
 
@@ -69,5 +70,7 @@ export function checkStatuses(where: string, statuses: unknown, known: readonly 
 export function paramsOf({ args }: EventRecord): unknown[] | null {
   if (args === null) return null
   const value = parseJson(args)
-  return Array.isArray(value) ? value : (value as { args: unknown[] }).args
+  if (Array.isArray(value)) return value
+  const { args: all, hk_list } = value as Payload
+  return hk_list ? (all[0] as unknown[]) : all
 }

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
+import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, Store, TaskRecord } from '../store/contract.ts'
 import type { Service } from '../worker/aspect.ts'
 import { cancelRows, removeTask } from './end.ts'
@@ -139,7 +140,9 @@ export class TaskKeeper implements Service {
     const text = tasks.length === 1 ? `"${tasks[0]?.id}"` : '"hk_task"'
     const note = (job: string) => {
       const payload = job.includes(text) ? readPayload(job) : undefined
-      if (payload?.hk_task !== undefined) seen.get(payload.hk_task)?.add(splitTaskJid(payload.jid).index)
+      if (payload?.hk_task === undefined) return
+      const indexes = seen.get(payload.hk_task)
+      for (const jid of jidsOf(payload)) indexes?.add(splitTaskJid(jid).index)
     }
     const noteAll = async (read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>) => {
       for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {

@@ -5,6 +5,7 @@ import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
+import { MOST_ROWS } from '../job/payload.ts'
 import type { TaskSpec, Tolerance } from '../store/contract.ts'
 
 /** What a job of `onDone` and `onFailure` is called with. */
@@ -19,6 +20,11 @@ export interface TaskOptions {
   window?: number
   /** Most rows in work at a time, whoever works: a window of that many. */
   concurrency?: number
+  /**
+   * So many rows (1 to 1,000) are one job, as far as they are together: its handler gets `(ctx, rows)`, and each row an
+   * event of its own. `window` and `concurrency` count such jobs. A row that runs again runs alone.
+   */
+  rowsPerJob?: number
   /** So many rows (or `'5%'` of those that ended) may be failed or broken; beyond it the task stops. Default: all. */
   toleratedFailures?: number | `${number}%`
   /** What happens beyond it: the task pauses (the default), or the rest is cancelled. */
@@ -42,6 +48,7 @@ export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
   'queue',
   'window',
   'concurrency',
+  'rowsPerJob',
   'toleratedFailures',
   'beyond',
   'keepParams',
@@ -56,7 +63,7 @@ const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptio
 
 /** What can be told to be wrong before any row is read. @throws INVALID_OPTION */
 export function checkTaskOptions(options: TaskOptions): void {
-  const { keepParams, onDone, onFailure } = options
+  const { keepParams, onDone, onFailure, rowsPerJob } = options
   checkName(options.name)
   if (options.queue !== undefined) checkQueueName(options.queue)
   checkMaxRows(options.maxRows)
@@ -64,6 +71,9 @@ export function checkTaskOptions(options: TaskOptions): void {
   policyOf(options)
   if (keepParams !== undefined && !KEPT.includes(keepParams)) {
     throw invalid(`keepParams is one of ${KEPT.join(', ')}, not ${shown(keepParams)}`)
+  }
+  if (rowsPerJob !== undefined && !(Number.isInteger(rowsPerJob) && rowsPerJob >= 1 && rowsPerJob <= MOST_ROWS)) {
+    throw invalid(`rowsPerJob is a whole number from 1 to ${MOST_ROWS}`)
   }
   for (const [name, job] of Object.entries({ onDone, onFailure })) {
     if (job === undefined || typeof job?.request === 'function') continue

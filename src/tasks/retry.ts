@@ -5,6 +5,7 @@ import { pages } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
+import { allAmong, jidsOf } from '../job/rows.ts'
 import type { Entry, Pull, RetryRow, TaskRecord } from '../store/contract.ts'
 import { trackedTasks } from './aspect.ts'
 import { type Chosen, checkRetry, chosenOf, type Retried, type RetryOptions } from './chosen.ts'
@@ -100,14 +101,17 @@ async function withdraw(
     const pulls: Pull[] = []
     for (const { text, at } of items) {
       const payload = readPayload(text)
-      if (payload?.hk_task !== id || !marked.has(payload.jid)) continue
+      if (payload?.hk_task !== id || !allAmong(payload, marked)) continue
       const time = now()
       const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, time) ?? []
       pulls.push({
         text,
         at,
         to: null,
-        effects: [...ended, { kind: 'unmark', jid: payload.jid, at: time, dropped: true }],
+        effects: [
+          ...ended,
+          ...jidsOf(payload).map((jid) => ({ kind: 'unmark' as const, jid, at: time, dropped: true })),
+        ],
       })
     }
     if (pulls.length > 0) await insist(() => store().pull(queue, pulls, now()))
@@ -120,7 +124,8 @@ async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number,
   for await (const { items } of pages((after) => store().scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
     for (const entry of items) {
       const payload = readPayload(entry.text)
-      if (payload?.hk_task === id) found.set(splitTaskJid(payload.jid).index, entry)
+      if (payload?.hk_task !== id) continue
+      for (const jid of jidsOf(payload)) found.set(splitTaskJid(jid).index, entry)
     }
   }
   return found

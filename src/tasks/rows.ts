@@ -43,6 +43,8 @@ interface Aim {
   fitsTemplate: boolean
   /** The task's rows come from a file: one that does not says itself what it is. */
   ofFile?: boolean
+  /** How many of them are one job. */
+  rowsPerJob?: number
   /** Rows that the adder has added before. */
   cursor?: number
   /** Index of its first row, where nobody else adds. */
@@ -54,6 +56,8 @@ export class RowWriter {
   readonly #aim: Aim
   /** What a row's payload must be, beside its arguments, to be what the template makes. */
   readonly #common: string
+  /** A multiple of what goes into one job, so that no job is begun at the end of a chunk. */
+  readonly #most: number
   #cursor: number
   #chunk: NewRow[] = []
   #characters = 0
@@ -62,6 +66,8 @@ export class RowWriter {
     this.#host = host
     this.#aim = aim
     this.#cursor = aim.cursor ?? 0
+    const { rowsPerJob = 1 } = aim
+    this.#most = Math.max(CHUNK_ROWS - (CHUNK_ROWS % rowsPerJob), rowsPerJob)
     this.#common = this.#textWithout(aim.payload, ['args', 'jid'])
   }
 
@@ -72,7 +78,7 @@ export class RowWriter {
 
   /** A chunk is full: time to `flush`. */
   get isFull(): boolean {
-    return this.#chunk.length >= CHUNK_ROWS || this.#characters >= CHUNK_CHARACTERS
+    return this.#chunk.length >= this.#most || this.#characters >= CHUNK_CHARACTERS
   }
 
   /** @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
@@ -104,10 +110,12 @@ export class RowWriter {
     this.#characters = 0
   }
 
-  async #stored({ args, number, source, rejected }: Row): Promise<NewRow> {
+  async #stored({ args: given, number, source, rejected }: Row): Promise<NewRow> {
     const { client, now } = this.#host
     const { payload, task, first, ofFile } = this.#aim
     const fitsTemplate = this.#aim.fitsTemplate && !(ofFile && number === undefined)
+    const isList = this.#aim.payload.hk_list === true
+    const args = isList ? asOneValue(given) : given
     const about = {
       ...(number === undefined ? {} : { number }),
       ...(source === undefined ? {} : { source: stringifyJson(source) }),
@@ -136,12 +144,18 @@ export class RowWriter {
       return { args: stringifyJson(after.args), ...about }
     }
     const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }
-    return { args: this.#textWithout(after, ['jid']), ...about, ...job }
+    const listed = isList ? { ...after, args: [after.args] } : after
+    return { args: this.#textWithout(listed, ['jid']), ...about, ...job }
   }
 
   #textWithout(payload: Payload, fields: string[]): string {
     return writePayload(without(payload, fields), this.#host.client.wire)
   }
+}
+
+/** A row of a list is one value: its one argument, else the list of its arguments. */
+export function asOneValue(args: unknown[]): unknown[] {
+  return args.length === 1 ? args : [args]
 }
 
 /** Lists of arguments as rows. @throws INVALID_JOB; TOO_MANY_ROWS behind the last one that may be */

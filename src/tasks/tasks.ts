@@ -33,7 +33,7 @@ const IMPORTED: Readonly<Record<string, OptionKind>> = {
   id: 'text',
 }
 
-export type ExportOptions = CreateOptions & ExportOf
+export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportOf
 
 export interface ImportOptions extends CreateOptions, ImportRows {
   /** Only reads and checks: nothing is pushed. */
@@ -45,6 +45,9 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   /** The task's id, where it was chosen in advance: 16 hex digits. */
   id?: string
 }
+
+/** What `create` takes of a row of a list: it as the one argument; a list also as the arguments. */
+export type ArgsOfRow<R> = [row: R] | (R extends unknown[] ? R : never)
 
 /** `hq.tasks`: many jobs as one thing that can be watched. */
 export class Tasks {
@@ -58,11 +61,23 @@ export class Tasks {
    * One job for each element of `rows` (its arguments); resolves when all are stored. Jobs run while others are added.
    * `id`: the task's, where it was chosen in advance (16 hex digits). @throws TASK_TAKEN_OVER: there is one with it
    *
+   * With `rowsPerJob` the handler gets `(ctx, rows)`: of each row its one argument, else the list of its arguments.
+   *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
   create<Args extends unknown[]>(
     job: Job<Args>,
     rows: Iterable<Args> | AsyncIterable<Args>,
+    options?: CreateOptions & { id?: string; rowsPerJob?: undefined },
+  ): Promise<Task>
+  create<R>(
+    job: Job<[rows: R[]]>,
+    rows: Iterable<ArgsOfRow<R>> | AsyncIterable<ArgsOfRow<R>>,
+    options: CreateOptions & { id?: string; rowsPerJob: number },
+  ): Promise<Task>
+  create<Args extends unknown[]>(
+    job: Job<Args>,
+    rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
     options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
     return this.#host.client.apart('tasks.create', async () => {
@@ -79,8 +94,8 @@ export class Tasks {
   }
 
   /**
-   * One job for each row of a CSV, XLSX or NDJSON file; the handler gets `(ctx, row)`, the row as an object by header.
-   * With `dryRun` it is only read and checked.
+   * One job for each row of a CSV, XLSX or NDJSON file; the handler gets `(ctx, row)`, the row as an object by header;
+   * with `rowsPerJob` it gets `(ctx, rows)`. With `dryRun` it is only read and checked.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
    *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `again`
    */
@@ -161,6 +176,8 @@ export class Tasks {
   ): Promise<Task> {
     return this.#host.client.apart('tasks.export', async () => {
       checkCreate('tasks.export', job, options, EXPORTED)
+      if (options.rowsPerJob !== undefined)
+        throw invalid('tasks.export: each page is a job of its own: leave out rowsPerJob')
       const file = exportMeta(given(options, EXPORT_OPTIONS))
       const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
       return this.#create(

@@ -27,10 +27,16 @@ export function broke(at: number, error: unknown): Message {
   return { at, code: 'error', params: { text: cut(messageOf(error)) } }
 }
 
+/** The call broke in which it was one of several rows. */
+export function apart(at: number, error: unknown): Message {
+  return { at, code: 'apart', params: { text: cut(messageOf(error)) } }
+}
+
 const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
   message: ({ text }) => String(text),
   failed: ({ text, field }) => (field === undefined ? String(text) : `${field}: ${text}`),
   error: ({ text }) => `error: ${text}`,
+  apart: ({ text }) => `the call with several rows broke: ${text}; from now on this row runs alone`,
   retry: ({ count, at }) => `waiting for retry ${count} at ${new Date(Number(at)).toISOString()}`,
   discarded: ({ text }) => `discarded: ${text}`,
   stopped: () => 'stopped by client middleware',

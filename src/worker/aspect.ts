@@ -22,6 +22,8 @@ export type Outcome =
   | { kind: 'interrupted' }
   /** Taken back before it had begun. */
   | { kind: 'untouched' }
+  /** It was several rows of a task: each goes its own way from here on. Without an error it had not begun. */
+  | { kind: 'apart'; error?: unknown }
   /** Its process died; it goes back to its queue. */
   | { kind: 'restored'; stalls: number }
   /** Its process died too often. */

@@ -1,8 +1,9 @@
 /** Tells the handlers that run when their job was cancelled, by whichever process. */
 
+import { allAmong, jidsOf } from '../job/rows.ts'
 import type { Service } from './aspect.ts'
+import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
-import type { Attempt } from './runner.ts'
 
 /** A job that was running at one look is asked about at the next: who runs for a moment costs nothing. */
 const LOOK_MS = 400
@@ -42,9 +43,11 @@ export class Cancellations implements Service {
     this.#seen = new Set(running)
     if (asked.length === 0) return
     try {
-      const cancelled = new Set(await this.#engine.store.cancelledAmong(asked.map(({ payload }) => payload.jid)))
+      const cancelled = new Set(
+        await this.#engine.store.cancelledAmong(asked.flatMap(({ payload }) => jidsOf(payload))),
+      )
       for (const { payload, ctx } of asked) {
-        if (cancelled.has(payload.jid)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
+        if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
       }
       this.#failing = false
     } catch (thrown) {

@@ -4,11 +4,11 @@
  */
 
 import { HighkiqError } from '../job/errors.ts'
+import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 import { Fetcher } from './fetcher.ts'
 import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from './options.ts'
 import { parseQueue, QueueOrder } from './queues.ts'
-import type { Attempt } from './runner.ts'
 import { tellStalledOut } from './stall.ts'
 import type { Vitals } from './vitals.ts'
 

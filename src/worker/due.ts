@@ -8,6 +8,7 @@ import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { deadlineAt } from '../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { allAmong, jidsOf } from '../job/rows.ts'
 import { answerOf, within } from '../job/wait.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import type { Outcome, Service } from './aspect.ts'
@@ -153,10 +154,10 @@ export class DueJobs implements Service {
     const { store, marks, now } = this.#engine
     await marks.refresh()
     const jobs = entries.map((entry) => ({ entry, payload: readPayload(entry.text) }))
-    const cancelled = await marks.among(jobs.flatMap(({ payload }) => payload?.jid ?? []))
+    const cancelled = await marks.among(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : [])))
     const swaps = await Promise.all(
       jobs.map(({ entry, payload }) =>
-        payload && cancelled.has(payload.jid)
+        payload && allAmong(payload, cancelled)
           ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
           : this.#promoted(set, entry, payload),
       ),

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { Lease } from '../store/contract.ts'
+import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
-import type { Attempt } from './runner.ts'
 
 export interface Doing {
   identity: string

@@ -7,11 +7,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { Settlement, Taken, TurnAnswer } from '../store/contract.ts'
+import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 import type { QueueOrder } from './queues.ts'
 import { goneBy, Report } from './report.ts'
 import type { Back } from './returns.ts'
-import type { Attempt } from './runner.ts'
 import { Slots } from './slots.ts'
 import type { Vitals } from './vitals.ts'
 

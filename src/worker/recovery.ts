@@ -5,6 +5,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
+import { allAmong, jidsOf } from '../job/rows.ts'
 import type { Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { definitionOf, type Engine, effectsOf } from './engine.ts'
@@ -99,10 +100,10 @@ export class Recovery implements Service {
   async #restores(stranded: readonly Stranded[]): Promise<Restore[]> {
     const jobs = stranded.map((one) => ({ one, payload: readPayload(one.text) }))
     const cancelled = new Set(
-      await this.#engine.store.cancelledAmong(jobs.flatMap(({ payload }) => payload?.jid ?? [])),
+      await this.#engine.store.cancelledAmong(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : []))),
     )
     return jobs.map(({ one, payload }) => {
-      if (!payload || !cancelled.has(payload.jid)) return this.#restored(one, payload)
+      if (!payload || !allAmong(payload, cancelled)) return this.#restored(one, payload)
       const effects = effectsOf(this.#engine, payload, { kind: 'cancelled', begun: true })
       return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
     })

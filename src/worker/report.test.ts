@@ -24,8 +24,8 @@ function answer(...settled: SettleAnswer[]): TurnAnswer {
 
 test('a job is gone when its own end was applied, whatever became of the others of that call', () => {
   const { report, codes } = begin()
-  for (const ticket of ['a', 'b', 'c']) report.ended(done(ticket), ticket)
-  report.ended(done('d', retry), 'd')
+  for (const ticket of ['a', 'b', 'c']) report.ended(done(ticket), [ticket])
+  report.ended(done('d', retry), ['d'])
   const first = report.draw()
   const mixed = answer('ok', 'error', 'fenced', 'ok')
   expect(report.hear(first, mixed)).toBe(false)
@@ -40,16 +40,16 @@ test('a job is gone when its own end was applied, whatever became of the others 
 
 test('what was not told is told with the next call, before what has ended since', () => {
   const { report } = begin()
-  report.ended(done('a'), 'a')
+  report.ended(done('a'), ['a'])
   const failed = report.draw()
-  report.ended(done('b'), 'b')
+  report.ended(done('b'), ['b'])
   report.giveBack(failed)
-  expect(report.draw().ends.map(({ jid }) => jid)).toEqual(['a', 'b'])
+  expect(report.draw().ends.map(({ jids }) => jids)).toEqual([['a'], ['b']])
 })
 
 test('an end that the store refuses five times is reduced to what matters', () => {
   const { report, codes } = begin()
-  report.ended({ ...done('a', retry), effects: [] }, 'a')
+  report.ended({ ...done('a', retry), effects: [] }, ['a'])
   for (let n = 1; n <= 5; n++) report.hear(report.draw(), answer('error'))
   const [end] = report.draw().ends
   expect(end?.settlement).toEqual(done('a', { to: 'dead', text: '{}', score: 5 }))
@@ -58,7 +58,7 @@ test('an end that the store refuses five times is reduced to what matters', () =
 
 test('a start that is not told any more is told with no call', () => {
   const { report } = begin()
-  report.began({ queue: 'default', ticket: 'a', effects: [] }, { waits: false, hear() {} })
+  report.began([{ queue: 'default', ticket: 'a', effects: [] }], { waits: false, hear() {} })
   expect(report.withdraw('a')).toBe(true)
   expect(report.withdraw('a')).toBe(false)
   expect(report.isEmpty).toBe(true)

@@ -9,8 +9,8 @@ const MOST_REFUSALS = 5
 
 interface End {
   settlement: Settlement
-  /** Absent where nobody knows it, or no mark of it need be taken back. */
-  jid: string | undefined
+  /** Of the jobs that are gone by it, as far as somebody knows them and a mark of them need be taken back. */
+  jids: readonly string[]
 }
 
 /** What one call tells. */
@@ -22,13 +22,14 @@ export interface Telling {
 /** What follows when the store has heard of a start; `waits`: the job does not begin before. */
 export interface OnStart {
   waits: boolean
-  hear(superseded: boolean): void
+  /** For each of the starts that were told together, whether it is overtaken. */
+  hear(superseded: readonly boolean[]): void
 }
 
 export class Report {
   readonly #engine: Engine
   #ends: End[] = []
-  #started = new Map<string, Started>()
+  #started = new Map<string, readonly Started[]>()
   /** Attempts that begin only when the store has said that they should. */
   readonly #onStart = new Map<string, OnStart>()
   /** Settlements that the store could not apply, by ticket. */
@@ -42,13 +43,16 @@ export class Report {
     return this.#ends.length + this.#started.size === 0
   }
 
-  ended(settlement: Settlement, jid?: string): void {
-    this.#ends.push({ settlement, jid })
+  /** `jids`: of the jobs that it ends, unless it says where they go. */
+  ended(settlement: Settlement, jids: readonly string[] = []): void {
+    this.#ends.push({ settlement, jids })
   }
 
-  began(started: Started, onStart: OnStart): void {
-    this.#started.set(started.ticket, started)
-    this.#onStart.set(started.ticket, onStart)
+  /** `started`: of one ticket; one for each row, where the job is several. */
+  began(started: readonly Started[], onStart: OnStart): void {
+    const [{ ticket }] = started as [Started]
+    this.#started.set(ticket, started)
+    this.#onStart.set(ticket, onStart)
   }
 
   /** Whether the job still waits for what the store says of its start. */
@@ -70,7 +74,7 @@ export class Report {
 
   /** All that there is to tell; whoever draws it either hears an answer or gives it back. */
   draw(): Telling {
-    const telling = { started: [...this.#started.values()], ends: this.#ends }
+    const telling = { started: [...this.#started.values()].flat(), ends: this.#ends }
     this.#started = new Map()
     this.#ends = []
     return telling
@@ -79,24 +83,31 @@ export class Report {
   /** It was not told. */
   giveBack({ started, ends }: Telling): void {
     this.#ends = ends.concat(this.#ends)
-    for (const one of started) if (!this.#started.has(one.ticket)) this.#started.set(one.ticket, one)
+    for (const [ticket, some] of byTicket(started)) {
+      if (!this.#started.has(ticket)) {
+        this.#started.set(
+          ticket,
+          some.map(({ one }) => one),
+        )
+      }
+    }
   }
 
   /** The answer to what was told. False: an end is told again, for the store could not apply it. */
   hear({ started, ends }: Telling, answer: TurnAnswer): boolean {
-    for (const [i, { ticket }] of started.entries()) {
-      this.#onStart.get(ticket)?.hear(answer.started[i] === 'superseded')
+    for (const [ticket, some] of byTicket(started)) {
+      this.#onStart.get(ticket)?.hear(some.map(({ at }) => answer.started[at] === 'superseded'))
       this.#onStart.delete(ticket)
     }
     let applied = true
-    for (const [i, { settlement, jid }] of ends.entries()) {
+    for (const [i, { settlement, jids }] of ends.entries()) {
       if (answer.settled[i] === 'fenced') this.lost(settlement.ticket)
       if (answer.settled[i] !== 'error') {
         this.#refusals.delete(settlement.ticket)
         continue
       }
       applied = false
-      this.ended(this.#again(settlement), jid)
+      this.ended(this.#again(settlement), jids)
     }
     return applied
   }
@@ -125,17 +136,32 @@ export class Report {
     this.#refusals.set(settlement.ticket, refusals)
     if (refusals < MOST_REFUSALS) return settlement
     this.#refusals.delete(settlement.ticket)
-    const { move, effects: _, ...rest } = settlement
+    const { move, also, effects: _, ...rest } = settlement
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', "the store refuses a job's end: it goes to the dead set"), {
       ticket: settlement.ticket,
     })
-    return { ...rest, move: move && { to: 'dead', text: move.text, score: this.#engine.now() / 1000 } }
+    const score = this.#engine.now() / 1000
+    return {
+      ...rest,
+      move: move && { to: 'dead', text: move.text, score },
+      ...(also ? { also: also.map(({ to: { text } }) => ({ to: { to: 'dead', text, score } })) } : {}),
+    }
   }
+}
+
+function byTicket(started: readonly Started[]): Map<string, { one: Started; at: number }[]> {
+  const groups = new Map<string, { one: Started; at: number }[]>()
+  for (const [at, one] of started.entries()) {
+    const some = groups.get(one.ticket)
+    if (some) some.push({ one, at })
+    else groups.set(one.ticket, [{ one, at }])
+  }
+  return groups
 }
 
 /** The jobs that are gone by what was told and applied: they have ended by themselves before anybody stopped them. */
 export function goneBy({ ends }: Telling, { settled }: TurnAnswer): string[] {
-  return ends.flatMap(({ settlement: { move }, jid }, i) =>
-    jid !== undefined && settled[i] === 'ok' && (!move || move.to === 'dead') ? jid : [],
+  return ends.flatMap(({ settlement: { move }, jids }, i) =>
+    settled[i] === 'ok' && (!move || move.to === 'dead') ? jids : [],
   )
 }

@@ -6,6 +6,7 @@ import type { JobDefinition } from '../job/definition.ts'
 import { classOf, hasCode, messageOf } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
 import { type End, resultText, writeEnd } from '../job/result.ts'
+import { jidsOf, resultOfRow } from '../job/rows.ts'
 import type { Settlement } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import type { Engine } from './engine.ts'
@@ -19,6 +20,7 @@ interface Attempt {
   definition: JobDefinition | undefined
   outcome: Outcome | undefined
   ctx: JobContext
+  rows?: readonly Attempt[]
 }
 
 /** Keeps the end of an attempt's job before it is settled: if this process dies in between, both come once more. */
@@ -28,11 +30,21 @@ export async function keepEnd(
   concluded: Settlement | Promise<Settlement | undefined>,
 ): Promise<Settlement | undefined> {
   const settlement = await concluded
-  const { payload, definition, outcome, ctx } = attempt
-  if (settlement && outcome && ctx.abortReason?.code !== 'LEASE_LOST') {
-    await keepOutcome(engine, payload, definition, outcome, ctx)
+  const { definition, ctx } = attempt
+  if (settlement && ctx.abortReason?.code !== 'LEASE_LOST') {
+    for (const { payload, outcome } of endsOf(attempt)) await keepOutcome(engine, payload, definition, outcome, ctx)
   }
   return settlement
+}
+
+/** Of each row that it is, or of the one job. */
+function endsOf({ rows, payload, outcome }: Attempt): { payload: Payload; outcome: Outcome }[] {
+  if (rows) return rows.flatMap(endsOf)
+  if (!outcome) return []
+  return jidsOf(payload).map((jid, i) => {
+    const own = outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, i) } : outcome
+    return { payload: { ...payload, jid }, outcome: own }
+  })
 }
 
 /** While the store is away it is asked again, as for the settlement, until `ctx` is aborted; without one but once. */
@@ -76,7 +88,7 @@ function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome):
   if (outcome.kind === 'killed') return { failed: { message: 'it was put into the dead set', code: 'JOB_KILLED' } }
   if (outcome.kind === 'stopped') return { failed: { message: 'client middleware stopped it', code: 'JOB_STOPPED' } }
   if (outcome.kind === 'expired') return { failed: { message: 'it could not begin in time', code: 'JOB_EXPIRED' } }
-  if (outcome.kind === 'retry' || !('error' in outcome)) return undefined
+  if (outcome.kind === 'retry' || outcome.kind === 'apart' || !('error' in outcome)) return undefined
   const { error } = outcome
   const code = codeOf(error)
   const about = { message: messageOf(error), class: classOf(error) }

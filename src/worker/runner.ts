@@ -1,94 +1,19 @@
 /** Runs one job, and says how it ended. */
 
-import { runLinks } from '../job/chain.ts'
-import { JobContext, type TaskOfJob } from '../job/context.ts'
-import type { JobDefinition } from '../job/definition.ts'
-import { HighkiqError, isCausedBy, type Pause, type Snooze, verdictOf } from '../job/errors.ts'
-import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
+import { HighkiqError, isCausedBy, type Pause, type Snooze, type Verdict, verdictOf } from '../job/errors.ts'
+import { attemptEnded, editPayload, timeOf } from '../job/payload.ts'
+import { allAmong, jidsOf } from '../job/rows.ts'
 import type { Effect, Settlement, Taken } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
-import { definitionOf, type Engine, effectsOf, type Threads } from './engine.ts'
+import type { Attempt } from './attempt.ts'
+import { type Engine, effectsOf } from './engine.ts'
+import { failuresOf, fallApart, rowsOf, settleEach } from './group.ts'
+import { runHandler } from './handler.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 import { stallOf, tellStalledOut } from './stall.ts'
 
-/** A job that was taken, ready to run. */
-export interface Attempt {
-  taken: Taken
-  payload: Payload
-  ctx: JobContext
-  definition: JobDefinition | undefined
-  startedAt: number
-  /** On the monotonic clock: when its handler was called; 0 before. */
-  began: number
-  /** The how-many-th it is that its worker took. */
-  place: number
-  /** How it ended, if its job did. */
-  outcome: Outcome | undefined
-}
-
-/** How long a handler may go on after its timeout before its attempt is given up. */
-const TIMEOUT_GRACE_MS = 1000
-/** A timer can't wait longer, and fires at once instead. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
-
-/** Reads a job; undefined when its text is no job at all. */
-export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
-  const payload = readPayload(taken.text)
-  if (!payload) return undefined
-  let task: TaskOfJob | undefined
-  for (const aspect of engine.aspects) task ??= aspect.taskOf?.(payload)
-  return {
-    taken,
-    payload,
-    ctx: new JobContext(payload, taken.queue, {
-      log: engine.log,
-      attributes: engine.loggedJobAttributes,
-      now: engine.now,
-      task,
-      isStopping: engine.isStopping,
-    }),
-    definition: definitionOf(engine, payload, taken.queue),
-    startedAt: engine.now(),
-    began: 0,
-    place,
-    outcome: undefined,
-  }
-}
-
-/** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
-export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
-  if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
-  if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
-  return around(engine, ctx, definition, async () => {
-    if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
-    return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
-  })
-}
-
-async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
-  const thread = await threads.reserve(definition, ctx)
-  try {
-    return await around(engine, ctx, definition, () => thread.run())
-  } finally {
-    thread.release()
-  }
-}
-
-/** Inside the middleware, and within the job's time. */
-function around(
-  { chain, use = [] }: Engine,
-  ctx: JobContext,
-  definition: JobDefinition | undefined,
-  innermost: () => Promise<unknown>,
-): Promise<unknown> {
-  const links = definition?.options.use ? [...use, ...definition.options.use] : use
-  const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
-  const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
-  const timeout = definition?.options.timeout
-  return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
-}
 
 /** Runs an attempt to its end; undefined when its job belongs to others by now. Never throws. */
 export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
@@ -118,7 +43,7 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
     return await settlementOf(engine, attempt, error)
   } catch {
     // An error whose own members throw when they are read: it is a failure like any other.
-    return failure(engine, attempt, new Error('the handler threw something that can not be read'))
+    return settlementOf(engine, attempt, new Error('the handler threw something that can not be read'))
   }
 }
 
@@ -128,6 +53,10 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
   // Whatever a handler throws because it was told to end.
   if (attempt.ctx.abortReason?.code === 'JOB_CANCELLED') return dropped(engine, attempt, CANCELLED_RUNNING)
   const verdict = verdictOf(error) ?? (engine.isBusiness(error) ? 'business-failure' : undefined)
+  if (attempt.payload.hk_list) {
+    const settled = await settledByRow(engine, attempt, error, verdict)
+    if (settled) return settled
+  }
   if (verdict === 'business-failure') return done(engine, attempt, { kind: 'business-failure', error })
   if (verdict === 'discard') {
     await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
@@ -149,15 +78,58 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     case 'pause':
       return goBack(engine, attempt, { kind: 'paused' }, (error as Pause).end)
   }
-  if (attempt.ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(error, 'SHUTDOWN')) {
-    return goBack(engine, attempt, { kind: 'interrupted' })
-  }
+  if (isStopped(attempt, error)) return goBack(engine, attempt, { kind: 'interrupted' })
   return failure(engine, attempt, error)
 }
 
+/** The worker stops. */
+function isStopped({ ctx }: Attempt, error: unknown): boolean {
+  return ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(error, 'SHUTDOWN')
+}
+
+/** Of a job that gets a list of rows: undefined when the error is about all of it. */
+async function settledByRow(
+  engine: Engine,
+  attempt: Attempt,
+  error: unknown,
+  verdict: Verdict | undefined,
+): Promise<Settlement | undefined> {
+  const failures = verdict === 'batch-failure' ? failuresOf(error, jidsOf(attempt.payload).length) : undefined
+  const settle = async (row: Attempt, i: number) =>
+    failures?.has(i)
+      ? settlementOf(engine, row, failures.get(i))
+      : done(engine, row, { kind: 'done', result: undefined })
+  const rows = rowsOf(attempt)
+  if (!rows) return failures && !attempt.payload.hk_rows ? settle(attempt, 0) : undefined
+  if (failures) {
+    const settlement = await settleEach(attempt, rows, settle)
+    const failed = rows.find(({ outcome }) => outcome && FAILED.has(outcome.kind))?.outcome
+    tellEnded(engine, attempt, failed ?? { kind: 'done', result: undefined })
+    return settlement
+  }
+  if (verdict !== undefined && goesOn(verdict, error)) return undefined
+  if (isStopped(attempt, error)) return undefined
+  if (await isMarked(engine, attempt)) return dropped(engine, attempt, CANCELLED_RUNNING)
+  const { jid, class: name } = attempt.payload
+  const about = { jid, class: name, queue: attempt.taken.queue, attempt: attempt.ctx.attempt, next: 'row by row' }
+  engine.report(error, { context: 'Job raised exception', job: attempt.payload, ...about })
+  // As metrics see it, it failed and runs again.
+  tellEnded(engine, attempt, { kind: 'retry', error, at: engine.now(), count: 0 })
+  return fallApart(engine, attempt, rows, { kind: 'apart', error })
+}
+
+const FAILED: ReadonlySet<Outcome['kind']> = new Set<Outcome['kind']>(['retry', 'dead', 'discarded'])
+
+/** All of the rows together. */
+function goesOn(verdict: Verdict, error: unknown): boolean {
+  if (verdict === 'snooze') return Number.isFinite((error as Snooze).seconds)
+  return verdict === 'release' || verdict === 'pause'
+}
+
 /** Never rejects: where the store can't say it, the job's next start asks again. */
-async function isMarked({ marks }: Engine, { payload: { jid } }: Attempt): Promise<boolean> {
-  return marks.has(jid) && (await marks.among([jid]).catch(() => new Set())).has(jid)
+async function isMarked({ marks }: Engine, { payload }: Attempt): Promise<boolean> {
+  if (!marks.has(payload.jid)) return false
+  return allAmong(payload, await marks.among(jidsOf(payload)).catch(() => new Set()))
 }
 
 /** It will not run (any more), and nothing is said to have failed. */
@@ -328,40 +300,14 @@ function failed(engine: Engine, attempt: Attempt, outcome: Outcome, move: Settle
 
 /** Tells the features how an attempt ended; answers what they want changed with its job. */
 function ended(engine: Engine, attempt: Attempt, outcome: Outcome): Effect[] | undefined {
-  const { payload, ctx, began } = attempt
+  tellEnded(engine, attempt, outcome)
+  return effectsOf(engine, attempt.payload, outcome, attempt.ctx)
+}
+
+function tellEnded(engine: Engine, attempt: Attempt, outcome: Outcome): void {
+  const { payload, began } = attempt
   attempt.outcome = outcome
-  if (began > 0) {
-    const ms = performance.now() - began
-    for (const aspect of engine.aspects) aspect.ended?.(payload, outcome, ms)
-  }
-  return effectsOf(engine, payload, outcome, ctx)
-}
-
-function unknownJob(name: string): HighkiqError {
-  return new HighkiqError(
-    'UNKNOWN_JOB',
-    `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or look at the spelling`,
-  )
-}
-
-/** The signal is aborted first; a handler that does not care is left behind after a moment. */
-async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      ctx.abort('JOB_TIMEOUT', `ran longer than its timeout of ${seconds} s`)
-      timer = setTimeout(() => reject(ctx.abortReason), TIMEOUT_GRACE_MS)
-    }, seconds * 1000)
-  })
-  let thrown: unknown
-  try {
-    const result = await Promise.race([running, tooLong])
-    if (ctx.abortReason?.code !== 'JOB_TIMEOUT') return result
-  } catch (error) {
-    thrown = error
-  } finally {
-    clearTimeout(timer)
-  }
-  // Whatever a handler throws or answers because it was told to stop: the timeout is the reason.
-  throw ctx.abortReason?.code === 'JOB_TIMEOUT' ? ctx.abortReason : thrown
+  if (began === 0) return
+  const ms = performance.now() - began
+  for (const aspect of engine.aspects) aspect.ended?.(payload, outcome, ms)
 }

@@ -1,12 +1,16 @@
 /** The slots of a capsule: what a job that was taken goes through until it is known how it is to be settled. */
 
 import { isLate } from '../job/expiry.ts'
-import type { Settlement, Taken } from '../store/contract.ts'
+import type { Payload } from '../job/payload.ts'
+import { allAmong, jidsOf, someRows } from '../job/rows.ts'
+import type { Effect, Settlement, Taken } from '../store/contract.ts'
+import { type Attempt, openAttempt } from './attempt.ts'
 import { type Engine, effectsOf } from './engine.ts'
+import { fallApart, goneOf, leaveOut, rowsOf } from './group.ts'
 import type { Report } from './report.ts'
 import { keepEnd } from './results.ts'
 import { type Back, Returns } from './returns.ts'
-import { type Attempt, bury, dropped, openAttempt, putBack, runAttempt } from './runner.ts'
+import { bury, dropped, putBack, runAttempt } from './runner.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface SlotsOptions {
@@ -111,24 +115,34 @@ export class Slots {
       return
     }
     this.#running.set(taken.ticket, attempt)
-    if (this.#engine.marks.has(attempt.payload.jid)) void this.#doubt(attempt)
+    if (this.#isHeard(attempt.payload)) void this.#doubt(attempt)
     else this.#admit(attempt)
+  }
+
+  #isHeard(payload: Payload): boolean {
+    const { marks } = this.#engine
+    return !marks.isEmpty && jidsOf(payload).some((jid) => marks.has(jid))
   }
 
   /** It was cancelled, unless its mark has gone since: the store knows. */
   async #doubt(attempt: Attempt): Promise<void> {
     const { taken, payload } = attempt
     const { ticket } = taken
-    const { jid } = payload
+    const jids = jidsOf(payload)
     this.#doubted.add(ticket)
     const { marks, report } = this.#engine
-    const found = await marks.among([jid]).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
+    const found = await marks.among(jids).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
     // Put back meanwhile, or lost with the lease.
     if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
     try {
       if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
-      else if (found.has(jid)) this.#drop(attempt, { kind: 'cancelled', begun: false })
-      else this.#admit(attempt)
+      else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
+      else if (found.size === 0) this.#admit(attempt)
+      else
+        this.#end(
+          attempt,
+          leaveOut(this.#engine, attempt, found) ?? putBack(this.#engine, attempt, { kind: 'untouched' }),
+        )
     } catch (thrown) {
       this.#bury(taken, thrown)
     }
@@ -141,25 +155,53 @@ export class Slots {
       this.#drop(attempt, { kind: 'expired' })
       return
     }
+    // The process of one of its rows may die of it once more: that must not cost the others an attempt.
+    const rows = payload.hk_rows && payload.hk_stalls ? rowsOf(attempt) : undefined
+    if (rows) {
+      this.#end(attempt, fallApart(this.#engine, attempt, rows, { kind: 'apart' }))
+      return
+    }
     const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
     if (!effects) {
       void this.#run(attempt)
       return
     }
+    if (payload.hk_rows) {
+      this.#admitRows(attempt, effects)
+      return
+    }
     if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
-      const hear = (superseded: boolean) => {
+      const hear = ([superseded]: readonly boolean[]) => {
         if (superseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }
-      this.#report.began({ queue, ticket, effects }, { waits: false, hear })
+      this.#report.began([{ queue, ticket, effects }], { waits: false, hear })
       void this.#run(attempt)
       return
     }
     // A text that has been about may be an old one: what it belongs to is asked first.
-    const hear = (superseded: boolean) => {
+    const hear = ([superseded]: readonly boolean[]) => {
       if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
       else void this.#run(attempt)
     }
-    this.#report.began({ queue, ticket, effects }, { waits: true, hear })
+    this.#report.began([{ queue, ticket, effects }], { waits: true, hear })
+  }
+
+  /** Each of its rows may have been overtaken, or cancelled with its task: it runs without those. */
+  #admitRows(attempt: Attempt, effects: readonly Effect[]): void {
+    const { taken, payload } = attempt
+    const { queue, ticket, text } = taken
+    const hear = (superseded: readonly boolean[]) => {
+      const left = superseded.flatMap((isOver, i) => (isOver ? [] : [i]))
+      if (left.length === 0) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
+      else if (left.length === superseded.length) void this.#run(attempt)
+      else {
+        const narrowed = openAttempt(this.#engine, { ...taken, text: someRows(text, payload, left) }, attempt.place)
+        this.#running.set(ticket, narrowed as Attempt)
+        void this.#run(narrowed as Attempt)
+      }
+    }
+    const started = effects.map((effect) => ({ queue, ticket, effects: [effect] }))
+    this.#report.began(started, { waits: true, hear })
   }
 
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
@@ -214,7 +256,7 @@ export class Slots {
     } else if (goesBack && this.state === 'open') {
       this.#returns.released({ settlement, place })
     } else {
-      this.#report.ended(settlement, payload.jid)
+      this.#report.ended(settlement, settlement.also ? goneOf(attempt) : jidsOf(payload))
     }
     this.#ended()
     this.#options.wake()

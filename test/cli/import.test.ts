@@ -7,10 +7,13 @@ import { test } from './command.ts'
 const JOBS = `
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BusinessFailure, Highkiq } from 'highkiq'
+import { BatchFailure, BusinessFailure, Highkiq } from 'highkiq'
 export const hq = new Highkiq()
 hq.job('ImportProduct', async (ctx, { sku, price }) => {
   if (Number.isNaN(Number(price))) throw new BusinessFailure('is no number: ' + price, { code: 'bad_price', field: 'price' })
+})
+hq.job('Lists', async (ctx, rows) => {
+  throw new BatchFailure(new Map(rows.map((_, i) => [i, new BusinessFailure('one of ' + rows.length)])))
 })
 hq.job('Page', async (ctx, n) => [{ n, twice: n * 2 }])
 hq.job('Slow', async () => { while (!existsSync('go')) await sleep(10) })
@@ -124,6 +127,18 @@ describe.concurrent('highkiq import', () => {
     expect(code).toBe(0)
     const [listed] = await folder.json<{ id: string }[]>('task', 'list')
     expect(listed).toMatchObject({ id: stdout.trim(), name: 'spring sale', state: 'running', total: 10 })
+  })
+
+  test('--rows-per-job: the handler gets lists, and each row stands in the report', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(5) })
+    const about = ['import', 'products.csv', '--job', 'Lists', '-r', 'jobs.mjs']
+    const { code } = await folder.run([...about, '--rows-per-job', '3', '--work', '--report', 'out.csv'])
+    expect(code).toBe(3)
+    const report = readFileSync(folder.at('out.csv'), 'utf8')
+    expect(report.match(/one of \d/g)).toEqual(['one of 3', 'one of 3', 'one of 3', 'one of 2', 'one of 2'])
+    const refused = await folder.run([...about, '--rows-per-job', '1001', '--again', '--no-wait'])
+    expect([refused.code, refused.stderr]).toEqual([expect.any(Number), expect.stringContaining('from 1 to 1000')])
+    expect(refused.code).not.toBe(0)
   })
 
   test.for<[name: string, args: string[], says: RegExp]>([

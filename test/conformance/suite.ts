@@ -18,6 +18,7 @@ import { secrets } from './secrets.ts'
 import { sets } from './sets.ts'
 import { taskAdders } from './task-adders.ts'
 import { taskCancel } from './task-cancel.ts'
+import { taskGroups } from './task-groups.ts'
 import { taskKeeping } from './task-keeping.ts'
 import { taskLife } from './task-life.ts'
 import { taskModel } from './task-model.ts'
@@ -53,6 +54,7 @@ export const verbs = {
     ...tasks,
     ...taskRows,
     ...taskWindow,
+    ...taskGroups,
     ...taskTransitions,
     ...taskSteering,
     ...taskCancel,

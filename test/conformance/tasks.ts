@@ -42,6 +42,7 @@ export const tasks: Case[] = [
         held: 0,
         placed: 0,
         window: 7,
+        rowsPerJob: null,
         adding: true,
         broken: false,
         keepParams: 'all',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { threadId as here } from 'node:worker_threads'
 import { Highkiq, type HighkiqOptions } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, Heard, bench as plain, recorder, until } from './bench.ts'
+import { all, type Bench, Heard, bench as plain, recorder, until } from './bench.ts'
 import { define } from './threads/jobs.js'
 
 /** An app with the jobs of jobs.js. */
@@ -82,6 +82,23 @@ test('a thread is used again for the next job', async () => {
     await t.settled()
   }
   expect(threads.size).toBe(1)
+})
+
+test('of several rows in one call a thread tells which failed, and with what', async () => {
+  const t = bench()
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Lists') as never, [[1], [2], [3], [4]], { rowsPerJob: 4 })
+  await t.work()
+  await task.wait({ every: 10 })
+  const events = await all(task.events())
+  expect(events.map(({ status, code }) => [status, code])).toEqual([
+    ['failed', 'price'],
+    ['failed', 'Refused'],
+    ['error', 'Error'],
+    ['finished', null],
+  ])
+  expect(events.map(({ messages }) => messages.map(({ text }) => text).includes('of the last one'))).toEqual([
+    ...[false, false, false, true],
+  ])
 })
 
 test('log, message and progress of a thread arrive as those of other handlers', async () => {

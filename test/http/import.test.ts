@@ -257,6 +257,26 @@ test('NDJSON is read a line at a time, and a request says what its columns are a
   }
 })
 
+test('a request says how many rows are one job', async () => {
+  const { call, hq } = api()
+  hq.job('Rows', async () => {})
+  const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const made = await call('POST', '/api/v1/tasks/import?job=Rows&rowsPerJob=2', { body: lines, headers })
+  expect(made.status).toBe(202)
+  const args = [[[1]], [[2]], [[3]]]
+  const json = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ job: 'Rows', args, rowsPerJob: 3 })
+  const other = await call('POST', '/api/v1/tasks', { body, headers: json })
+  expect(other.status).toBe(202)
+  const texts = await hq.store.peek('default', 0, 10)
+  expect(texts.map((text) => JSON.parse(text).args)).toEqual([[[{ n: 1 }, { n: 2 }]], [[{ n: 3 }]], [[[1], [2], [3]]]])
+  for (const wrong of ['0', '1001', 'x', '1.5']) {
+    const refused = await call('POST', `/api/v1/tasks/import?job=Rows&rowsPerJob=${wrong}`, { body: lines, headers })
+    expect([refused.status, refused.body.error.code], wrong).toEqual([400, expect.stringMatching(/^INVALID_/)])
+  }
+})
+
 test('a dry run tells what an import would do, and does nothing', async () => {
   const { call, hq } = api({ limits: { rows: 3 } })
   hq.job('Row', async () => {})

@@ -30,6 +30,7 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions {
   beyond?: 'pause' | 'cancel'
   taskConcurrency?: number
   keepParams?: ImportOptions['keepParams']
+  rowsPerJob?: number
   work?: boolean
   concurrency?: number
   wait: boolean
@@ -98,6 +99,11 @@ export function register(program: Command): void {
       ]),
     )
     .addOption(
+      new Option('--rows-per-job <k>', 'rows that one call of the handler gets, as a list (at most 1000)').argParser(
+        wholeNumber,
+      ),
+    )
+    .addOption(
       new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
     )
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
@@ -112,7 +118,7 @@ export function register(program: Command): void {
 }
 
 /** What is said of a task when it is made. */
-const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'keepParams']
+const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'keepParams', 'rowsPerJob']
 
 async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
   if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
@@ -197,7 +203,7 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const { name, again, continue: begun, tolerate, beyond, taskConcurrency, keepParams } = this.#options
+    const { name, again, continue: begun, tolerate, beyond, taskConcurrency, keepParams, rowsPerJob } = this.#options
     const about: ImportOptions = {
       ...readingOf(this.#options),
       ...(name === undefined ? {} : { name }),
@@ -207,6 +213,7 @@ class Submission {
       ...(beyond === undefined ? {} : { beyond }),
       ...(keepParams === undefined ? {} : { keepParams }),
       ...(taskConcurrency === undefined ? {} : { concurrency: taskConcurrency }),
+      ...(rowsPerJob === undefined ? {} : { rowsPerJob }),
       ...(onStart ? { onStart } : {}),
     }
     const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })

@@ -19,8 +19,14 @@ export interface TaskSpec {
    * ends with `,"enqueued_at":0.0}` wants that time in seconds; see completeRow.
    */
   template: string
-  /** Most rows in the queue and with owners at one time. */
+  /** Most rows in the queue and with owners at one time. Several rows that are one job count as one. */
   window: number
+  /**
+   * So many rows that follow each other are one job, which gets them as one list: rows of the same run that were never in
+   * the queue, are no whole payloads, and are together not too large. The others are jobs of one row each, in a list all
+   * the same. Their bare arguments are one value each. Of those rows the first has the place in the window.
+   */
+  rowsPerJob?: number
   /** `rejected`: arguments are dropped when their row finished; `none`: whenever it ended. */
   keepParams: 'rejected' | 'all' | 'none'
   /** JSON text, opaque to the store. */
@@ -121,9 +127,10 @@ export interface TaskRecord {
   total: number
   /** Rows that wait for a place in the window. */
   held: number
-  /** Rows in the queue or with an owner. The rest of those that have not ended waits in a set. */
+  /** Jobs in the queue or with an owner. The rest of the rows that have not ended waits in a set. */
   placed: number
   window: number
+  rowsPerJob: number | null
   /** Rows are being added (or put back for another run) right now, whatever the state shows. */
   adding: boolean
   /** Who added rows broke off or was lost, and nobody has gone on yet, whatever the state shows. */

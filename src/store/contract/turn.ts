@@ -26,6 +26,14 @@ export interface Settlement {
   processed: 0 | 1
   failed: 0 | 1
   effects?: Effect[]
+  /** What it falls apart into: each goes its own way, in the same step. */
+  also?: readonly Branch[]
+}
+
+/** A job that comes of another one. */
+export interface Branch {
+  to: Destination
+  effects?: Effect[]
 }
 
 /**

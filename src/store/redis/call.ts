@@ -1,7 +1,14 @@
 /** What a script is given: keys, each once, and arguments that name them by their place. See lua/moves.lua. */
 
 import { splitTaskJid } from '../../job/payload.ts'
-import { type Destination, type Effect, EVENT_STATUSES, type EventEffect, type EventStatus } from '../contract.ts'
+import {
+  type Branch,
+  type Destination,
+  type Effect,
+  EVENT_STATUSES,
+  type EventEffect,
+  type EventStatus,
+} from '../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 
@@ -68,6 +75,12 @@ export class Call {
       this.args.push('z', this.key(this.#names.set(to.to, queue)), to.score, to.text)
     }
     this.effects(effects)
+  }
+
+  /** What a job falls apart into; see `item`. */
+  branches(branches: readonly Branch[] = [], queue: string): void {
+    this.args.push(branches.length)
+    for (const { to, effects } of branches) this.item(to, queue, effects)
   }
 
   effects(effects: readonly Effect[]): void {

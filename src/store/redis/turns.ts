@@ -52,7 +52,8 @@ export class Turns {
     const { take, settlements, started } = turn
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
-    const effects = [...started, ...settlements].flatMap((one) => one.effects ?? [])
+    const branches = settlements.flatMap(({ also }) => also ?? [])
+    const effects = [...started, ...settlements, ...branches].flatMap((one) => one.effects ?? [])
     if (effects.length > 0) await this.#server.learn(tasksOf(effects))
     const answer: TurnAnswer = {
       fenced: false,
@@ -91,7 +92,7 @@ export class Turns {
 
   /** Cuts a turn into calls of bounded work; the last ones take. */
   *#parts(owner: Owner, { started, settlements, take }: Turn, n: number): Generator<Part> {
-    const lengthOf = (i: number) => settlements[i]?.move?.text.length ?? 0
+    const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const ends = [...pieces([...settlements.keys()], lengthOf, MOST_ITEMS)]
     const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
     const beginnings = [...pieces(begun, () => 0, MOST_ITEMS)]
@@ -211,6 +212,7 @@ export class Turns {
       call.add(index + 1, source, settlement.ticket, texts.write(held.arrival ?? ''))
       call.add(settlement.processed, settlement.failed)
       call.item(settlement.move, held.queue, settlement.effects)
+      call.branches(settlement.also, held.queue)
     }
 
     owner.underWay.add(range)
@@ -286,6 +288,14 @@ function finishedRow(settlement: Settlement): EventEffect | undefined {
   return effect.code || effect.result || effect.messages?.length ? undefined : effect
 }
 
-function isDone({ move, processed, failed }: Settlement): boolean {
-  return move === null && processed === 1 && failed === 0
+function isDone({ move, also, processed, failed }: Settlement): boolean {
+  return move === null && !also?.length && processed === 1 && failed === 0
+}
+
+/** One that concerns many rows counts as many. */
+const CHARACTERS_OF_AN_EFFECT = MOST_BYTES / MOST_ITEMS
+
+function weightOf({ move, effects = [], also = [] }: Settlement): number {
+  const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
+  return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
 }

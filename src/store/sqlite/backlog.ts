@@ -1,18 +1,29 @@
 /** Rows that wait inside their task: which one comes next, and their way into the queue. */
 
 import { completeRow } from '../../job/payload.ts'
+import { completeRows, MOST_ROWS_CHARACTERS } from '../../job/rows.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 import type { TaskRow } from './task-row.ts'
 
 /** Rows put back for another run stand between the rows of a task by (total << 20) + a number. */
 const BEHIND = 2 ** 20
+/** Where several rows are one job, so many are looked at in one step. */
+const MOST_AT_ONCE = 10_000
 
 interface Issued {
   idx: number
   text: string
   /** It was never issued before. */
   isFresh: boolean
+  /** The rows that go with it, without places of their own. */
+  others: number[]
+}
+
+interface Fresh {
+  idx: number
+  run: number
+  args: string
 }
 
 interface Returned {
@@ -46,29 +57,37 @@ export class Backlog {
     this.#db.run(sql.backlog.remove, task.key, index)
   }
 
-  /** The next `room` rows leave it. `runOf` knows of runs that are not written yet. */
+  /** The next rows leave it, as at most `room` jobs. `runOf` knows of runs that are not written yet. */
   issue(task: TaskRow, room: number, now: number, runOf: (index: number) => number | undefined): Issued[] {
     const put = this.#db.all<Returned>(sql.backlog.first, task.key, room)
-    const fresh = this.#db.all<{ idx: number; run: number; args: string }>(sql.event.fresh, task.key, task.next, room)
-    const seenAll = fresh.length < room
+    const most =
+      task.rows_per_job === null
+        ? room
+        : task.rows_per_job * Math.min(room, Math.ceil(MOST_AT_ONCE / task.rows_per_job))
+    const fresh = this.#db.all<Fresh>(sql.event.fresh, task.key, task.next, most)
+    const seenAll = fresh.length < most
     const issued: Issued[] = []
     let i = 0
     let j = 0
     while (issued.length < room) {
       const returned = put[i]
       const row = fresh[j]
+      if (!row && !seenAll && !(returned && returned.place < 0)) break
       const first = returned && (!row || returned.place < 0 || row.idx >= Math.floor(returned.place / BEHIND))
       if (first) {
         i++
         this.remove(task, returned.idx)
         const { idx, text, args } = returned
         const run = runOf(idx) ?? returned.run
-        const made = text ?? this.#complete(task, { idx, run, args: args as string }, now)
-        issued.push({ idx, text: made, isFresh: false })
+        const made = text ?? this.#complete(task, [{ idx, run, args: args as string }], now)
+        issued.push({ idx, text: made, isFresh: false, others: [] })
       } else if (row) {
-        j++
-        task.next = row.idx + 1
-        issued.push({ idx: row.idx, text: this.#complete(task, row, now), isFresh: true })
+        const end = returned ? Math.floor(returned.place / BEHIND) : Number.POSITIVE_INFINITY
+        const group = groupOf(task, fresh, j, end)
+        j += group.length
+        const others = group.slice(1).map(({ idx }) => idx)
+        task.next = (others.at(-1) ?? row.idx) + 1
+        issued.push({ idx: row.idx, text: this.#complete(task, group, now), isFresh: true, others })
       } else {
         break
       }
@@ -78,7 +97,35 @@ export class Backlog {
     return issued
   }
 
-  #complete({ id, template }: TaskRow, { idx, run, args }: { idx: number; run: number; args: string }, now: number) {
-    return completeRow({ template, args, task: id, index: idx, run, now })
+  #complete({ id, template, rows_per_job }: TaskRow, group: readonly Fresh[], now: number): string {
+    const { idx, run, args } = group[0] as Fresh
+    if (rows_per_job === null || isWhole(args)) return completeRow({ template, args, task: id, index: idx, run, now })
+    return completeRows({
+      template,
+      rows: group.map((row) => ({ index: row.idx, args: row.args })),
+      task: id,
+      run,
+      now,
+    })
   }
+}
+
+/** The rows from `from` on that are one job. */
+function groupOf({ rows_per_job }: TaskRow, fresh: readonly Fresh[], from: number, end: number): Fresh[] {
+  const first = fresh[from] as Fresh
+  const group = [first]
+  let characters = first.args.length
+  while (group.length < (isWhole(first.args) ? 1 : (rows_per_job ?? 1))) {
+    const row = fresh[from + group.length]
+    if (!row || row.idx >= end || row.run !== first.run || isWhole(row.args)) break
+    characters += row.args.length
+    if (characters > MOST_ROWS_CHARACTERS) break
+    group.push(row)
+  }
+  return group
+}
+
+/** It is a whole payload, not bare arguments. */
+function isWhole(args: string): boolean {
+  return args.startsWith('{')
 }

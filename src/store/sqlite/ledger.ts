@@ -292,7 +292,17 @@ export class Ledger {
       event.place = PLACED
       book.changed.add(event)
     }
-    task.held -= issued.length
+    const others = issued.flatMap((job) => job.others)
+    this.load(
+      book,
+      others.filter((idx) => !book.events.has(idx)),
+    )
+    for (const idx of others) {
+      const event = book.events.get(idx) as EventState
+      event.place = ELSEWHERE
+      book.changed.add(event)
+    }
+    task.held -= issued.length + others.length
     task.placed += issued.length
     this.#queues.pushBack(
       task.queue,

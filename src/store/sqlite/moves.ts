@@ -78,7 +78,8 @@ export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
   }
   const { owner, marks } = current
   return withLedger(s, turn.now, (ledger) => {
-    ledger.prepare([...turn.started, ...turn.settlements].flatMap(({ effects }) => effects ?? []))
+    const branches = turn.settlements.flatMap(({ also }) => also ?? [])
+    ledger.prepare([...turn.started, ...turn.settlements, ...branches].flatMap(({ effects }) => effects ?? []))
     const started = turn.started.map(({ effects }) => ledger.apply(effects))
     const settled = settle(s, ledger, owner, turn.settlements)
     count(s, turn, settled)
@@ -103,10 +104,11 @@ function settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly 
     const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
     for (const { place } of rows) gone.add(ticketOf(queue, place))
   }
-  return settlements.map(({ ticket, move: to, effects }) => {
+  return settlements.map(({ ticket, move: to, effects, also = [] }) => {
     // One that is named twice in a call counts once.
     if (!gone.delete(ticket)) return 'fenced'
     if (to || effects) move(s, ledger, to, effects)
+    for (const branch of also) move(s, ledger, branch.to, branch.effects)
     return 'ok'
   })
 }

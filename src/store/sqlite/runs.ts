@@ -64,7 +64,8 @@ export class Runs {
     )
     for (const { idx } of rows) {
       const event = ledger.event(book, idx)
-      if (event?.place === PLACED) answer.placed.push(taskJid(id, idx))
+      // Also those that are one job with others, and have no place of their own.
+      if (event?.place === PLACED || event?.status === STATUS_CODE.working) answer.placed.push(taskJid(id, idx))
       if (event?.status !== STATUS_CODE.enqueued) continue
       ledger.cancel(book, event)
       answer.cancelled++

@@ -43,6 +43,8 @@ export interface TaskRow {
   queue: string
   template: string
   window: number
+  /** Rows of one job, in a list; null: each is one, with its arguments. */
+  rows_per_job: number | null
   keep_params: 'rejected' | 'all' | 'none'
   meta: string
   /** The creator's token, or that of who took its place. */
@@ -132,6 +134,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     held: row.held,
     placed: row.placed,
     window: row.window,
+    rowsPerJob: row.rows_per_job,
     adding: row.adders > 0,
     broken: row.broken > 0,
     keepParams: row.keep_params,

@@ -129,6 +129,7 @@ export class Tasks {
       task.single ? 1 : 0,
       state === 'adding' ? 1 : 0,
       task.adder,
+      task.rowsPerJob ?? null,
     )
     return row?.key
   }

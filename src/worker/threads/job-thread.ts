@@ -99,7 +99,7 @@ export class JobThread {
       timer = setTimeout(() => this.#end(), GRACE_MS)
     }
     try {
-      const row = task && { id: task.id, index: task.index }
+      const row = task && { id: task.id, index: task.index, indexes: task.indexes }
       this.#tell({ run: { job, payload, queue, args, task: row, activeJob } })
       if (ctx.abortReason) abort()
       else ctx.signal.addEventListener('abort', abort, { once: true })
@@ -140,7 +140,7 @@ export class JobThread {
     const { ctx, resolve, reject } = this.#running ?? {}
     if (!ctx || 'loaded' in message || 'broken' in message) return
     if ('log' in message) ctx.log[message.log.level](message.log.about, message.log.message)
-    else if ('message' in message) ctx.message(message.message)
+    else if ('message' in message) ctx.message(message.message.text, message.message.row)
     else if ('progress' in message) {
       const { done, total, note } = message.progress
       ctx.progress(done, total, note)

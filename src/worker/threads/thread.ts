@@ -3,11 +3,19 @@
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { JobContext } from '../../job/context.ts'
-import { HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
+import { type BatchFailure, HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 import { importModule } from '../../load/module.ts'
 import { becomeThread, PROGRAM, type ThreadApp } from './inside.ts'
-import { type FromThread, type Level, type Run, type ThreadData, type ToThread, takeApart } from './wire.ts'
+import {
+  type ErrorParts,
+  type FromThread,
+  type Level,
+  type Run,
+  type ThreadData,
+  type ToThread,
+  takeApart,
+} from './wire.ts'
 
 /** A loop may say how far it is at each step. */
 const PROGRESS_MS = 100
@@ -60,7 +68,12 @@ async function run(job: Run): Promise<void> {
     finish(await handler(running, ...running.args))
   } catch (thrown) {
     const parts = takeApart(thrown)
-    if (verdictOf(thrown) === undefined && app?.[PROGRAM].isBusiness(thrown)) parts.members.highkiq = 'business-failure'
+    const judge = (error: unknown, about: ErrorParts) => {
+      if (verdictOf(error) === undefined && app?.[PROGRAM].isBusiness(error)) about.members.highkiq = 'business-failure'
+    }
+    judge(thrown, parts)
+    for (const [key, failure] of parts.failures ?? [])
+      judge((thrown as BatchFailure).failures.get(key as number), failure)
     tell({ failed: parts })
   }
 }
@@ -110,8 +123,9 @@ class ThreadContext extends JobContext {
     return log
   }
 
-  override message(text: string): void {
-    tell({ message: String(text) })
+  override message(text: string, row?: number): void {
+    this.checkRow(row)
+    tell({ message: { text: String(text), row } })
   }
 
   override progress(done: number, total?: number, note?: string): void {

@@ -21,7 +21,7 @@ export interface Run {
   payload: Payload
   queue: string
   args: unknown[]
-  task: { id: string; index: number } | undefined
+  task: { id: string; index: number; indexes: readonly number[] } | undefined
   activeJob: ActiveJobEnvelope | undefined
 }
 
@@ -35,7 +35,7 @@ export type FromThread =
   | { done: { result: unknown; problem?: string } }
   | { failed: ErrorParts }
   | { log: { level: Level; about: object; message: string | undefined } }
-  | { message: string }
+  | { message: { text: string; row: number | undefined } }
   | { progress: Progress }
 
 /** An error, taken apart: cloning would lose its class and its own members. */
@@ -48,6 +48,8 @@ export interface ErrorParts {
   /** What was thrown, where it is no error. */
   value?: unknown
   cause?: ErrorParts
+  /** Of a BatchFailure: errors would lose theirs inside a map. */
+  failures?: [key: unknown, failure: ErrorParts][]
 }
 
 const MOST_CAUSES = 10
@@ -65,20 +67,30 @@ export function takeApart(thrown: unknown, depth = 0): ErrorParts {
         value: cloneable(thrown) ? thrown : about.message,
       }
     }
-    const members = Object.entries(thrown).filter(([name, value]) => name !== 'cause' && cloneable(value))
+    const isApart = (name: string, value: unknown) => name === 'cause' || (name === 'failures' && value instanceof Map)
+    const members = Object.entries(thrown).filter(([name, value]) => !isApart(name, value) && cloneable(value))
     const parts = { ...about, isError: true, stack: thrown.stack, members: Object.fromEntries(members) }
-    const { cause } = thrown
-    return cause === undefined || depth === MOST_CAUSES ? parts : { ...parts, cause: takeApart(cause, depth + 1) }
+    const { cause, failures } = thrown as Error & { failures?: unknown }
+    if (depth === MOST_CAUSES) return parts
+    return {
+      ...parts,
+      ...(cause === undefined ? {} : { cause: takeApart(cause, depth + 1) }),
+      ...(failures instanceof Map
+        ? { failures: Array.from(failures, ([key, failure]) => [key, takeApart(failure, depth + 1)]) }
+        : {}),
+    }
   } catch {
     return { ...about, isError: true, stack: undefined, members: {} }
   }
 }
 
-export function putTogether({ isError, class: name, message, stack, members, value, cause }: ErrorParts): unknown {
+export function putTogether(parts: ErrorParts): unknown {
+  const { isError, class: name, message, stack, members, value, cause, failures } = parts
   if (!isError) return value
   const error = new Error(message, cause && { cause: putTogether(cause) })
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
+  if (failures) members.failures = new Map(failures.map(([key, failure]) => [key, putTogether(failure)]))
   return Object.assign(error, members)
 }
 

@@ -1,6 +1,6 @@
 // The jobs of threads.test.ts: defined on its app, and again on one of its own in each thread.
 import { isMainThread, threadId } from 'node:worker_threads'
-import { BusinessFailure, Discard, Highkiq, Kill, Snooze } from 'highkiq'
+import { BatchFailure, BusinessFailure, Discard, Highkiq, Kill, Snooze } from 'highkiq'
 
 const thread = import.meta.url
 
@@ -27,6 +27,11 @@ export function define(hq) {
   hq.job('Add', { thread, keepResult: 60 }, (ctx, a, b) => {
     const { jid, queue, attempt, payload, args } = ctx
     return { sum: a + b, isMainThread, threadId, jid, queue, attempt, payload, args }
+  })
+  hq.job('Lists', { thread, retry: 0 }, (ctx, rows) => {
+    ctx.message('of the last one', rows.length - 1)
+    const failures = [new BusinessFailure('no price', { code: 'price' }), new Refused('declared'), new Error('broken')]
+    throw new BatchFailure(new Map(failures.map((failure, i) => [i, failure])))
   })
   hq.job('Talk', { thread }, (ctx) => {
     ctx.log.child({ deep: 1 }).info({ n: 2 }, 'hello')

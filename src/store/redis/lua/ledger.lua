@@ -26,10 +26,10 @@ local TASK_KINDS = {
 }
 local FIELDS = {
   'state', 'paused', 'broken', 'adders', 'keep', 'progress', 'ended', 'id', 'queue', 'template',
-  'run', 'total', 'next', 'held', 'placed', 'window', 'created', 'watched',
+  'run', 'total', 'next', 'held', 'placed', 'window', 'created', 'watched', 'rowsPerJob',
   'enqueued', 'working', 'finished', 'failed', 'error', 'cancelled',
 }
-local TEXTS, NUMBERS = 10, 18
+local TEXTS, NUMBERS = 10, 19
 
 -- Set by the script: its time in ms, and the key of Sidekiq's set of queue names.
 local now, QUEUES = 0, nil

@@ -109,6 +109,10 @@ local function apply(item)
   end
 end
 
+local function applyAll(items)
+  for _, item in ipairs(items) do apply(item) end
+end
+
 local function finish(channel, tell)
   closeBooks(tell)
   if woken then redis.call('PUBLISH', channel, '') end

@@ -45,7 +45,8 @@ if cancelled < most and bytes < MOST_BYTES then
     if status <= 1 then
       -- What was changed in this very call stands in the books.
       local event = eventOf(book, at)
-      if event.place == PLACED then placed[#placed + 1] = tostring(at) end
+      -- Also those that are one job with others, and have no place of their own.
+      if event.place == PLACED or event.status == 1 then placed[#placed + 1] = tostring(at) end
       if event.status == 0 then
         cancelEvent(book, event)
         cancelled = cancelled + 1

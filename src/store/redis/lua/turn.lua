@@ -8,7 +8,7 @@
 --       number of beginnings, and the effects of each;
 --       number of groups of rows that are done alike, and of each: which queue, number of tickets, tickets, rows (done.lua);
 --       number of other ends, and of each: which queue, "ticket" | "arrival", ticket, text of the arrival or "",
---       processed, failed, item (moves.lua).
+--       processed, failed, item (moves.lua); number of items that it falls apart into, and those.
 -- Gives "fenced"; or: answers to beginnings (o ok, s superseded) as one text; answers to rows that are done and to other
 --       ends (o ok, g gone, e error) as one text; per queue how many of the done were not there; per queue how many were taken; what was
 --       wrong, as lines; "more" when the rest was too large for one answer; version of the marks; per queue asked
@@ -123,15 +123,17 @@ end
 for _ = 1, number() do
   local queue, source, name, arrival = queues[number()], text(), text(), text()
   local counts, fails = number(), number()
-  local item = readItem()
-  local key = wrongKey(item)
+  local items = { readItem() }
+  for j = 1, number() do items[j + 1] = readItem() end
+  local key
+  for _, item in ipairs(items) do key = key or wrongKey(item) end
   if key then
     tell(unusable(key))
     settled[#settled + 1] = 'e'
   else
     local putBack, answer = release(queue, source, name, arrival)
     if putBack then
-      local ok, err = pcall(apply, item)
+      local ok, err = pcall(applyAll, items)
       if ok then
         answer = 'o'
         processed = processed + counts

@@ -10,6 +10,8 @@
 
 local MOST_AT_ONCE = 1000
 local MOST_BYTES = 1000000
+-- Where several rows are one job.
+local MOST_ROWS = 10000
 
 local function entryOf(index, run, mark, rest)
   return index .. (run > 1 and ':' .. run or '') .. mark .. '\n' .. rest
@@ -88,6 +90,16 @@ local function complete(book, index, run, args)
   return form.head .. args .. ',' .. form.jid .. place .. form.tail
 end
 
+-- The most characters of the arguments of rows that are one job.
+local MOST_GROUPED = 1000000
+
+-- The whole payload of rows that are one job, which gets them as a list: the same as completeRows in job/payload.ts.
+local function completeGroup(book, group)
+  local args = '[[' .. table.concat(group.values, ',') .. ']]'
+  if #group.indexes > 1 then args = args .. ',"hk_rows":[' .. table.concat(group.indexes, ',') .. ']' end
+  return complete(book, group.indexes[1], group.run, args)
+end
+
 -- Keeps beside the event what stood in the backlog of a row that will not come from there.
 local function keepAside(book, event, args, source)
   local rows = KEYS[book.base + 2]
@@ -120,11 +132,22 @@ local function living(book, entry)
   if event.run == run and not isDropped(book, event.status) then keepAside(book, event, args, source) end
 end
 
--- Lets as many rows into the queue as there is room for.
-local function refill(book)
-  if book.state ~= 'open' or book.paused ~= '' then return end
-  local room = math.min(book.window - book.placed, book.held, MOST_AT_ONCE)
-  if room <= 0 then return end
+-- What stood in the backlog of a new row, for the rows.
+local function keep(fields, place, args, source)
+  fields[#fields + 1] = 'a' .. place
+  fields[#fields + 1] = args
+  if source ~= '' then
+    fields[#fields + 1] = 's' .. place
+    fields[#fields + 1] = source
+  end
+end
+
+local function argsOf(book, index)
+  return redis.call('HGET', KEYS[book.base + 2], 'a' .. index) or '[]'
+end
+
+-- Takes rows for `room` jobs of one row each. Gives their texts, how many rows they are, and fields to keep.
+local function issueRows(book, room)
   local texts, fields, bytes = {}, {}, 0
   while #texts < room and bytes < MOST_BYTES do
     local entries = redis.call('LPOP', KEYS[book.base + 4], math.min(room - #texts, 100))
@@ -132,16 +155,7 @@ local function refill(book)
     for _, entry in ipairs(entries) do
       local event, index, run, mark, job, source, place = living(book, entry)
       if event then
-        if mark == '' then
-          fields[#fields + 1] = 'a' .. place
-          fields[#fields + 1] = job
-          if source ~= '' then
-            fields[#fields + 1] = 's' .. place
-            fields[#fields + 1] = source
-          end
-        elseif mark == '@' then
-          job = redis.call('HGET', KEYS[book.base + 2], 'a' .. index) or '[]'
-        end
+        if mark == '' then keep(fields, place, job, source) elseif mark == '@' then job = argsOf(book, index) end
         if mark ~= '!' then job = complete(book, index, run, job) end
         if event ~= true then
           event.place = PLACED
@@ -152,8 +166,96 @@ local function refill(book)
       end
     end
   end
+  return texts, #texts, fields
+end
+
+-- The same where several rows are one job.
+local function issueGroups(book, room)
+  local texts, fields, bytes, rows, group = {}, {}, 0, 0, nil
+  local most = book.rowsPerJob
+
+  -- The first row has the place of all.
+  local function close()
+    if not group then return end
+    texts[#texts + 1] = completeGroup(book, group)
+    for i = 2, #group.indexes do
+      local event = eventOf(book, group.indexes[i])
+      event.place = ELSEWHERE
+      touch(book, event)
+    end
+    group = nil
+  end
+
+  local function belongs(run, args)
+    return group and #group.indexes < most and group.run == run and group.bytes + #args <= MOST_GROUPED
+  end
+
+  -- How many entries there is surely no more than room for. At its limits it fills what has begun.
+  local function wanted()
+    local left = group and most - #group.indexes or 0
+    if bytes < MOST_BYTES and rows < MOST_ROWS then left = left + (room - #texts - (group and 1 or 0)) * most end
+    return math.min(left, 100)
+  end
+
+  local function fits(entry)
+    if #texts + (group and 1 or 0) < room then return true end
+    local _, run, mark, _, rest = readEntry(entry)
+    return (mark == '' or mark == ' ') and string.byte(rest) ~= BRACE and belongs(run, rest)
+  end
+
+  local function take(entry)
+    local event, index, run, mark, job, source, place = living(book, entry)
+    if not event then return end
+    rows = rows + 1
+    if mark == '' then keep(fields, place, job, source) elseif mark == '@' then job = argsOf(book, index) end
+    if event ~= true then
+      event.place = PLACED
+      touch(book, event)
+    end
+    bytes = bytes + #job
+    if mark ~= '!' and string.byte(job) ~= BRACE then
+      if mark == '@' or not belongs(run, job) then
+        close()
+        group = { indexes = {}, values = {}, run = run, bytes = 0 }
+      end
+      group.indexes[#group.indexes + 1] = index
+      group.values[#group.values + 1] = string.sub(job, 2, -2)
+      group.bytes = group.bytes + #job
+      -- One that is run again is alone.
+      if mark == '@' then close() end
+    else
+      close()
+      texts[#texts + 1] = mark == '!' and job or complete(book, index, run, job)
+    end
+  end
+
+  local isFull = false
+  while not isFull do
+    local count = wanted()
+    local entries = count > 0 and redis.call('LPOP', KEYS[book.base + 4], count)
+    if not entries then break end
+    for i, entry in ipairs(entries) do
+      isFull = not fits(entry)
+      if isFull then
+        for j = #entries, i, -1 do redis.call('LPUSH', KEYS[book.base + 4], entries[j]) end
+        break
+      end
+      take(entry)
+    end
+  end
+  close()
+  return texts, rows, fields
+end
+
+-- Lets as many jobs into the queue as there is room for.
+local function refill(book)
+  if book.state ~= 'open' or book.paused ~= '' then return end
+  local room = math.min(book.window - book.placed, book.held, MOST_AT_ONCE)
+  if room <= 0 then return end
+  local issue = book.rowsPerJob > 0 and issueGroups or issueRows
+  local texts, rows, fields = issue(book, room)
   if #texts == 0 then return end
-  book.held = book.held - #texts
+  book.held = book.held - rows
   book.placed = book.placed + #texts
   each('HSET', KEYS[book.base + 2], fields)
   redis.call('SADD', QUEUES, book.queue)

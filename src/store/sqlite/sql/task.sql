@@ -1,7 +1,7 @@
 -- create: a task without rows and adders; no row when the id is taken.
 INSERT INTO task (id, name, job, queue, template, window, keep_params, meta, state, created_at,
-  tolerance, beyond, on_done, on_failure, keep, unknown_after, single, adders, adder)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;
+  tolerance, beyond, on_done, on_failure, keep, unknown_after, single, adders, adder, rows_per_job)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;
 
 -- load: a whole task.
 SELECT * FROM task WHERE id = ? AND doomed = 0;

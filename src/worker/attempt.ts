@@ -1,0 +1,49 @@
+/** One attempt at a job. */
+
+import { JobContext, type TaskOfJob } from '../job/context.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
+import type { Taken } from '../store/contract.ts'
+import type { Outcome } from './aspect.ts'
+import { definitionOf, type Engine } from './engine.ts'
+
+/** A job that was taken, ready to run. */
+export interface Attempt {
+  taken: Taken
+  payload: Payload
+  ctx: JobContext
+  definition: JobDefinition | undefined
+  startedAt: number
+  /** On the monotonic clock: when its handler was called; 0 before. */
+  began: number
+  /** The how-many-th it is that its worker took. */
+  place: number
+  /** How it ended, if its job did. */
+  outcome: Outcome | undefined
+  /** Its rows, where it was several and each has an end of its own. */
+  rows?: readonly Attempt[]
+}
+
+/** Reads a job; undefined when its text is no job at all. */
+export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
+  const payload = readPayload(taken.text)
+  if (!payload) return undefined
+  let task: TaskOfJob | undefined
+  for (const aspect of engine.aspects) task ??= aspect.taskOf?.(payload)
+  return {
+    taken,
+    payload,
+    ctx: new JobContext(payload, taken.queue, {
+      log: engine.log,
+      attributes: engine.loggedJobAttributes,
+      now: engine.now,
+      task,
+      isStopping: engine.isStopping,
+    }),
+    definition: definitionOf(engine, payload, taken.queue),
+    startedAt: engine.now(),
+    began: 0,
+    place,
+    outcome: undefined,
+  }
+}
