@@ -19,6 +19,7 @@ import type { LeaseVerbs } from './contract/lease.ts'
 import type { LookVerbs } from './contract/look.ts'
 import type { MarkVerbs } from './contract/mark.ts'
 import type { MetricVerbs } from './contract/metric.ts'
+import type { OrderedVerbs } from './contract/ordered.ts'
 import type { ResultVerbs } from './contract/result.ts'
 import type { SearchVerbs } from './contract/search.ts'
 import type { SecretVerbs } from './contract/secret.ts'
@@ -36,6 +37,7 @@ export * from './contract/lease.ts'
 export * from './contract/look.ts'
 export * from './contract/mark.ts'
 export * from './contract/metric.ts'
+export * from './contract/ordered.ts'
 export * from './contract/result.ts'
 export * from './contract/search.ts'
 export * from './contract/secret.ts'
@@ -56,6 +58,7 @@ export interface Store
     SecretVerbs,
     TransactionVerbs,
     TaskVerbs,
+    OrderedVerbs,
     MetricVerbs,
     IterationVerbs,
     CronVerbs {
