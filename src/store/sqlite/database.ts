@@ -20,6 +20,9 @@ export interface DatabaseOptions {
 const APPLICATION_ID = 0x484b4951
 const PAGE_BYTES = 4096
 
+/** Rows of one INSERT: each number is a statement of its own. */
+const INSERTED_AT_ONCE = [100, 10, 1]
+
 const BUSY = 5
 const LOCKED = 6
 const PROTOCOL = 15
@@ -77,8 +80,20 @@ export class Database {
     )
   }
 
-  run(sql: string, ...values: Value[]): void {
-    this.#statement(sql).run(...values)
+  /** Answers how many rows were changed, by a statement that changes rows. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /** An INSERT of one row, for many: it costs half of one by one, and numbers are exact, which they are not in JSON. */
+  insert(sql: string, rows: readonly Value[][]): number {
+    let changes = 0
+    for (let from = 0; from < rows.length; ) {
+      const n = INSERTED_AT_ONCE.find((size) => size <= rows.length - from) as number
+      changes += this.run(manyRows(sql, n), ...rows.slice(from, from + n).flat())
+      from += n
+    }
+    return changes
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
@@ -88,6 +103,17 @@ export class Database {
   /** The first row, if there is one. */
   first<Row>(sql: string, ...values: Value[]): Row | undefined {
     return this.#statement(sql).all(...values)[0] as Row | undefined
+  }
+
+  /** What comes as JSON, in a column `json` of one row: much faster than many cells, and NUL survives in it. */
+  json<T>(sql: string, ...values: Value[]): T | undefined {
+    const row = this.first<{ json: string }>(sql, ...values)
+    return row && JSON.parse(row.json)
+  }
+
+  /** Rows that come as one JSON array. */
+  list<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.json<Row[]>(sql, ...values) ?? []
   }
 
   exec(sql: string): void {
@@ -199,6 +225,19 @@ export class Database {
       }
     }
   }
+}
+
+const widened = new Map<string, string[]>()
+
+/** The same INSERT with its row of values `n` times. */
+function manyRows(sql: string, n: number): string {
+  let versions = widened.get(sql)
+  if (!versions) {
+    versions = []
+    widened.set(sql, versions)
+  }
+  versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
+  return versions[n]
 }
 
 function full(path: string, cause: unknown): HighkiqError {

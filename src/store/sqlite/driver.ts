@@ -9,7 +9,8 @@ import type { SqlConnection } from '../contract.ts'
 export type Value = string | number | bigint | Uint8Array | null
 
 export interface Statement {
-  run(...values: Value[]): unknown
+  /** Answers how many rows it changed, where it changes rows. */
+  run(...values: Value[]): { changes: number | bigint }
   /** Rows as objects by column name. */
   all(...values: Value[]): unknown[]
 }

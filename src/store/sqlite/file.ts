@@ -9,6 +9,7 @@ import { Leases } from './leases.ts'
 import { Marks } from './marks.ts'
 import { Metrics } from './metrics.ts'
 import type { Opened } from './moves.ts'
+import { Ordered } from './ordered.ts'
 import { Processes } from './processes.ts'
 import { Queues } from './queues.ts'
 import { Removal } from './removal.ts'
@@ -87,6 +88,7 @@ export class StoreFile {
     })
     const queues = new Queues(db, rung)
     const sets = new Sets(db, rung)
+    const leases = new Leases(db)
     return {
       db,
       writer,
@@ -94,7 +96,7 @@ export class StoreFile {
       queues,
       sets,
       stats: new Stats(db, sets),
-      leases: new Leases(db),
+      leases,
       processes: new Processes(db),
       results: new Results(db, rung),
       tasks: new Tasks(db, sets),
@@ -104,6 +106,7 @@ export class StoreFile {
       metrics: new Metrics(db),
       iterations: new Iterations(db),
       marks: new Marks(db, rung),
+      ordered: new Ordered(db, leases, rung),
     }
   }
 }

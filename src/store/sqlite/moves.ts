@@ -10,6 +10,7 @@ import { Ledger } from './ledger.ts'
 import type { Marks } from './marks.ts'
 import type { Metrics } from './metrics.ts'
 import { newOf } from './once.ts'
+import type { Ordered } from './ordered.ts'
 import type { Processes } from './processes.ts'
 import { parseTicket, type Queues, ticketOf } from './queues.ts'
 import type { Removal } from './removal.ts'
@@ -39,6 +40,7 @@ export interface Opened {
   metrics: Metrics
   iterations: Iterations
   marks: Marks
+  ordered: Ordered
 }
 
 /** Stores jobs in the order given, those for the back of a queue a queue at a time. @throws STORE_FULL */

@@ -10,6 +10,7 @@ UPDATE owner SET ends = ?, seconds = ?, boot = ? WHERE name = ? AND claimed = 0 
 -- leave: strikes off an owner that holds nothing.
 DELETE FROM owner
 WHERE name = ? AND claimed = 0 AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id)
+AND NOT EXISTS (SELECT 1 FROM ordered_shard WHERE ordered_shard.owner = owner.id AND busy > 0)
 RETURNING id;
 
 -- list: every lease.

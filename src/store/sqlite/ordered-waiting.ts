@@ -1,0 +1,178 @@
+/** What waits of each id: one row, with its payload, or with several in a table of their own. */
+
+import type { ScoredPayload } from '../contract.ts'
+import type { Database } from './database.ts'
+import type { Value } from './driver.ts'
+import type { Place } from './ordered-book.ts'
+import { sql } from './sql.generated.ts'
+
+export interface WaitingRow extends Place {
+  id: string
+  stalls: number
+  suspect: number
+  /** How many payloads there are; 0: none yet. */
+  size: number
+  /** Of the payload that stands in the row; null, as its text: they stand in their table. */
+  score: number | null
+  error: string | null
+  text: string | null
+}
+
+type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
+
+export class OrderedWaiting {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  find(queue: number, ids: readonly string[]): Map<string, WaitingRow> {
+    const found = new Map<string, WaitingRow>()
+    if (ids.length === 0) return found
+    for (const row of this.#db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
+      const [id, shard, held, performIn, retryCount, stalls, suspect, size, score, error, text] = row
+      found.set(id, {
+        id,
+        shard,
+        held,
+        performIn: Number(performIn),
+        retryCount,
+        stalls,
+        suspect,
+        size,
+        score: text === null ? null : Number(score),
+        error,
+        text,
+      })
+    }
+    return found
+  }
+
+  enter(queue: number, rows: readonly WaitingRow[]): void {
+    const isPlain = (r: WaitingRow) =>
+      r.text !== null && r.retryCount === -1 && r.error === null && r.held + r.stalls + r.suspect === 0
+    const plain = rows.filter(isPlain)
+    this.#db.insert(
+      sql.waiting.enterFresh,
+      plain.map((r) => [queue, r.id, r.shard, r.performIn, r.score, r.text]),
+    )
+    if (plain.length === rows.length) return
+    this.#db.insert(
+      sql.waiting.enter,
+      rows.filter((r) => !isPlain(r)).map((r) => this.#values(queue, r)),
+    )
+  }
+
+  change(queue: number, r: WaitingRow): void {
+    this.#db.run(sql.waiting.change, ...this.#values(queue, r))
+  }
+
+  #values(queue: number, r: WaitingRow): Value[] {
+    const place = [queue, r.id, r.shard, r.held, r.performIn, r.retryCount]
+    return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
+  }
+
+  /** Takes rows out, with their payloads. */
+  remove(queue: number, rows: readonly WaitingRow[]): void {
+    if (rows.length === 0) return
+    this.#db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
+    for (const { id, text } of rows) if (text === null) this.#db.run(sql.payload.drop, queue, id, 0)
+  }
+
+  /**
+   * Adds payloads to a row, which its caller then writes: a payload that is there keeps the smaller score. Those in their
+   * table are written at once.
+   */
+  add(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
+    const [first] = payloads
+    if (!first) return
+    if (payloads.length === 1) {
+      const [text, score] = first
+      if (row.size === 0) {
+        row.size = 1
+        row.text = text
+        row.score = score
+        return
+      }
+      if (row.text === text) {
+        row.score = Math.min(row.score as number, score)
+        return
+      }
+    }
+    this.#spread(queue, row)
+    const added = this.#db.insert(
+      sql.payload.add,
+      payloads.map(([text, score]) => [queue, row.id, 0, score, text]),
+    )
+    row.size += added
+    if (added === payloads.length) return
+    for (const [text, score] of payloads) this.#db.run(sql.payload.lower, queue, row.id, text, score)
+  }
+
+  /** The lowest payloads of a row, in order. */
+  lowest(queue: number, { id, text, score }: WaitingRow, n: number): ScoredPayload[] {
+    if (text === null) return this.#lowest(queue, id, 0, n)
+    return n > 0 ? [[text, score as number]] : []
+  }
+
+  /** Takes the lowest payloads of a row, up to one, away; the others wait on. */
+  dropTo(queue: number, row: WaitingRow, n: number, [text, score]: ScoredPayload): void {
+    this.#db.run(sql.payload.dropTo, queue, row.id, score, text)
+    row.size -= n
+  }
+
+  /** Takes one payload of a row away; false: there is none. The last one is left, for the row goes with it. */
+  dropOne(queue: number, row: WaitingRow, payload: string): 'last' | boolean {
+    if (row.text !== null) return row.text === payload && 'last'
+    if (this.#db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
+    row.size--
+    return row.size === 0 ? 'last' : true
+  }
+
+  /** What waits of an id is dead as well. */
+  bury(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    this.#db.run(sql.payload.bury, queue, row.id)
+  }
+
+  /** Payloads die: those that are dead already keep their scores. */
+  buryPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
+    this.#db.insert(
+      sql.payload.add,
+      payloads.map(([text, score]) => [queue, id, 1, score, text]),
+    )
+  }
+
+  /** What is dead of an id waits with the rest of a row, which its caller then writes. */
+  raise(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    this.#db.run(sql.payload.raise, queue, row.id)
+    row.size = this.#db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
+  }
+
+  dead(queue: number, id: string): ScoredPayload[] {
+    return this.#lowest(queue, id, 1, -1)
+  }
+
+  dropDead(queue: number, id: string): void {
+    this.#db.run(sql.payload.drop, queue, id, 1)
+  }
+
+  /** The row's own payload goes to the others. */
+  #spread(queue: number, row: WaitingRow): void {
+    if (row.text !== null) this.#db.insert(sql.payload.add, [[queue, row.id, 0, row.score, row.text]])
+    row.text = null
+    row.score = null
+  }
+
+  #lowest(queue: number, id: string, dead: 0 | 1, n: number): ScoredPayload[] {
+    const rows = this.#db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
+    return rows.map(([text, score]) => [text, Number(score)])
+  }
+}
+
+/** A row for an id that did not wait, without payloads. */
+export function newRow(id: string, place: Place): WaitingRow {
+  return { id, ...place, stalls: 0, suspect: 0, size: 0, score: null, error: null, text: null }
+}

@@ -1,0 +1,110 @@
+-- enter: ids that did not wait.
+INSERT INTO ordered_waiting
+  (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, error, text)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- enterFresh: the same, of those that are fresh, with a payload each: what is bound is what costs.
+INSERT INTO ordered_waiting
+  (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, text)
+VALUES (?, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
+
+-- change: one that does.
+UPDATE ordered_waiting SET shard = ?3, held = ?4, perform_in = ?5, retry_count = ?6, stalls = ?7, suspect = ?8,
+  size = ?9, score = ?10, error = ?11, text = ?12
+WHERE queue = ?1 AND id = ?2;
+
+-- remove: those of a JSON array wait no more.
+DELETE FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
+
+-- find: those of a JSON array.
+SELECT json_group_array(json_array(
+  id, shard, held, format('%!.17g', perform_in), retry_count, stalls, suspect, size, format('%!.17g', score), error, text
+)) AS json
+FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
+
+-- text: of a payload that stands by its id.
+SELECT text FROM ordered_waiting WHERE queue = ? AND id = ?;
+
+-- due: what is due next of a shard; long texts are asked for one by one.
+SELECT json_group_array(json_array(
+  id, format('%!.17g', perform_in), size, octet_length(text), format('%!.17g', score),
+  CASE WHEN octet_length(text) <= 20000 THEN text END,
+  CASE WHEN retry_count >= 0 OR stalls > 0 OR suspect OR error IS NOT NULL THEN
+    json_array(retry_count, stalls, suspect, error) END
+)) AS json
+FROM (
+  SELECT id, perform_in, size, score, text, retry_count, stalls, suspect, error FROM ordered_waiting
+  WHERE queue = ?1 AND shard = ?2 AND held = 0 ORDER BY perform_in, id LIMIT ?3
+);
+
+-- take: all that is due of a shard up to (perform_in, id) is in flight …
+INSERT INTO ordered_flight
+  (queue, id, shard, take, taken_at, perform_in, retry_count, stalls, suspect, score, error, text)
+SELECT queue, id, shard, ?5, ?6, perform_in, retry_count, stalls, suspect, score, error, text FROM ordered_waiting
+WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
+
+-- taken: … and waits no more.
+DELETE FROM ordered_waiting
+WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
+
+-- page: from an id on: where it is, and whether it may be taken.
+SELECT json_group_array(json_array(id, shard, held, format('%!.17g', perform_in), retry_count)) AS json
+FROM (
+  SELECT id, shard, held, perform_in, retry_count FROM ordered_waiting
+  WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3
+);
+
+-- move: those of a JSON array belong to another shard.
+UPDATE ordered_waiting SET shard = ?2 WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?3));
+
+-- idUp: ids from one on.
+SELECT json_group_array(id) AS json
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3);
+
+-- idDown: ids before one.
+SELECT json_group_array(id) AS json
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3);
+
+-- freshUp: those that are fresh, from an id on.
+SELECT json_group_array(id) AS json
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 AND retry_count < 0 ORDER BY id LIMIT ?3);
+
+-- freshDown: those that are fresh, before an id.
+SELECT json_group_array(id) AS json
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 AND retry_count < 0 ORDER BY id DESC LIMIT ?3);
+
+-- retryUp: those that failed, from behind (retry_count, id) on.
+SELECT json_group_array(id) AS json
+FROM (
+  SELECT id FROM ordered_waiting
+  WHERE queue = ?1 AND (retry_count < 0) = 0 AND (retry_count, id) > (?2, ?3) ORDER BY retry_count, id LIMIT ?4
+);
+
+-- retryDown: those that failed, from before (retry_count, id) on.
+SELECT json_group_array(id) AS json
+FROM (
+  SELECT id FROM ordered_waiting
+  WHERE queue = ?1 AND (retry_count < 0) = 0 AND (retry_count, id) < (?2, ?3) ORDER BY retry_count DESC, id DESC LIMIT ?4
+);
+
+-- dueUp: of a shard, from behind (perform_in, id) on.
+SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
+FROM (
+  SELECT perform_in, id FROM ordered_waiting
+  WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) > (?3, ?4) ORDER BY perform_in, id LIMIT ?5
+);
+
+-- dueDown: of a shard, from before (perform_in, id) on.
+SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
+FROM (
+  SELECT perform_in, id FROM ordered_waiting
+  WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) < (?3, ?4)
+  ORDER BY perform_in DESC, id DESC LIMIT ?5
+);
+
+-- held: what waits of ids in flight.
+SELECT json_group_array(json_array(format('%!.17g', w.perform_in), w.id)) AS json
+FROM ordered_flight AS f CROSS JOIN ordered_waiting AS w ON w.queue = f.queue AND w.id = f.id WHERE f.queue = ?;
+
+-- some: whether anything waits.
+SELECT 1 FROM ordered_waiting WHERE queue = ? LIMIT 1;
