@@ -449,7 +449,9 @@ onRedis('a key that holds something else', () => {
   })
 
   test('is tried with every key of every script', () => {
-    expect([...scriptsSeen].sort()).toEqual(Object.keys(lua).sort())
+    // Ordered queues have a world of their own: ordered.test.ts.
+    const ours = Object.keys(lua).filter((name) => !name.startsWith('ordered'))
+    expect([...scriptsSeen].sort()).toEqual(ours.sort())
   })
 
   async function course({ run }: Operation): Promise<Course> {

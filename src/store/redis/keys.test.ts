@@ -18,6 +18,9 @@ const ours = (keys: Keys, queue: string) => [
   ...keys.task(queue, '00000000000000aa'),
   keys.parts(queue, '00000000000000aa'),
   keys.taskTimes(queue),
+  ...keys.ordered(queue),
+  ...keys.orderedShard(queue, 3),
+  keys.orderedBell(queue, 'host:1:ab.0'),
 ]
 
 /** What a job moves through, and what is counted with it. */

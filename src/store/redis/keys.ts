@@ -59,6 +59,14 @@ export interface Keys {
   outbox(queue: string, target: string): string
   /** Remembers a job that was pushed, lest it is pushed again; of one queue in a cluster. */
   once(queue: string, jid: string): string
+  /** What an ordered queue consists of, as lua/ordered-open.lua names it; some are stems that an id or owner completes. */
+  ordered(queue: string): readonly string[]
+  /** What is due of one of its shards, its retries, and what was taken from it. */
+  orderedShard(queue: string, shard: number): readonly [due: string, retries: string, taken: string]
+  /** List of an owner: a ring, if it has something to look at. */
+  orderedBell(queue: string, owner: string): string
+  /** Set: names of the ordered queues. */
+  orderedQueues: string
   /** Set: names of the queues that have leases or tasks. */
   ourQueues: string
   /** Hash: task → its queue, and on further lines those of what it pushes when it is done or fails, if it does. */
@@ -154,6 +162,20 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
     taskTimes: (queue) => tagged(queue, 'tasks'),
     outbox: (queue, target) =>
       layout === 'cluster' && target !== queue ? tagged(queue, `outbox:${target}`) : `${prefix}queue:${target}`,
+    ordered(queue) {
+      const root = tagged(queue, 'ordered')
+      const ours = (names: string) => names.split(' ').map((name) => `${root}:${name}`)
+      return [
+        ...[root, ...ours('ids flights behind names cancelled members'), tagged(queue, 'leases')],
+        ...ours('payloads: bell: morgue morgue:names morgue:about morgue:payloads:'),
+      ]
+    },
+    orderedShard(queue, shard) {
+      const root = tagged(queue, 'ordered')
+      return [`${root}:due:${shard}`, `${root}:retries:${shard}`, `${root}:taken:${shard}`]
+    },
+    orderedBell: (queue, owner) => tagged(queue, `ordered:bell:${owner}`),
+    orderedQueues: `${prefix}hk:ordered`,
     ourQueues: `${prefix}hk:queues`,
     tasks: `${prefix}hk:tasks`,
     taskAges: `${prefix}hk:tasks:by-age`,

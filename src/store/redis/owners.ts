@@ -74,6 +74,11 @@ export class Owners implements TurnVerbs {
     return true
   }
 
+  /** Gives an owner that has a lease one in this queue, too. False: it has none. */
+  async enter(name: string, queue: string): Promise<boolean> {
+    return (await this.#ownerIn(name, [queue])) !== undefined
+  }
+
   async leave(name: string): Promise<boolean> {
     const owner = await this.#owner(name)
     if (!owner) return false

@@ -7,6 +7,7 @@ import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
 import { Marks } from './marks.ts'
 import { Metrics } from './metrics.ts'
+import { Ordered } from './ordered.ts'
 import { Owners } from './owners.ts'
 import { Parts } from './parts.ts'
 import { Pauses } from './pauses.ts'
@@ -49,6 +50,7 @@ export class RedisStore implements Store {
   readonly #pauses: Pauses
   readonly #marks: Marks
   readonly #owners: Owners
+  readonly #ordered: Ordered
 
   constructor(options: RedisStoreOptions) {
     this.url = options.url
@@ -73,6 +75,7 @@ export class RedisStore implements Store {
     this.#pauses = new Pauses(server)
     this.#marks = new Marks(server)
     this.#owners = new Owners(server, this.#leases, this.#tasks, this.#pauses)
+    this.#ordered = new Ordered(server, this.#owners)
   }
 
   open(): Promise<void> {
@@ -224,4 +227,36 @@ export class RedisStore implements Store {
   readonly pauseCron: Store['pauseCron'] = (name, paused, now) => this.#crons.pause(name, paused, now)
   readonly forgetCron: Store['forgetCron'] = (name) => this.#crons.forget(name)
   readonly unlock: Store['unlock'] = (lock, holder) => this.#crons.unlock(lock, holder)
+
+  readonly defineOrdered: Store['defineOrdered'] = (queue, shards) => this.#ordered.defineOrdered(queue, shards)
+  readonly orderedQueues: Store['orderedQueues'] = () => this.#ordered.orderedQueues()
+  readonly orderedBoard: Store['orderedBoard'] = (queue) => this.#ordered.orderedBoard(queue)
+  readonly orderedNumbers: Store['orderedNumbers'] = (queue, now) => this.#ordered.orderedNumbers(queue, now)
+  readonly pushOrdered: Store['pushOrdered'] = (queue, shards, items, now) =>
+    this.#ordered.pushOrdered(queue, shards, items, now)
+  readonly joinOrdered: Store['joinOrdered'] = (queue, owner) => this.#ordered.joinOrdered(queue, owner)
+  readonly leaveOrdered: Store['leaveOrdered'] = (queue, owner, now) => this.#ordered.leaveOrdered(queue, owner, now)
+  readonly ownShard: Store['ownShard'] = (queue, shard, owner, maxStalls, now) =>
+    this.#ordered.ownShard(queue, shard, owner, maxStalls, now)
+  readonly releaseShard: Store['releaseShard'] = (queue, shard, owner, token, now) =>
+    this.#ordered.releaseShard(queue, shard, owner, token, now)
+  readonly orderedTurn: Store['orderedTurn'] = (queue, owner, turn) => this.#ordered.orderedTurn(queue, owner, turn)
+  readonly orderedInFlight: Store['orderedInFlight'] = (queue, owner) => this.#ordered.orderedInFlight(queue, owner)
+  readonly waitOrdered: Store['waitOrdered'] = (owner, queues, ms, signal) =>
+    this.#ordered.waitOrdered(owner, queues, ms, signal)
+  readonly pauseOrdered: Store['pauseOrdered'] = (queue, on) => this.#ordered.pauseOrdered(queue, on)
+  readonly reshard: Store['reshard'] = (queue, shards) => this.#ordered.reshard(queue, shards)
+  readonly moveShards: Store['moveShards'] = (queue) => this.#ordered.moveShards(queue)
+  readonly orderedWaiting: Store['orderedWaiting'] = (queue, by, page) => this.#ordered.orderedWaiting(queue, by, page)
+  readonly findOrdered: Store['findOrdered'] = (queue, id) => this.#ordered.findOrdered(queue, id)
+  readonly actOrdered: Store['actOrdered'] = (queue, act, ids, options) =>
+    this.#ordered.actOrdered(queue, act, ids, options)
+  readonly deleteOrderedPayload: Store['deleteOrderedPayload'] = (queue, id, payload) =>
+    this.#ordered.deleteOrderedPayload(queue, id, payload)
+  readonly cancelOrdered: Store['cancelOrdered'] = (queue, ids) => this.#ordered.cancelOrdered(queue, ids)
+  readonly morgue: Store['morgue'] = (queue, by, page) => this.#ordered.morgue(queue, by, page)
+  readonly resurrect: Store['resurrect'] = (queue, ids, now) => this.#ordered.resurrect(queue, ids, now)
+  readonly deleteDead: Store['deleteDead'] = (queue, ids) => this.#ordered.deleteDead(queue, ids)
+  readonly trimMorgue: Store['trimMorgue'] = (queue, max, since) => this.#ordered.trimMorgue(queue, max, since)
+  readonly deleteOrderedQueue: Store['deleteOrderedQueue'] = (queue) => this.#ordered.deleteOrderedQueue(queue)
 }

@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../job/errors.ts'
 import type { Taken } from '../contract.ts'
-import { type Connection, maybeDone } from './connection.ts'
+import { maybeDone } from './connection.ts'
+import { Lanes } from './lanes.ts'
 import type { Owner } from './owner.ts'
 import type { Pauses } from './pauses.ts'
 import type { Server } from './server.ts'
@@ -23,15 +24,6 @@ const LOOK_MS = 1000
 /** So soon it is seen that a queue goes on, if nobody tells. */
 const RESUME_MS = 500
 const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
-/** Between attempts to end a wait. */
-const UNBLOCK_MS = 10
-
-/** A connection that waits, and its name on the server. */
-interface Lane {
-  connection: Connection
-  id: number
-}
-
 export interface WaitEvents {
   /** A wait's connection broke; what it brought may lie in the list of arrivals, unknown. */
   lost: () => void
@@ -45,7 +37,7 @@ export class Waits {
   readonly #server: Server
   readonly #pauses: Pauses
   readonly #events: WaitEvents
-  readonly #idle: Lane[] = []
+  readonly #lanes: Lanes
   /** When a line broke that waited, on the monotonic clock. */
   #brokeAt = Number.NEGATIVE_INFINITY
 
@@ -53,6 +45,7 @@ export class Waits {
     this.#server = server
     this.#pauses = pauses
     this.#events = events
+    this.#lanes = new Lanes(server)
   }
 
   /** At most `n` jobs: the first to come, and what came while the other waits were ended. */
@@ -111,16 +104,16 @@ export class Waits {
 
   async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<Taken | undefined> {
     const { keys, texts } = this.#server
-    const lane = await this.#lane(over)
+    const lane = await this.#lanes.take(over)
     if (!lane) return undefined
     if (over.aborted) {
-      this.#idle.push(lane)
+      this.#lanes.giveBack(lane)
       return undefined
     }
     const { connection } = lane
     const asked = performance.now()
     let waiting = true
-    const stop = () => void this.#unblock(lane, () => waiting)
+    const stop = () => void this.#lanes.unblock(lane, () => waiting)
     over.addEventListener('abort', stop, { once: true })
     // A server that is gone without a word answers nothing: the line is cut then.
     const deadline = setTimeout(() => connection.client.disconnect(), seconds * 1000 + LATE_MS + 1000)
@@ -134,7 +127,7 @@ export class Waits {
       )
       const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
       if (error) throw connection.explain(error)
-      this.#idle.push(lane)
+      this.#lanes.giveBack(lane)
       if (!bytes) return undefined
       // Too late to be sure that the job is still ours: it lies in our list, and is found there if it is.
       if (performance.now() - asked > seconds * 1000 + LATE_MS || owner.left) {
@@ -157,7 +150,7 @@ export class Waits {
       return undefined
     } catch (thrown) {
       if (!maybeDone(thrown) && connection.isReady) {
-        this.#idle.push(lane)
+        this.#lanes.giveBack(lane)
       } else {
         this.#brokeAt = performance.now()
         this.#server.disconnect(connection)
@@ -168,46 +161,6 @@ export class Waits {
       waiting = false
       clearTimeout(deadline)
       over.removeEventListener('abort', stop)
-    }
-  }
-
-  /** A connection that may block; undefined when there is nothing to wait for any more. */
-  async #lane(over: AbortSignal): Promise<Lane | undefined> {
-    for (;;) {
-      if (over.aborted) return undefined
-      const idle = this.#idle.pop()
-      if (!idle) break
-      if (idle.connection.isReady) return idle
-      this.#server.disconnect(idle.connection)
-    }
-    const connection = this.#server.connect({ blocking: true })
-    const giveUp = () => connection.close()
-    const deadline = setTimeout(giveUp, 2 * this.#server.options.commandTimeout)
-    over.addEventListener('abort', giveUp, { once: true })
-    try {
-      await connection.ready()
-      const id = (await connection.call((client) => client.client('ID'))) as number
-      return { connection, id }
-    } catch (thrown) {
-      this.#server.disconnect(connection)
-      if (over.aborted) return undefined
-      throw thrown
-    } finally {
-      clearTimeout(deadline)
-      over.removeEventListener('abort', giveUp)
-    }
-  }
-
-  /** Asks until the wait has ended: one that had not begun yet on the server is not unblocked by the first try. */
-  async #unblock({ connection, id }: Lane, waiting: () => boolean): Promise<void> {
-    const { main } = this.#server
-    while (waiting() && connection.isReady) {
-      try {
-        await main.call((client) => client.client('UNBLOCK', id))
-      } catch {
-        // It ends by itself, within two seconds.
-      }
-      if (waiting()) await new Promise((resolve) => setTimeout(resolve, UNBLOCK_MS))
     }
   }
 }

@@ -1,0 +1,177 @@
+-- One step of an owner: settles what ended, then takes what is due. Each settlement is all or nothing.
+--
+-- KEYS  see ordered-open.lua.
+-- ARGV  as there; owner, now (ms), the same in seconds, most payloads of an id, most bytes; number of groups of what is
+--       simply done, and of each: shard, token, number of ids, and of each id, ticket; number of other ends, and of
+--       each: shard, token, id, ticket, "failed" | "later" (then performIn, retryCount, error) | "dead" (then
+--       error) | "back" | "cancelled"; number of takes, and of each: shard, token, most ids.
+-- Gives answers to what is done as one text, and to the other ends (o ok, f fenced, e error); what was wrong, as lines;
+-- whether it is paused (1); id, ticket, id, … of the owner's flights that somebody cancelled; and of each take "lost", or
+-- when the next one is due or "", the number before the first ticket, what is behind each number, id, record, id, …
+-- include: arguments ordered-open ordered-bell ordered-book ordered-restore ordered-take
+
+local refused = opened()
+if refused then return refused end
+local owner, nowMs, nowSeconds = text(), text(), text()
+local mostPayloads, mostBytes = number(), number()
+local seconds = tonumber(nowSeconds)
+local isHere = holds(owner)
+
+local wrongs = {}
+local function tell(line)
+  if not wrongs[line] then
+    wrongs[line] = true
+    wrongs[#wrongs + 1] = line
+  end
+end
+
+local owned = {}
+local function owns(shard, token)
+  if not isHere or not DUE[shard] then return false end
+  local known = owned[shard]
+  if not known then
+    known = redis.call('HMGET', QUEUE, 'owner:' .. shard, 'token:' .. shard, 'suspect:' .. shard)
+    owned[shard] = known
+  end
+  return known[1] == owner and known[2] == token
+end
+
+local counts = {}
+local function count(field, shard, n)
+  -- One that is no more counts for one that is.
+  local name = field .. ':' .. shard % shards
+  counts[name] = (counts[name] or 0) + n
+end
+
+local function release(shard)
+  if owned[shard][3] then
+    redis.call('HDEL', QUEUE, 'suspect:' .. shard)
+    owned[shard][3] = false
+  end
+end
+
+local done = {}
+for i = 1, number() do
+  local shard, token, n = number(), text(), number()
+  local ids, tickets = {}, {}
+  for j = 1, n do
+    ids[j], tickets[j] = ARGV[cursor + 1], ARGV[cursor + 2]
+    cursor = cursor + 2
+  end
+  local ended = {}
+  if owns(shard, token) then
+    local flights = redis.call('HMGET', FLIGHTS, unpack(ids))
+    local isSeen = {}
+    for j, id in ipairs(ids) do
+      local isOurs = flights[j] == tickets[j] and not isSeen[id]
+      if isOurs then
+        ended[#ended + 1] = id
+        isSeen[id] = true
+      end
+      done[#done + 1] = isOurs and 'o' or 'f'
+    end
+  else
+    done[#done + 1] = string.rep('f', n)
+  end
+  if #ended > 0 then
+    redis.call('HDEL', FLIGHTS, unpack(ended))
+    redis.call('HDEL', TAKEN[shard], unpack(ended))
+    release(shard)
+    if redis.call('EXISTS', CANCELLED) == 1 then redis.call('HDEL', CANCELLED, unpack(ended)) end
+    if redis.call('EXISTS', BEHIND) == 1 then
+      for j, performIn in ipairs(redis.call('ZMSCORE', BEHIND, unpack(ended))) do
+        -- Its owner may be waiting already, for something later.
+        if performIn then ringShard(unpark(ended[j])) end
+      end
+    end
+    count('processed', shard, #ended)
+  end
+end
+
+local function settle(id, shard, kind, performIn, retryCount, err)
+  local taken, isCancelled, undo = land(id, shard)
+  local ok, problem = pcall(function()
+    local time, state, flat = readTaken(taken)
+    if isCancelled or kind == 'cancelled' then
+      unpark(id)
+    elseif kind == 'back' then
+      putIn(id, flat, state, time)
+    elseif kind == 'failed' or kind == 'later' then
+      putIn(id, flat, { retryCount = retryCount, stalls = 0, suspect = 0, error = err }, performIn)
+      if kind == 'failed' then count('failed', shard, 1) end
+    else
+      bury(id, { flat[1], flat[2] }, err, nowSeconds)
+      if #flat > 2 then
+        local rest = {}
+        for j = 3, #flat do rest[j - 2] = flat[j] end
+        putIn(id, rest, { retryCount = -1, stalls = 0, suspect = 0, error = err }, nowSeconds)
+      else
+        unpark(id)
+      end
+      count('failed', shard, 1)
+    end
+  end)
+  if ok then
+    release(shard)
+    return 'o'
+  end
+  undo()
+  tell(tostring(type(problem) == 'table' and problem.err or problem))
+  return 'e'
+end
+
+local settled = {}
+for i = 1, number() do
+  local shard, token, id, ticket, kind = number(), text(), text(), text(), text()
+  local performIn, retryCount, err
+  if kind == 'failed' or kind == 'later' then performIn, retryCount, err = text(), number(), text() end
+  if kind == 'dead' then err = text() end
+  if not owns(shard, token) or redis.call('HGET', FLIGHTS, id) ~= ticket then
+    settled[i] = 'f'
+  elseif wrongId(id) then
+    tell(unusable(wrongId(id)))
+    settled[i] = 'e'
+  else
+    settled[i] = settle(id, shard, kind, performIn, retryCount, err)
+    ringShard((homesOf(id)))
+  end
+end
+
+local isPaused = redis.call('HGET', QUEUE, 'paused') == '1'
+local answers, bytes, isFirst = {}, 0, true
+for i = 1, number() do
+  local shard, token, wanted = number(), text(), number()
+  if not owns(shard, token) then
+    answers[i] = { 'lost' }
+  else
+    if isPaused or owned[shard][3] or bytes >= mostBytes then wanted = 0 end
+    local ticket = wanted > 0 and tonumber(redis.call('HGET', QUEUE, 'tickets')) or 0
+    local flight = ' ' .. shard .. ' ' .. token .. ' ' .. nowMs
+    local due, handed, size, last =
+      take(shard, wanted, mostPayloads, mostBytes - bytes, isFirst, seconds, flight, ticket, tell)
+    if #handed > 0 then
+      redis.call('HINCRBY', QUEUE, 'tickets', last - ticket)
+      bytes, isFirst = bytes + size, false
+      owned[shard] = nil
+    end
+    answers[i] = { due or '', string.format('%d', ticket), flight, unpack(handed) }
+  end
+end
+
+for name, n in pairs(counts) do redis.call('HINCRBY', QUEUE, name, n) end
+
+local cancelled = {}
+if isHere and redis.call('EXISTS', CANCELLED) == 1 then
+  local flat = redis.call('HGETALL', CANCELLED)
+  for i = 1, #flat, 2 do
+    local shard = string.match(redis.call('HGET', FLIGHTS, flat[i]) or '', '^%d+ (%d+) ')
+    if shard and redis.call('HGET', QUEUE, 'owner:' .. shard) == owner then
+      cancelled[#cancelled + 1] = flat[i]
+      cancelled[#cancelled + 1] = flat[i + 1]
+    end
+  end
+end
+
+return {
+  table.concat(done), table.concat(settled), table.concat(wrongs, '\n'), isPaused and 1 or 0, cancelled, unpack(answers),
+}

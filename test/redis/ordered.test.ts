@@ -1,0 +1,330 @@
+import { PushError } from 'highkiq'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OrderedEnd, OrderedSettlement, OrderedTaken, Store } from '#dist/store/contract.js'
+import { shardOf } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { lua } from '#dist/store/redis/lua.generated.js'
+import { sure } from '../conformance/bench.ts'
+import { contents } from './census.ts'
+import { freePort } from './port.ts'
+import { FaultProxy } from './proxy.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+const MS = 1_000_000
+const item = (id: string, payload: string, score = 1, performIn = 900) => ({ id, payload, score, performIn })
+/** Ids of either shard. */
+const [ZERO, ONE] = [0, 1].map((shard) =>
+  Array.from({ length: 60 }, (_, n) => `id${n}`).filter((id) => shardOf(id, 2) === shard),
+) as [string[], string[]]
+const [w1, w2, failed, f1, f2, f3, dead, extra] = ZERO as [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+]
+const page = { limit: 50, payloads: 9 }
+
+/**
+ * A queue of two shards. A owns the first, where one id waits, one with two payloads, one that failed, and three are in
+ * flight, one of them with something behind it; of the other one its owner died with an id in flight, and one waits.
+ */
+class Scene {
+  readonly store: Store
+  readonly redis: Redis
+  token = 0
+  flying: OrderedTaken[] = []
+  settlements: OrderedSettlement[] = []
+
+  constructor(url: string) {
+    this.store = openStore(url)
+    this.redis = new Redis(url)
+  }
+
+  static async make(url: string): Promise<Scene> {
+    const scene = new Scene(url)
+    const { store } = scene
+    for (const owner of ['A', 'B', 'D']) await store.join(owner, { queues: ['o'], seconds: 600, host: 'here' })
+    await store.defineOrdered('o', 2)
+    for (const owner of ['A', 'B', 'D']) await store.joinOrdered('o', owner)
+    scene.token = sure(await store.ownShard('o', 0, 'A', 3, MS)).token
+    const theirs = sure(await store.ownShard('o', 1, 'D', 3, MS)).token
+    const take = async (owner: string, shard: number, token: number) =>
+      sure((await store.orderedTurn('o', owner, turn([], [{ shard, token, n: 9 }]))).taken[0]).ids
+    await store.pushOrdered('o', 2, [item(failed, '"f"'), item(dead, '"d1"'), item(dead, '"d2"', 2)], MS)
+    const first = await take('A', 0, scene.token)
+    const ends: OrderedEnd[] = first.map(({ id }) =>
+      id === dead
+        ? { kind: 'dead', error: 'no' }
+        : { kind: 'failed', state: { performIn: 2000, retryCount: 2, error: 'bad' } },
+    )
+    await store.orderedTurn(
+      'o',
+      'A',
+      turn(
+        first.map((one, i) => scene.end(one, sure(ends[i]))),
+        [],
+      ),
+    )
+    await store.actOrdered('o', 'kill', [dead], { now: MS })
+    await store.pushOrdered(
+      'o',
+      2,
+      [f1, f2, f3].map((id) => item(id, '"x"')),
+      MS,
+    )
+    await store.pushOrdered('o', 2, [item(sure(ONE[0]), '"y"'), item(sure(ONE[0]), '"z"')], MS)
+    scene.flying = await take('A', 0, scene.token)
+    await take('D', 1, theirs)
+    await store.claim('D', null)
+    const waiting = [item(f1, '"behind"'), item(w1, '"1"'), item(w2, '"1"'), item(w2, '"2"'), item(sure(ONE[1]), '"1"')]
+    await store.pushOrdered('o', 2, waiting, MS)
+    const kinds: OrderedEnd[] = [
+      { kind: 'failed', state: { performIn: 1100, retryCount: 0, error: 'x' } },
+      { kind: 'dead', error: 'y' },
+      { kind: 'done' },
+    ]
+    scene.settlements = scene.flying.map((one, i) => scene.end(one, sure(kinds[i])))
+    await scene.redis.del('hk:{queue:o}:ordered:bell:A', 'hk:{queue:o}:ordered:bell:B')
+    return scene
+  }
+
+  end({ id, ticket }: OrderedTaken, end: OrderedEnd): OrderedSettlement {
+    return { id, ticket, shard: 0, token: this.token, end }
+  }
+
+  /** What no two scenes share is left out, the numbers of tickets; and rings, which may be lost. */
+  async contents(): Promise<string> {
+    const found = Object.entries(await contents(this.redis))
+    const all = Object.fromEntries(found.filter(([key]) => !key.includes(':bell:')))
+    return JSON.stringify(all, (_, value) =>
+      typeof value === 'string' ? value.replace(/\b1[789]\d{11}\b/g, 'N') : value,
+    )
+  }
+
+  async break(key: string): Promise<void> {
+    if (await this.redis.exists(key)) await this.redis.rename(key, 'away')
+    await this.redis.xadd(key, '*', 'what', 'a stream')
+  }
+
+  async mend(key: string): Promise<void> {
+    await this.redis.del(key)
+    if (await this.redis.exists('away')) await this.redis.rename('away', key)
+  }
+
+  async close(): Promise<void> {
+    this.redis.disconnect()
+    await this.store.close()
+  }
+}
+
+function turn(settlements: OrderedSettlement[], takes: { shard: number; token: number; n: number }[]) {
+  return { now: MS, settlements, takes, maxPayloads: 9 }
+}
+
+/** Does what is left to be done; answers what kept it from being done: '' is all done. */
+const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
+  define: ({ store }) => store.defineOrdered('new', 3),
+  push: ({ store }) =>
+    store.pushOrdered(
+      'o',
+      2,
+      [item(extra, '"n"'), item(w1, '"n"'), { ...item(w2, '"n"', 1, 800), wake: true }, item(f2, '"n"')],
+      MS,
+    ),
+  join: ({ store }) => store.joinOrdered('o', 'B'),
+  own: ({ store }) => store.ownShard('o', 1, 'B', 1, MS),
+  release: ({ store, token }) => store.releaseShard('o', 0, 'A', token, MS),
+  leave: ({ store }) => store.leaveOrdered('o', 'A', MS),
+  async turn(scene) {
+    const answer = await scene.store.orderedTurn('o', 'A', turn(scene.settlements, []))
+    scene.settlements = scene.settlements.filter((_, i) => answer.settled[i] === 'error')
+    return answer.problem ?? ''
+  },
+  async take({ store, token }) {
+    const { taken, problem } = await store.orderedTurn('o', 'A', turn([], [{ shard: 0, token, n: 9 }]))
+    return problem ?? (sure(taken[0]).lost ? 'lost' : '')
+  },
+  pause: ({ store }) => store.pauseOrdered('o', true),
+  reshard: ({ store }) => store.reshard('o', 3),
+  async move({ store }) {
+    await store.reshard('o', 3)
+    while ((await store.moveShards('o')) > 0);
+  },
+  now: ({ store }) => store.actOrdered('o', 'now', [w1, failed], { now: MS }),
+  kill: ({ store }) => store.actOrdered('o', 'kill', [w1, w2, failed], { now: MS }),
+  delete: ({ store }) => store.actOrdered('o', 'delete', [w1, w2, f1], { now: MS }),
+  'delete a payload': async ({ store }) => {
+    await store.deleteOrderedPayload('o', w2, '"1"')
+    await store.deleteOrderedPayload('o', w1, '"1"')
+  },
+  cancel: ({ store }) => store.cancelOrdered('o', [w1, w2, f1, f2]),
+  resurrect: ({ store }) => store.resurrect('o', [dead], MS),
+  bury: ({ store }) => store.deleteDead('o', [dead]),
+  trim: ({ store }) => store.trimMorgue('o', 0, 0),
+  async look({ store }) {
+    await store.orderedBoard('o')
+    for (const by of ['id', 'performIn', 'retryCount'] as const) await store.orderedWaiting('o', by, page)
+    await store.orderedWaiting('o', 'performIn', { ...page, after: { value: 1, id: 'x' } })
+    for (const by of ['id', 'updatedAt'] as const) await store.morgue('o', by, page)
+    await store.findOrdered('o', w2)
+  },
+  async forget({ store }) {
+    await store.defineOrdered('none', 1)
+    await store.deleteOrderedQueue('none')
+  },
+}
+
+/** Of these, each part is all or nothing for itself. */
+const inParts = new Set(['define', 'turn', 'take', 'leave', 'move', 'forget'])
+
+onRedis('ordered queues', () => {
+  let server: RedisServer
+  let scenes = 0
+  const scriptsSeen = new Set<string>()
+  beforeAll(async () => {
+    server = await startServer({ databases: 2000, 'maxmemory-policy': 'noeviction' })
+  })
+  afterAll(() => server.remove())
+  const scene = () => Scene.make(server.url(++scenes))
+
+  describe.each(Object.entries(operations))('%s', (name, run) => {
+    test('a key that holds something else is named, keeps it from being done, and is overcome', async () => {
+      const well = await scene()
+      const keys = new Set<string>()
+      await hear(
+        well.redis,
+        () => run(well),
+        (words) => {
+          const [name = '', sha, count, ...rest] = words
+          if (!/^eval/i.test(name)) return
+          for (const key of rest.slice(0, Number(count))) keys.add(key)
+          for (const [script, one] of Object.entries(lua)) {
+            if (one.sha === sha || one.source === sha) scriptsSeen.add(script)
+          }
+        },
+      )
+      for (const key of await well.redis.keys('hk:{queue:o}:ordered:*payloads:*')) keys.add(key)
+      const end = await well.contents()
+      await well.close()
+      const complaints = await Promise.all(
+        [...keys].map(async (key) => {
+          const one = await scene()
+          await one.break(key)
+          const before = await one.contents()
+          const told = await run(one).then(
+            (answer) => (typeof answer === 'string' ? answer : ''),
+            (thrown: Error) => thrown.message,
+          )
+          const found: string[] = []
+          if (told && !told.includes(key)) found.push(`${key} is not named in “${told}”`)
+          if (told && !inParts.has(name) && (await one.contents()) !== before)
+            found.push(`${key}: something was changed`)
+          await one.mend(key)
+          // What it has no use for keeps nothing from being done.
+          if (told) await run(one)
+          const after = await one.contents()
+          if (after !== end) found.push(`${key}: ends as ${after}, not as ${end}`)
+          await one.close()
+          return found
+        }),
+      )
+      expect(complaints.flat()).toEqual([])
+    })
+  })
+
+  test('are tried with every key of every script', () => {
+    const ours = Object.keys(lua).filter((name) => name.startsWith('ordered'))
+    expect([...scriptsSeen].filter((name) => name.startsWith('ordered')).sort()).toEqual(ours.sort())
+  })
+
+  test('on a server without memory what was taken is settled, more is taken, owners change, and a push is refused', async () => {
+    const one = await scene()
+    const { store, redis } = one
+    await redis.config('SET', 'maxmemory', '1')
+    try {
+      const before = await one.contents()
+      const pushes = [[item(extra, '"n"')], [item(w1, '"n"')], [item(w2, '"n"')], [item(f2, '"n"')]]
+      for (const items of pushes) {
+        const pushed = store.pushOrdered('o', 2, items, MS)
+        await expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+      }
+      expect(await one.contents()).toBe(before)
+      const takes = [{ shard: 0, token: one.token, n: 9 }]
+      const answer = await store.orderedTurn('o', 'A', turn(one.settlements, takes))
+      expect(answer.settled).toEqual(['ok', 'ok', 'ok'])
+      expect(
+        sure(answer.taken[0])
+          .ids.map(({ id }) => id)
+          .sort(),
+      ).toEqual([w1, w2].sort())
+      expect(await store.joinOrdered('o', 'B')).toBe(true)
+      expect(await store.ownShard('o', 1, 'B', 1, MS)).toMatchObject({ token: 2, died: [{ id: ONE[0] }] })
+      expect(await store.releaseShard('o', 0, 'A', one.token, MS)).toBe(true)
+      expect(await store.cancelOrdered('o', [w1])).toEqual(['removed'])
+      expect(await store.resurrect('o', [dead], MS)).toBe(1)
+      await store.leaveOrdered('o', 'B', MS)
+      expect(await store.orderedBoard('o')).toMatchObject({ members: ['A'] })
+    } finally {
+      await redis.config('SET', 'maxmemory', '0')
+      await one.close()
+    }
+  })
+
+  test('a push whose answer is lost may be there, one that was not sent is not', async () => {
+    const proxy = new FaultProxy(await freePort(), server.port, 1)
+    await proxy.listen()
+    const { redis } = await scene()
+    const database = scenes
+    const store = openStore(proxy.url(database))
+    try {
+      await store.pushOrdered('o', 2, [item(extra, '"0"')], MS)
+      for (const [act, stored] of [
+        ['cut-before', false],
+        ['cut-before-reply', true],
+      ] as const) {
+        proxy.onRequest((name) => name.startsWith('EVAL'), act)
+        const error = await store.pushOrdered('o', 2, [item(extra, `"${act}"`)], MS).catch((thrown) => thrown)
+        expect(error).toBeInstanceOf(PushError)
+        expect(error).toMatchObject({ maybePushed: true })
+        const { waiting } = await openStoreFor(server.url(database), (direct) => direct.findOrdered('o', extra))
+        expect(waiting?.payloads.some(([text]) => text === `"${act}"`)).toBe(stored)
+      }
+    } finally {
+      redis.disconnect()
+      await store.close()
+      await proxy.close()
+    }
+  })
+})
+
+async function openStoreFor<T>(url: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = openStore(url)
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The commands that reach the server while something is done. */
+async function hear(redis: Redis, work: () => Promise<unknown>, each: (words: string[]) => void): Promise<void> {
+  const monitor = await redis.monitor()
+  const database = String(redis.options.db)
+  const ended = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, words: string[], source: string, db: string) => {
+      if (db !== database || source === 'lua') return
+      if (words[0]?.toLowerCase() === 'echo') resolve()
+      else each(words)
+    })
+  })
+  await work()
+  await redis.echo('the end')
+  await ended
+  monitor.disconnect()
+}
