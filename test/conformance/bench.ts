@@ -23,6 +23,10 @@ export interface Factory {
 export interface Place {
   url: string
   destroy(): Promise<void>
+  /** What it holds of ours beside leases, key by key or table by table, read behind the store's back. */
+  contents?(): Promise<string[]>
+  /** What a server may do at any time and nothing is lost by: it forgets what it was taught. */
+  shake?(): Promise<void>
 }
 
 /** A list of which the case knows how many there are: using one that is missing fails the case there. */
@@ -43,6 +47,9 @@ export interface Bench {
   another(url?: string): Promise<Store>
   /** The URL of one more, empty store. */
   place(): Promise<string>
+  /** What the store holds of ours beside leases, behind its back; nothing where nobody can look. */
+  contents(): Promise<string[]>
+  shake(): Promise<void>
   /** A payload as Sidekiq writes it, different for every `n`. */
   job(n: number | string, more?: Record<string, unknown>): string
   /** Pushes texts to the back of a queue. */
@@ -95,6 +102,8 @@ export async function withBench(
         if (!factory.shared) throw new Error('the case needs a second connection and does not say so')
         return open(where)
       },
+      contents: async () => (await places[0]?.contents?.()) ?? [],
+      shake: async () => places[0]?.shake?.(),
       job,
       async push(queue, ...texts) {
         await store.push(

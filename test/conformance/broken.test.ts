@@ -7,6 +7,7 @@ import type { Fault } from './fault.ts'
 import { iterations } from './iterations.ts'
 import { marks } from './marks.ts'
 import { metrics } from './metrics.ts'
+import { orderedFaults } from './ordered-faults.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
@@ -21,6 +22,7 @@ import { turnModel } from './turn-model.ts'
 /** Does the suite see what it is for? A store that is broken on purpose must fail the case that names its fault. */
 const faults: Fault[] = [
   ...taskFaults,
+  ...orderedFaults,
   {
     name: 'take hands the same job to two owners',
     wrap(store) {

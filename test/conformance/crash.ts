@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { SetName, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, pause, sure } from './bench.ts'
 import { expectExact } from './tracked.ts'
-import { CLOCK, change, idOf, type Line, later, queueOf, startVictim, TASK } from './victims.ts'
+import { CLOCK, change, idOf, inPairs, type Line, later, queueOf, startVictim, TASK } from './victims.ts'
 
 /** How many calls the victim's life has. */
 const LIFE = 18
@@ -238,13 +238,4 @@ async function workOff(t: Bench, store: Store, found: Map<string, Place>): Promi
   const last = sure(await store.task(TASK.id))
   expect(last).toMatchObject({ state: 'done', held: 0 })
   expect(last.counts.finished).toBe(last.total)
-}
-
-/** Two at a time. */
-async function inPairs<T>(items: T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
-  const rest = items.map((item, index) => ({ item, index }))
-  const lane = async () => {
-    for (let next = rest.shift(); next; next = rest.shift()) await work(next.item, next.index)
-  }
-  await Promise.all([lane(), lane()])
 }

@@ -25,6 +25,13 @@ export function redis(query = '', check: (port: number, database: number) => Pro
       const database = ++databases
       return {
         url: `redis://127.0.0.1:${port}/${database}${query}`,
+        async contents() {
+          const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
+          return keys.filter((key) => /hk:(?!queues$)/.test(key) && !/:(leases|hosts)$/.test(key))
+        },
+        async shake() {
+          await words(port, ['SCRIPT', 'FLUSH'])
+        },
         async destroy() {
           await check(port, database)
           await words(port, ['SELECT', String(database)], ['FLUSHDB'])

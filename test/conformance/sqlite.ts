@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openDriver } from '#dist/store/sqlite/driver.js'
 import type { Factory } from './bench.ts'
 
 /** A database file of its own for each store, as an application has it. */
@@ -11,6 +12,7 @@ export const file: Factory = {
     return {
       url: `sqlite:${join(folder, 'jobs.db')}`,
       destroy: () => rm(folder, { recursive: true, force: true }),
+      contents: () => rowsOf(join(folder, 'jobs.db')),
     }
   },
 }
@@ -19,4 +21,19 @@ export const file: Factory = {
 export const memory: Factory = {
   shared: false,
   make: async () => ({ url: 'sqlite::memory:', destroy: async () => {} }),
+}
+
+/** `table: rows` of each table that has some; leases, ordinary queues and totals left out. */
+async function rowsOf(path: string): Promise<string[]> {
+  const driver = await openDriver(path)
+  try {
+    const others = "('owner', 'queue', 'stat', 'sqlite_sequence')"
+    const tables = driver.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ${others}`).all()
+    return (tables as { name: string }[]).flatMap(({ name }) => {
+      const [{ n }] = driver.prepare(`SELECT count(*) AS n FROM "${name}"`).all() as [{ n: number }]
+      return n > 0 ? [`${name}: ${n}`] : []
+    })
+  } finally {
+    driver.close()
+  }
 }

@@ -8,6 +8,17 @@ import { duties } from './duties.ts'
 import { iterations } from './iterations.ts'
 import { marks } from './marks.ts'
 import { metrics } from './metrics.ts'
+import { orderedBrowse } from './ordered-browse.ts'
+import { orderedCrash } from './ordered-crash.ts'
+import { orderedKill } from './ordered-kill.ts'
+import { orderedLife } from './ordered-life.ts'
+import { orderedMorgue } from './ordered-morgue.ts'
+import { orderedOwners } from './ordered-owners.ts'
+import { orderedPush } from './ordered-push.ts'
+import { orderedReshard } from './ordered-reshard.ts'
+import { orderedSettle } from './ordered-settle.ts'
+import { orderedTake } from './ordered-take.ts'
+import { orderedWait } from './ordered-wait.ts'
 import { processes } from './processes.ts'
 import { push } from './push.ts'
 import { recovery } from './recovery.ts'
@@ -64,6 +75,18 @@ export const verbs = {
     ...taskKeeping,
   ],
   taskModels: [...taskModel, ...taskLife],
+  ordered: [
+    ...orderedPush,
+    ...orderedTake,
+    ...orderedSettle,
+    ...orderedMorgue,
+    ...orderedOwners,
+    ...orderedCrash,
+    ...orderedReshard,
+    ...orderedBrowse,
+    ...orderedWait,
+  ],
+  orderedModels: [...orderedLife, ...orderedKill],
   wait,
   crash,
   metrics,

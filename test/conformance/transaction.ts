@@ -40,6 +40,38 @@ export const transaction: Case[] = [
     },
   },
   {
+    name: 'ordered jobs are stored with what was written in it, or not at all',
+    async run(t) {
+      await transactions(t, async (transact) => {
+        const batch = (id: string, score: number) => {
+          const items = [{ id, payload: '"v"', score, performIn: 1 }]
+          return { to: 'ordered', queue: 'o', shards: 2, items } as const
+        }
+        await transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          return [batch('1', 1), toQueue('q', t.job(1)), batch('2', 2), batch('1', 0.5)]
+        })
+        const waiting = () => t.store.orderedWaiting('o', 'id', { limit: 9, payloads: 9 })
+        const told = [
+          { id: '1', payloads: [['"v"', 0.5]] },
+          { id: '2', payloads: [['"v"', 2]] },
+        ]
+        expect(await waiting()).toMatchObject(told)
+        const wrong = transact(async (db) => {
+          db.exec('CREATE TABLE more (n INTEGER)')
+          return [toQueue('q', t.job(2)), batch('3', 1), batch('4', Number.NaN)]
+        })
+        await expect(wrong).rejects.toMatchObject({ code: 'INVALID_JOB' })
+        expect(await waiting()).toMatchObject(told)
+        expect(await t.waiting('q')).toEqual([t.job(1)])
+        await transact(async (db) => {
+          db.exec('CREATE TABLE more (n INTEGER)')
+          return []
+        })
+      })
+    },
+  },
+  {
     name: 'what others ask for at the same time is not part of it, and each runs once, in the order they came',
     async run(t) {
       await transactions(t, async (transact) => {

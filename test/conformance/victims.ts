@@ -21,6 +21,8 @@ export interface Deed {
   settles?: { id: string; fate: Fate }[]
   /** How many rows are added. */
   rows?: number
+  /** Payloads of an ordered queue that are done with. */
+  ends?: string[]
 }
 
 /** What a victim writes, a line of JSON each: what it is about to do, and that it was done. */
@@ -76,8 +78,8 @@ export interface Victim {
   begun: Promise<void>
 }
 
-export function startVictim(url: string, script: Script, k: number, seed = 1): Victim {
-  const child = spawn(process.execPath, ['--import', 'tsx', VICTIM, url, script, String(k), String(seed)])
+export function startVictim(url: string, script: Script, k: number, seed = 1, program = VICTIM): Victim {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, url, script, String(k), String(seed)])
   let out = ''
   let err = ''
   const begun = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()))
@@ -104,4 +106,13 @@ function linesOf(out: string): Line[] {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line)
+}
+
+/** Two at a time. */
+export async function inPairs<T>(items: T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+  const rest = items.map((item, index) => ({ item, index }))
+  const lane = async () => {
+    for (let next = rest.shift(); next; next = rest.shift()) await work(next.item, next.index)
+  }
+  await Promise.all([lane(), lane()])
 }

@@ -1,0 +1,207 @@
+import { expect } from 'vitest'
+import { type Case, NOW, pause, sure } from './bench.ts'
+import { back, done, failed, item, words } from './ordered-bench.ts'
+import { expectInOrder, ordered, workOff } from './ordered-check.ts'
+
+/** What is due comes to who owns its shard, the earliest first. */
+export const orderedTake: Case[] = [
+  ordered('[10] due ids come earliest first, ties by the bytes of the id, and none before its time', async (o) => {
+    await o.push(item('a', '', 1, { performIn: 995 }), item('B', '', 1, { performIn: 990 }))
+    await o.push(item('b', '', 1, { performIn: 990 }), item('c', '', 1, { performIn: 1001 }))
+    await o.push(item('😀', '', 1, { performIn: 992 }), item('～', '', 1, { performIn: 992 }))
+    const owner = await o.owner()
+    const ids = async (n: number) => (await owner.take(n)).map(({ id }) => id)
+    expect(await ids(2)).toEqual(['B', 'b'])
+    expect(await ids(2)).toEqual(['～', '😀'])
+    expect(await ids(2)).toEqual(['a'])
+    expect(await ids(2)).toEqual([])
+    o.now = 1000.999
+    expect(await ids(2)).toEqual([])
+    o.now = 1001
+    expect(await ids(2)).toEqual(['c'])
+  }),
+  ordered('[11] what is taken is in flight with all that was known of it, and waits no more', async (o) => {
+    const owner = await o.owner()
+    await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
+    await owner.settle(failed(900, 1, 'no'), (await owner.take())[0])
+    await o.push(item('2', 'v', 5, { performIn: 950 }), item('3', 'v', 5, { performIn: 2000 }))
+    const [numbers] = sure(await o.store.orderedNumbers(o.name, o.ms)).shards
+    expect(numbers).toMatchObject({ length: 3, fresh: 2, retries: 1, busy: 0, lag: 100 })
+    const taken = await owner.take(1)
+    expect(taken).toMatchObject([{ id: '1', performIn: 900, retryCount: 1, error: 'no', stalls: 0, suspect: false }])
+    expect(words(taken[0].payloads)).toBe('{v1:1,v2:2}')
+    const more = await owner.take(5)
+    expect(await o.waiting()).toEqual(['3{2000,-1,{v:5}}'])
+    expect(await o.sums()).toMatchObject({ length: 1, busy: 2 })
+    expect(sure(await o.store.orderedNumbers(o.name, o.ms)).shards[0]?.lag).toBe(0)
+    expect(await o.store.orderedInFlight(o.name, owner.name)).toEqual(
+      [taken[0], more[0]].map(({ id, ticket, shard, token }) => {
+        return { id, ticket, shard, token, owner: owner.name, takenAt: o.ms }
+      }),
+    )
+    expect(await o.store.orderedInFlight(o.name, 'nobody')).toEqual([])
+    expect(await owner.take(5)).toEqual([])
+  }),
+  ordered('[12] taking from an empty queue gives nothing and writes nothing', async (o, t) => {
+    const owner = await o.owner()
+    const before = await t.contents()
+    for (let i = 0; i < 3; i++) expect(await owner.take()).toEqual([])
+    expect(await t.contents()).toEqual(before)
+  }),
+  ordered('[13] what was due before the epoch is due', async (o) => {
+    await o.push(item('1', '', 1, { performIn: -5 }), item('2', '', 1, { performIn: 0 }))
+    const owner = await o.owner()
+    expect((await owner.take()).map(({ id, performIn }) => [id, performIn])).toEqual([
+      ['1', -5],
+      ['2', 0],
+    ])
+  }),
+  ordered('[14] a paused queue takes pushes and settlements and gives nothing, until it is resumed', async (o) => {
+    const owner = await o.owner()
+    await o.push(item('1'), item('2'))
+    const taken = await owner.take(1)
+    await o.store.pauseOrdered(o.name, true)
+    await o.store.pauseOrdered(o.name, true)
+    expect(sure(await o.store.orderedBoard(o.name)).paused).toBe(true)
+    await o.push(item('3'))
+    const answer = await owner.turn({
+      settlements: [{ ...taken[0], end: failed(1000) }],
+      takes: [owner.takes(10)],
+    })
+    expect(answer).toMatchObject({ settled: ['ok'], paused: true, taken: [{ lost: false, ids: [] }] })
+    await expectInOrder(o)
+    await o.store.pauseOrdered(o.name, false)
+    const after = await owner.turn({ takes: [owner.takes(10)] })
+    expect(after.paused).toBe(false)
+    expect(after.taken[0]?.ids.map(({ id }) => id)).toEqual(['1', '2', '3'])
+  }),
+  ordered('a take answers what is due next, also when it asks for none', async (o) => {
+    const owner = await o.owner()
+    const next = async (n: number) => (await owner.turn({ takes: [owner.takes(n)] })).taken
+    expect(await next(0)).toEqual([{ lost: false, ids: [], next: null }])
+    await o.push(item('1', '', 1, { performIn: 900 }), item('2', '', 1, { performIn: 950 }))
+    await o.push(item('3', '', 1, { performIn: 2000.5 }))
+    expect(await next(0)).toEqual([{ lost: false, ids: [], next: 900 }])
+    expect(await next(1)).toMatchObject([{ ids: [{ id: '1' }], next: 950 }])
+    expect(await next(5)).toMatchObject([{ ids: [{ id: '2' }], next: 2000.5 }])
+    expect(await next(5)).toEqual([{ lost: false, ids: [], next: 2000.5 }])
+  }),
+  ordered('what waits for an id in flight is not next: nobody could take it', async (o) => {
+    const owner = await o.owner()
+    await o.push(item('1'))
+    const [taken] = await owner.take()
+    await o.push(item('1', 'v2'))
+    expect((await owner.turn({ takes: [owner.takes(0)] })).taken).toEqual([{ lost: false, ids: [], next: null }])
+    const answer = await owner.turn({ settlements: [{ ...taken, end: done }], takes: [owner.takes(5)] })
+    expect(answer.taken).toMatchObject([{ ids: [{ id: '1' }], next: null }])
+  }),
+  ordered(
+    'one turn takes of several shards, of each its own',
+    async (o) => {
+      await o.pushAll(Array.from({ length: 60 }, (_, n) => item(`${n}`)))
+      const owner = await o.owner()
+      const answer = await owner.turn({ takes: [2, 0, 1].map((shard) => owner.takes(4, shard)) })
+      expect(answer.shards).toBe(3)
+      const board = (await o.store.orderedInFlight(o.name)).map(({ id, shard }) => [id, shard])
+      const said = answer.taken.flatMap(({ ids }, i) => ids.map(({ id }) => [id, [2, 0, 1][i]]))
+      expect(said).toHaveLength(12)
+      expect(board.sort()).toEqual(said.sort())
+    },
+    { shards: 3 },
+  ),
+  ordered('of more payloads than one take may have the lowest scores come, the others wait', async (o) => {
+    await o.push(...[5, 3, 1, 4, 2].map((n) => item('1', `v${n}`, n, { performIn: 900 })))
+    const owner = await o.owner()
+    const [first] = await owner.take(10, 0, { maxPayloads: 2 })
+    expect(words(first.payloads)).toBe('{v1:1,v2:2}')
+    expect(await o.waiting()).toEqual(['1{900,-1,{v3:3,v4:4,v5:5}}'])
+    expect(await o.sums()).toMatchObject({ length: 0, busy: 1 })
+    expect(await owner.take(10)).toEqual([])
+    await owner.settle(done, first)
+    const [second] = await owner.take(10, 0, { maxPayloads: 2 })
+    expect(words(second.payloads)).toBe('{v3:3,v4:4}')
+    await owner.settle(failed(950, 0), second)
+    expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
+    const [third] = await owner.take(10, 0, { maxPayloads: 2 })
+    expect(third.retryCount).toBe(0)
+    expect(await o.waiting()).toEqual(['1{950,-1,{v5:5}}'])
+    await owner.settle(back, third)
+    expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
+  }),
+  ordered('a take hands out a megabyte, but the first id whole', async (o) => {
+    const big = (n: number, bytes: number) => `${n}${'x'.repeat(bytes)}`
+    for (let n = 0; n < 4; n++) await o.push(item(`${n}`, big(n, 400_000), n))
+    await o.push(item('large', big(0, 900_000), 1, { performIn: 1 }))
+    await o.push(item('large', big(1, 900_000), 2))
+    const owner = await o.owner()
+    const first = await owner.take(10)
+    expect(first.map(({ id, payloads }) => [id, payloads.length])).toEqual([['large', 2]])
+    const second = await owner.take(10)
+    expect(second.map(({ id }) => id)).toEqual(['0', '1'])
+    expect((await owner.take(10)).map(({ id }) => id)).toEqual(['2', '3'])
+  }),
+  ordered('[18] what is pushed for an id in flight waits as a fresh one until that is settled', async (o) => {
+    const owner = await o.owner()
+    await o.push(item('1', 'v1', 10))
+    const [first] = await owner.take()
+    await o.push(item('1', 'v2', 20))
+    expect(await o.waiting()).toEqual(['1{1000,-1,{v2:20}}'])
+    expect(await o.sums()).toMatchObject({ length: 0, busy: 1 })
+    expect(await owner.take()).toEqual([])
+    expect(first.payloads).toEqual([['"v1"', 10]])
+    await owner.settle(done, first)
+    expect(await o.sums()).toMatchObject({ length: 1, busy: 0 })
+    expect((await owner.take())[0].payloads).toEqual([['"v2"', 20]])
+  }),
+  ordered('a ticket is never given twice, whatever was settled', async (o) => {
+    const owner = await o.owner()
+    await o.push(item('1'))
+    const tickets = new Set<string>()
+    for (let i = 0; i < 20; i++) {
+      const [taken] = await owner.take()
+      tickets.add(taken.ticket)
+      await owner.settle(i % 2 ? back : failed(900), taken)
+    }
+    expect(tickets.size).toBe(20)
+  }),
+  ordered(
+    'owners of several shards on two connections take at the same time, and each id comes once',
+    async (o, t) => {
+      await o.pushAll(Array.from({ length: 300 }, (_, n) => item(`${n}`, 'v', n)))
+      const stores = [o.store, await t.another()]
+      const owners = await Promise.all([0, 1, 2, 3].map((n) => o.member(stores[n % 2])))
+      await Promise.all(owners.map((owner, n) => owner.own(n)))
+      const runs = await Promise.all(owners.map((owner) => workOff(owner, 7)))
+      const ids = runs.flat().map(({ id }) => id)
+      expect(ids).toHaveLength(300)
+      expect(new Set(ids).size).toBe(300)
+    },
+    { shards: 4, shared: true },
+  ),
+  ordered(
+    'pushes that go on while a shard is worked are all run, none twice, each id in order',
+    async (o, t) => {
+      const other = await t.another()
+      const owner = await o.owner()
+      let pushing = true
+      const producer = (async () => {
+        for (let n = 0; n < 60; n++) {
+          const items = Array.from({ length: 5 }, (_, i) => item(`${i}`, n, n))
+          await other.pushOrdered(o.name, o.shards, items, NOW)
+        }
+        pushing = false
+      })()
+      const seen = new Map<string, number[]>()
+      for (let idle = 0; idle < 3; ) {
+        for (const { id, payloads } of await workOff(owner, 3)) {
+          seen.set(id, [...(seen.get(id) ?? []), ...payloads.map(([text]) => Number(text))])
+        }
+        await pause(1)
+        if (!pushing) idle++
+      }
+      await producer
+      for (let i = 0; i < 5; i++) expect(seen.get(`${i}`)).toEqual(Array.from({ length: 60 }, (_, n) => n))
+    },
+    { shards: 2, shared: true },
+  ),
+]

@@ -1,0 +1,180 @@
+import { writeSync } from 'node:fs'
+import type { OrderedEnd, Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { chance } from './chance.ts'
+import { CLOCK, type Deed, type Line } from './victims.ts'
+
+/**
+ * A process that is killed while it works on an ordered queue: `node --import tsx ordered-victim.ts URL SCRIPT K SEED`.
+ * `life` goes through every kind of call and stops, by its own hand, after call K; `churn` goes on without end.
+ *
+ * It says on its standard output what it is about to do and that it was done. Each payload is pushed once.
+ */
+const [url = '', script = 'life', k = '0', seed = '1'] = process.argv.slice(2)
+const store: Store = openStore(url)
+const random = chance(Number(seed))
+const dice = (n: number) => Math.floor(random() * n)
+const QUEUE = 'o'
+
+interface Mine {
+  id: string
+  ticket: string
+  shard: number
+  token: number
+  payloads: string[]
+}
+
+let calls = 0
+let pushed = 0
+let owners = 0
+let owner = ''
+let tokens: [shard: number, token: number][] = []
+let held: Mine[] = []
+
+await play()
+
+async function play(): Promise<void> {
+  await push(20)
+  await join()
+  if (script === 'life') {
+    for (const kind of ['back', 'failed', 'dead', 'done'] as const) {
+      await turn(3, () => kind)
+      await push(4)
+    }
+    await turn(3, () => 'failed')
+    await resurrect()
+    await reshard()
+    await move()
+    await turn(3)
+    await act('kill')
+    await move()
+    await takeOver()
+    await turn(5)
+    await release()
+    await leave()
+    await push(3)
+    throw new Error(`the course has only ${calls} calls`)
+  }
+  const steps = [
+    () => push(5),
+    () => turn(4),
+    () => turn(3),
+    () => turn(2),
+    resurrect,
+    () => act('kill'),
+    () => act('now'),
+  ]
+  const seldom = [reshard, move, move, takeOver, release]
+  for (;;) await (dice(4) > 0 ? steps[dice(steps.length)] : seldom[dice(seldom.length)])?.()
+}
+
+/** Says it, does it, says that it is done, and dies if this was the last call. */
+async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
+  calls++
+  say({ at: 'intend', call: calls, does })
+  const answer = await perform()
+  say({ at: 'done', call: calls })
+  if (calls === Number(k)) {
+    process.kill(process.pid, 'SIGKILL')
+    await new Promise(() => setInterval(() => {}, 1000))
+  }
+  return answer
+}
+
+function say(line: Line): void {
+  writeSync(1, `${JSON.stringify(line)}\n`)
+}
+
+async function push(count: number): Promise<void> {
+  const items = Array.from({ length: count }, () => {
+    const payload = `"${process.pid}/${++pushed}"`
+    return { id: `${dice(8)}`, payload, score: pushed, performIn: 0 }
+  })
+  const pushes = items.map(({ payload }) => payload)
+  await call({ what: 'push', pushes }, () => store.pushOrdered(QUEUE, 2, items, CLOCK))
+}
+
+async function join(): Promise<void> {
+  owner = `victim:${process.pid}:${++owners}`
+  await store.join(owner, { queues: [QUEUE], seconds: 60, host: 'gallows' })
+  await call({ what: 'joinOrdered' }, () => store.joinOrdered(QUEUE, owner))
+  held = []
+  tokens = []
+  await own()
+}
+
+async function own(): Promise<void> {
+  const board = await store.orderedBoard(QUEUE)
+  for (const { shard, owner: whose } of board?.owners ?? []) {
+    if (whose !== null) continue
+    const answer = await call({ what: 'ownShard' }, () => store.ownShard(QUEUE, shard, owner, 3, CLOCK))
+    if (answer) tokens.push([shard, answer.token])
+  }
+}
+
+async function turn(n: number, fate?: () => OrderedEnd['kind']): Promise<void> {
+  const ending = held.filter(() => dice(4) > 0)
+  const kinds = ['done', 'failed', 'dead', 'back'] as const
+  const settlements = ending.map(({ payloads: _, ...one }) => ({
+    ...one,
+    end: endOf(fate?.() ?? kinds[dice(4)] ?? 'done'),
+  }))
+  const ends = ending.flatMap(({ payloads }, i) => (settlements[i]?.end.kind === 'done' ? payloads : []))
+  const takes = tokens.map(([shard, token]) => ({ shard, token, n }))
+  const answer = await call({ what: 'turn', ends }, () =>
+    store.orderedTurn(QUEUE, owner, { now: CLOCK, settlements, takes, maxPayloads: 3 }),
+  )
+  if (answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
+  const taken = answer.taken.flatMap(({ ids }, i) => {
+    const [shard = 0, token = 0] = tokens[i] ?? []
+    return ids.map(({ id, ticket, payloads }) => ({
+      id,
+      ticket,
+      shard,
+      token,
+      payloads: payloads.map(([text]) => text),
+    }))
+  })
+  held = [...held.filter((one) => !ending.includes(one)), ...taken]
+}
+
+function endOf(kind: OrderedEnd['kind']): OrderedEnd {
+  if (kind === 'failed' || kind === 'later') return { kind, state: { performIn: 0, retryCount: 0, error: 'x' } }
+  return kind === 'dead' ? { kind, error: 'x' } : { kind }
+}
+
+async function resurrect(): Promise<void> {
+  const ids = (await store.morgue(QUEUE, 'id', { limit: 2 })).map(({ id }) => id)
+  await call({ what: 'resurrect' }, () => store.resurrect(QUEUE, ids, CLOCK))
+}
+
+async function act(what: 'kill' | 'now'): Promise<void> {
+  await call({ what }, () => store.actOrdered(QUEUE, what, [`${dice(8)}`], { now: CLOCK }))
+}
+
+async function reshard(): Promise<void> {
+  await call({ what: 'reshard' }, () => store.reshard(QUEUE, 1 + dice(4)))
+}
+
+async function move(): Promise<void> {
+  await call({ what: 'moveShards' }, () => store.moveShards(QUEUE))
+  await own()
+}
+
+/** It is given up, and another owner of this process takes over. */
+async function takeOver(): Promise<void> {
+  await call({ what: 'claim' }, () => store.claim(owner, null))
+  await join()
+}
+
+async function release(): Promise<void> {
+  const [shard, token] = tokens.shift() ?? [0, 0]
+  held = held.filter((one) => one.shard !== shard)
+  await call({ what: 'releaseShard' }, () => store.releaseShard(QUEUE, shard, owner, token, CLOCK))
+  await own()
+}
+
+async function leave(): Promise<void> {
+  held = []
+  await call({ what: 'leaveOrdered' }, () => store.leaveOrdered(QUEUE, owner, CLOCK))
+}
