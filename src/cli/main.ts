@@ -11,6 +11,7 @@ import * as deploy from './commands/deploy.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as imports from './commands/import.ts'
 import * as metrics from './commands/metrics.ts'
+import * as ordered from './commands/ordered.ts'
 import * as pause from './commands/pause.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
@@ -42,7 +43,7 @@ const program = prepare(new Command('highkiq'))
 
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, web, demo],
-  'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task],
+  'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task, ordered],
   'Act:': [cancel, pause, resume, quiet, stop, cron, deploy],
 }
 

@@ -6,6 +6,7 @@ import { FILE_ROUTES } from './download.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { documentOf } from './openapi.ts'
+import { ORDERED_ROUTES } from './ordered.ts'
 import { PAGE_ROUTES } from './page.ts'
 import { type Route, route } from './route.ts'
 import { STREAM_ROUTE } from './stream.ts'
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   ...ACT_ROUTES,
   STREAM_ROUTE,
   ...FILE_ROUTES,
+  ...ORDERED_ROUTES,
   ...PAGE_ROUTES,
   ...ABOUT,
 ]

@@ -45,6 +45,22 @@ const taskStatus = {
   etaSeconds: orNull({ type: 'number', minimum: 0 }),
 }
 
+const number = { type: 'number' }
+const integer = { type: 'integer' }
+const payloads = { type: 'array', items: object({ payload: {}, score: number }) }
+
+const shard = {
+  shard: count,
+  owner: orNull(text),
+  length: count,
+  fresh: count,
+  retries: count,
+  busy: count,
+  processed: count,
+  failed: count,
+  lag: { ...number, minimum: 0, description: 'seconds that the first due one has waited' },
+}
+
 export const SCHEMAS: Record<string, Schema> = {
   Error: object({ error: ref('Problem') }),
   Problem: object(
@@ -184,5 +200,42 @@ export const SCHEMAS: Record<string, Schema> = {
   ),
   TaskEventList: listOf('TaskEvent'),
   TaskLink: object({ token: text, url: text }),
+  OrderedQueue: object({
+    name: text,
+    length: count,
+    fresh: count,
+    retries: count,
+    busy: count,
+    processed: count,
+    failed: count,
+    morgueLength: count,
+    lag: shard.lag,
+    paused: { type: 'boolean' },
+    shards: { type: 'array', items: object(shard) },
+  }),
+  OrderedQueueList: listOf('OrderedQueue'),
+  OrderedWaiting: object({
+    id: text,
+    shard: count,
+    performIn: time,
+    retryCount: { ...integer, minimum: -1, description: '-1: fresh; 0: it failed once' },
+    error: orNull(text),
+    payloads,
+    size: { ...count, description: 'payloads that it has, shown or not' },
+  }),
+  OrderedWaitingList: listOf('OrderedWaiting'),
+  OrderedDead: object({ id: text, payloads, updatedAt: time, error: orNull(text), deaths: count }),
+  OrderedDeadList: listOf('OrderedDead'),
+  OrderedId: object({
+    waiting: orNull(ref('OrderedWaiting')),
+    inFlight: orNull(object({ shard: count, owner: text, takenAt: time })),
+    dead: orNull(ref('OrderedDead')),
+  }),
+  OrderedIds: object({ ids: { type: 'array', items: { type: ['string', 'number'] } }, all: { const: true } }, [
+    'ids',
+    'all',
+  ]),
+  OrderedActed: object({ ids: { ...count, description: 'how many ids it were' } }),
+  OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
   Health: object({ status: { const: 'ok' } }),
 }

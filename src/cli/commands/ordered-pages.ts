@@ -1,0 +1,87 @@
+/** Pages of an ordered queue: what waits, and what is in the morgue. */
+
+import { type Command, Option } from 'commander'
+import type { DeadId, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { count } from '../figures.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { existing, NAME } from '../ordered.ts'
+import { type Column, print, printJson, table, time } from '../output.ts'
+import { wholeNumber } from '../usage.ts'
+
+interface PageOptions extends AppOptions {
+  by: string
+  desc?: boolean
+  from?: string
+  limit: number
+  json?: boolean
+}
+
+export function registerPages(ordered: Command): void {
+  page(ordered, 'waiting', ['performIn', 'id', 'retryCount'], {
+    description: 'ids that wait, those first that are due first',
+    get: (queue, { by, ...options }) => queue.waiting.list({ by: by as 'id', ...options }),
+    columns: WAITING,
+    none: 'nothing waits',
+  })
+  page(ordered, 'morgue', ['updatedAt', 'id'], {
+    description: 'what failed for good',
+    get: (queue, { by, ...options }) => queue.morgue.list({ by: by as 'id', ...options }),
+    columns: DEAD,
+    none: 'the morgue is empty',
+  })
+}
+
+interface Page<Item> {
+  description: string
+  get: (
+    queue: OrderedQueue,
+    options: { by: string; desc: boolean; from?: string; limit: number },
+  ) => Promise<{ items: Item[]; next: string | null }>
+  columns: Column<Item>[]
+  none: string
+}
+
+function page<Item>(ordered: Command, name: string, sorts: string[], { description, get, columns, none }: Page<Item>) {
+  withAppOptions(ordered.command(name).description(description))
+    .addArgument(NAME)
+    .addOption(new Option('--by <what>', 'what it is sorted by').choices(sorts).default(sorts[0]))
+    .option('--desc', 'from the highest down')
+    .option('--from <value>', 'begin there: an id, seconds since 1970, or a number of retries')
+    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .option('--json', 'as JSON')
+    .addHelpText('after', `\nExamples:\n  highkiq ordered ${name} SyncUser --by id --from 17\n`)
+    .action((queueName: string, { by, desc = false, from, limit, ...options }: PageOptions) =>
+      withExistingStore(options, async (hq) => {
+        const queue = await existing(hq, queueName)
+        const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
+        if (options.json) printJson({ items, next })
+        else if (items.length === 0) print(none)
+        else print(table(columns, items) + (next === null ? '' : '\n… and more: --limit, --from'))
+      }),
+    )
+}
+
+const PAYLOADS = 60
+
+function payloadsOf(payloads: readonly ScoredValue[]): string {
+  const text = payloads.map(({ payload, score }) => `${stringifyJson(payload)}@${score}`).join(' ')
+  return text.length > PAYLOADS ? `${text.slice(0, PAYLOADS)}…` : text
+}
+
+const WAITING: Column<WaitingId>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'DUE', of: ({ performIn }) => time(new Date(performIn * 1000)) },
+  { title: 'RETRIES', of: ({ retryCount }) => String(Math.max(retryCount + 1, 0)), right: true },
+  { title: 'PAYLOADS', of: ({ size }) => count(size), right: true },
+  { title: '', of: ({ payloads }) => payloadsOf(payloads) },
+  { title: 'ERROR', of: ({ error }) => error ?? '' },
+]
+
+const DEAD: Column<DeadId>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'DIED', of: ({ updatedAt }) => time(new Date(updatedAt * 1000)) },
+  { title: 'TIMES', of: ({ deaths }) => count(deaths), right: true },
+  { title: '', of: ({ payloads }) => payloadsOf(payloads) },
+  { title: 'ERROR', of: ({ error }) => error ?? '' },
+]

@@ -1,0 +1,58 @@
+import { describe, expect } from 'vitest'
+import { test } from './command.ts'
+
+const FILES = {
+  'jobs.mjs': `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+export const Sync = hq.ordered('Sync', { shards: 2, maxRetries: 0 }, async (_ctx, batch) => {
+  for (const id of batch.keys()) if (Number(id) < 10) throw new Error('not today')
+})
+`,
+  'push.mjs': `
+import { hq, Sync } from './jobs.mjs'
+await Sync.performAsync([7, 8, 17].map((id) => ({ id, payload: { v: id }, score: id })))
+await Sync.performAsync([{ id: 20, performIn: 4e9 }])
+await hq.close()
+`,
+}
+
+/** Each command is a process: on a busy machine they take their time. */
+const LIMIT = { timeout: 90_000 }
+
+describe.concurrent('highkiq ordered', () => {
+  test('a worker runs them; they are shown, and acted on', LIMIT, async ({ folder }) => {
+    folder.write(FILES)
+    await folder.node('push.mjs')
+    const worker = folder.start(['work', '-r', 'jobs.mjs', '-q', 'nobody', '--ordered-concurrency', '2'])
+    const stats = () => folder.json<{ length: number; morgueLength: number }>('ordered', 'show', 'Sync')
+    while ((await stats()).morgueLength < 2);
+    expect((await folder.run(['ordered', 'list'])).stdout).toMatch(/^Sync +2 +1 +0 +0 +2 +0 s$/m)
+    expect((await folder.run(['ordered', 'show', 'Sync'])).stdout).toMatch(/^morgue +2$/m)
+    expect((await folder.run(['ordered', 'waiting', 'Sync'])).stdout).toMatch(/^20 +2096-10-02 .* 0 +1 +""@/m)
+    expect((await folder.run(['ordered', 'morgue', 'Sync', '--by', 'id'])).stdout).toMatch(
+      /^7 +\d{4}.* 1 +\{"v":7\}@7 +not today$/m,
+    )
+    worker.kill('SIGTERM')
+    await worker.ended
+    expect((await folder.run(['ordered', 'pause', 'Sync'])).stdout).toBe('Sync is paused\n')
+    expect((await folder.run(['ordered', 'resurrect', 'Sync', '7'])).stdout).toBe('1 id of Sync came back\n')
+    expect(await folder.run(['ordered', 'delete', 'Sync', '--all', '--dead'])).toMatchObject({
+      code: 2,
+      stderr: 'highkiq: delete 1 id in the morgue of Sync? Say so with --yes\n',
+    })
+    expect(await folder.json('ordered', 'delete', 'Sync', '--all', '--dead', '--yes')).toEqual({ deleted: 1 })
+    expect((await folder.run(['ordered', 'reshard', 'Sync', '3'])).stdout).toMatch(/^Sync has 3 shards/)
+    expect(await stats()).toMatchObject({ length: 2, morgueLength: 0, paused: true, shards: [{}, {}, {}] })
+  })
+
+  test('what is not there, and what is not said', LIMIT, async ({ folder }) => {
+    folder.write(FILES)
+    await folder.node('push.mjs')
+    expect(await folder.run(['ordered', 'show', 'Other'])).toMatchObject({
+      code: 1,
+      stderr: 'highkiq: no ordered queue is named Other: there are Sync\n',
+    })
+    expect((await folder.run(['ordered', 'resurrect', 'Sync'])).stderr).toMatch(/^highkiq: name the ids, or say --all/)
+  })
+})

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { api } from './bench.ts'
+
+/** An ordered queue that nobody works on, with two ids that wait; `broken` are in the morgue. */
+async function queue(broken: number[] = []) {
+  const here = api()
+  const Sync = here.hq.ordered('Sync', { shards: 2, maxRetries: 0 }, async () => {
+    throw new Error('not today')
+  })
+  if (broken.length > 0) {
+    await Sync.performAsync(broken.map((id) => ({ id, payload: { v: id }, score: id })))
+    const worker = await here.work()
+    await until(async () => (await Sync.stats()).morgueLength === broken.length)
+    await worker.stop()
+  }
+  await Sync.performAsync([
+    { id: 1, payload: { v: 1 }, score: 1, performIn: 4e9 },
+    { id: 2, payload: 'x', score: 2.5, performIn: 0 },
+  ])
+  return { ...here, Sync }
+}
+
+test('ordered queues are listed, and what waits in them', async () => {
+  const { call } = await queue()
+  const list = await call('GET', '/api/v1/ordered')
+  expect(list.body).toMatchObject({ items: [{ name: 'Sync', length: 2, fresh: 2, morgueLength: 0 }], next: null })
+  const one = await call('GET', '/api/v1/ordered/Sync')
+  expect(one.body).toMatchObject({ name: 'Sync', paused: false, shards: [{ shard: 0 }, { shard: 1, owner: null }] })
+  const { body } = await call('GET', '/api/v1/ordered/Sync/waiting?limit=1')
+  expect(body.items).toMatchObject([{ id: '2', retryCount: -1, payloads: [{ payload: 'x', score: 2.5 }], size: 1 }])
+  const next = await call('GET', `/api/v1/ordered/Sync/waiting?limit=1&cursor=${encodeURIComponent(body.next)}`)
+  expect(next.body.items).toMatchObject([{ id: '1', performIn: new Date(4e12).toISOString() }])
+  const found = await call('GET', '/api/v1/ordered/Sync/ids/1')
+  expect(found.body).toMatchObject({ waiting: { id: '1' }, inFlight: null, dead: null })
+})
+
+test('what waits is made due, deleted and killed; what died comes back or is forgotten', async () => {
+  const { call, Sync } = await queue([7, 8, 9])
+  const morgue = await call('GET', '/api/v1/ordered/Sync/morgue?by=id')
+  expect(morgue.body.items).toMatchObject([
+    { id: '7', error: 'not today', deaths: 1, payloads: [{ payload: { v: 7 }, score: 7 }] },
+    { id: '8' },
+    { id: '9' },
+  ])
+  const act = async (path: string, json: object) => {
+    const { status, body } = await call('POST', `/api/v1/ordered/Sync/${path}`, { json })
+    return status === 200 ? body.ids : body.error.code
+  }
+  expect(await act('morgue/resurrect', { ids: [7] })).toBe(1)
+  expect(await act('morgue/delete', { ids: ['8', 'nobody'] })).toBe(1)
+  expect(await act('morgue/delete', { all: true })).toBe(1)
+  expect(await act('waiting/now', { all: true })).toBe(1)
+  expect(await act('waiting/kill', { ids: [1] })).toBe(1)
+  expect(await act('waiting/delete', { ids: [2, 7] })).toBe(2)
+  expect(await Sync.stats()).toMatchObject({ length: 0, morgueLength: 1 })
+  for (const wrong of [{}, { ids: 1 }, { ids: [{}] }, { all: false }, { ids: [1], all: true }, { id: 1 }]) {
+    expect(await act('waiting/delete', wrong), JSON.stringify(wrong)).toBe('INVALID_REQUEST')
+  }
+})
+
+test('a queue is paused, resumed and resharded', async () => {
+  const { call } = await queue()
+  expect((await call('POST', '/api/v1/ordered/Sync/pause')).body.paused).toBe(true)
+  expect((await call('POST', '/api/v1/ordered/Sync/resume')).body.paused).toBe(false)
+  const { body } = await call('POST', '/api/v1/ordered/Sync/reshard', { json: { shards: 3 } })
+  expect([body.shards.length, body.length]).toEqual([3, 2])
+  for (const shards of [0, 1.5, '3', undefined]) {
+    const { status } = await call('POST', '/api/v1/ordered/Sync/reshard', { json: { shards } })
+    expect(status).toBe(400)
+  }
+})
+
+test('what is not there, and what is asked wrongly, is told', async () => {
+  const { call } = await queue()
+  const none = await call('GET', '/api/v1/ordered/Other/morgue')
+  expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_ORDERED'])
+  for (const wrong of ['by=colour', 'limit=0', 'cursor=odd', 'by=retryCount&from=x']) {
+    expect((await call('GET', `/api/v1/ordered/Sync/waiting?${wrong}`)).status, wrong).toBe(400)
+  }
+})
