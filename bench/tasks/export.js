@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { appOn, memory, seconds } from './app.js'
+import { appOn, memory, seconds } from '../app.js'
 import { columns, objectOf } from './rows.js'
 
 const [, , url, count, folder] = process.argv

@@ -1,7 +1,7 @@
 // Importing a file of that many rows × 10 columns, while a worker of another process would run them: time and memory.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { appOn, memory, seconds } from './app.js'
+import { appOn, memory, seconds } from '../app.js'
 import { columns, rowOf, writeFile } from './rows.js'
 
 const [, , url, count, folder] = process.argv

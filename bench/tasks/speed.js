@@ -1,7 +1,7 @@
 // Tracked jobs against untracked ones, creation counted on both sides; then looks at a task of that many rows.
 import { BusinessFailure } from 'highkiq'
 import { Redis } from 'ioredis'
-import { appOn, each, seconds } from './app.js'
+import { appOn, each, seconds } from '../app.js'
 
 const [, , url, count] = process.argv
 const ROWS = Number(count)

@@ -1,0 +1,32 @@
+// An app that says nothing, and how much memory its process has had at most.
+import { Highkiq } from 'highkiq'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+export const appOn = (url) => new Highkiq({ url, logger: silent })
+
+export function memory() {
+  let most = 0
+  const timer = setInterval(look, 50)
+  function look() {
+    most = Math.max(most, process.memoryUsage.rss())
+  }
+  return () => {
+    look()
+    clearInterval(timer)
+    return Math.round(most / 2 ** 20)
+  }
+}
+
+export async function seconds(work) {
+  const began = performance.now()
+  await work()
+  return Number(((performance.now() - began) / 1000).toFixed(2))
+}
+
+/** Milliseconds of one of many calls. */
+export async function each(times, work) {
+  const began = performance.now()
+  for (let i = 0; i < times; i++) await work(i)
+  return Number(((performance.now() - began) / times).toFixed(3))
+}
