@@ -45,17 +45,27 @@ export class Crew {
     await this.#add()
   }
 
-  /** Stops one in the middle of whatever it does, and lets it go on. */
-  async freeze(ms: number, random: () => number): Promise<void> {
+  /** Stops one in the middle of whatever it does, and lets it go on. @returns its pid */
+  async freeze(ms: number, random: () => number): Promise<number | undefined> {
     const victim = this.#workers[Math.floor(random() * this.#workers.length)]
     victim?.kill('SIGSTOP')
     await sleep(ms)
     victim?.kill('SIGCONT')
+    return victim?.pid
+  }
+
+  /** One ends in order, and another one begins beside it. */
+  async retire(random: () => number): Promise<void> {
+    const leaving = this.#workers.splice(Math.floor(random() * this.#workers.length), 1)
+    await Promise.all([this.#end(leaving), this.#add()])
   }
 
   /** Ends them in order. */
-  async stop(): Promise<void> {
-    const workers = this.#workers.splice(0)
+  stop(): Promise<void> {
+    return this.#end(this.#workers.splice(0))
+  }
+
+  async #end(workers: readonly ChildProcess[]): Promise<void> {
     await Promise.all(
       workers.map(async (worker) => {
         const exit = once(worker, 'exit')

@@ -85,8 +85,8 @@ function killWorker({ crew, random }: Scene): Promise<void> {
   return crew.replace(random)
 }
 
-function freezeWorker({ crew, random }: Scene): Promise<void> {
-  return crew.freeze(3 * LEASE_MS, random)
+async function freezeWorker({ crew, random }: Scene): Promise<void> {
+  await crew.freeze(3 * LEASE_MS, random)
 }
 
 async function killClient({ server, random }: Scene): Promise<void> {
