@@ -1,6 +1,7 @@
 /** An example as its README starts it, in a folder of its own. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,24 +14,52 @@ import { reasonVariable } from '../programs/program.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START = 'npm install && npm start'
 
-/** `npm install` needs no test: what it does is to link the checkout, which is done here. */
+/** A copy of it. `npm install` needs no test: what it does is to link the checkout, which is done here. */
+function copyOf(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
+  const source = join(ROOT, 'examples', name)
+  expect(readFileSync(join(source, 'README.md'), 'utf8')).toContain(`\`\`\`sh\n${START}\n\`\`\``)
+  cpSync(source, folder, { recursive: true, filter: (path) => !/node_modules|\.db|\.xlsx/.test(path) })
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(ROOT, join(folder, 'node_modules/highkiq'))
+  // In a clone it is found above.
+  symlinkSync(join(ROOT, 'node_modules/libsql'), join(folder, 'node_modules/libsql'))
+  return folder
+}
+
+function start(folder: string, env: Record<string, string>): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env
+  const all = { PATH, HOME, PORT: '0', HIGHKIQ_LOG_LEVEL: 'warn', ...env }
+  // Of its own group, for npm starts a shell, which starts the app.
+  return spawn('npm', ['start', '--silent'], { cwd: folder, env: all, detached: true, stdio: 'pipe' })
+}
+
+/** Of an example that ends by itself: what it says. */
+export async function said(name: string, env: Record<string, string> = {}): Promise<string> {
+  const folder = copyOf(name)
+  const child = start(folder, env)
+  let text = ''
+  child.stdout?.on('data', (data: Buffer) => {
+    text += data
+  })
+  child.stderr?.on('data', (data: Buffer) => {
+    text += data
+  })
+  const [code] = await once(child, 'close')
+  rmSync(folder, { recursive: true, force: true })
+  expect(code, text).toBe(0)
+  return text
+}
+
+/** One that serves a page until it is stopped. */
 export class Example {
-  readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
+  readonly folder: string
   readonly url: Promise<string>
   readonly #child: ChildProcess
 
   constructor(name: string, env: Record<string, string> = {}) {
-    const source = join(ROOT, 'examples', name)
-    expect(readFileSync(join(source, 'README.md'), 'utf8')).toContain(`\`\`\`sh\n${START}\n\`\`\``)
-    cpSync(source, this.folder, { recursive: true, filter: (path) => !/node_modules|\.db|\.xlsx/.test(path) })
-    mkdirSync(join(this.folder, 'node_modules'))
-    symlinkSync(ROOT, join(this.folder, 'node_modules/highkiq'))
-    // In a clone it is found above.
-    symlinkSync(join(ROOT, 'node_modules/libsql'), join(this.folder, 'node_modules/libsql'))
-    const { PATH = '', HOME = '' } = process.env
-    const all = { PATH, HOME, PORT: '0', HIGHKIQ_LOG_LEVEL: 'warn', ...env }
-    // Of its own group, for npm starts a shell, which starts the app.
-    this.#child = spawn('npm', ['start', '--silent'], { cwd: this.folder, env: all, detached: true, stdio: 'pipe' })
+    this.folder = copyOf(name)
+    this.#child = start(this.folder, env)
     this.url = this.#whenListening()
     onTestFinished(() => this.#stop())
   }

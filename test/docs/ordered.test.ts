@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { Example } from './example.ts'
+
+const page = readFileSync(fileURLToPath(new URL('../../docs/ordered.md', import.meta.url)), 'utf8')
+
+test("the page's example does what it says", () => {
+  expect(new Example('docs/ordered.md', ['replicate.ts']).run('replicate.ts')).toBe('7: 1, 2\n')
+})
+
+test('the table of days follows from the formula, in whole days, with the middle of what is left to chance', () => {
+  const [, table = ''] = /\| `maxRetries` \| days \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(page) ?? []
+  const rows = [...table.matchAll(/^\| (\d+) \| (\d+) \|$/gm)].map(([, retries, days]) => [
+    Number(retries),
+    Number(days),
+  ])
+  expect(rows.map(([retries]) => retries)).toEqual([14, 16, 18, 19, 20, 21, 22, 23, 24, 25])
+  const middle = (30 - 1) / 2
+  for (const [retries = 0, days] of rows) {
+    let seconds = 0
+    for (let n = 0; n < retries; n++) seconds += n ** 4 + 15 + middle * (n + 1)
+    expect(Math.floor(seconds / 86_400), `${retries} retries`).toBe(days)
+  }
+})
