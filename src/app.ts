@@ -39,6 +39,11 @@ import type { Payload } from './job/payload.ts'
 import { Collector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
+import type { OrderedHandler, OrderedOptions } from './ordered/definition.ts'
+import { OrderedJob, type OrderedJobHost } from './ordered/job.ts'
+import { OrderedQueue } from './ordered/queue.ts'
+import { OrderedRegistry } from './ordered/registry.ts'
+import { type OrderedTotals, orderedTotals } from './ordered/totals.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
 import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
@@ -116,6 +121,7 @@ export class Highkiq {
   readonly [TESTING]: TestHost
   readonly [PROGRAM]: Program
   readonly #crons: Crons
+  readonly #ordered = new OrderedRegistry()
   readonly #setup: Setup
   readonly #registry: Registry
   readonly #hooks = new Hooks(() => this.log)
@@ -185,6 +191,7 @@ export class Highkiq {
       features: this.#features,
       collector: this.#collector,
       crons: this.#crons.entries,
+      ordered: this.#ordered,
       host: this.#host,
     })
     this[PROGRAM] = {
@@ -233,6 +240,7 @@ export class Highkiq {
     ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]
   ): Job<Args, Awaited<Result>> {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
+    this.#refuseTwice(name, this.#ordered.get(name))
     return this.#jobOf(this.#registry.define(name, options, handler as unknown as Handler<never[]>))
   }
 
@@ -280,6 +288,38 @@ export class Highkiq {
     }
     // It is stopped between items from here, which a thread would not hear of.
     return this.job(name, { ...options, thread: false }, iterableHandler(host, job))
+  }
+
+  /**
+   * Defines an ordered queue: what has the same id never runs in parallel, and comes in the order of its scores. With the
+   * name alone: the ordered queue of that name in the store, whoever defines it, for looking and acting.
+   * Workers that are made after it run it.
+   *
+   * @example
+   * const SyncUser = hq.ordered('SyncUser', { shards: 5 }, async (ctx, batch: Map<string, { v: number }[]>) => { … })
+   * await SyncUser.performAsync([{ id: 7, payload: { v: 1 } }])
+   * @throws INVALID_OPTION, DUPLICATE_JOB
+   */
+  ordered(name: string): OrderedQueue
+  ordered<P>(name: string, handler: OrderedHandler<P>): OrderedJob<P>
+  ordered<P>(name: string, options: OrderedOptions<P>, handler: OrderedHandler<P>): OrderedJob<P>
+  ordered<P>(
+    name: string,
+    ...rest: [] | [OrderedHandler<P>] | [OrderedOptions<P>, OrderedHandler<P>]
+  ): OrderedQueue | OrderedJob<P> {
+    if (rest.length === 0) return new OrderedQueue(this.#orderedHost(), this.#ordered.get(name)?.queue ?? name)
+    const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
+    if (this.#runtime.hasWorkers) {
+      throw new HighkiqError('INVALID_OPTION', `${name}: a worker was made before it, which would not run it`)
+    }
+    this.#refuseTwice(name, this.#registry.get(name))
+    const definition = this.#ordered.define(name, options as OrderedOptions, handler as OrderedHandler)
+    return new OrderedJob<P>(this.#orderedHost(), definition)
+  }
+
+  /** The names of all ordered queues in the store, in order. */
+  orderedQueues(): Promise<string[]> {
+    return this.store.orderedQueues()
   }
 
   /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */
@@ -432,8 +472,10 @@ export class Highkiq {
     return (await resultOf(this.store, jid, options)) as Result
   }
 
-  async stats(): Promise<Stats> {
-    return statsOf(this.store, this.now())
+  async stats(): Promise<Stats & { ordered: OrderedTotals }> {
+    const now = this.now()
+    const [stats, ordered] = await Promise.all([statsOf(this.store, now), orderedTotals(this.store, now)])
+    return { ...stats, ordered }
   }
 
   /** Sets totals back to zero: both, or one. The figures of the days stay. */
@@ -508,6 +550,21 @@ export class Highkiq {
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
     return new Job(this.#jobHost(), definition)
+  }
+
+  #orderedHost(): OrderedJobHost {
+    return {
+      client: this.#client,
+      store: () => this.store,
+      now: () => this.now(),
+      collected: () => this.#collected(),
+      runHere: (definition, items, chain) => this.#runtime.runOrdered(definition, items, chain),
+    }
+  }
+
+  #refuseTwice(name: string, other: object | undefined): void {
+    if (other)
+      throw new HighkiqError('DUPLICATE_JOB', `${name} is defined already: jobs and ordered queues share names`)
   }
 
   #jobHost(): JobHost {

@@ -14,6 +14,8 @@ export const VARIABLES = {
   REDIS_URL: 'the store, as Sidekiq names it',
   HIGHKIQ_SQLITE_DRIVER: '`node` or `libsql`: which SQLite driver is taken',
   HIGHKIQ_WEB_TOKEN: 'what clients of `highkiq web` must send, as a bearer token',
+  HIGHKIQ_NODES: 'shards of ordered queues are dealt to so many processes by hand',
+  HIGHKIQ_NODE: 'which of them this one is, from 0',
   HIGHKIQ_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   HIGHKIQ_LOG_FORMAT: '`pretty`, `plain`, `json` or `sidekiq`',
   HIGHKIQ_LOG_FILE: 'a file to log to instead of standard error; reopened at SIGUSR2',

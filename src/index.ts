@@ -24,6 +24,7 @@ export type { CancelAnswer, CancelOptions } from './cancel/cancel.ts'
 export type { BulkOptions } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
 export type { Job } from './client/job.ts'
+export type { OrderedPushed } from './client/outlet.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { Target } from './client/stores.ts'
 // What runs by the clock
@@ -74,6 +75,16 @@ export type {
   TopJobs,
   TopOptions,
 } from './metrics/metrics.ts'
+// Ordered queues
+export type { OrderedIds } from './ordered/act.ts'
+export type { OrderedContext, OrderedEntry, OrderedPlace } from './ordered/context.ts'
+export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions } from './ordered/definition.ts'
+export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } from './ordered/entry.ts'
+export type { OrderedJob } from './ordered/job.ts'
+export type { Morgue } from './ordered/morgue.ts'
+export type { FoundId, OrderedCancelAnswer, OrderedQueue, OrderedStats, ShardStats } from './ordered/queue.ts'
+export type { OrderedFigures, OrderedTotals } from './ordered/totals.ts'
+export type { Waiting, WaitingListOptions } from './ordered/waiting.ts'
 export {
   EVENT_STATUSES,
   type EventStatus,
@@ -99,6 +110,13 @@ export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/t
 export { VERSION } from './version.generated.ts'
 // Workers
 export type { Promote } from './worker/due.ts'
-export type { CapsuleOptions, WorkerOptions } from './worker/options.ts'
+export type {
+  CapsuleOptions,
+  QueueShard,
+  ReadyShard,
+  ShardScheduler,
+  Splitter,
+  WorkerOptions,
+} from './worker/options.ts'
 export type { FetchOrder, QueueOption } from './worker/queues.ts'
 export type { RunOptions, Worker } from './worker/worker.ts'

@@ -2,9 +2,11 @@
 
 import { unwrap } from '../activejob/wrapper.ts'
 import type { Client } from '../client/client.ts'
+import type { OrderedPushed } from '../client/outlet.ts'
 import type { PushRequest } from '../client/request.ts'
 import { CronClock } from '../cron/clock.ts'
 import type { Entry } from '../cron/entry.ts'
+import { variable } from '../environment.ts'
 import { findJob } from '../inspect/find.ts'
 import type { Host } from '../inspect/host.ts'
 import type { Chain } from '../job/chain.ts'
@@ -13,6 +15,10 @@ import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Collector } from '../metrics/collector.ts'
 import { Teller } from '../metrics/teller.ts'
+import type { OrderedDefinition } from '../ordered/definition.ts'
+import { runHere } from '../ordered/here.ts'
+import { OrderedLine } from '../ordered/line.ts'
+import type { OrderedRegistry } from '../ordered/registry.ts'
 import { TaskKeeper } from '../tasks/keeper.ts'
 import { VERSION } from '../version.generated.ts'
 import { StoreAdvice } from '../worker/advice.ts'
@@ -22,11 +28,11 @@ import { definitionOf, type Engine } from '../worker/engine.ts'
 import { runHandler } from '../worker/handler.ts'
 import { jobLogOf } from '../worker/job-log.ts'
 import { Marks } from '../worker/marks.ts'
-import type { WorkerOptions } from '../worker/options.ts'
+import { type Splitter, type WorkerOptions, workerSettings } from '../worker/options.ts'
 import { keepOutcome } from '../worker/results.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
-import { Worker } from '../worker/worker.ts'
+import { type LinePlan, Worker } from '../worker/worker.ts'
 import type { Hooks } from './hooks.ts'
 import type { Registry } from './registry.ts'
 import type { Setup } from './setup.ts'
@@ -42,6 +48,7 @@ export interface RuntimeParts {
   features: Pick<Engine, 'aspects' | 'now'>
   collector: Collector
   crons: ReadonlyMap<string, Entry>
+  ordered: OrderedRegistry
   host: Host
 }
 
@@ -73,7 +80,8 @@ export class Runtime {
     const { bindings } = registry
     const services = this.#services(engine, options)
     const threads = () => setup.threadSource
-    const worker = new Worker(engine, options, { version: VERSION, services, bindings, threads })
+    const lines = this.#lines(options)
+    const worker = new Worker(engine, options, { version: VERSION, services, bindings, lines, threads })
     this.#workers.add(worker)
     return worker
   }
@@ -99,6 +107,15 @@ export class Runtime {
     const { log, loggedJobAttributes: attributes, now } = engine
     const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
     return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
+  }
+
+  /** An ordered queue's items, in this process, inside the chain. @throws what the handler throws */
+  async runOrdered(
+    definition: OrderedDefinition,
+    items: readonly OrderedPushed[],
+    chain: Chain<JobContext, unknown>,
+  ): Promise<void> {
+    await runHere({ ...this.#engine(), chain }, definition, items)
   }
 
   /** For who waits for the result of a job that came to its end outside of a run. Never throws. */
@@ -159,4 +176,29 @@ export class Runtime {
     const keeper = new TaskKeeper({ store: () => store, now, report }, { everySeconds: pollSeconds })
     return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock, keeper]
   }
+
+  /** The ordered queues, if there are any. */
+  #lines(options: WorkerOptions): LinePlan[] {
+    const definitions = this.#parts.ordered.all
+    if (definitions.length === 0) return []
+    const settings = workerSettings(options)
+    const { orderedConcurrency: concurrency, scheduler, pollInterval: pollSeconds, leaseSeconds } = settings
+    const splitter = settings.splitter ?? splitterFromEnvironment()
+    const about = { concurrency, scheduler, splitter, pollSeconds, leaseSeconds }
+    return [{ slots: concurrency, make: (engine, host) => new OrderedLine(engine, host, definitions, about) }]
+  }
+}
+
+/** HIGHKIQ_NODES and HIGHKIQ_NODE. @throws INVALID_OPTION */
+function splitterFromEnvironment(): Splitter | undefined {
+  const [nodes, node] = [variable('HIGHKIQ_NODES'), variable('HIGHKIQ_NODE')]
+  if (nodes === undefined && node === undefined) return undefined
+  const splitter = { nodes: Number(nodes), node: Number(node) }
+  if (Number.isInteger(splitter.nodes) && Number.isInteger(splitter.node) && splitter.node >= 0) {
+    if (splitter.node < splitter.nodes) return splitter
+  }
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `HIGHKIQ_NODES=${nodes} and HIGHKIQ_NODE=${node}: both are whole numbers, the second from 0 to below the first`,
+  )
 }

@@ -265,6 +265,13 @@ export class Client implements Pusher {
     return this.#elsewhere || elsewhere.current ? undefined : transaction
   }
 
+  /** Of what is pushed now, whatever a test has put in its place. */
+  get store(): Store {
+    const { elsewhere } = this.#shared
+    const outlet = (this.#elsewhere ? undefined : elsewhere.current) ?? this.#outlet
+    return (outlet.store ?? this.#options.store)()
+  }
+
   /** Who stores what is pushed now. */
   get #current(): Outlet {
     const { testing, elsewhere } = this.#shared

@@ -1,6 +1,8 @@
 /** Who stores the jobs that are pushed: the app's store, unless something else stands in its place for a while. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Chain } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'
 import type { PushItem, Store, TaskSpec } from '../store/contract.ts'
 import { resend } from './resend.ts'
@@ -13,18 +15,42 @@ export interface Finished {
   track?: TaskSpec
 }
 
+/** An item of an ordered queue, as it would be stored. */
+export interface OrderedPushed {
+  id: string
+  payload: unknown
+  score: number
+  /** Seconds since the epoch. */
+  performIn: number
+}
+
+/** What was pushed to an ordered queue, for who keeps or runs it instead of storing it. */
+export interface OrderedPushes {
+  /** Of the ordered queue. */
+  name: string
+  items: readonly OrderedPushed[]
+  /** In this process, inside the chain, one batch after another. @throws what the handler throws */
+  run(items: readonly OrderedPushed[], chain: Chain<JobContext, unknown>): Promise<void>
+}
+
 /** The jobs that highkiq/testing keeps instead of storing them. */
 export interface Collected {
   jobs(name: string): Payload[]
   drain(name: string): Promise<number>
   performOne(name: string): Promise<unknown>
   clear(name: string): void
+  /** Of an ordered queue. */
+  ordered(name: string): readonly OrderedPushed[]
 }
 
 /** Resolves when the jobs are stored. @throws PushError */
 export interface Outlet {
   put(job: Finished): Promise<void>
   putAll(jobs: Finished[]): Promise<void>
+  /** Of those that stand in the store's place. */
+  putOrdered?(pushes: OrderedPushes): Promise<void>
+  /** Of one that stores. */
+  readonly store?: () => Store
   /** What it keeps, if it keeps jobs for a test. */
   readonly collected?: Collected
 }
@@ -38,26 +64,26 @@ interface Batch {
 }
 
 export class StoreOutlet implements Outlet {
-  readonly #store: () => Store
+  readonly store: () => Store
   readonly #now: () => number
   #batch: Batch | undefined
 
   constructor(store: () => Store, now: () => number) {
-    this.#store = store
+    this.store = store
     this.#now = now
   }
 
   put({ destination, track }: Finished): Promise<void> {
-    if (track) return this.#store().pushTracked([{ task: track, item: destination }], this.#now())
+    if (track) return this.store().pushTracked([{ task: track, item: destination }], this.#now())
     // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
-    return destination.once ? resend(() => this.#store().push([destination], this.#now())) : this.#batched(destination)
+    return destination.once ? resend(() => this.store().push([destination], this.#now())) : this.#batched(destination)
   }
 
   async putAll(jobs: Finished[]): Promise<void> {
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
-    if (tracked.length > 0) await this.#store().pushTracked(tracked, this.#now())
+    if (tracked.length > 0) await this.store().pushTracked(tracked, this.#now())
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
-    const put = () => this.#store().push(items, this.#now())
+    const put = () => this.store().push(items, this.#now())
     if (items.length > 0) await (items.every(({ once }) => once) ? resend(put) : put())
   }
 
@@ -69,7 +95,7 @@ export class StoreOutlet implements Outlet {
       const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
         if (this.#batch?.items === items) this.#batch = undefined
-        return this.#store().push(items, this.#now())
+        return this.store().push(items, this.#now())
       })
       batch = { items, stored }
       this.#batch = batch

@@ -1,7 +1,7 @@
 /** Jobs and rows of one's own, stored in one commit or not at all. */
 
 import { HighkiqError } from '../job/errors.ts'
-import type { PushItem, SqlConnection, Store } from '../store/contract.ts'
+import type { OrderedBatch, PushItem, SqlConnection, Store } from '../store/contract.ts'
 import type { Client } from './client.ts'
 import type { Finished } from './outlet.ts'
 import { Transaction } from './transaction.ts'
@@ -38,7 +38,7 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
   const testing = client.testing.current
   let finished: Finished[] = []
   let result: T | undefined
-  const run = async (connection: SqlConnection): Promise<PushItem[]> => {
+  const run = async (connection: SqlConnection): Promise<(PushItem | OrderedBatch)[]> => {
     result = client.joining(transaction, () => work(connection))
     if (isThenable(result)) {
       // It can't be stopped, and its end is of no interest any more.
@@ -46,7 +46,8 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
       throw notSynchronous()
     }
     finished = await transaction.finished(now())
-    return testing ? [] : finished.map(({ destination }) => destination)
+    if (testing) return []
+    return [...finished.map(({ destination }) => destination), ...transaction.ordered.flatMap(({ batches }) => batches)]
   }
   try {
     await store.transaction(run, now())
@@ -55,7 +56,10 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
     throw thrown
   }
   transaction.committed()
-  if (testing) await testing.putAll(finished)
+  if (testing) {
+    await testing.putAll(finished)
+    for (const plan of transaction.ordered) await plan.putInto(testing)
+  }
   return result as T
 }
 

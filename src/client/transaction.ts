@@ -2,8 +2,9 @@
 
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
+import type { OrderedBatch } from '../store/contract.ts'
 import type { BulkPlan, Rows } from './bulk.ts'
-import type { Finished } from './outlet.ts'
+import type { Finished, Outlet } from './outlet.ts'
 import type { PushRequest } from './request.ts'
 
 /** Middleware that has not answered after so many steps waits for something, for which a transaction can't. */
@@ -29,8 +30,24 @@ interface Joined {
   reject: (thrown: unknown) => void
 }
 
+/** What an ordered push comes to. */
+export interface OrderedPlan {
+  batches: OrderedBatch[]
+  /** In the store's place. */
+  putInto(outlet: Outlet): Promise<void>
+}
+
+/** An ordered push that was made while the function ran. */
+interface JoinedOrdered {
+  /** undefined: it is not known yet. */
+  plan: OrderedPlan | undefined
+  resolve: (count: number) => void
+  reject: (thrown: unknown) => void
+}
+
 export class Transaction {
   readonly #joined: Joined[] = []
+  readonly #ordered: JoinedOrdered[] = []
   #open = 0
   #failure: { thrown: unknown } | undefined
 
@@ -47,6 +64,20 @@ export class Transaction {
         this.fail(thrown)
         reject(thrown)
       }
+    })
+    return toldElsewhere(told)
+  }
+
+  /** The same for ordered jobs; resolves with how many they are. `make` may compute, and waits for nothing. */
+  pushOrdered(make: () => Promise<OrderedPlan>): Promise<number> {
+    const told = new Promise<number>((resolve, reject) => {
+      const joined: JoinedOrdered = { plan: undefined, resolve, reject }
+      this.#ordered.push(joined)
+      this.#begin(
+        make().then((plan) => {
+          joined.plan = plan
+        }),
+      )
     })
     return toldElsewhere(told)
   }
@@ -73,6 +104,12 @@ export class Transaction {
   async finished(now: number): Promise<Finished[]> {
     for (let step = 0; this.#open > 0 && step < STEPS; step++) await undefined
     if (this.#failure) throw this.#failure.thrown
+    if (this.#ordered.some(({ plan }) => !plan)) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'prepare, or client middleware, of an ordered job waits for something, for which hq.transaction can not: push it after the commit',
+      )
+    }
     const all: Finished[] = []
     for (const joined of this.#joined) {
       const { client, payload, passed } = joined
@@ -83,27 +120,35 @@ export class Transaction {
     return all
   }
 
+  /** Once it is finished. */
+  get ordered(): OrderedPlan[] {
+    return this.#ordered.flatMap(({ plan }) => plan ?? [])
+  }
+
   committed(): void {
+    for (const { resolve, plan } of this.#ordered) resolve(plan ? idsOf(plan).length : 0)
     for (const { resolve, jid } of this.#joined) resolve(jid)
   }
 
   rolledBack(thrown: unknown): void {
-    for (const { reject, payload } of this.#joined) {
-      const message = `not pushed, for its transaction was rolled back: ${messageOf(thrown)}`
-      reject(new PushError(message, [payload.jid], false, { cause: thrown }))
-    }
+    const message = `not pushed, for its transaction was rolled back: ${messageOf(thrown)}`
+    const why = (ids: string[]) => new PushError(message, ids, false, { cause: thrown })
+    for (const { reject, payload } of this.#joined) reject(why([payload.jid]))
+    for (const { reject, plan } of this.#ordered) reject(why(plan ? idsOf(plan) : []))
   }
 
   /** Middleware begins at once, where its push is made; if it does, what surrounds the push is what it sees. */
   #pass(joined: Joined): void {
-    this.#open++
-    joined.client
-      .pass(joined.payload)
-      .then((passed) => {
+    this.#begin(
+      joined.client.pass(joined.payload).then((passed) => {
         joined.passed = passed
-      })
-      .catch((thrown) => this.fail(thrown))
-      .finally(() => this.#open--)
+      }),
+    )
+  }
+
+  #begin(work: Promise<void>): void {
+    this.#open++
+    work.catch((thrown) => this.fail(thrown)).finally(() => this.#open--)
   }
 
   #eachOf(client: JoiningClient, rows: Rows, planned: () => BulkPlan): Promise<string | null>[] {
@@ -123,6 +168,10 @@ export class Transaction {
       return [this.refuse(thrown)]
     }
   }
+}
+
+function idsOf({ batches }: OrderedPlan): string[] {
+  return batches.flatMap(({ items }) => items.map(({ id }) => id))
 }
 
 function dueNow({ jid, destination }: Finished, now: number): Finished {

@@ -25,6 +25,8 @@ const STATUS = {
   UNKNOWN_JOB: 404,
   /** No cron entry of that name is known. */
   UNKNOWN_CRON: 404,
+  /** No ordered queue of that name is known. */
+  UNKNOWN_ORDERED: 404,
   /** The last run of a cron entry with `overlap: 'skip'` has not ended. */
   CRON_BUSY: 409,
   /** The store URL has a scheme that Highkiq does not know. */
@@ -168,7 +170,7 @@ export class BusinessFailure extends Error {
 
 /**
  * Some of what the handler got in one call failed, the rest is done. `failures`: what each of them failed with, by its
- * place among the rows (0 = first) of a task with `rowsPerJob`.
+ * place among the rows (0 = first) of a task with `rowsPerJob`, or by its id in a batch of an ordered queue.
  *
  * @example throw new BatchFailure(new Map([[2, new BusinessFailure('price is not a number')]]))
  */

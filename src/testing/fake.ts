@@ -1,6 +1,6 @@
 /** Keeps what is pushed in memory, until a test runs it. */
 
-import type { Collected, Finished, Outlet } from '../client/outlet.ts'
+import type { Collected, Finished, OrderedPushed, OrderedPushes, Outlet } from '../client/outlet.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -19,6 +19,8 @@ export class Fake extends Mode implements Outlet, Collected {
   /** Of each job, and of each queue: always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
+  /** Of each ordered queue. */
+  readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushes['run'] }>()
 
   constructor(run: Run) {
     super()
@@ -34,6 +36,17 @@ export class Fake extends Mode implements Outlet, Collected {
     for (const job of jobs) await this.put(job)
   }
 
+  async putOrdered({ name, items, run }: OrderedPushes): Promise<void> {
+    const kept = this.#ordered.get(name)
+    if (kept) kept.items.push(...items)
+    else this.#ordered.set(name, { items: [...items], run })
+  }
+
+  /** Items of an ordered queue that were pushed and have not run, in order. */
+  ordered(name: string): readonly OrderedPushed[] {
+    return this.#ordered.get(name)?.items ?? []
+  }
+
   /** All that were pushed and have not run, or those of a job, in order. */
   jobs(name?: string): Payload[] {
     return name === undefined ? this.#all : listOf(this.#byName, name)
@@ -47,7 +60,23 @@ export class Fake extends Mode implements Outlet, Collected {
   async drain(name?: string): Promise<number> {
     const jobs = this.jobs(name)
     let n = 0
-    for (; jobs.length > 0; n++) await this.performOne(name)
+    for (;;) {
+      for (; jobs.length > 0; n++) await this.performOne(name)
+      const ran = await this.#drainOrdered(name)
+      if (ran === 0) return n
+      n += ran
+    }
+  }
+
+  /** @returns of how many items */
+  async #drainOrdered(name?: string): Promise<number> {
+    let n = 0
+    for (const [one, { items, run }] of this.#ordered) {
+      if (items.length === 0 || (name !== undefined && name !== one)) continue
+      const all = items.splice(0)
+      n += all.length
+      await run(all, this.server)
+    }
     return n
   }
 
@@ -64,6 +93,7 @@ export class Fake extends Mode implements Outlet, Collected {
 
   clear(name?: string): void {
     for (const job of [...this.jobs(name)]) this.#remove(job)
+    for (const [one, { items }] of this.#ordered) if (name === undefined || name === one) items.splice(0)
   }
 
   #remove(job: Payload): void {

@@ -1,6 +1,6 @@
 /** Runs what is pushed at once, where it is pushed. */
 
-import type { Finished, Outlet } from '../client/outlet.ts'
+import type { Finished, OrderedPushes, Outlet } from '../client/outlet.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { arrived, type Run } from './fake.ts'
@@ -23,5 +23,10 @@ export class Inline extends Mode implements Outlet {
 
   async putAll(jobs: Finished[]): Promise<void> {
     for (const job of jobs) await this.put(job)
+  }
+
+  /** @throws what the handler throws */
+  async putOrdered(pushes: OrderedPushes): Promise<void> {
+    await pushes.run(pushes.items, this.server)
   }
 }

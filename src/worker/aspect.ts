@@ -3,6 +3,7 @@
 import type { JobContext, TaskOfJob } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'
 import type { Effect } from '../store/contract.ts'
+import type { Vitals } from './vitals.ts'
 
 /** What can happen to a job's attempt, and to a job that is moved about. */
 export type Outcome =
@@ -66,4 +67,43 @@ export interface Service {
   /** Begin nothing new. */
   quiet(): Promise<void> | void
   stop(): Promise<void> | void
+}
+
+/** What runs in a slot just now. */
+export interface Running {
+  readonly ctx: JobContext
+  readonly payload: Payload
+  readonly taken: { readonly queue: string; readonly text: string }
+  readonly startedAt: number
+  /** The how-many-th it is that its worker began. */
+  readonly place: number
+}
+
+/** What a line of work shares with the others of its worker. */
+export interface LineHost {
+  owner(): string
+  readonly vitals: Vitals
+  /** Of the next job that the worker begins. */
+  nextPlace(): number
+  /** The store says that this owner is not ours any more: become another one. */
+  onFenced(): Promise<void>
+}
+
+/** Work that is taken, run and settled under a worker's owner and lease: its capsules, and what a feature adds. */
+export interface Line {
+  /** Those that the lease is for. */
+  readonly queues: readonly string[]
+  readonly busy: number
+  readonly attempts: readonly Running[]
+  start(): void
+  /** Takes no more. */
+  quiet(): void
+  /** Resolves when nothing runs, and nothing is about to. */
+  idle(): Promise<void>
+  /** Tells every handler that runs to end. */
+  abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void
+  /** Puts back what still runs, and ends; answers what that was. */
+  stop(): Promise<readonly Running[]>
+  /** What the owner holds belongs to others now: forget it. */
+  forget(): void
 }

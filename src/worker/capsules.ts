@@ -4,13 +4,13 @@
  */
 
 import { HighkiqError } from '../job/errors.ts'
+import type { Line, LineHost } from './aspect.ts'
 import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 import { Fetcher } from './fetcher.ts'
 import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from './options.ts'
 import { parseQueue, QueueOrder } from './queues.ts'
 import { tellStalledOut } from './stall.ts'
-import type { Vitals } from './vitals.ts'
 
 /** A queue that the app has bound to a handler. With `concurrency` it gets a capsule of its own. */
 export interface Binding {
@@ -69,26 +69,17 @@ export function planCapsules(settings: WorkerSettings, bindings: readonly Bindin
 
 const nameOf = (queue: Parameters<typeof parseQueue>[0]) => parseQueue(queue).name
 
-export interface CapsulesOptions {
-  plan: readonly Capsule[]
-  owner: () => string
-  vitals: Vitals
-  onFenced: () => Promise<void>
-}
-
-export class Capsules {
+export class Capsules implements Line {
   readonly plan: readonly Capsule[]
   readonly #engine: Engine
   readonly #fetchers: readonly Fetcher[]
 
-  constructor(engine: Engine, { plan, ...shared }: CapsulesOptions) {
+  constructor(engine: Engine, plan: readonly Capsule[], shared: LineHost) {
     this.plan = plan
     this.#engine = engine
-    let begun = 0
-    const nextPlace = () => begun++
     this.#fetchers = plan.map(
       ({ concurrency, order, use }) =>
-        new Fetcher(use.length > 0 ? { ...engine, use } : engine, { concurrency, queues: order, nextPlace, ...shared }),
+        new Fetcher(use.length > 0 ? { ...engine, use } : engine, { concurrency, queues: order, ...shared }),
     )
   }
 

@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { Lease } from '../store/contract.ts'
-import type { Attempt } from './attempt.ts'
+import type { Running } from './aspect.ts'
 import type { Engine } from './engine.ts'
 
 export interface Doing {
   identity: string
   owner: string
   concurrency: number
-  attempts: readonly Attempt[]
+  attempts: readonly Running[]
   /** The job that a thread runs, by the thread's id. */
   threads: ReadonlyMap<number, string>
 }
 
-interface Running {
+interface Shown {
   jid: string
   class: string
   queue: string
@@ -33,7 +33,7 @@ const LEASES_MS = 2000
 export async function dump(engine: Engine, doing: Doing): Promise<void> {
   const { log, report, now } = engine
   try {
-    const running = doing.attempts.map(({ ctx, payload, taken, startedAt }): Running => {
+    const running = doing.attempts.map(({ ctx, payload, taken, startedAt }): Shown => {
       const seconds = (now() - startedAt) / 1000
       const job = { jid: ctx.jid, class: payload.class, queue: taken.queue, seconds }
       return ctx.progressed ? { ...job, progress: ctx.progressed } : job
@@ -83,7 +83,7 @@ async function leasesOf({ store }: Engine): Promise<Lease[]> {
 
 function textOf(
   { identity, owner, concurrency }: Doing,
-  running: readonly Running[],
+  running: readonly Shown[],
   stacks: Record<string, string[]>,
   leases: readonly Lease[],
   now: number,

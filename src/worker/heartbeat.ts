@@ -3,7 +3,7 @@
 import { hostname } from 'node:os'
 import type { ProcessRecord, RunningJob, Signal } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
-import { type Capsule, slotsOf } from './capsules.ts'
+import type { Capsule } from './capsules.ts'
 import type { Engine } from './engine.ts'
 
 const BEAT_MS = 10_000
@@ -17,6 +17,8 @@ export interface Shown {
   tag: string
   labels: readonly string[]
   capsules: readonly Capsule[]
+  /** Jobs at the same time, in them and elsewhere. */
+  concurrency: number
   startedAt: number
   version: string
 }
@@ -112,11 +114,11 @@ export class Heartbeat implements Service {
   }
 
   #record(busy: number, quiet: boolean): ProcessRecord {
-    const { identity, capsules } = this.#shown
+    const { identity, concurrency } = this.#shown
     return {
       identity,
       info: this.#info,
-      concurrency: slotsOf(capsules),
+      concurrency,
       busy,
       quiet,
       beat: this.#engine.now(),
@@ -126,13 +128,16 @@ export class Heartbeat implements Service {
 }
 
 /** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
-function infoOf({ identity, tag, labels, capsules, startedAt, version }: Shown, embedded: boolean): string {
+function infoOf(
+  { identity, tag, labels, capsules, concurrency, startedAt, version }: Shown,
+  embedded: boolean,
+): string {
   return JSON.stringify({
     hostname: process.env.DYNO || hostname(),
     started_at: startedAt / 1000,
     pid: process.pid,
     tag,
-    concurrency: slotsOf(capsules),
+    concurrency,
     capsules: Object.fromEntries(
       capsules.map(({ name, concurrency, order: { mode, weights } }) => [name, { concurrency, mode, weights }]),
     ),

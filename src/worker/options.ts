@@ -19,6 +19,32 @@ export interface CapsuleOptions {
   use?: readonly Middleware<JobContext, unknown>[]
 }
 
+/** A shard of an ordered queue. */
+export interface QueueShard {
+  readonly queue: string
+  readonly shard: number
+}
+
+/** A shard that has something to run. */
+export interface ReadyShard extends QueueShard {
+  /** Seconds since the first of it was due. */
+  readonly lag: number
+  /** Ids that are at hand. */
+  readonly size: number
+}
+
+/**
+ * Which shards of the ordered queues this process owns: of all, in order of definition, every `nodes`-th from `node` (0 is
+ * the first) on; or those that a function chooses of them.
+ */
+export type Splitter = { nodes: number; node: number } | ((shards: readonly QueueShard[]) => readonly QueueShard[])
+
+/**
+ * Which shard's batch runs next: `'lag'`, the one that has waited longest, with a turn for everybody; `'seq'`, in turn; or
+ * what a function chooses.
+ */
+export type ShardScheduler = 'lag' | 'seq' | ((ready: readonly ReadyShard[]) => ReadyShard | undefined)
+
 /** The capsule `default`, and what concerns the whole worker. */
 export interface WorkerOptions extends CapsuleOptions {
   /** Further capsules, by name. */
@@ -36,6 +62,12 @@ export interface WorkerOptions extends CapsuleOptions {
   pollInterval?: number
   /** Chooses where a job goes whose time has come. One worker at a time moves them: give all of them the same. */
   promote?: Promote
+  /** Batches of ordered queues that run at the same time, over all of them; default 5. */
+  orderedConcurrency?: number
+  /** Default: each process that knows an ordered queue owns its fair share of the shards. */
+  splitter?: Splitter
+  /** Default `'lag'`. */
+  scheduler?: ShardScheduler
   /** Shown beside the process. */
   tag?: string
   /** Shown beside the process. */
@@ -53,6 +85,9 @@ const OPTIONS: (keyof WorkerOptions)[] = [
   'maxBlockSeconds',
   'pollInterval',
   'promote',
+  'orderedConcurrency',
+  'splitter',
+  'scheduler',
   'tag',
   'labels',
   'logJobs',
@@ -60,9 +95,9 @@ const OPTIONS: (keyof WorkerOptions)[] = [
 
 /** With the defaults of what was left out. */
 export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
-export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promote'>> &
+export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promote' | 'splitter'>> &
   CapsuleSettings &
-  Pick<WorkerOptions, 'promote'>
+  Pick<WorkerOptions, 'promote' | 'splitter'>
 
 /** @throws INVALID_OPTION */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
@@ -73,6 +108,8 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     leaseSeconds: 15,
     maxBlockSeconds: 900,
     pollInterval: 1,
+    orderedConcurrency: 5,
+    scheduler: 'lag' as const,
     tag: '',
     labels: [],
     logJobs: false,
@@ -88,6 +125,7 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   if (!(isNumber(pollInterval) && pollInterval > 0 && pollInterval <= 1)) {
     throw wrong('pollInterval is a number of seconds, at most 1')
   }
+  checkOrdered(settings)
   if (promote !== undefined && typeof promote !== 'function') throw wrong('promote is a function of a job')
   if (!(Array.isArray(labels) && labels.every((label) => typeof label === 'string'))) {
     throw wrong('labels is an array of strings')
@@ -97,6 +135,19 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   if (typeof capsules !== 'object' || capsules === null) throw wrong('capsules is { name: { concurrency, queues } }')
   if ('default' in capsules) throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
   return settings
+}
+
+function checkOrdered({ orderedConcurrency, splitter, scheduler }: WorkerOptions): void {
+  if (!(Number.isInteger(orderedConcurrency) && Number(orderedConcurrency) >= 1)) {
+    throw wrong('orderedConcurrency is a whole number, at least 1')
+  }
+  if (typeof scheduler !== 'function' && scheduler !== 'lag' && scheduler !== 'seq') {
+    throw wrong("scheduler is 'lag', 'seq' or a function of the shards that are ready")
+  }
+  if (splitter === undefined || typeof splitter === 'function') return
+  const { nodes, node } = splitter ?? {}
+  if (Number.isInteger(nodes) && Number.isInteger(node) && node >= 0 && node < nodes) return
+  throw wrong('splitter is { nodes, node } with node from 0 to nodes - 1, or a function of all shards')
 }
 
 /** @throws INVALID_OPTION */

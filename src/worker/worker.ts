@@ -6,7 +6,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { RunningJob } from '../store/contract.ts'
-import type { Service } from './aspect.ts'
+import type { Line, LineHost, Running, Service } from './aspect.ts'
 import { Cancellations } from './cancellations.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
@@ -26,6 +26,13 @@ const LAST_WORDS_MS = 5000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
 
+/** A line of work beside the capsules, which a feature brings. */
+export interface LinePlan {
+  /** What runs in it at the same time. */
+  slots: number
+  make(engine: Engine, host: LineHost): Line
+}
+
 /** What somebody wants to know, and to have a say in, while a worker runs. */
 export interface RunOptions {
   /** It takes jobs from now on. */
@@ -38,9 +45,13 @@ export interface RunOptions {
 
 export class Worker {
   readonly identity: string
+  /** What can run at the same time. */
+  readonly concurrency: number
   readonly options: WorkerSettings
   readonly #engine: Engine
   readonly #capsules: Capsules
+  /** The capsules, and what features add. */
+  readonly #lines: readonly Line[]
   readonly #lease: Lease
   readonly #services: Service[]
   /** Those that have begun, and so must be ended. */
@@ -70,7 +81,13 @@ export class Worker {
   constructor(
     app: Engine,
     options: WorkerOptions,
-    about: { version: string; services?: Service[]; bindings?: readonly Binding[]; threads: () => ThreadSource },
+    about: {
+      version: string
+      services?: Service[]
+      bindings?: readonly Binding[]
+      lines?: readonly LinePlan[]
+      threads: () => ThreadSource
+    },
   ) {
     this.options = workerSettings(options)
     this.#threads = new ThreadPool(about.threads, app.report)
@@ -84,13 +101,18 @@ export class Worker {
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
     const plan = planCapsules(this.options, about.bindings ?? [], engine.random)
-    const vitals = new Vitals(slotsOf(plan))
-    this.#capsules = new Capsules(engine, {
-      plan,
+    const { lines = [] } = about
+    this.concurrency = slotsOf(plan) + lines.reduce((sum, { slots }) => sum + slots, 0)
+    const vitals = new Vitals(this.concurrency)
+    let begun = 0
+    const host: LineHost = {
       owner: () => this.#owner,
       vitals,
+      nextPlace: () => begun++,
       onFenced: () => this.#newEpoch(),
-    })
+    }
+    this.#capsules = new Capsules(engine, plan, host)
+    this.#lines = [this.#capsules, ...lines.map(({ make }) => make(engine, host))]
     this.#lease = new Lease(engine, {
       seconds: leaseSeconds,
       maxBlockSeconds,
@@ -104,7 +126,11 @@ export class Worker {
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
     this.#heartbeat = new Heartbeat(
       engine,
-      { identity: this.identity, tag, labels, capsules: plan, startedAt: engine.now(), version: about.version },
+      {
+        identity: this.identity,
+        ...{ tag, labels, capsules: plan, concurrency: this.concurrency },
+        ...{ startedAt: engine.now(), version: about.version },
+      },
       () => ({ quiet: this.#state !== 'running', running: this.#running() }),
       (signal) => this.#obey(signal),
     )
@@ -119,12 +145,7 @@ export class Worker {
   }
 
   get busy(): number {
-    return this.#capsules.busy
-  }
-
-  /** Slots of all capsules. */
-  get concurrency(): number {
-    return slotsOf(this.#capsules.plan)
+    return this.#lines.reduce((sum, { busy }) => sum + busy, 0)
   }
 
   /** The names of the queues that it serves. */
@@ -195,7 +216,7 @@ export class Worker {
 
   async #quiet(): Promise<void> {
     this.#state = 'quiet'
-    this.#capsules.quiet()
+    for (const line of this.#lines) line.quiet()
     const told = this.#engine.emit('quiet')
     for (const service of this.#started) await service.quiet()
     await told
@@ -218,7 +239,7 @@ export class Worker {
       }
       // Told to be quiet while it started.
       if (this.#state !== 'running') for (const service of this.#started) await service.quiet()
-      this.#capsules.start()
+      for (const line of this.#lines) line.start()
     } catch (thrown) {
       await this.#leave()
       this.#state = 'stopped'
@@ -239,12 +260,12 @@ export class Worker {
     const { timeout } = this.options
     this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
     if (!(await this.#idleWithin(timeout * 1000))) {
-      this.#capsules.abort('SHUTDOWN', 'the worker is stopping')
+      for (const line of this.#lines) line.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
     await within(GRACE_MS, quieted)
     await emit('shutdown')
-    const left = await this.#capsules.stop()
+    const left = (await Promise.all(this.#lines.map((line) => line.stop()))).flat()
     if (left.length > 0) {
       log.warn(
         { jids: left.map(({ ctx }) => ctx.jid) },
@@ -272,19 +293,19 @@ export class Worker {
 
   /** True when nothing runs any more; tells once a second what it waits for. */
   async #idleWithin(ms: number): Promise<boolean> {
-    const idle = this.#capsules.idle()
+    const idle = Promise.all(this.#lines.map((line) => line.idle()))
     const end = performance.now() + ms
     for (;;) {
       const left = end - performance.now()
-      if (left <= 0) return this.#capsules.busy === 0
+      if (left <= 0) return this.busy === 0
       if (await within(Math.min(left, 1000), idle)) return true
-      this.#engine.log.info({ busy: this.#capsules.busy }, `waiting for ${plural(this.#capsules.busy, 'job')} to end`)
+      this.#engine.log.info({ busy: this.busy }, `waiting for ${plural(this.busy, 'job')} to end`)
     }
   }
 
   async #join(): Promise<void> {
     await this.#engine.store.join(this.#owner, {
-      queues: this.queues,
+      queues: [...new Set(this.#lines.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
     })
@@ -299,7 +320,7 @@ export class Worker {
         new HighkiqError('LEASE_LOST', 'this process lost its lease; its jobs go to others and it begins anew'),
         { owner: this.#owner },
       )
-      this.#capsules.forget()
+      for (const line of this.#lines) line.forget()
       const lost = this.#owner
       this.#epoch++
       try {
@@ -314,8 +335,12 @@ export class Worker {
     return this.#fencing
   }
 
+  get #attempts(): Running[] {
+    return this.#lines.flatMap(({ attempts }) => attempts)
+  }
+
   #running(): RunningJob[] {
-    return this.#capsules.attempts.map(({ ctx, taken, startedAt, place }) => ({
+    return this.#attempts.map(({ ctx, taken, startedAt, place }) => ({
       slot: place.toString(36),
       queue: taken.queue,
       text: taken.text,
@@ -333,7 +358,7 @@ export class Worker {
     } else if (order === 'USR2') void emit('reopen')
     else if (order === 'TTIN') {
       const { identity, concurrency } = this
-      const attempts = this.#capsules.attempts
+      const attempts = this.#attempts
       void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts, threads: this.#threads.running })
     } else if (this.#alone && this.#stopped) {
       const { onSecondSignal = () => process.exit(1) } = this.#watcher

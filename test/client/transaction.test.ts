@@ -98,6 +98,45 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await jobs()).toEqual([])
   })
 
+  test('ordered jobs are committed with rows, or not at all', async () => {
+    const { hq, orders } = await shop()
+    const Sync = hq.ordered('Sync', { prepare: async (item) => ({ ...item, score: 7 }) }, noop)
+    const waiting = async () => {
+      const { items } = await Sync.waiting.list({ by: 'id' })
+      return items.map(({ id, payloads }) => [id, payloads.map(({ score }) => score)])
+    }
+    const told: unknown[] = []
+    await hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (1)').run()
+      void Sync.performAsync([{ id: 1 }, { id: 2, payload: { v: 1 } }]).then((n) => told.push(n))
+    })
+    expect(told).toEqual([2])
+    expect(await waiting()).toEqual([
+      ['1', [7]],
+      ['2', [7]],
+    ])
+    const rejected: unknown[] = []
+    const failing = hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (2)').run()
+      Sync.performAsync([{ id: 3 }]).catch((thrown) => rejected.push(thrown))
+      throw new Error('no')
+    })
+    await expect(failing).rejects.toThrow('no')
+    const wrong = hq.transaction((db) => {
+      db.prepare('INSERT INTO "order" VALUES (3)').run()
+      Sync.performAsync([{ id: 4 }, { id: '' }]).catch((thrown) => rejected.push(thrown))
+    })
+    await expect(wrong).rejects.toMatchObject({ code: 'INVALID_JOB' })
+    const Slow = hq.ordered('Slow', { prepare: (item) => sleep(1, item) }, noop)
+    const late = hq.transaction(() => {
+      Slow.performAsync([{ id: 5 }]).catch((thrown) => rejected.push(thrown))
+    })
+    await expect(late).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining('prepare') })
+    expect(rejected).toMatchObject([1, 2, 3].map(() => ({ code: 'PUSH_FAILED', maybePushed: false })))
+    expect(await orders()).toEqual([1])
+    expect(await waiting()).toHaveLength(2)
+  })
+
   test('an error of a statement rolls it back and comes as it is', async () => {
     const { hq, orders, jobs } = await shop()
     const insert = () =>

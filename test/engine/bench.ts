@@ -159,16 +159,16 @@ export interface Said {
   [field: string]: unknown
 }
 
-/** A process that works: child.js URL OPTIONS. What it tells is heard; it is killed at the end of the test. */
+/** A process that works: child.js (or another) URL OPTIONS. What it tells is heard; it is killed at the end of the test. */
 export class Child {
   readonly process: ChildProcess
   readonly said = new Heard<Said>()
   readonly exited: Promise<{ code: number | null; signal: string | null }>
   #heard: { is: string; n: number; resolve: (said: Said[]) => void }[] = []
 
-  constructor(url: string, options: Record<string, unknown> = {}) {
-    const program = fileURLToPath(new URL('child.js', import.meta.url))
-    this.process = spawn(process.execPath, [program, url, JSON.stringify(options)], {
+  constructor(url: string, options: Record<string, unknown> = {}, program = 'child.js') {
+    const path = fileURLToPath(new URL(program, import.meta.url))
+    this.process = spawn(process.execPath, [path, url, JSON.stringify(options)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(() => void this.process.kill('SIGKILL'))

@@ -76,7 +76,25 @@ hq.iterable('Items', {
   },
 })
 
-const { slowStart, ...more } = JSON.parse(options)
+const { slowStart, ordered, ...more } = JSON.parse(options)
+/** What a payload says befalls its process. */
+if (ordered) {
+  hq.ordered('Sync', { shards: 1, retryIn: () => 0, ...ordered }, async (ctx, batch) => {
+    const payloads = [...batch.values()].flat()
+    say('batch', { ids: [...batch.keys()], fence: ctx.fence })
+    if (payloads.includes('kill')) process.kill(process.pid, 'SIGKILL')
+    if (payloads.includes('doom')) {
+      setTimeout(() => {
+        throw new Error('nobody catches')
+      })
+    }
+    if (payloads.some((payload) => ['kill', 'doom', 'wait'].includes(payload))) {
+      await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+    }
+    if (payloads.includes('sleep')) await new Promise((resolve) => setTimeout(resolve, 100))
+    say('ran', { ids: [...batch.keys()] })
+  })
+}
 if (slowStart) {
   hq.on('startup', () => {
     say('starting')

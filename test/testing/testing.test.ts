@@ -233,6 +233,37 @@ test('a scope may stand inside the mode of the app', async () => {
   expect((await hq.stats()).enqueued).toBe(1)
 })
 
+test('items of ordered queues are kept, and run together, ids with all that was pushed for them', async () => {
+  const hq = newApp()
+  const calls: unknown[] = []
+  const Sync = hq.ordered('Sync', { batchSize: 2 }, (_ctx, batch: Map<string, number[]>) => {
+    calls.push(Object.fromEntries(batch))
+    if (batch.has('bad')) throw new Error('bad')
+  })
+  {
+    using jobs = fake(hq)
+    await Sync.performAsync([
+      { id: 1, payload: 2, score: 2 },
+      { id: 2, payload: 5 },
+      { id: 1, payload: 1, score: 1 },
+    ])
+    await Sync.performAsync({ id: 3, payload: 6, performIn: '1h' })
+    expect(Sync.pushed).toMatchObject([{ id: '1', payload: 2, score: 2 }, { id: '2' }, { id: '1' }, { id: '3' }])
+    expect(jobs.ordered('Sync')).toEqual(Sync.pushed)
+    expect(calls).toEqual([])
+    expect(await drainAll(hq)).toBe(4)
+    expect(calls.splice(0)).toEqual([{ 1: [1, 2], 2: [5] }, { 3: [6] }])
+    await Sync.performAsync({ id: 1 })
+    Sync.clear()
+    expect(await Sync.drain()).toBe(0)
+  }
+  await inline(hq, async () => {
+    await Sync.performAsync({ id: 7, payload: 7 })
+    await expect(Sync.performAsync({ id: 'bad', payload: 0 })).rejects.toThrow('bad')
+  })
+  expect(calls).toEqual([{ 7: [7] }, { bad: [0] }])
+})
+
 test('modes are not nested', async () => {
   const hq = newApp()
   const nested = expect.objectContaining({ code: 'INVALID_OPTION' })

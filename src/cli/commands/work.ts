@@ -112,6 +112,7 @@ function say({ verbose, logFormat, logFile }: Settings): void {
 
 function workerOptions(settings: Settings): WorkerOptions {
   const { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, labels } = settings
+  const { orderedConcurrency } = settings
   const { default: own, ...capsules } = settings.capsules ?? {}
   return {
     concurrency,
@@ -122,6 +123,7 @@ function workerOptions(settings: Settings): WorkerOptions {
     leaseSeconds,
     maxBlockSeconds,
     pollInterval,
+    orderedConcurrency,
     labels,
     logJobs: settings.logJobs ?? true,
   }

@@ -41,6 +41,7 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   leaseSeconds: [['1'], '2', '3', [1, 2, 3]],
   maxBlockSeconds: [['1'], '2', '3', [1, 2, 3]],
   pollInterval: [['0.1'], '0.2', '0.3', [0.1, 0.2, 0.3]],
+  orderedConcurrency: [['1'], '2', '3', [1, 2, 3]],
   processes: [['1'], '2', '3', [1, 2, 3]],
   maxMemory: [['1'], '2', '3', [1, 2, 3]],
   require: [['a.ts', 'b.js'], 'c.ts:d.ts', '[e.mjs]', [['a.ts', 'b.js'], ['c.ts', 'd.ts'], ['e.mjs']]],

@@ -85,6 +85,14 @@ export const SETTINGS = {
     key: 'poll_interval',
     read: word(positiveSeconds),
   },
+  orderedConcurrency: {
+    about: 'batches of ordered queues at the same time',
+    usual: '5',
+    flags: '--ordered-concurrency <n>',
+    variable: 'HIGHKIQ_ORDERED_CONCURRENCY',
+    key: 'ordered_concurrency',
+    read: word(wholeNumber),
+  },
   processes: {
     about: 'worker processes, which one parent keeps alive',
     usual: '1',

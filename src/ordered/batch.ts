@@ -1,0 +1,219 @@
+/** Runs one batch, and says how each of its ids ended. */
+
+import { runLinks } from '../job/chain.ts'
+import { type BatchFailure, HighkiqError, isCausedBy, messageOf, type Snooze, verdictOf } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import type { Payload } from '../job/payload.ts'
+import type { OrderedEnd, OrderedTaken } from '../store/contract.ts'
+import type { Running } from '../worker/aspect.ts'
+import type { Engine } from '../worker/engine.ts'
+import { OrderedContext } from './context.ts'
+import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definition.ts'
+
+const DONE: OrderedEnd = { kind: 'done' }
+const BACK: OrderedEnd = { kind: 'back' }
+const CANCELLED: OrderedEnd = { kind: 'cancelled' }
+/** Of an error's message. */
+const MOST_CHARACTERS = 10_000
+/** Seconds until a batch that was released is due again. */
+const RELEASED_SECONDS = 1
+
+export interface BatchPlace {
+  shard: number
+  token: number
+  /** The how-many-th it is that the worker began. */
+  place: number
+}
+
+export class Batch implements Running {
+  readonly definition: OrderedDefinition
+  readonly ids: readonly OrderedTaken[]
+  readonly payload: Payload
+  readonly ctx: OrderedContext
+  readonly startedAt: number
+  readonly place: number
+  /** On the monotonic clock: when its handler was called; 0 before. */
+  began = 0
+  /** Nobody asks any more how it ends: what it took belongs to others. */
+  isLost = false
+  readonly #engine: Engine
+  #cancelled: Set<string> | undefined
+
+  constructor(
+    engine: Engine,
+    definition: OrderedDefinition,
+    ids: readonly OrderedTaken[],
+    { shard, token, place }: BatchPlace,
+  ) {
+    this.#engine = engine
+    this.definition = definition
+    this.ids = ids
+    this.place = place
+    const { name, queue } = definition
+    const [{ ticket, retryCount }] = ids as [OrderedTaken]
+    this.payload = { class: name, args: [], queue, jid: ticket }
+    if (retryCount >= 0) this.payload.retry_count = retryCount
+    const { log, loggedJobAttributes: attributes, now, isStopping = () => false } = engine
+    this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, { log: log, attributes, now, isStopping })
+    this.startedAt = now()
+  }
+
+  /** As it is shown to people. */
+  get taken(): { queue: string; text: string } {
+    const { name, queue } = this.definition
+    const { shard } = this.ctx.ordered
+    const text = JSON.stringify({ ...this.payload, class: name, args: this.ids.map(({ id }) => id), shard })
+    return { queue, text }
+  }
+
+  /** Somebody cancelled it. The handler is told when nothing else is left of its batch. */
+  cancel(ticket: string): void {
+    this.#cancelled ??= new Set()
+    this.#cancelled.add(ticket)
+    if (this.#cancelled.size === this.ids.length) this.ctx.abort('JOB_CANCELLED', 'all of the batch was cancelled')
+  }
+
+  /** How each of its ids ended, in their order. Never rejects. */
+  async run(): Promise<readonly OrderedEnd[]> {
+    const { jobLog } = this.#engine
+    this.began = performance.now()
+    try {
+      jobLog?.start(this)
+      await this.#handle()
+      jobLog?.done(this)
+      return this.ctx.failures ? this.#ends(DONE, this.ctx.failures) : this.ids.map(() => DONE)
+    } catch (thrown) {
+      if (this.isLost) return []
+      try {
+        jobLog?.threw(this, thrown)
+        return this.#failed(thrown)
+      } catch {
+        // An error whose own members throw when they are read: it is a failure like any other.
+        return this.#failed(new Error('the handler threw something that can not be read'))
+      }
+    }
+  }
+
+  /** For tests. @throws what the handler throws, or what `ctx.fail` was told first */
+  async runHere(): Promise<void> {
+    await this.#handle()
+    for (const error of this.ctx.failures?.values() ?? []) throw error
+  }
+
+  #handle(): Promise<unknown> {
+    const { chain, use: outer = [] } = this.#engine
+    const { definition, ctx } = this
+    const { use } = definition.options
+    const batch = new Map<string, unknown[]>()
+    for (const { id, payloads } of this.ids) {
+      batch.set(
+        id,
+        payloads.map(([text]) => parseJson(text)),
+      )
+    }
+    ctx.args = [batch]
+    const innermost = async () => definition.handler(ctx, ctx.args[0] as typeof batch)
+    const links = outer.length > 0 ? [...outer, ...use] : use
+    const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
+    return chain.size === 0 ? inside() : chain.run(ctx, inside)
+  }
+
+  #failed(thrown: unknown): OrderedEnd[] {
+    const { ctx } = this
+    if (verdictOf(thrown) === 'batch-failure') {
+      const failures = new Map(ctx.failures)
+      for (const [id, error] of (thrown as BatchFailure).failures) failures.set(String(id), error)
+      return this.#ends(DONE, failures)
+    }
+    if (ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(thrown, 'SHUTDOWN')) {
+      return this.#ends(BACK, ctx.failures ?? new Map())
+    }
+    const failures = new Map<string, unknown>()
+    for (const { id } of this.ids) failures.set(id, ctx.failures?.has(id) ? ctx.failures.get(id) : thrown)
+    return this.#ends(DONE, failures)
+  }
+
+  /** `usual`: of those that did not fail. */
+  #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>): OrderedEnd[] {
+    const told = new Map<unknown, string[]>()
+    const ends = this.ids.map((taken) => {
+      if (!failures.has(taken.id)) return usual
+      if (this.#cancelled?.has(taken.ticket)) return CANCELLED
+      const error = failures.get(taken.id)
+      const end = this.#endOf(taken, error)
+      if (end.kind === 'failed' || end.kind === 'dead') told.set(error, [...(told.get(error) ?? []), taken.id])
+      return end
+    })
+    for (const [error, ids] of told) this.#report(error, ids)
+    const strangers = [...failures.keys()].filter((id) => !this.ids.some((taken) => taken.id === id))
+    if (strangers.length > 0) {
+      this.#report(
+        new HighkiqError('INVALID_OPTION', `BatchFailure names what is no id of the batch: ${strangers.join(', ')}`),
+        strangers,
+      )
+    }
+    return ends
+  }
+
+  #endOf({ id, performIn, retryCount, error: before }: OrderedTaken, error: unknown): OrderedEnd {
+    const now = this.#engine.now() / 1000
+    const { maxRetries } = this.definition.options
+    const verdict = verdictOf(error) ?? (this.#engine.isBusiness(error) ? 'business-failure' : undefined)
+    switch (verdict) {
+      case 'business-failure':
+        return DONE
+      case 'discard':
+        return CANCELLED
+      case 'kill':
+        return { kind: 'dead', error: textOf(error) }
+      case 'release':
+      case 'pause':
+        return { kind: 'later', state: { performIn: now + RELEASED_SECONDS, retryCount, error: before } }
+      case 'snooze': {
+        const { seconds } = error as Snooze
+        if (Number.isFinite(seconds)) {
+          return { kind: 'later', state: { performIn: now + seconds, retryCount, error: before } }
+        }
+      }
+    }
+    const count = retryCount + 1
+    if (count >= maxRetries) return { kind: 'dead', error: textOf(error) }
+    return {
+      kind: 'failed',
+      state: { performIn: now + this.#delay(count, error, id, performIn), retryCount: count, error: textOf(error) },
+    }
+  }
+
+  #delay(count: number, error: unknown, id: string, performIn: number): number {
+    const { retryIn } = this.definition.options
+    const usual = () => retryDelay(count, this.#engine.random)
+    if (!retryIn) return usual()
+    try {
+      const seconds = retryIn(count, error, id)
+      if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        `${this.definition.name}: retryIn answered ${seconds}, no number of seconds`,
+      )
+    } catch (thrown) {
+      this.#engine.report(thrown, { during: 'retryIn', class: this.definition.name, id, performIn })
+      return usual()
+    }
+  }
+
+  #report(error: unknown, ids: readonly string[]): void {
+    const { name, queue } = this.definition
+    const { shard } = this.ctx.ordered
+    this.#engine.report(error, { context: 'Job raised exception', class: name, queue, shard, ids })
+  }
+}
+
+function textOf(error: unknown): string {
+  return messageOf(error).slice(0, MOST_CHARACTERS).toWellFormed()
+}
+
+/** What of an id dies: its first payload. */
+export function deathOf({ id, payloads }: OrderedTaken, error: string): OrderedDeath {
+  const [first] = payloads
+  return { id, payloads: first ? [{ payload: parseJson(first[0]), score: first[1] }] : [], error }
+}

@@ -1,0 +1,89 @@
+import { type ContextParts, JobContext } from '../job/context.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import type { Payload } from '../job/payload.ts'
+import type { OrderedTaken } from '../store/contract.ts'
+
+/** An id of a batch, with all that is known of it. */
+export interface OrderedEntry {
+  id: string
+  /** In the order of their scores. */
+  payloads: { payload: unknown; score: number }[]
+  /** When it was due: seconds since the epoch. */
+  performIn: number
+  /** -1: fresh; 0: it failed once; … */
+  retryCount: number
+  /** Of the last failure. */
+  error: string | null
+}
+
+/** Where a batch belongs. */
+export interface OrderedPlace {
+  /** Of the ordered queue. */
+  name: string
+  shard: number
+  /** Its ids, with scores, retries and errors; read when it is first asked for. */
+  readonly batch: readonly OrderedEntry[]
+}
+
+/** What the handler of an ordered queue knows of the batch that it works on. `jid` is another one for each batch. */
+export class OrderedContext extends JobContext {
+  /**
+   * Grows with each change of the shard's owner: a store of your own that keeps the highest it has seen, and refuses
+   * lower ones, can't be written to by a process that lost its shard and does not know it yet.
+   */
+  readonly fence: number
+  readonly ordered: OrderedPlace
+  readonly #ids: readonly OrderedTaken[]
+  #failures: Map<string, unknown> | undefined
+
+  constructor(payload: Payload, place: Place, parts: ContextParts) {
+    super(payload, payload.queue, parts)
+    this.fence = place.token
+    this.ordered = new LazyPlace(place)
+    this.#ids = place.ids
+  }
+
+  /** This id failed, with this error; the others of the batch are done when the handler returns. @throws INVALID_OPTION */
+  fail(id: string | number, error: unknown): void {
+    const name = String(id)
+    if (!this.#ids.some((one) => one.id === name)) {
+      throw new HighkiqError('INVALID_OPTION', `ctx.fail: ${JSON.stringify(name)} is no id of this batch`)
+    }
+    this.#failures ??= new Map()
+    this.#failures.set(name, error)
+  }
+
+  /** What was said by `fail`. */
+  get failures(): ReadonlyMap<string, unknown> | undefined {
+    return this.#failures
+  }
+}
+
+interface Place {
+  name: string
+  shard: number
+  token: number
+  ids: readonly OrderedTaken[]
+}
+
+class LazyPlace implements OrderedPlace {
+  readonly name: string
+  readonly shard: number
+  readonly #ids: readonly OrderedTaken[]
+  #batch: OrderedEntry[] | undefined
+
+  constructor({ name, shard, ids }: Place) {
+    this.name = name
+    this.shard = shard
+    this.#ids = ids
+  }
+
+  get batch(): OrderedEntry[] {
+    this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
+      ...{ id, performIn, retryCount, error },
+      payloads: payloads.map(([text, score]) => ({ payload: parseJson(text), score })),
+    }))
+    return this.#batch
+  }
+}

@@ -1,0 +1,151 @@
+/** What an ordered queue is: its options, and what is asked of its handler. */
+
+import type { Middleware } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import { checkQueueName } from '../job/definition.ts'
+import { type Duration, seconds } from '../job/duration.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { checkMiddleware, given, refuseUnknown } from '../job/options.ts'
+import type { OrderedContext } from './context.ts'
+
+/** A job for an ordered queue. What has the same id never runs in parallel, and comes in the order of its scores. */
+export interface OrderedItem<P = unknown> {
+  /** Of the entity that it is about; a number is made a text. Needed, unless `prepare` makes it. */
+  id?: string | number | bigint
+  /** JSON; default `''`. For one id equal payloads are kept once, with the smaller score. */
+  payload?: P
+  /** Its place among the payloads of its id; default now, in seconds, each push higher than the one before. */
+  score?: number
+  /** When it is due: seconds since the epoch (0: now), `'5m'` or `{ minutes: 5 }` from now, or a Date; default now. */
+  performIn?: number | Duration | Date
+  /** The same as `performIn`. */
+  performAt?: number | Duration | Date
+  /** An id that waits already becomes due at `performIn`, too, if that is earlier; else it keeps its time. */
+  wake?: boolean
+}
+
+/** Something of an id went to the morgue: it will not run again unless somebody says so. */
+export interface OrderedDeath<P = unknown> {
+  id: string
+  payloads: { payload: P; score: number }[]
+  error: string | null
+}
+
+export interface OrderedOptions<P = unknown> {
+  /** The most batches of this queue that run at the same time, over all processes; default 5. */
+  shards?: number
+  /** The most ids in one call of the handler, 1 to 100; default 1. */
+  batchSize?: number
+  /** How often an id may fail before its first payload goes to the morgue; default 25. */
+  maxRetries?: number
+  /** Seconds until an id that failed is due again; `count` is 0 after the first failure. Default count⁴ + 15 and a bit. */
+  retryIn?: (count: number, error: unknown, id: string) => number
+  /** Default: the name. */
+  queueName?: string
+  /** Hears of what died, when something did. */
+  onExhausted?: (dead: OrderedDeath<P>[]) => unknown
+  /** The how-many-th crash in a row that an id alone is to blame for is the last; default 3. */
+  maxStalls?: number
+  /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
+  maxPayloads?: number
+  /** `'id'`: batches of one shard with different ids may run in parallel. Default `'shard'`: one at a time. */
+  serial?: 'shard' | 'id'
+  /** Runs first at each push, and may make id, score and time from the payload. */
+  prepare?: (item: OrderedItem<P>) => OrderedItem<P> | Promise<OrderedItem<P>>
+  /** `'auto'`: a worker that finds another number of shards stored changes it to `shards`; else it warns. */
+  reshard?: 'auto'
+  /** OrderedIds that the morgue keeps; default 10,000. */
+  morgueMax?: number
+  /** For how long it keeps them: seconds, or `'30d'`; default 180 days. */
+  morgueKeep?: number | Duration
+  /** Middleware around the handler, inside the app's. */
+  use?: readonly Middleware<JobContext, unknown>[]
+}
+
+/** Gets the payloads of each id, in the order of their scores. What it throws fails all of them, or see BatchFailure. */
+export type OrderedHandler<P = unknown> = (ctx: OrderedContext, batch: Map<string, P[]>) => unknown
+
+export interface OrderedDefinition {
+  readonly name: string
+  readonly queue: string
+  readonly options: Settled
+  readonly handler: OrderedHandler
+}
+
+/** With the defaults of what was left out. */
+export type Settled = Required<Omit<OrderedOptions, Optional>> & Pick<OrderedOptions, Optional>
+type Optional = 'retryIn' | 'queueName' | 'onExhausted' | 'prepare' | 'reshard'
+
+const DEFAULTS = {
+  shards: 5,
+  batchSize: 1,
+  maxRetries: 25,
+  maxStalls: 3,
+  maxPayloads: 1000,
+  serial: 'shard' as const,
+  morgueMax: 10_000,
+  morgueKeep: 180 * 86_400,
+  use: [],
+}
+const OPTIONS: (keyof OrderedOptions)[] = [
+  'shards',
+  'batchSize',
+  'maxRetries',
+  'retryIn',
+  'queueName',
+  'onExhausted',
+  'maxStalls',
+  'maxPayloads',
+  'serial',
+  'prepare',
+  'reshard',
+  'morgueMax',
+  'morgueKeep',
+  'use',
+]
+
+/** Of what is a whole number: the least and the most that it may be. */
+const BOUNDS = {
+  shards: [1, 10_000],
+  batchSize: [1, 100],
+  maxRetries: [0, Number.MAX_SAFE_INTEGER],
+  maxStalls: [1, Number.MAX_SAFE_INTEGER],
+  maxPayloads: [1, 1000],
+  morgueMax: [0, Number.MAX_SAFE_INTEGER],
+} as const
+
+/** @throws INVALID_OPTION with the name of the option and what it may be */
+export function orderedDefinition(name: string, options: OrderedOptions, handler: OrderedHandler): OrderedDefinition {
+  if (typeof name !== 'string' || name === '') {
+    throw new HighkiqError('INVALID_OPTION', 'an ordered queue needs a name')
+  }
+  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+  if (typeof handler !== 'function') throw wrong('the handler must be a function')
+  refuseUnknown(name, options, OPTIONS)
+  const settled = { ...DEFAULTS, ...given(options) }
+  const { queueName = name, serial, reshard, morgueKeep, use } = settled
+  checkQueueName(queueName)
+  for (const option of Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]) checkWhole(name, option, settled[option])
+  for (const hook of ['retryIn', 'onExhausted', 'prepare'] as const) {
+    if (settled[hook] !== undefined && typeof settled[hook] !== 'function') throw wrong(`${hook} is a function`)
+  }
+  if (serial !== 'shard' && serial !== 'id') throw wrong("serial is 'shard' or 'id'")
+  if (reshard !== undefined && reshard !== 'auto') throw wrong("reshard is 'auto', or left out")
+  checkMiddleware(name, use)
+  const keep = seconds(morgueKeep)
+  if (!(keep > 0)) throw wrong('morgueKeep is a number of seconds above 0')
+  return { name, queue: queueName, options: { ...settled, morgueKeep: keep }, handler }
+}
+
+/** @throws INVALID_OPTION */
+export function checkWhole(name: string, option: keyof typeof BOUNDS, value: unknown): asserts value is number {
+  const [least, most] = BOUNDS[option]
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return
+  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most.toLocaleString('en')}`
+  throw new HighkiqError('INVALID_OPTION', `${name}: ${option} is a whole number, ${range}`)
+}
+
+/** Seconds: count⁴ + 15, and some that spread. */
+export function retryDelay(count: number, random: () => number): number {
+  return count ** 4 + 15 + Math.floor(random() * 30) * (count + 1)
+}

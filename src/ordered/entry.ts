@@ -1,0 +1,127 @@
+/** What waits and what died, as people and programs see it. */
+
+import { HighkiqError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import { refuseUnknown } from '../job/options.ts'
+import type { MorgueEntry, OrderedPage, OrderedWaiting, ScoredPayload } from '../store/contract.ts'
+
+export interface ScoredValue {
+  payload: unknown
+  score: number
+}
+
+/** An id that waits; it may be in flight beside. */
+export interface WaitingId {
+  id: string
+  shard: number
+  /** When it is due: seconds since the epoch. */
+  performIn: number
+  /** -1: fresh; 0: it failed once; … */
+  retryCount: number
+  /** Of the last failure. */
+  error: string | null
+  /** In the order of their scores; at most as many as were asked for. */
+  payloads: ScoredValue[]
+  /** How many there are. */
+  size: number
+}
+
+/** An id in the morgue. */
+export interface DeadId {
+  id: string
+  payloads: ScoredValue[]
+  /** Seconds since the epoch: when something of it came here last. */
+  updatedAt: number
+  error: string | null
+  /** How often something of it came here since it was last empty. */
+  deaths: number
+}
+
+/** A page; `next` is the `after` of the page behind it, null at the end. */
+export interface OrderedList<Item> {
+  items: Item[]
+  next: string | null
+}
+
+export interface OrderedListOptions<By extends string> {
+  /** What it is sorted by; default the first of them. */
+  by?: By
+  /** From the highest value down. */
+  desc?: boolean
+  /** The `next` of the page before. */
+  after?: string | null
+  /** Begin with this value: an id, seconds since the epoch, or a number of retries. */
+  from?: string | number
+  /** Default 50, at most 1,000. */
+  limit?: number
+}
+
+const PAGE = 50
+const MOST = 1000
+
+/** @throws INVALID_OPTION */
+export function pageOf<By extends string>(
+  where: string,
+  options: OrderedListOptions<By>,
+  sorts: readonly By[],
+  extra: readonly string[] = [],
+): { by: By; page: OrderedPage } {
+  refuseUnknown(where, options, ['by', 'desc', 'after', 'from', 'limit', ...extra])
+  const { by = sorts[0] as By, desc = false, after, from, limit = PAGE } = options
+  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
+  if (!sorts.includes(by)) throw wrong(`by is one of ${sorts.join(', ')}`)
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) throw wrong('limit is a whole number, 1 to 1,000')
+  const place = after ? placeOf(after, wrong) : from === undefined ? undefined : begin(by, desc, from, wrong)
+  return { by, page: { desc, limit, ...(place ? { after: place } : {}) } }
+}
+
+/** The place just before a value. */
+function begin(by: string, desc: boolean, from: string | number, wrong: (what: string) => Error) {
+  if (by === 'id') return { value: 0, id: before(String(from), desc) }
+  const value = Number(from)
+  if (!Number.isFinite(value)) throw wrong(`from is a number, for it is sorted by ${by}`)
+  return { value, id: desc ? LAST : '' }
+}
+
+/** Behind every id. */
+const LAST = '\u{10ffff}'.repeat(4)
+
+/** An id that sorts just before this one, or just behind it. */
+function before(id: string, desc: boolean): string {
+  if (desc) return `${id}\u0000`
+  const letters = [...id]
+  const code = letters.pop()?.codePointAt(0)
+  // "ab" is just before "ab\0", and "abb…" before "abc".
+  if (!code) return letters.join('')
+  const previous = code === 0xe000 ? 0xd7ff : code - 1
+  return `${letters.join('')}${String.fromCodePoint(previous)}${LAST}`
+}
+
+/** As `next` gives it. */
+export function cursorOf(value: number, id: string): string {
+  return `${value}:${id}`
+}
+
+function placeOf(cursor: string, wrong: (what: string) => Error): { value: number; id: string } {
+  const at = String(cursor).indexOf(':')
+  const value = Number(String(cursor).slice(0, at))
+  if (at < 1 || Number.isNaN(value)) throw wrong('after is the `next` of the page before')
+  return { value, id: String(cursor).slice(at + 1) }
+}
+
+export function waitingId({ payloads, ...rest }: OrderedWaiting): WaitingId {
+  return { ...rest, payloads: payloads.map(scoredValue) }
+}
+
+export function deadId({ payloads, ...rest }: MorgueEntry): DeadId {
+  return { ...rest, payloads: payloads.map(scoredValue) }
+}
+
+/** What is not JSON is shown as the text that it is. */
+function scoredValue([text, score]: ScoredPayload): ScoredValue {
+  try {
+    return { payload: parseJson(text), score }
+  } catch {
+    return { payload: text, score }
+  }
+}

@@ -1,0 +1,33 @@
+/** Runs what was pushed to an ordered queue in this process, without a store: for tests. */
+
+import type { OrderedPushed } from '../client/outlet.ts'
+import type { OrderedTaken } from '../store/contract.ts'
+import type { Engine } from '../worker/engine.ts'
+import { Batch } from './batch.ts'
+import { canonicalJson } from './canonical.ts'
+import type { OrderedDefinition } from './definition.ts'
+
+/** As a worker would that finds it all at once; whatever is for later, too. @throws what the handler throws */
+export async function runHere(
+  engine: Engine,
+  definition: OrderedDefinition,
+  items: readonly OrderedPushed[],
+): Promise<void> {
+  const byId = new Map<string, Map<string, number>>()
+  for (const { id, payload, score } of items) {
+    const scores = byId.get(id) ?? new Map<string, number>()
+    byId.set(id, scores)
+    const text = canonicalJson(payload)
+    scores.set(text, Math.min(score, scores.get(text) ?? score))
+  }
+  const taken = [...byId].map(([id, scores], i): OrderedTaken => {
+    const payloads = [...scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
+    const state = { performIn: engine.now() / 1000, retryCount: -1, error: null }
+    return { id, ticket: `here-${i}`, payloads, ...state, stalls: 0, suspect: false }
+  })
+  const { batchSize } = definition.options
+  for (let from = 0; from < taken.length; from += batchSize) {
+    const ids = taken.slice(from, from + batchSize)
+    await new Batch(engine, definition, ids, { shard: 0, token: 0, place: 0 }).runHere()
+  }
+}

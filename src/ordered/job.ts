@@ -1,0 +1,52 @@
+import type { Collected, OrderedPushed } from '../client/outlet.ts'
+import type { OrderedDefinition, OrderedItem } from './definition.ts'
+import { type PushHost, pushOrdered } from './push.ts'
+import { OrderedQueue } from './queue.ts'
+
+export interface OrderedJobHost extends PushHost {
+  /** What a test has collected. @throws INVALID_OPTION when none does */
+  collected(): Collected
+}
+
+/** An ordered queue that this app defines: `hq.ordered(name, options, handler)`. */
+export class OrderedJob<P = unknown> extends OrderedQueue {
+  readonly definition: OrderedDefinition
+  readonly #host: OrderedJobHost
+
+  constructor(host: OrderedJobHost, definition: OrderedDefinition) {
+    super(host, definition.queue)
+    this.definition = definition
+    this.#host = host
+  }
+
+  get name(): string {
+    return this.definition.name
+  }
+
+  /**
+   * Pushes one or many: all are checked first, then stored 100 at a time, each hundred in one step.
+   * @returns how many were stored; client middleware may drop some
+   * @throws INVALID_JOB, INVALID_ARGS before anything is stored; PushError, whose `jids` are the ids not known to be stored
+   *
+   * @example await SyncUser.performAsync([{ id: 7, payload: { name: 'Ann' }, performIn: '5m' }])
+   */
+  performAsync(items: OrderedItem<P> | Iterable<OrderedItem<P>>): Promise<number> {
+    return pushOrdered(this.#host, this.definition, items as OrderedItem | Iterable<OrderedItem>)
+  }
+
+  // In tests (highkiq/testing) -----------------------------------------------------------------------------------
+
+  /** What was pushed and has not run, in order. */
+  get pushed(): readonly OrderedPushed[] {
+    return this.#host.collected().ordered(this.name)
+  }
+
+  /** Runs what was pushed, ids together as a worker would. @returns how many items; @throws what the handler throws */
+  async drain(): Promise<number> {
+    return this.#host.collected().drain(this.name)
+  }
+
+  clear(): void {
+    this.#host.collected().clear(this.name)
+  }
+}

@@ -1,0 +1,267 @@
+/** A worker's ordered queues: which batch runs next, and what is waited for when there is nothing to do. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../job/wait.ts'
+import type { OrderedBoard } from '../store/contract.ts'
+import type { Line, LineHost } from '../worker/aspect.ts'
+import type { Engine } from '../worker/engine.ts'
+import type { ShardScheduler, Splitter } from '../worker/options.ts'
+import type { Batch } from './batch.ts'
+import type { OrderedDefinition } from './definition.ts'
+import { QueueRunner } from './runner.ts'
+import { Scheduler } from './scheduler.ts'
+import type { Shard } from './shard.ts'
+import { fairShare, splitShare } from './shares.ts'
+
+export interface LineOptions {
+  concurrency: number
+  scheduler: ShardScheduler
+  splitter: Splitter | undefined
+  pollSeconds: number
+  leaseSeconds: number
+}
+
+/** Between looks for what an answer that was lost has left with us. */
+const RECONCILE_MS = 30_000
+/** A wait is asked anew at least so often. */
+const WAIT_MS = 10_000
+/** A store that is away is not waited for. */
+const STOP_MS = 2000
+
+/** A shard, and who runs it. */
+type Owned = { shard: Shard; runner: QueueRunner }
+
+export class OrderedLine implements Line {
+  readonly queues: readonly string[]
+  readonly #engine: Engine
+  readonly #host: LineHost
+  readonly #options: LineOptions
+  readonly #runners: readonly QueueRunner[]
+  readonly #scheduler: Scheduler
+  /** Those of all queues. */
+  #shards: Shard[] = []
+  readonly #owners = new Map<Shard, QueueRunner>()
+  /** How many shards each queue has, as far as it was looked at. */
+  readonly #counts = new Map<string, number>()
+  readonly #shares = new Map<string, { key: string; share: readonly number[] }>()
+  #busy = 0
+  #whenIdle: (() => void)[] = []
+  #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
+  #waits: Promise<void> | undefined
+  /** The wait that is under way, and for whom. */
+  #waiting: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
+  #wakeUp: (() => void) | undefined
+  #looking: NodeJS.Timeout | undefined
+  #reconciling: NodeJS.Timeout | undefined
+  #polling: NodeJS.Timeout | undefined
+  #waitFailing = false
+  #warned = false
+
+  constructor(engine: Engine, line: LineHost, definitions: readonly OrderedDefinition[], options: LineOptions) {
+    this.#engine = engine
+    this.#host = line
+    this.#options = options
+    this.queues = definitions.map(({ queue }) => queue)
+    for (const { queue, options: about } of definitions) this.#counts.set(queue, about.shards)
+    this.#scheduler = new Scheduler(options.scheduler, (thrown) =>
+      engine.report(thrown, { during: 'scheduler; the shard that has waited longest is next' }),
+    )
+    const pace = { pollMs: options.pollSeconds * 1000, leaseMs: options.leaseSeconds * 1000 }
+    this.#runners = definitions.map((definition) => {
+      const { queue } = definition
+      const runner: QueueRunner = new QueueRunner(
+        engine,
+        definition,
+        {
+          line,
+          wanted: (board, owner) => this.#wanted(queue, board, owner),
+          looked: (board) => this.#warn(board),
+          changed: () => this.#gather(),
+          ready: () => this.#pump(),
+          idle: () => this.#idled(runner),
+        },
+        pace,
+      )
+      return runner
+    })
+  }
+
+  get busy(): number {
+    return this.#busy
+  }
+
+  get attempts(): Batch[] {
+    return this.#shards.flatMap(({ running }) => [...running])
+  }
+
+  start(): void {
+    if (this.#state !== 'new') return
+    this.#state = 'open'
+    for (const runner of this.#runners) runner.look()
+    this.#looking = setInterval(
+      () => {
+        for (const runner of this.#runners) runner.look()
+      },
+      (this.#options.leaseSeconds * 1000) / 3,
+    )
+    this.#reconciling = setInterval(() => {
+      for (const runner of this.#runners) runner.reconcile()
+    }, RECONCILE_MS)
+    // A ring may be lost. With the waits and the looks around it comes to a call a second.
+    const pollMs = this.#options.pollSeconds * 1500
+    this.#polling = setInterval(() => {
+      for (const runner of this.#runners) if (runner.isWaiting) runner.ask(false)
+    }, pollMs)
+    this.#waits = this.#wait()
+  }
+
+  quiet(): void {
+    if (this.#state === 'quiet' || this.#state === 'stopped') return
+    const begun = this.#state === 'open'
+    this.#state = 'quiet'
+    clearInterval(this.#looking)
+    if (begun) for (const runner of this.#runners) runner.quiet()
+  }
+
+  async idle(): Promise<void> {
+    if (this.#busy === 0) return
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
+    for (const runner of this.#runners) runner.abort(code, message)
+  }
+
+  async stop(): Promise<Batch[]> {
+    this.quiet()
+    this.#state = 'stopped'
+    clearInterval(this.#reconciling)
+    clearInterval(this.#polling)
+    const left = await Promise.all(this.#runners.map((runner) => runner.stop()))
+    this.#wake()
+    if (this.#waits) await within(STOP_MS, this.#waits)
+    return left.flat()
+  }
+
+  forget(): void {
+    this.abort('LEASE_LOST', 'this process lost its lease: the batch may run elsewhere by now')
+    for (const runner of this.#runners) runner.forget()
+  }
+
+  #gather(): void {
+    this.#owners.clear()
+    for (const runner of this.#runners) for (const shard of runner.shards) this.#owners.set(shard, runner)
+    this.#shards = [...this.#owners.keys()]
+  }
+
+  /** Begins as many batches as there are places for. */
+  #pump(): void {
+    while (this.#state !== 'stopped' && this.#busy < this.#options.concurrency) {
+      const shard = this.#scheduler.pick(this.#shards)
+      const runner = shard && this.#owners.get(shard)
+      if (!runner) return
+      if (!runner.confirm(shard)) continue
+      this.#busy++
+      void this.#run({ shard, runner })
+    }
+  }
+
+  async #run({ shard, runner }: Owned): Promise<void> {
+    await runner.run(shard)
+    this.#busy--
+    this.#pump()
+    if (this.#busy === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+
+  #wanted(queue: string, board: OrderedBoard, owner: string): readonly number[] {
+    const shards = board.owners.length
+    this.#counts.set(queue, shards)
+    const { splitter } = this.#options
+    if (!splitter) {
+      const key = `${shards}\n${board.members.join('\n')}\n${owner}`
+      const known = this.#shares.get(queue)
+      if (known?.key === key) return known.share
+      const share = fairShare(queue, shards, board.members, owner)
+      this.#shares.set(queue, { key, share })
+      return share
+    }
+    const queues = [...this.#counts].map(([name, count]) => ({ queue: name, shards: count }))
+    return splitShare(splitter, queues).get(queue) ?? []
+  }
+
+  /** More shards than all processes together can work on wait for each other. */
+  #warn({ members }: OrderedBoard): void {
+    const { concurrency } = this.#options
+    let shards = 0
+    for (const count of this.#counts.values()) shards += count
+    const places = members.length * concurrency
+    if (this.#warned || shards <= places) return
+    this.#warned = true
+    this.#engine.log.warn(
+      { shards, places },
+      `the ordered queues have ${shards} shards, and all processes together places for ${places} batches: raise orderedConcurrency, or start more processes`,
+    )
+  }
+
+  // ------------------------------------------------------------------------------------- waiting
+
+  #idled(runner: QueueRunner): void {
+    const waiting = this.#waiting
+    // What its last call has told may be due before the wait ends.
+    if (waiting?.queues.has(runner) && performance.now() + this.#patience([runner]) >= waiting.until - 1) return
+    waiting?.controller.abort()
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#wakeUp?.()
+    this.#wakeUp = undefined
+  }
+
+  /** Waits for those that have nothing to do; the others are asked by whatever they do. */
+  async #wait(): Promise<void> {
+    while (this.#state !== 'stopped') {
+      const idle = this.#runners.filter(({ isWaiting }) => isWaiting)
+      if (idle.length === 0) {
+        await new Promise<void>((resolve) => {
+          this.#wakeUp = resolve
+        })
+        continue
+      }
+      const controller = new AbortController()
+      const ms = this.#patience(idle)
+      const before = performance.now()
+      this.#waiting = { queues: new Set(idle), controller, until: before + ms }
+      this.#wakeUp = () => controller.abort()
+      await this.#waitFor(idle, ms, controller.signal)
+      this.#waiting = undefined
+      if (controller.signal.aborted) continue
+      const rung = performance.now() - before < ms - 1
+      for (const runner of idle) {
+        if (rung) runner.ask(true)
+        else runner.plan()
+      }
+    }
+  }
+
+  /** Until something is due of which we know, but not for ever. */
+  #patience(idle: readonly QueueRunner[]): number {
+    const now = this.#engine.now()
+    let ms = WAIT_MS
+    for (const { next } of idle) ms = Math.min(ms, next * 1000 - now)
+    return Math.max(Math.ceil(ms), 1)
+  }
+
+  async #waitFor(idle: readonly QueueRunner[], ms: number, signal: AbortSignal): Promise<void> {
+    const { store, report } = this.#engine
+    const queues = idle.map(({ definition }) => definition.queue)
+    try {
+      await store.waitOrdered(this.#host.owner(), queues, ms, signal)
+      this.#waitFailing = false
+    } catch (thrown) {
+      if (!this.#waitFailing && !signal.aborted) report(thrown, { during: 'waiting for ordered jobs' })
+      this.#waitFailing = true
+      await sleep(ms, undefined, { signal }).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Store } from '../store/contract.ts'
+import { idsOf, inPages, type OrderedIds } from './act.ts'
+import { cursorOf, type DeadId, deadId, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
+
+const SORTS = ['updatedAt', 'id'] as const
+
+/** What has failed for good in an ordered queue, or crashed its process too often. */
+export class Morgue {
+  readonly #store: () => Store
+  readonly #now: () => number
+  readonly #queue: string
+
+  constructor(queue: string, store: () => Store, now: () => number) {
+    this.#queue = queue
+    this.#store = store
+    this.#now = now
+  }
+
+  /** @throws INVALID_OPTION */
+  async list(options: OrderedListOptions<(typeof SORTS)[number]> = {}): Promise<OrderedList<DeadId>> {
+    const { by, page } = pageOf('morgue.list', options, SORTS)
+    const items = await this.#store().morgue(this.#queue, by, page)
+    const last = items.at(-1)
+    const next = last && items.length === page.limit ? cursorOf(by === 'id' ? 0 : last.updatedAt, last.id) : null
+    return { items: items.map(deadId), next }
+  }
+
+  async find(id: string | number | bigint): Promise<DeadId | null> {
+    const { dead } = await this.#store().findOrdered(this.#queue, String(id))
+    return dead && deadId(dead)
+  }
+
+  /** Back among what waits, fresh and due now. @returns how many it were */
+  resurrect(ids: OrderedIds | 'all'): Promise<number> {
+    const act = (some: string[]) => this.#store().resurrect(this.#queue, some, this.#now())
+    return ids === 'all' ? this.#all(act) : inPages(idsOf('resurrect', ids), act)
+  }
+
+  /** @returns how many it were */
+  delete(ids: OrderedIds | 'all'): Promise<number> {
+    const act = (some: string[]) => this.#store().deleteDead(this.#queue, some)
+    return ids === 'all' ? this.#all(act) : inPages(idsOf('delete', ids), act)
+  }
+
+  async #all(act: (ids: string[]) => Promise<number>): Promise<number> {
+    let sum = 0
+    let after: { value: number; id: string } | undefined
+    for (;;) {
+      const page = await this.#store().morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
+      if (page.length === 0) return sum
+      const ids = page.map(({ id }) => id)
+      after = { value: 0, id: ids.at(-1) as string }
+      sum += await act(ids)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+/** Pushing to an ordered queue: all is checked before anything is stored. */
+
+import type { Client } from '../client/client.ts'
+import type { OrderedPushed, Outlet } from '../client/outlet.ts'
+import type { OrderedPlan } from '../client/transaction.ts'
+import { checkValue } from '../job/args.ts'
+import type { Chain } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import { type Duration, refuseMilliseconds, seconds } from '../job/duration.ts'
+import { HighkiqError, PushError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import { newJid } from '../job/payload.ts'
+import { ORDERED_PAGE, type OrderedBatch, type OrderedPush, type Store } from '../store/contract.ts'
+import { canonicalJson } from './canonical.ts'
+import type { OrderedDefinition, OrderedItem } from './definition.ts'
+
+export interface PushHost {
+  client: Client
+  store(): Store
+  now(): number
+  /** In this process, as one push: for tests. */
+  runHere(
+    definition: OrderedDefinition,
+    items: readonly OrderedPushed[],
+    chain: Chain<JobContext, unknown>,
+  ): Promise<void>
+}
+
+const MOST_SCORE = 2 ** 53
+
+/** The one score of a process that was given last, in microseconds. */
+let lastScore = 0
+
+/** Now in seconds; each call answers more than the one before. */
+export function nextScore(nowMs: number): number {
+  lastScore = Math.max(Math.round(nowMs * 1000), lastScore + 1)
+  return lastScore / 1e6
+}
+
+/**
+ * @returns how many were stored: client middleware may drop some
+ * @throws INVALID_JOB, INVALID_ARGS before anything is stored; PushError, whose `jids` are the ids not known to be stored
+ */
+export function pushOrdered(
+  host: PushHost,
+  definition: OrderedDefinition,
+  items: OrderedItem | Iterable<OrderedItem>,
+): Promise<number> {
+  // Whose push this is must be asked now: later the transaction, or the scope, may be over.
+  const { transaction } = host.client
+  return transaction
+    ? transaction.pushOrdered(async () => planOf(host, definition, await pushesOf(host, definition, items)))
+    : pushAlone(host, definition, items)
+}
+
+async function pushAlone(
+  host: PushHost,
+  definition: OrderedDefinition,
+  items: OrderedItem | Iterable<OrderedItem>,
+): Promise<number> {
+  const outlet = host.client.testing.current
+  const store = outlet ? undefined : host.client.store
+  const pushes = await pushesOf(host, definition, items)
+  if (!store) {
+    if (outlet) await putElsewhere(host, definition, outlet, pushes)
+    return pushes.length
+  }
+  let stored = 0
+  for (const { queue, shards, items: piece } of batchesOf(definition, pushes)) {
+    try {
+      await store.pushOrdered(queue, shards, piece, host.now())
+    } catch (thrown) {
+      if (!(thrown instanceof PushError)) throw thrown
+      const left = pushes.slice(stored).map(({ id }) => id)
+      throw new PushError(thrown.message, left, thrown.maybePushed, { cause: thrown.cause })
+    }
+    stored += piece.length
+  }
+  return stored
+}
+
+/** All is checked here. */
+async function pushesOf(
+  host: PushHost,
+  definition: OrderedDefinition,
+  items: OrderedItem | Iterable<OrderedItem>,
+): Promise<OrderedPush[]> {
+  const { prepare } = definition.options
+  const list = (Symbol.iterator in Object(items) ? [...(items as Iterable<OrderedItem>)] : [items]) as OrderedItem[]
+  const prepared = prepare ? await Promise.all(list.map(async (item) => prepare(item))) : list
+  // Checked before the middleware, which may rely on it, and what it answers again.
+  const pushes = prepared.map((item) => pushOf(host, definition, item))
+  return host.client.isPlain ? pushes : pass(host, definition, prepared, pushes)
+}
+
+function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly OrderedPush[]): OrderedBatch[] {
+  const pages = Math.ceil(pushes.length / ORDERED_PAGE)
+  return Array.from({ length: pages }, (_, page) => {
+    const items = pushes.slice(page * ORDERED_PAGE, (page + 1) * ORDERED_PAGE)
+    return { to: 'ordered', queue, shards: options.shards, items }
+  })
+}
+
+function planOf(host: PushHost, definition: OrderedDefinition, pushes: OrderedPush[]): OrderedPlan {
+  return {
+    batches: batchesOf(definition, pushes),
+    putInto: (outlet) => putElsewhere(host, definition, outlet, pushes),
+  }
+}
+
+async function putElsewhere(
+  host: PushHost,
+  definition: OrderedDefinition,
+  outlet: Outlet,
+  pushes: readonly OrderedPush[],
+): Promise<void> {
+  const items = pushes.map(({ payload, wake: _, ...rest }) => ({ ...rest, payload: parseJson(payload) }))
+  await outlet.putOrdered?.({
+    name: definition.name,
+    items,
+    run: (some, chain) => host.runHere(definition, some, chain),
+  })
+}
+
+/** Through the client middleware, each as the only argument of a job. */
+async function pass(
+  host: PushHost,
+  definition: OrderedDefinition,
+  items: readonly OrderedItem[],
+  pushes: readonly OrderedPush[],
+): Promise<OrderedPush[]> {
+  const { name, queue } = definition
+  const passed: OrderedPush[] = []
+  for (const [i, item] of items.entries()) {
+    const after = await host.client.pass({ class: name, queue, args: [item], jid: newJid() })
+    if (!after) continue
+    const [changed] = after.args as [OrderedItem]
+    passed.push(changed === item ? (pushes[i] as OrderedPush) : pushOf(host, definition, changed))
+  }
+  return passed
+}
+
+function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {
+  if (typeof item !== 'object' || item === null) {
+    throw invalid(name, `${String(item)} is no item: pass { id, payload, … }`)
+  }
+  const { payload = '', score, performIn, performAt, wake } = item
+  checkValue(payload, 'payload', name)
+  const nowMs = host.now()
+  const text = canonicalJson(payload)
+  host.client.weigh(name, text)
+  if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= MOST_SCORE)) {
+    throw invalid(name, `score is a number within ±2^53, not ${String(score)}`)
+  }
+  const push: OrderedPush = {
+    id: idOf(name, item.id),
+    payload: text,
+    score: score ?? nextScore(nowMs),
+    performIn: dueOf(name, performIn ?? performAt, nowMs),
+  }
+  if (wake) push.wake = true
+  return push
+}
+
+function idOf(name: string, id: unknown): string {
+  if (typeof id === 'string' && id !== '' && id.isWellFormed()) return id
+  if (typeof id === 'bigint' || (typeof id === 'number' && Number.isFinite(id))) return String(id)
+  throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : String(id)}`)
+}
+
+/** Seconds since the epoch; 0, and what lies before it, is now. */
+function dueOf(name: string, when: number | Duration | Date | undefined, nowMs: number): number {
+  if (when === undefined) return nowMs / 1000
+  if (when instanceof Date) {
+    const at = when.getTime() / 1000
+    if (Number.isNaN(at)) throw invalid(name, 'performIn is an invalid Date')
+    return at
+  }
+  if (typeof when !== 'number') return nowMs / 1000 + seconds(when)
+  if (!Number.isFinite(when)) throw invalid(name, `performIn is a time in seconds, not ${when}`)
+  refuseMilliseconds(when)
+  return when <= 0 ? nowMs / 1000 : when
+}
+
+function invalid(name: string, what: string): HighkiqError {
+  return new HighkiqError('INVALID_JOB', `${name}: ${what}`)
+}

@@ -1,0 +1,147 @@
+/** An ordered queue, for looking and acting; any process may, whether it defines the queue or not. */
+
+import { HighkiqError } from '../job/errors.ts'
+import type { OrderedNumbers, ShardNumbers, Store } from '../store/contract.ts'
+import { idsOf, type OrderedIds } from './act.ts'
+import { checkWhole } from './definition.ts'
+import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
+import { moveAll } from './keeper.ts'
+import { Morgue } from './morgue.ts'
+import { Waiting } from './waiting.ts'
+
+export interface OrderedHost {
+  store(): Store
+  now(): number
+}
+
+/** In ids. */
+export interface OrderedStats {
+  /** Those that wait, fresh ones and those that have failed. */
+  length: number
+  fresh: number
+  retries: number
+  /** In flight. */
+  busy: number
+  /** Ever. */
+  processed: number
+  failed: number
+  morgueLength: number
+  /** Seconds that the first due one has waited; 0 without one. */
+  lag: number
+  paused: boolean
+  shards: ShardStats[]
+}
+
+/** `owner`: the process that works on it; null: none. */
+export type ShardStats = ShardNumbers
+
+/** Where an id is: it may wait, be in flight and have died at the same time. */
+export interface FoundId {
+  waiting: WaitingId | null
+  inFlight: { shard: number; owner: string; takenAt: Date } | null
+  dead: DeadId | null
+}
+
+/** `removed`: what waited is gone. `signalled`: it runs, and what it works on goes when it ends. */
+export type OrderedCancelAnswer = 'removed' | 'signalled' | 'not-found'
+
+export class OrderedQueue {
+  /** Of the queue, in the store. */
+  readonly queue: string
+  readonly waiting: Waiting
+  readonly morgue: Morgue
+  readonly #host: OrderedHost
+
+  constructor(host: OrderedHost, queue: string) {
+    this.#host = host
+    this.queue = queue
+    const store = () => host.store()
+    const now = () => host.now()
+    this.waiting = new Waiting(queue, store, now)
+    this.morgue = new Morgue(queue, store, now)
+  }
+
+  /** All 0 and without shards when nobody has defined or used it yet. */
+  async stats(): Promise<OrderedStats> {
+    return statsOf(await this.#host.store().orderedNumbers(this.queue, this.#host.now()))
+  }
+
+  async find(id: string | number | bigint): Promise<FoundId> {
+    const { waiting, inFlight, dead } = await this.#host.store().findOrdered(this.queue, String(id))
+    return {
+      waiting: waiting && waitingId(waiting),
+      inFlight: inFlight && {
+        shard: inFlight.shard,
+        owner: inFlight.owner,
+        takenAt: new Date(inFlight.takenAt),
+      },
+      dead: dead && deadId(dead),
+    }
+  }
+
+  /** Pushes go on; nothing is taken any more. */
+  pause(): Promise<void> {
+    return this.#host.store().pauseOrdered(this.queue, true)
+  }
+
+  resume(): Promise<void> {
+    return this.#host.store().pauseOrdered(this.queue, false)
+  }
+
+  /**
+   * Cancels ids: what waits is removed; of a batch that runs the handler hears (`ctx.signal`) when all its ids were
+   * cancelled, and what it throws is no failure of these.
+   * @returns an answer for each
+   */
+  async cancel(ids: OrderedIds): Promise<OrderedCancelAnswer[]> {
+    const list = idsOf('cancel', ids)
+    const answers: OrderedCancelAnswer[] = []
+    for (let from = 0; from < list.length; from += 100) {
+      answers.push(...(await this.#host.store().cancelOrdered(this.queue, list.slice(from, from + 100))))
+    }
+    return answers
+  }
+
+  /**
+   * Changes the number of shards while all goes on: resolves when everything is where it belongs. When this process dies
+   * before, a worker of the queue goes on with it.
+   * @throws INVALID_OPTION: a number that is none, or it is being changed to another one
+   */
+  async reshard(shards: number): Promise<void> {
+    checkWhole(this.queue, 'shards', shards)
+    const store = this.#host.store()
+    if (!(await store.reshard(this.queue, shards))) {
+      const board = await store.orderedBoard(this.queue)
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        board
+          ? `${this.queue} is being changed to ${board.shards} shards: wait until that has ended`
+          : `there is no ordered queue ${this.queue}: it begins with a worker that defines it, or a push`,
+      )
+    }
+    await moveAll(store, this.queue)
+  }
+
+  /** Forgets the queue, if it is empty (also its morgue) and no worker knows it; false: it is not. */
+  delete(): Promise<boolean> {
+    return this.#host.store().deleteOrderedQueue(this.queue)
+  }
+}
+
+function statsOf(numbers: OrderedNumbers | null): OrderedStats {
+  const { shards = [], morgueLength = 0, paused = false } = numbers ?? {}
+  const sum = (of: 'length' | 'fresh' | 'retries' | 'busy' | 'processed' | 'failed') =>
+    shards.reduce((total, shard) => total + shard[of], 0)
+  return {
+    length: sum('length'),
+    fresh: sum('fresh'),
+    retries: sum('retries'),
+    busy: sum('busy'),
+    processed: sum('processed'),
+    failed: sum('failed'),
+    morgueLength,
+    lag: shards.reduce((most, { lag }) => Math.max(most, lag), 0),
+    paused,
+    shards: [...shards],
+  }
+}

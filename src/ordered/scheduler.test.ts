@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { type Candidate, Scheduler } from './scheduler.ts'
+
+const shard = (name: string, due: number, isReady = true): Candidate => ({
+  ...{ queue: name, shard: 0, lag: 1000 - due, size: 1, due, isReady, round: 0 },
+})
+const names = (n: number, scheduler: Scheduler, shards: Candidate[]) =>
+  Array.from({ length: n }, () => scheduler.pick(shards)?.queue).join('')
+const quiet = () => {}
+
+test('who has waited longest is next, and who is not ready never', () => {
+  const shards = [shard('a', 995), shard('b', 980), shard('c', 1, false)]
+  expect(new Scheduler('lag', quiet).pick(shards)?.queue).toBe('b')
+})
+
+test('a shard with a long backlog has one turn, and then everybody else who is ready', () => {
+  const shards = [shard('a', 0), shard('b', 999), shard('c', 500)]
+  expect(names(6, new Scheduler('lag', quiet), shards)).toBe('acbacb')
+})
+
+test('who becomes ready in the middle of a round has its turn in it', () => {
+  const late = shard('b', 999, false)
+  const shards = [shard('a', 0), late]
+  const scheduler = new Scheduler('lag', quiet)
+  expect(names(3, scheduler, shards)).toBe('aaa')
+  expect(names(2, scheduler, [shards[0] as Candidate, { ...late, isReady: true }])).toContain('b')
+})
+
+test('in turn', () => {
+  const shards = [shard('a', 5), shard('b', 1), shard('c', 3, false), shard('d', 2)]
+  expect(names(5, new Scheduler('seq', quiet), shards)).toBe('abdab')
+})
+
+test('nobody is ready', () => {
+  for (const which of ['lag', 'seq', () => undefined] as const) {
+    expect(new Scheduler(which, quiet).pick([shard('a', 1, false)])).toBeUndefined()
+    expect(new Scheduler(which, quiet).pick([])).toBeUndefined()
+  }
+})
+
+test('a function chooses among those that are ready; when it breaks, who has waited longest is next', () => {
+  const shards = [shard('a', 5), shard('b', 1), shard('c', 0, false)]
+  const seen: string[][] = []
+  const last = new Scheduler((ready) => {
+    seen.push(ready.map(({ queue }) => queue))
+    return ready.at(0)
+  }, quiet)
+  expect(last.pick(shards)?.queue).toBe('a')
+  expect(seen).toEqual([['a', 'b']])
+  const errors: unknown[] = []
+  const broken = new Scheduler(
+    () => {
+      throw new Error('no idea')
+    },
+    (thrown) => errors.push(thrown),
+  )
+  expect(names(2, broken, shards)).toBe('ba')
+  expect(errors).toHaveLength(1)
+})

@@ -1,0 +1,135 @@
+/** A shard that this process owns, and what it has at hand of it. */
+
+import type { OrderedTaken } from '../store/contract.ts'
+import type { Batch } from './batch.ts'
+import type { Candidate } from './scheduler.ts'
+
+/** OrderedIds at hand, unless a batch needs more. */
+const PREFETCH = 50
+
+export interface ShardSettings {
+  queue: string
+  batchSize: number
+  serial: 'shard' | 'id'
+  now: () => number
+}
+
+export class Shard implements Candidate {
+  readonly queue: string
+  readonly shard: number
+  /** The fencing token. */
+  readonly token: number
+  readonly running = new Set<Batch>()
+  round = 0
+  /** When the store has something next, in seconds; undefined: not known. */
+  next: number | undefined
+  /** It is to be asked what it has, even if there is no room. */
+  ask = true
+  /** A take is under way. */
+  taking = false
+  /** The last take brought nothing, though something is due: something must end first, or a bell ring. */
+  stuck = false
+  /** A suspect is near: nothing is prefetched. */
+  alone = false
+  /** On the monotonic clock: the store has said later than this that it is ours. */
+  confirmedAt: number
+  /** It may be somebody else's by now: nothing begins before the store has said that it is not. */
+  doubted = false
+  /** It goes to another process: nothing begins any more. */
+  leaving = false
+  /** OrderedIds that are in flight as far as the store knows: at hand, running, and ended without an answer. */
+  held = 0
+  readonly #settings: ShardSettings
+  #ready: OrderedTaken[] = []
+  /** Where the first of them stands. */
+  #from = 0
+
+  constructor(shard: number, token: number, settings: ShardSettings, confirmedAt: number) {
+    this.queue = settings.queue
+    this.shard = shard
+    this.token = token
+    this.#settings = settings
+    this.confirmedAt = confirmedAt
+  }
+
+  /** OrderedIds at hand. */
+  get size(): number {
+    return this.#ready.length - this.#from
+  }
+
+  get isReady(): boolean {
+    return this.size > 0 && !this.leaving && !this.doubted && (this.running.size === 0 || this.#mayRunBeside)
+  }
+
+  get due(): number {
+    return this.#ready[this.#from]?.performIn ?? Number.POSITIVE_INFINITY
+  }
+
+  get lag(): number {
+    return Math.max(this.#settings.now() / 1000 - this.due, 0)
+  }
+
+  /** How many more are worth taking; 0 while enough are at hand. */
+  get room(): number {
+    if (this.leaving || this.taking || this.stuck) return 0
+    if (this.alone) return this.held === 0 ? 1 : 0
+    const most = Math.max(PREFETCH, this.#settings.batchSize)
+    return this.size > most / 2 ? 0 : most - this.size
+  }
+
+  /** Nothing of it runs, and nothing waits for an answer. */
+  get isIdle(): boolean {
+    return this.held === 0 && this.running.size === 0 && !this.taking
+  }
+
+  /** What was taken is at hand. */
+  add(ids: readonly OrderedTaken[]): void {
+    this.held += ids.length
+    if (this.#from === this.#ready.length) {
+      this.#ready = [...ids]
+      this.#from = 0
+    } else this.#ready.push(...ids)
+  }
+
+  /** The ids of the next batch. */
+  draw(): OrderedTaken[] {
+    const { batchSize } = this.#settings
+    let end = this.#from
+    while (end < this.#ready.length && end - this.#from < batchSize) {
+      // Alone.
+      if (this.#ready[end]?.suspect && end > this.#from) break
+      end++
+      if (this.#ready[end - 1]?.suspect) break
+    }
+    const ids = this.#ready.slice(this.#from, end)
+    this.#from = end
+    if (this.#from === this.#ready.length) {
+      this.#ready = []
+      this.#from = 0
+    }
+    return ids
+  }
+
+  /** Those at hand that have not begun: they are not, any more. */
+  drop(): OrderedTaken[] {
+    const ids = this.#ready.slice(this.#from)
+    this.#ready = []
+    this.#from = 0
+    return ids
+  }
+
+  /** Takes one that has not begun out; undefined: it has, or is not there. */
+  dropOne(ticket: string): OrderedTaken | undefined {
+    const at = this.#ready.findIndex((one, i) => i >= this.#from && one.ticket === ticket)
+    return at < 0 ? undefined : this.#ready.splice(at, 1)[0]
+  }
+
+  *tickets(): Generator<string> {
+    for (let i = this.#from; i < this.#ready.length; i++) yield (this.#ready[i] as OrderedTaken).ticket
+    for (const batch of this.running) for (const { ticket } of batch.ids) yield ticket
+  }
+
+  get #mayRunBeside(): boolean {
+    return this.#settings.serial === 'id' && !this.alone
+  }
+}

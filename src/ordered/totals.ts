@@ -1,0 +1,33 @@
+import type { Store } from '../store/contract.ts'
+
+export interface OrderedFigures {
+  /** OrderedIds that wait. */
+  length: number
+  morgueLength: number
+  /** Seconds that the first due one has waited; of all queues the largest. */
+  lag: number
+}
+
+export interface OrderedTotals {
+  total: OrderedFigures
+  queues: Record<string, OrderedFigures>
+}
+
+/** Of all ordered queues, whoever defines them. */
+export async function orderedTotals(store: Store, now: number): Promise<OrderedTotals> {
+  const total: OrderedFigures = { length: 0, morgueLength: 0, lag: 0 }
+  const queues: Record<string, OrderedFigures> = {}
+  const names = await store.orderedQueues()
+  for (const numbers of await Promise.all(names.map((name) => store.orderedNumbers(name, now)))) {
+    // Deleted meanwhile.
+    if (!numbers) continue
+    const { morgueLength } = numbers
+    const length = numbers.shards.reduce((sum, shard) => sum + shard.length, 0)
+    const lag = numbers.shards.reduce((most, shard) => Math.max(most, shard.lag), 0)
+    queues[numbers.name] = { length, morgueLength, lag }
+    total.length += length
+    total.morgueLength += morgueLength
+    total.lag = Math.max(total.lag, lag)
+  }
+  return { total, queues }
+}

@@ -1,0 +1,419 @@
+/**
+ * The calls of one ordered queue: each tells the store what ended, and takes what is due, for all of this process's shards
+ * together. Under load they batch themselves: whatever ends while one is under way goes into the next.
+ */
+
+import { HighkiqError } from '../job/errors.ts'
+import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
+import type { Engine } from '../worker/engine.ts'
+import type { Batch } from './batch.ts'
+import type { OrderedDeath, OrderedDefinition } from './definition.ts'
+import type { Shard } from './shard.ts'
+
+export interface TurnsHost {
+  owner(): string
+  /** OrderedIds may be at hand. */
+  ready(): void
+  /** Nothing is under way, and nothing to be told or asked before the clock or a bell says so. */
+  idle(): void
+  /** A shard was lost, or their number has changed, or it is not known why the bell rang. */
+  look(): void
+  /** Something of it ended, and was told. */
+  settled(shard: Shard): void
+  /** Of one batch. */
+  died(deaths: OrderedDeath[]): void
+}
+
+/** Most that one call tells. */
+const MOST_SETTLEMENTS = 500
+/** A store that is away is asked at least so often. */
+const LONGEST_REST_MS = 1000
+/** So often in a row a call may fail when nothing is left to do but to tell. */
+const MOST_FAILURES = 5
+
+export class Turns {
+  readonly #engine: Engine
+  readonly #definition: OrderedDefinition
+  readonly #host: TurnsHost
+  readonly #shards: ReadonlyMap<number, Shard>
+  #pending: OrderedSettlement[] = []
+  /** By ticket: what dies when that is settled, and the batch that it was in. */
+  readonly #deaths = new Map<string, { batch: Batch; death: OrderedDeath }>()
+  /** Tickets whose settlement was sent before, and not answered: by now it may be no news. */
+  readonly #repeated = new Set<string>()
+  /** Another one when all was forgotten. */
+  #generation = 0
+  #underWay = 0
+  #planned = false
+  /** A call failed: what it may have taken is looked for. */
+  #inDoubt = false
+  #reconciling: Promise<void> | undefined
+  /** In a row. */
+  #failures = 0
+  #failingSince = 0
+  #resting: NodeJS.Timeout | undefined
+  #paused = false
+  #problem: string | undefined
+  /** The bell rang, and nothing came of it yet. */
+  #rung = false
+  #count: number | undefined
+  #whenFlushed: (() => void)[] = []
+  /** Takes nothing any more. */
+  isQuiet = false
+
+  constructor(engine: Engine, definition: OrderedDefinition, shards: ReadonlyMap<number, Shard>, host: TurnsHost) {
+    this.#engine = engine
+    this.#definition = definition
+    this.#shards = shards
+    this.#host = host
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay === 0 && !this.#planned && !this.#reconciling && !this.#resting
+  }
+
+  /** When something is due of which we know, in seconds. */
+  get next(): number {
+    let next = Number.POSITIVE_INFINITY
+    if (this.#paused || this.isQuiet) return next
+    for (const shard of this.#shards.values()) {
+      if (shard.next !== undefined && shard.next < next && shard.room > 0) next = shard.next
+    }
+    return next
+  }
+
+  /** An id that was taken ended so. */
+  end(shard: Shard, { id, ticket }: OrderedTaken, end: OrderedEnd, dies?: { batch: Batch; death: OrderedDeath }): void {
+    if (dies) this.#deaths.set(ticket, dies)
+    this.#pending.push({ id, ticket, shard: shard.shard, token: shard.token, end })
+    this.plan()
+  }
+
+  /** Somebody rang, or it is time to look: asks what there is. */
+  ask(rung: boolean): void {
+    if (this.#shards.size === 0) {
+      if (rung) this.#host.look()
+      return
+    }
+    this.#rung ||= rung
+    for (const shard of this.#shards.values()) {
+      shard.ask = true
+      shard.stuck = false
+    }
+    this.plan()
+  }
+
+  /** Nobody knows whether this shard is still ours: the process slept, or its event loop was blocked. */
+  doubt(shard: Shard): void {
+    shard.doubted = true
+    shard.ask = true
+    this.plan()
+  }
+
+  /** A call in the next turn of the event loop, if there is anything to say or to ask. */
+  plan(): void {
+    if (this.#planned || this.#resting || this.#reconciling) return
+    if (this.#underWay >= this.#engine.store.turnsAtOnce) return
+    if (this.#inDoubt) {
+      if (this.#underWay === 0) void this.reconcile()
+      return
+    }
+    if (!this.#hasWork) return
+    this.#planned = true
+    // Handlers that take no time have ended after this, and are told in the same call.
+    setImmediate(() => {
+      this.#planned = false
+      void this.#launch()
+    })
+  }
+
+  /** Looks for what lies with us and we do not know, and gives it back: an answer was lost. */
+  async reconcile(): Promise<void> {
+    if (this.#reconciling || this.#underWay > 0 || this.#planned) {
+      this.#inDoubt = true
+      return
+    }
+    const generation = this.#generation
+    this.#reconciling = this.#lookInFlight(generation)
+      .then(() => {
+        if (generation === this.#generation) this.#inDoubt = false
+      })
+      .catch((thrown) => this.#failed(thrown))
+      .finally(() => {
+        this.#reconciling = undefined
+        this.#next()
+      })
+    await this.#reconciling
+  }
+
+  /** Resolves when all is told, or the store is away. */
+  async flush(): Promise<void> {
+    this.plan()
+    if (this.#isFlushed) return
+    await new Promise<void>((resolve) => this.#whenFlushed.push(resolve))
+  }
+
+  /** What the owner holds belongs to others now. */
+  reset(): void {
+    this.#generation++
+    this.#pending = []
+    this.#deaths.clear()
+    this.#repeated.clear()
+    this.#inDoubt = false
+    this.#next()
+  }
+
+  /** A shard is not ours any more: nothing of it is told. */
+  forget(shard: number): void {
+    this.#pending = this.#pending.filter((settlement) => {
+      if (settlement.shard !== shard) return true
+      this.#deaths.delete(settlement.ticket)
+      this.#repeated.delete(settlement.ticket)
+      return false
+    })
+  }
+
+  get #hasWork(): boolean {
+    if (this.#pending.length > 0) return true
+    if (this.isQuiet) return false
+    const now = this.#engine.now() / 1000
+    for (const shard of this.#shards.values()) if (shard.ask || this.#wantedOf(shard, now) > 0) return true
+    return false
+  }
+
+  #wantedOf(shard: Shard, now: number): number {
+    if (this.isQuiet || (this.#paused && !shard.ask)) return 0
+    return shard.ask || shard.next === undefined || shard.next <= now ? shard.room : 0
+  }
+
+  get #isFlushed(): boolean {
+    if (this.#underWay > 0 || this.#planned) return false
+    return this.#pending.length === 0 || (this.#failures > MOST_FAILURES && this.isQuiet)
+  }
+
+  async #launch(): Promise<void> {
+    const { store, now } = this.#engine
+    const generation = this.#generation
+    const owner = this.#host.owner()
+    const at = now()
+    const settlements = this.#pending.splice(0, MOST_SETTLEMENTS)
+    const touched = new Set<number>()
+    for (const { shard } of settlements) touched.add(shard)
+    const asked: Shard[] = []
+    const takes: { shard: number; token: number; n: number }[] = []
+    for (const shard of this.#shards.values()) {
+      const n = this.#wantedOf(shard, at / 1000)
+      if (n === 0 && !shard.ask && !touched.has(shard.shard)) continue
+      shard.ask = false
+      if (n > 0) shard.taking = true
+      asked.push(shard)
+      takes.push({ shard: shard.shard, token: shard.token, n })
+    }
+    if (settlements.length + takes.length === 0) {
+      this.#next()
+      return
+    }
+    this.#underWay++
+    const { maxPayloads } = this.#definition.options
+    const sentAt = performance.now()
+    try {
+      const answer = await store.orderedTurn(this.#definition.queue, owner, {
+        now: at,
+        settlements,
+        takes,
+        maxPayloads,
+      })
+      if (generation === this.#generation) this.#hear(settlements, { shards: asked, takes, sentAt }, answer)
+    } catch (thrown) {
+      if (generation === this.#generation) this.#giveBack(settlements, thrown)
+    } finally {
+      takes.forEach(({ n }, i) => {
+        if (n > 0) (asked[i] as Shard).taking = false
+      })
+      this.#underWay--
+      for (const shard of asked) this.#host.settled(shard)
+      this.#next()
+    }
+  }
+
+  #next(): void {
+    this.plan()
+    if (this.#isFlushed) for (const resolve of this.#whenFlushed.splice(0)) resolve()
+    if (this.isIdle) this.#host.idle()
+  }
+
+  #hear(
+    settlements: readonly OrderedSettlement[],
+    { shards, takes, sentAt }: { shards: readonly Shard[]; takes: readonly { n: number }[]; sentAt: number },
+    answer: OrderedTurnAnswer,
+  ): void {
+    if (this.#failures > 0) {
+      const seconds = Math.round((performance.now() - this.#failingSince) / 1000)
+      this.#engine.log.info({ seconds }, `the store answers again, after ${seconds} s`)
+      this.#failures = 0
+    }
+    const refused = this.#hearSettled(settlements, answer)
+    let took = 0
+    let lost = false
+    let cleared = false
+    for (const [i, shard] of shards.entries()) {
+      const taken = answer.taken[i]
+      // Released, lost or forgotten meanwhile: what came goes back with the shard.
+      if (!taken || this.#shards.get(shard.shard) !== shard) continue
+      if (taken.lost) {
+        lost = true
+        continue
+      }
+      if (shard.doubted) cleared = true
+      shard.doubted = false
+      shard.confirmedAt = sentAt
+      took += this.#accept(shard, taken, (takes[i]?.n ?? 0) > 0)
+    }
+    this.#hearCancelled(answer.cancelled)
+    if (answer.paused && !this.#paused) this.#giveUpReady()
+    this.#paused = answer.paused
+    const reshaped = this.#count !== undefined && this.#count !== answer.shards
+    this.#count = answer.shards
+    if (lost || reshaped || (this.#rung && took === 0)) this.#host.look()
+    this.#rung = false
+    if (took > 0 || cleared) this.#host.ready()
+    this.#tellProblem(answer.problem)
+    if (refused > 0) this.#rest()
+  }
+
+  /** @returns how many could not be settled */
+  #hearSettled(settlements: readonly OrderedSettlement[], { settled }: OrderedTurnAnswer): number {
+    let refused: OrderedSettlement[] | undefined
+    let fenced: OrderedSettlement[] | undefined
+    let dead: Map<Batch, OrderedDeath[]> | undefined
+    for (const [i, settlement] of settlements.entries()) {
+      const { ticket, shard: place, token } = settlement
+      const said = settled[i]
+      if (said === 'error') {
+        refused ??= []
+        refused.push(settlement)
+        continue
+      }
+      const shard = this.#shards.get(place)
+      if (shard?.token === token) {
+        shard.held--
+        shard.stuck = false
+      }
+      const repeated = this.#repeated.size > 0 && this.#repeated.delete(ticket)
+      if (said === 'fenced' && !repeated) {
+        fenced ??= []
+        fenced.push(settlement)
+      }
+      const dies = this.#deaths.size > 0 ? this.#deaths.get(ticket) : undefined
+      if (!dies) continue
+      this.#deaths.delete(ticket)
+      if (said === 'fenced' && !repeated) continue
+      dead ??= new Map()
+      dead.set(dies.batch, [...(dead.get(dies.batch) ?? []), dies.death])
+    }
+    if (refused) this.#pending = [...refused, ...this.#pending]
+    for (const deaths of dead?.values() ?? []) this.#host.died(deaths)
+    if (fenced) this.#tellFenced(fenced)
+    return refused?.length ?? 0
+  }
+
+  /** @returns how many ids came */
+  #accept(shard: Shard, taken: OrderedTurnAnswer['taken'][number], wanted: boolean): number {
+    shard.next = taken.next ?? Number.POSITIVE_INFINITY
+    let { ids } = taken
+    if (shard.leaving || this.isQuiet) {
+      shard.held += ids.length
+      for (const one of ids) this.end(shard, one, { kind: 'back' })
+      return 0
+    }
+    if (wanted && ids.length === 0 && shard.next <= this.#engine.now() / 1000) shard.stuck = true
+    const suspect = ids.some((one) => one.suspect)
+    if (suspect && (shard.held > 0 || ids.length > 1)) {
+      // It must not be in flight beside others, or nobody knows whom the next crash is to blame on.
+      shard.held += ids.length
+      for (const one of ids) this.end(shard, one, { kind: 'back' })
+      ids = []
+    }
+    if (suspect) shard.alone = true
+    else if (ids.length > 0) shard.alone = false
+    if (ids.length > 0) shard.add(ids)
+    return ids.length
+  }
+
+  #hearCancelled(cancelled: OrderedTurnAnswer['cancelled']): void {
+    if (cancelled.length === 0) return
+    for (const { ticket } of cancelled) {
+      for (const shard of this.#shards.values()) {
+        const ready = shard.dropOne(ticket)
+        if (ready) this.end(shard, ready, { kind: 'cancelled' })
+        for (const batch of shard.running) if (batch.ids.some((one) => one.ticket === ticket)) batch.cancel(ticket)
+      }
+    }
+  }
+
+  /** What has not begun goes back. */
+  #giveUpReady(): void {
+    for (const shard of this.#shards.values()) {
+      for (const one of shard.drop()) this.end(shard, one, { kind: 'back' })
+    }
+  }
+
+  #giveBack(settlements: readonly OrderedSettlement[], thrown: unknown): void {
+    for (const { ticket } of settlements) this.#repeated.add(ticket)
+    // Of shards that are still ours.
+    const ours = settlements.filter(({ shard, token }) => this.#shards.get(shard)?.token === token)
+    this.#pending = [...ours, ...this.#pending]
+    this.#inDoubt = true
+    for (const shard of this.#shards.values()) shard.ask = true
+    this.#failed(thrown)
+  }
+
+  #failed(thrown: unknown): void {
+    if (this.#failures++ === 0) {
+      this.#failingSince = performance.now()
+      this.#engine.report(thrown, { during: `taking from the ordered queue ${this.#definition.queue}` })
+    }
+    this.#rest()
+  }
+
+  #rest(): void {
+    const ms = Math.min(50 * 2 ** this.#failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
+    this.#resting ??= setTimeout(() => {
+      this.#resting = undefined
+      this.#next()
+    }, ms)
+  }
+
+  async #lookInFlight(generation: number): Promise<void> {
+    const { store } = this.#engine
+    const inFlight = await store.orderedInFlight(this.#definition.queue, this.#host.owner())
+    if (generation !== this.#generation) return
+    const known = new Set(this.#pending.map(({ ticket }) => ticket))
+    for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)
+    for (const { id, ticket, shard: place, token } of inFlight) {
+      const shard = this.#shards.get(place)
+      if (known.has(ticket) || shard?.token !== token) continue
+      shard.held++
+      this.#repeated.add(ticket)
+      this.#pending.push({ id, ticket, shard: place, token, end: { kind: 'back' } })
+    }
+  }
+
+  #tellFenced(fenced: readonly OrderedSettlement[]): void {
+    const ids = fenced.map(({ id }) => id)
+    const shards = [...new Set(fenced.map(({ shard }) => shard))]
+    this.#engine.report(
+      new HighkiqError('LEASE_LOST', 'a shard went to another process while a batch of it ran: its ids run again'),
+      { queue: this.#definition.queue, shards, ids },
+    )
+    this.#host.look()
+  }
+
+  #tellProblem(problem: string | undefined): void {
+    if (problem === this.#problem) return
+    this.#problem = problem
+    if (problem) {
+      this.#engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: 'taking and settling ordered jobs' })
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { ORDERED_PAGE, type Store } from '../store/contract.ts'
+import { idsOf, inPages, type OrderedIds } from './act.ts'
+import { canonicalJson } from './canonical.ts'
+import { cursorOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
+
+const SORTS = ['id', 'performIn', 'retryCount'] as const
+/** Of one id in a list, unless more are asked for. */
+const SHOWN = 20
+
+export interface WaitingListOptions extends OrderedListOptions<(typeof SORTS)[number]> {
+  /** The most payloads of each id; default 20. */
+  payloads?: number
+}
+
+/** What waits in an ordered queue. Actions on all go through it a page at a time: what comes meanwhile may be met or not. */
+export class Waiting {
+  readonly #store: () => Store
+  readonly #now: () => number
+  readonly #queue: string
+
+  constructor(queue: string, store: () => Store, now: () => number) {
+    this.#queue = queue
+    this.#store = store
+    this.#now = now
+  }
+
+  /** @throws INVALID_OPTION */
+  async list(options: WaitingListOptions = {}): Promise<OrderedList<WaitingId>> {
+    const { by, page } = pageOf('waiting.list', options, SORTS, ['payloads'])
+    const { payloads = SHOWN } = options
+    const items = await this.#store().orderedWaiting(this.#queue, by, { ...page, payloads })
+    const last = items.at(-1)
+    const value = last && by !== 'id' ? last[by] : 0
+    const next = last && items.length === page.limit ? cursorOf(value, last.id) : null
+    return { items: items.map(waitingId), next }
+  }
+
+  /** What waits of an id; null: nothing. */
+  async find(id: string | number | bigint): Promise<WaitingId | null> {
+    const { waiting } = await this.#store().findOrdered(this.#queue, String(id))
+    return waiting && waitingId(waiting)
+  }
+
+  /** Makes all due now that are due later. @returns how many */
+  performAllNow(): Promise<number> {
+    const now = this.#now()
+    return this.#each('performIn', now / 1000, (ids) => this.#store().actOrdered(this.#queue, 'now', ids, { now }))
+  }
+
+  /** Makes these due now. @returns how many it were */
+  performNow(ids: OrderedIds): Promise<number> {
+    const now = this.#now()
+    return inPages(idsOf('performNow', ids), (some) => this.#store().actOrdered(this.#queue, 'now', some, { now }))
+  }
+
+  /** Puts all that have failed into the morgue. @returns how many */
+  killAllFailed(): Promise<number> {
+    return this.#failed('kill')
+  }
+
+  /** Deletes all that have failed. @returns how many */
+  deleteAllFailed(): Promise<number> {
+    return this.#failed('delete')
+  }
+
+  /** What waits of these ids; what is in flight goes on. @returns of how many something waited */
+  delete(ids: OrderedIds): Promise<number> {
+    const now = this.#now()
+    return inPages(idsOf('delete', ids), (some) => this.#store().actOrdered(this.#queue, 'delete', some, { now }))
+  }
+
+  /** Puts what waits of these ids into the morgue. @returns of how many something waited */
+  kill(ids: OrderedIds, error = 'killed'): Promise<number> {
+    const options = { now: this.#now(), error }
+    return inPages(idsOf('kill', ids), (some) => this.#store().actOrdered(this.#queue, 'kill', some, options))
+  }
+
+  /** Takes one payload that waits away, as it was pushed; an id without any is gone. False: it is not there. */
+  deletePayload(id: string | number | bigint, payload: unknown): Promise<boolean> {
+    return this.#store().deleteOrderedPayload(this.#queue, String(id), canonicalJson(payload))
+  }
+
+  #failed(act: 'kill' | 'delete'): Promise<number> {
+    const options = { failed: true, now: this.#now() }
+    return this.#each('retryCount', -1, (ids) => this.#store().actOrdered(this.#queue, act, ids, options))
+  }
+
+  /** Those with a higher value, from the highest down: no others are read. */
+  async #each(by: 'performIn' | 'retryCount', above: number, act: (ids: string[]) => Promise<number>): Promise<number> {
+    let sum = 0
+    let after: { value: number; id: string } | undefined
+    for (;;) {
+      const page = { desc: true, limit: ORDERED_PAGE, payloads: 0, ...(after ? { after } : {}) }
+      const found = await this.#store().orderedWaiting(this.#queue, by, page)
+      const met = found.filter((one) => one[by] > above)
+      if (met.length > 0) sum += await act(met.map(({ id }) => id))
+      const last = met.at(-1)
+      if (!last || met.length < ORDERED_PAGE) return sum
+      after = { value: last[by], id: last.id }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// A worker process of an ordered queue: ordered-child.js URL OPTIONS. It tells what happens as lines of JSON; the first
+// payload of a batch says what to do. (Plain JavaScript, for it is started often.)
+import { writeSync } from 'node:fs'
+import { Highkiq } from 'highkiq'
+
+const [url, options] = process.argv.slice(2)
+const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+const { ordered = {}, ...more } = JSON.parse(options)
+
+const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
+hq.onError((error) => say('error', { code: error.code, message: error.message }))
+hq.ordered('Sync', { shards: 1, ...ordered }, async (ctx, batch) => {
+  const [[payload]] = batch.values()
+  say('began', { batch: Object.fromEntries(batch), fence: ctx.fence })
+  if (payload === 'wait') {
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    say('aborted', { code: ctx.signal.reason.code })
+    throw ctx.signal.reason
+  }
+  say('ended')
+  if (payload === 'die') {
+    process.kill(process.pid, 'SIGKILL')
+    await new Promise(() => {})
+  }
+})
+await hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...more }).run()
+await hq.close()

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { bench, Child, until } from './bench.ts'
+import { ordered } from './ordered-bench.ts'
+
+const CHILD = 'ordered-child.js'
+
+test('[28] what a killed process had in flight runs elsewhere, with what came meanwhile', async () => {
+  const here = bench()
+  const { job, calls, empty } = ordered(here)
+  await job.performAsync({ id: 1, payload: 'wait', score: 1 })
+  const child = new Child(here.url, {}, CHILD)
+  await child.tells('began')
+  await job.performAsync({ id: 1, payload: 'v2', score: 2 })
+  child.kill('SIGKILL')
+  await child.exited
+  await here.work({ leaseSeconds: 1 })
+  await empty()
+  expect(calls.all).toEqual(['1[wait,v2]'])
+  expect(await job.stats()).toMatchObject({ processed: 1, failed: 0, morgueLength: 0 })
+})
+
+test('[29] what was done when its process was killed, and not yet told, runs again and counts once', async () => {
+  const here = bench()
+  const { job, calls, empty } = ordered(here)
+  await job.performAsync({ id: 1, payload: 'die', score: 1 })
+  const child = new Child(here.url, {}, CHILD)
+  await child.tells('ended')
+  await child.exited
+  await here.work({ leaseSeconds: 1 })
+  await empty()
+  expect(calls.all).toEqual(['1[die]'])
+  expect(await job.stats()).toMatchObject({ processed: 1, failed: 0, morgueLength: 0 })
+})
+
+test('[32] an id whose process dies three times with it goes to the morgue, and others run', async () => {
+  const here = bench()
+  const { job, calls, dead, empty } = ordered(here)
+  await job.performAsync([
+    { id: 1, payload: 'die', score: 1 },
+    { id: 1, payload: 'more', score: 2 },
+  ])
+  for (let crash = 1; crash <= 3; crash++) {
+    const child = new Child(here.url, {}, CHILD)
+    expect(await child.tells('began')).toMatchObject([{ batch: { 1: ['die', 'more'] }, fence: crash }])
+    expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
+  }
+  await job.performAsync({ id: 2, payload: 'v' })
+  await here.work({ leaseSeconds: 1 })
+  await empty()
+  expect(calls.all).toEqual(['2[v]'])
+  expect(await dead()).toMatchObject([expect.stringMatching(/^1\{[\d.]+,\{die:1,more:2\},"crashed 3 times"\}$/)])
+})
+
+test('[35] a process that slept past its lease has its signal fired and settles nothing', async () => {
+  const here = bench()
+  const { job, calls, waiting, empty } = ordered(here)
+  await job.performAsync({ id: 1, payload: 'wait', score: 1 })
+  const child = new Child(here.url, {}, CHILD)
+  const [began] = await child.tells('began')
+  await child.freeze(here)
+  const fences: number[] = []
+  const other = here.another()
+  const theirs = ordered(other, {}, ({ ctx }) => fences.push(ctx.fence))
+  await other.work({ leaseSeconds: 1 })
+  await empty()
+  expect(theirs.calls.all).toEqual(['1[wait]'])
+  expect(fences[0]).toBeGreaterThan(began?.fence as number)
+  child.kill('SIGCONT')
+  expect(await child.tells('aborted')).toMatchObject([{ code: 'LEASE_LOST' }])
+  // It goes on under a new lease.
+  await job.performAsync({ id: 2, payload: 'v', score: 2 })
+  await empty()
+  expect(await waiting()).toEqual([])
+  expect(calls.all).toEqual([])
+  expect(await job.stats()).toMatchObject({ processed: 2, failed: 0, morgueLength: 0 })
+})
+
+test('[31] processes that are killed again and again lose no payload, and run each id in order', async () => {
+  const here = bench()
+  const options = { shards: 3, batchSize: 4, maxStalls: 1000, retryIn: () => 0 }
+  const { job, empty } = ordered(here, options)
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  const began: [string, string][] = []
+  for (let round = 0; round < 4; round++) {
+    const child = new Child(here.url, { ordered: { ...options, retryIn: undefined } }, CHILD)
+    await job.performAsync(ids.map((id) => ({ id, payload: `${round}` })))
+    await child.tells('ended', 1 + round)
+    child.kill('SIGKILL')
+    await child.exited
+    for (const { batch } of child.all('began')) {
+      for (const [id, payloads] of Object.entries(batch as Record<string, string[]>)) {
+        for (const payload of payloads) began.push([id, payload])
+      }
+    }
+  }
+  const other = here.another()
+  const last = ordered(other, options)
+  await other.work({ leaseSeconds: 1 })
+  await empty()
+  for (const call of last.calls.all) {
+    for (const [, id = '', list = ''] of call.matchAll(/(\w)\[([^\]]*)\]/g)) {
+      for (const payload of list.split(',')) began.push([id, payload])
+    }
+  }
+  for (const id of ids) {
+    const seen = began.filter(([one]) => one === id).map(([, payload]) => Number(payload))
+    // A run that was cut off is repeated from its first payload on.
+    expect([...new Set(seen)]).toEqual([0, 1, 2, 3])
+  }
+  await until(async () => (await job.stats()).morgueLength === 0)
+})

@@ -1,0 +1,190 @@
+import { BatchFailure, Release, Snooze } from 'highkiq'
+import { expect, test } from 'vitest'
+import { gate, until } from './bench.ts'
+import { frozen } from './ordered-bench.ts'
+
+/** The cases of the specification that need a worker: numbers in brackets. */
+
+const fail = () => {
+  throw new Error('x')
+}
+
+test('[1] a number is an id as a text, and there is a payload if none is given', async () => {
+  const { job, waiting } = frozen()
+  await job.performAsync({ id: 7 })
+  expect(await waiting()).toEqual(['7{1000,-1,{"":1000}}'])
+})
+
+test('[8] of a push with one item that is none nothing is stored', async () => {
+  const { job, waiting } = frozen()
+  const item = (id: number) => ({ id, payload: 'v' })
+  await expect(job.performAsync([item(1), item(2), { payload: 'v' }])).rejects.toThrow(/id/)
+  const many = Array.from({ length: 250 }, (_, id) => item(id))
+  for (const wrong of [Number.NaN, Infinity, 2 ** 53 + 2, -(2 ** 60)]) {
+    await expect(job.performAsync([...many, { ...item(3), score: wrong }])).rejects.toThrow(/score/)
+  }
+  await expect(job.performAsync([...many, { ...item(3), performIn: Number.NaN }])).rejects.toThrow(/performIn/)
+  expect(await waiting()).toEqual([])
+})
+
+test('[9] payloads that differ in the order of their members are one', async () => {
+  const { job, waiting } = frozen()
+  const push = (payload: object, score: number) => job.performAsync({ id: 1, payload: payload as never, score })
+  await push({ a: 1, b: { d: [2], c: 3 } }, 2)
+  await push({ b: { c: 3, d: [2] }, a: 1 }, 1)
+  expect(await waiting()).toEqual(['1{1000,-1,{{"a":1,"b":{"c":3,"d":[2]}}:1}}'])
+})
+
+test('[5] [18] what is pushed for an id that runs comes in order behind it, never beside it', async () => {
+  const { opened, open } = gate()
+  let running = 0
+  const { here, job, calls, waiting, empty } = frozen({}, async () => {
+    expect(++running).toBe(1)
+    await opened
+    running--
+  })
+  await here.work()
+  await job.performAsync({ id: 1, payload: 'v1', score: 10 })
+  await calls.atLeast(1)
+  await job.performAsync({ id: 1, payload: 'v3', score: 30 })
+  await job.performAsync({ id: 1, payload: 'v2', score: 20 })
+  expect(await waiting()).toEqual(['1{1000,-1,{v2:20,v3:30}}'])
+  open()
+  await empty()
+  expect(calls.all).toEqual(['1[v1]', '1[v2,v3]'])
+  expect(await job.stats()).toMatchObject({ processed: 2, failed: 0 })
+})
+
+test('[19] [20] [21] what is pushed for an id that runs is merged with it when that fails', async () => {
+  const { opened, open } = gate()
+  const { here, time, job, calls, waiting, idle, empty } = frozen({}, async (_, n) => {
+    await opened
+    if (n === 1) fail()
+  })
+  await here.work()
+  await job.performAsync({ id: 1, payload: 'v1', score: 10 })
+  await calls.atLeast(1)
+  await job.performAsync([
+    { id: 1, payload: 'v1', score: 30 },
+    { id: 1, payload: 'v2', score: 20, performIn: 2000 },
+  ])
+  open()
+  await idle()
+  expect(await waiting()).toEqual(['1{1010,0,{v1:10,v2:20},"x"}'])
+  expect(calls.all).toEqual(['1[v1]'])
+  time.now = 1010
+  await empty()
+  expect(calls.all).toEqual(['1[v1]', '1[v1,v2]'])
+  expect(await job.stats()).toMatchObject({ processed: 1, failed: 1 })
+})
+
+test('[22] [23] a batch that throws is back whole, one id that is named is back alone, and its next failure counts on', async () => {
+  const { here, time, job, calls, waiting, idle } = frozen({}, ({ ctx }, n) => {
+    if (n === 1) fail()
+    if (n === 2) ctx.fail(2, new Error('two'))
+    if (n === 3) throw new BatchFailure(new Map([['2', new Error('again')]]))
+  })
+  await job.performAsync([
+    { id: 1, payload: 'v', score: 1 },
+    { id: 2, payload: 'w', score: 2 },
+  ])
+  await here.work()
+  await calls.atLeast(1)
+  await idle()
+  expect(await waiting()).toEqual(['1{1010,0,{v:1},"x"}', '2{1010,0,{w:2},"x"}'])
+  expect(await job.stats()).toMatchObject({ processed: 0, failed: 2 })
+  time.now = 1010
+  await calls.atLeast(2)
+  await idle()
+  expect(await waiting()).toEqual(['2{1030,1,{w:2},"two"}'])
+  expect(await job.stats()).toMatchObject({ processed: 1, failed: 3 })
+  await job.performAsync({ id: 3, payload: 'y', score: 3, performIn: 1030 })
+  time.now = 1030
+  await calls.atLeast(3)
+  await idle()
+  expect(calls.all).toEqual(['1[v] 2[w]', '1[v] 2[w]', '2[w] 3[y]'])
+  expect(await waiting()).toEqual(['2{1060,2,{w:2},"again"}'])
+  expect(await job.stats()).toMatchObject({ processed: 2, failed: 4, morgueLength: 0 })
+})
+
+test('[24] [25] at the last retry the first payload dies alone, and of a batch only the id that has no retry left', async () => {
+  const { here, time, exhausted, job, calls, waiting, dead, idle } = frozen({}, fail)
+  await job.performAsync([
+    { id: 1, payload: 'v1', score: 1 },
+    { id: 1, payload: 'v2', score: 2 },
+    { id: 3, payload: 'only', score: 3 },
+  ])
+  await here.work()
+  await calls.atLeast(1)
+  await idle()
+  time.now = 1010
+  await calls.atLeast(2)
+  await idle()
+  expect((await waiting())[0]).toBe('1{1030,1,{v1:1,v2:2},"x"}')
+  time.now = 1030
+  await calls.atLeast(3)
+  await idle()
+  expect((await waiting())[0]).toBe('1{1060,2,{v1:1,v2:2},"x"}')
+  await job.performAsync({ id: 2, payload: 'w', score: 9, performIn: 1060 })
+  expect(exhausted).toEqual([])
+  await job.pause()
+  time.now = 1060
+  await job.resume()
+  await calls.atLeast(4)
+  // What is left of 1 is fresh and due at once.
+  await calls.atLeast(5)
+  await idle()
+  expect(calls.all.slice(3)).toEqual(['1[v1,v2] 2[w] 3[only]', '1[v2]'])
+  expect(await dead()).toEqual(['1{1060,{v1:1},"x"}', '3{1060,{only:3},"x"}'])
+  expect(exhausted.sort()).toEqual(['1{v1:1} x', '3{only:3} x'])
+  expect(await waiting()).toEqual(['1{1070,0,{v2:2},"x"}', '2{1070,0,{w:9},"x"}'])
+})
+
+test('[26] payloads that always fail die one after the other, and the hook hears of each', async () => {
+  const { here, exhausted, job, calls, dead, empty } = frozen({ maxRetries: 1, retryIn: () => 0 }, fail)
+  await job.performAsync([
+    { id: 1, payload: 'v1', score: 1 },
+    { id: 1, payload: 'v2', score: 2 },
+  ])
+  await here.work()
+  await empty()
+  expect(calls.all).toEqual(['1[v1,v2]', '1[v1,v2]', '1[v2]', '1[v2]'])
+  expect(await dead()).toEqual(['1{1000,{v1:1,v2:2},"x"}'])
+  expect(exhausted).toEqual(['1{v1:1} x', '1{v2:2} x'])
+})
+
+test('what is snoozed or released comes again as it was, and nothing of it has failed', async () => {
+  const { here, job, calls, waiting } = frozen({ maxRetries: 1 }, (_, n) => {
+    throw n === 1 ? new Snooze(50) : new Release()
+  })
+  await job.performAsync([{ id: 1, payload: 'v1', score: 1 }])
+  await here.work()
+  await calls.atLeast(1)
+  await job.performAsync([{ id: 2, payload: 'v2', score: 2 }])
+  await calls.atLeast(2)
+  await until(async () => (await waiting()).length === 2)
+  expect(await waiting()).toEqual(['1{1050,-1,{v1:1}}', '2{1001,-1,{v2:2}}'])
+  expect(await job.stats()).toMatchObject({ failed: 0, processed: 0, morgueLength: 0 })
+})
+
+test('[27] a hook that throws is reported; what died is dead, and the process goes on', async () => {
+  const onExhausted = () => {
+    throw new Error('the hook broke')
+  }
+  const { here, job, calls, waiting, dead, empty } = frozen({ maxRetries: 0, onExhausted }, (_, n) => {
+    if (n === 1) fail()
+  })
+  await job.performAsync([
+    { id: 1, payload: 'v1', score: 1 },
+    { id: 1, payload: 'v2', score: 2 },
+  ])
+  await here.work()
+  await calls.atLeast(2)
+  await empty()
+  expect(calls.all).toEqual(['1[v1,v2]', '1[v2]'])
+  expect(await dead()).toEqual(['1{1000,{v1:1},"x"}'])
+  expect(await waiting()).toEqual([])
+  expect(here.errors.map(({ error }) => error.message)).toContain('the hook broke')
+  await job.performAsync({ id: 5, payload: 'after' })
+  await calls.atLeast(3)
+})

@@ -1,0 +1,191 @@
+import type { Highkiq } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench, Child, gate, Heard, until } from './bench.ts'
+
+type Turn = Parameters<Highkiq['store']['orderedTurn']>[2]
+
+/** Stands between the app and its store: `before` may break a call that is not made, `after` one whose answer is lost. */
+function meddle(
+  { store }: Highkiq,
+  { before, after }: { before?: (turn: Turn) => void; after?: (turn: Turn) => void },
+) {
+  const made = store.orderedTurn.bind(store)
+  store.orderedTurn = async (queue, owner, turn) => {
+    before?.(turn)
+    const answer = await made(queue, owner, turn)
+    after?.(turn)
+    return answer
+  }
+}
+
+function once(breaks: (turn: Turn) => boolean): (turn: Turn) => void {
+  let broke = false
+  return (turn) => {
+    if (broke || !breaks(turn)) return
+    broke = true
+    throw new Error('the connection broke')
+  }
+}
+
+/** Nothing waits, and nothing is in flight. */
+const emptied = (job: { stats(): Promise<{ length: number; busy: number }> }) =>
+  until(async () => {
+    const { length, busy } = await job.stats()
+    return length + busy === 0
+  })
+
+const takes = (turn: Turn) => turn.takes.some(({ n }) => n > 0)
+const settles = (turn: Turn) => turn.settlements.length > 0
+
+test.each([
+  ['a call that takes is not made', { before: once(takes) }],
+  ['the answer to a call that takes is lost', { after: once(takes) }],
+  ['a call that settles is not made', { before: once(settles) }],
+  ['the answer to a call that settles is lost', { after: once(settles) }],
+])('%s: everything runs once, in its order', async (_, faults) => {
+  const t = bench()
+  meddle(t.hq, faults)
+  const ran: Record<string, unknown[]> = {}
+  const job = t.hq.ordered('Sync', { shards: 3, batchSize: 2 }, (_ctx, batch) => {
+    for (const [id, payloads] of batch) ran[id] = [...(ran[id] ?? []), ...payloads]
+  })
+  for (const payload of [1, 2, 3]) {
+    await job.performAsync(Array.from({ length: 100 }, (_, id) => ({ id, payload, performIn: 1000 })))
+    if (payload === 1) await t.work()
+  }
+  await emptied(job)
+  expect(Object.keys(ran)).toHaveLength(100)
+  for (const payloads of Object.values(ran)) expect(payloads).toEqual([1, 2, 3])
+  expect(t.errors.map(({ error }) => error.message)).toEqual(['the connection broke'])
+  await until(async () => (await job.stats()).processed >= 100)
+})
+
+test('a worker that loses its lease tells its handlers, and goes on under another name', async () => {
+  const t = bench()
+  const reasons = new Heard<string>()
+  const fences: number[] = []
+  const job = t.hq.ordered('Sync', { shards: 1 }, async (ctx) => {
+    fences.push(ctx.fence)
+    if (fences.length > 1) return
+    await new Promise<void>((resolve) =>
+      ctx.signal.addEventListener('abort', () => {
+        reasons.say(ctx.signal.reason.code)
+        resolve()
+      }),
+    )
+  })
+  await job.performAsync([{ id: 1 }, { id: 2 }])
+  const worker = await t.work()
+  await until(() => fences.length === 1)
+  await t.hq.store.claim(`${worker.identity}.0`, null)
+  await reasons.atLeast(1)
+  await until(async () => (await job.stats()).processed === 2)
+  expect(reasons.all).toEqual(['LEASE_LOST'])
+  expect(fences).toHaveLength(3)
+  expect(fences[1]).toBeGreaterThan(fences[0] as number)
+  expect(t.errors.map(({ error }) => error.code)).toContain('LEASE_LOST')
+})
+
+test('what a process had in flight when it was killed runs elsewhere, in its order, and is counted once', async () => {
+  const t = bench()
+  const calls = new Heard<unknown>()
+  const job = t.hq.ordered('Sync', { shards: 1 }, (_ctx, batch) => calls.say(Object.fromEntries(batch)))
+  await job.performAsync({ id: 'a', payload: 'wait', score: 10 })
+  const child = new Child(t.url, { ordered: {} })
+  await child.tells('batch')
+  await job.performAsync([
+    { id: 'a', payload: 'later', score: 20 },
+    { id: 'a', payload: 'before', score: 5 },
+  ])
+  child.kill('SIGKILL')
+  await child.exited
+  await t.work({ leaseSeconds: 1 })
+  expect(await calls.atLeast(1)).toEqual([{ a: ['before', 'wait', 'later'] }])
+  await until(async () => (await job.stats()).processed === 1)
+})
+
+test('an id that kills its process three times in a row goes to the morgue, and the others run', async () => {
+  const t = bench()
+  const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
+  await job.performAsync([
+    { id: 'good', performIn: 1 },
+    { id: 'bad', payload: 'kill', performIn: 2 },
+    { id: 'fine', performIn: 3 },
+  ])
+  const children: Child[] = []
+  const over = emptied(job)
+  for (let isOver = false; !isOver; ) {
+    const child = new Child(t.url, { ordered: {} })
+    children.push(child)
+    isOver = await Promise.race([child.exited.then(() => false), over.then(() => true)])
+  }
+  const batches = children.flatMap((child) => child.all('batch').map(({ ids }) => ids))
+  // The first time it was in flight beside another one, and nobody knew.
+  expect(batches.filter((ids) => String(ids) === 'bad').length).toBe(4)
+  expect(batches.filter((ids) => String(ids) === 'fine').length).toBe(1)
+  expect((await job.morgue.list()).items).toMatchObject([{ id: 'bad', error: 'crashed 3 times' }])
+})
+
+test('an error that nobody catches counts as a crash of the id that ran', async () => {
+  const t = bench()
+  const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
+  await job.performAsync({ id: 'x', payload: 'doom' })
+  for (let n = 0; n < 3; n++) {
+    const child = new Child(t.url, { ordered: {}, timeout: 0.1 })
+    await child.tells('batch')
+    expect(await child.exited).toMatchObject({ code: 1 })
+  }
+  await t.work({ leaseSeconds: 1 })
+  await until(async () => (await job.stats()).morgueLength === 1)
+  expect(await job.morgue.find('x')).toMatchObject({ error: 'crashed 3 times' })
+})
+
+test('a process that was frozen past its lease begins nothing before it knows that its shards are its own', async () => {
+  const t = bench()
+  const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
+  const ids = Array.from({ length: 30 }, (_, id) => String(id))
+  await job.performAsync(ids.map((id, i) => ({ id, payload: 'sleep', performIn: 1 + i })))
+  const frozen = new Child(t.url, { ordered: {} })
+  await frozen.tells('ran', 2)
+  await frozen.freeze(t)
+  const begun = frozen.all('batch').length
+  await t.work({ leaseSeconds: 1 })
+  await emptied(job)
+  frozen.kill('SIGCONT')
+  await until(() => frozen.all('error').length > 0)
+  await job.performAsync({ id: 'after' })
+  await emptied(job)
+  // The one that it was in the middle of ended there, too.
+  const again = frozen.all('batch').slice(begun)
+  expect(again.filter(({ ids }) => String(ids) !== 'after')).toEqual([])
+})
+
+test('a store that is away for a moment is waited for, and nothing is lost', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  let away = false
+  meddle(t.hq, {
+    before: () => {
+      if (away) throw new Error('away')
+    },
+  })
+  const calls = new Heard<unknown>()
+  const job = t.hq.ordered('Sync', { shards: 1 }, async (_ctx, batch) => {
+    calls.say([...batch.keys()])
+    if (calls.all.length === 1) await opened
+  })
+  await job.performAsync([
+    { id: 1, performIn: 1 },
+    { id: 2, performIn: 2 },
+  ])
+  await t.work()
+  await calls.atLeast(1)
+  away = true
+  open()
+  await until(() => t.errors.length > 0)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  away = false
+  await until(async () => (await job.stats()).processed === 2)
+  expect(calls.all).toEqual([['1'], ['2']])
+  expect(t.errors.map(({ error }) => error.message)).toEqual(['away'])
+})
