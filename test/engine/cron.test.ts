@@ -716,7 +716,7 @@ describe('a definition that is wrong is refused with what is wrong', () => {
     [
       'an option that is not there',
       { timezone: 'UTC' },
-      /cron c: there is no option timezone; there are args, timeZone/,
+      /cron c: there is no option timezone; did you mean timeZone\? There are args, timeZone/,
     ],
     ['another way with missed ticks', { missed: 'never' }, /missed is 'skip', 'once' or 'all'/],
     ['another way with overlaps', { overlap: 'queue' }, /overlap is 'allow' or 'skip'/],
