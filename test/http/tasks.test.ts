@@ -55,6 +55,7 @@ test('what the document says of a new task is what is taken, in a body and in th
     queue: 'slow',
     window: 50,
     concurrency: 7,
+    rowsPerJob: 3,
     toleratedFailures: '5%',
     beyond: 'cancel',
     keepParams: 'all',
@@ -80,6 +81,7 @@ test('what the document says of a new task is what is taken, in a body and in th
       tolerance: { percent: 5 },
       beyond: 'cancel',
       keepParams: 'all',
+      rowsPerJob: 3,
       unknownAfter: 90_000,
     })
     const status = (await call('GET', `/api/v1/tasks/${made.body.id}`)).body
