@@ -12,7 +12,7 @@ import type { Shard } from './shard.ts'
 
 export interface TurnsHost {
   owner(): string
-  /** OrderedIds may be at hand. */
+  /** Ids may be at hand. */
   ready(): void
   /** Nothing is under way, and nothing to be told or asked before the clock or a bell says so. */
   idle(): void
@@ -22,6 +22,14 @@ export interface TurnsHost {
   settled(shard: Shard): void
   /** Of one batch. */
   died(deaths: OrderedDeath[]): void
+}
+
+/** What a call asked, and when: by the app's clock, and on the monotonic one. */
+interface Sent {
+  shards: readonly Shard[]
+  takes: readonly { n: number }[]
+  at: number
+  sentAt: number
 }
 
 /** Most that one call tells. */
@@ -191,6 +199,11 @@ export class Turns {
     return this.#pending.length === 0 || (this.#failures > MOST_FAILURES && this.isQuiet)
   }
 
+  /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
+  #inNeed(): Shard[] {
+    return [...this.#shards.values()].sort((a, b) => a.size - b.size)
+  }
+
   async #launch(): Promise<void> {
     const { store, now } = this.#engine
     const generation = this.#generation
@@ -201,7 +214,7 @@ export class Turns {
     for (const { shard } of settlements) touched.add(shard)
     const asked: Shard[] = []
     const takes: { shard: number; token: number; n: number }[] = []
-    for (const shard of this.#shards.values()) {
+    for (const shard of this.#inNeed()) {
       const n = this.#wantedOf(shard, at / 1000)
       if (n === 0 && !shard.ask && !touched.has(shard.shard)) continue
       shard.ask = false
@@ -223,7 +236,7 @@ export class Turns {
         takes,
         maxPayloads,
       })
-      if (generation === this.#generation) this.#hear(settlements, { shards: asked, takes, sentAt }, answer)
+      if (generation === this.#generation) this.#hear(settlements, { shards: asked, takes, at, sentAt }, answer)
     } catch (thrown) {
       if (generation === this.#generation) this.#giveBack(settlements, thrown)
     } finally {
@@ -244,7 +257,7 @@ export class Turns {
 
   #hear(
     settlements: readonly OrderedSettlement[],
-    { shards, takes, sentAt }: { shards: readonly Shard[]; takes: readonly { n: number }[]; sentAt: number },
+    { shards, takes, at, sentAt }: Sent,
     answer: OrderedTurnAnswer,
   ): void {
     if (this.#failures > 0) {
@@ -254,6 +267,7 @@ export class Turns {
     }
     const refused = this.#hearSettled(settlements, answer)
     let took = 0
+    let handed = 0
     let lost = false
     let cleared = false
     for (const [i, shard] of shards.entries()) {
@@ -267,7 +281,12 @@ export class Turns {
       if (shard.doubted) cleared = true
       shard.doubted = false
       shard.confirmedAt = sentAt
-      took += this.#accept(shard, taken, (takes[i]?.n ?? 0) > 0)
+      // What others got may be all that a call hands out.
+      const isAnswered = (takes[i]?.n ?? 0) > 0 && handed === 0
+      handed += taken.ids.length
+      took += this.#accept(shard, taken)
+      // By the clock of the call: what has become due since then, nobody was asked for.
+      if (isAnswered && taken.ids.length === 0 && taken.next !== null && taken.next <= at / 1000) shard.stuck = true
     }
     this.#hearCancelled(answer.cancelled)
     if (answer.paused && !this.#paused) this.#giveUpReady()
@@ -318,7 +337,7 @@ export class Turns {
   }
 
   /** @returns how many ids came */
-  #accept(shard: Shard, taken: OrderedTurnAnswer['taken'][number], wanted: boolean): number {
+  #accept(shard: Shard, taken: OrderedTurnAnswer['taken'][number]): number {
     shard.next = taken.next ?? Number.POSITIVE_INFINITY
     let { ids } = taken
     if (shard.leaving || this.isQuiet) {
@@ -326,7 +345,6 @@ export class Turns {
       for (const one of ids) this.end(shard, one, { kind: 'back' })
       return 0
     }
-    if (wanted && ids.length === 0 && shard.next <= this.#engine.now() / 1000) shard.stuck = true
     const suspect = ids.some((one) => one.suspect)
     if (suspect && (shard.held > 0 || ids.length > 1)) {
       // It must not be in flight beside others, or nobody knows whom the next crash is to blame on.

@@ -189,3 +189,64 @@ test('a store that is away for a moment is waited for, and nothing is lost', asy
   expect(calls.all).toEqual([['1'], ['2']])
   expect(t.errors.map(({ error }) => error.message)).toEqual(['away'])
 })
+
+/** What the app does with its store: calls that take, and waits. */
+function told(hq: Highkiq, after = () => {}) {
+  const heard: string[] = []
+  meddle(hq, {
+    after: (turn) => {
+      if (!takes(turn)) return
+      heard.push('asked')
+      after()
+    },
+  })
+  const { store } = hq
+  const wait = store.waitOrdered.bind(store)
+  store.waitOrdered = (...args) => {
+    heard.push('waits')
+    return wait(...args)
+  }
+  return heard
+}
+
+test('what becomes due while a call is under way is asked for at once', async () => {
+  const time = { now: 1000 }
+  const t = bench({ clock: { now: () => time.now * 1000 } })
+  const heard = told(t.hq, () => {
+    time.now = 1010
+  })
+  const { opened, open } = gate()
+  const job = t.hq.ordered('Sync', { shards: 1 }, () => {
+    heard.push('began')
+    open()
+  })
+  await job.performAsync({ id: 1, performIn: 1005 })
+  await t.work({ pollInterval: 1 })
+  await opened
+  expect(heard.slice(heard.indexOf('asked'))).toEqual(['asked', 'asked', 'began'])
+})
+
+test('a shard with large payloads leaves room in the calls for the others', async () => {
+  const t = bench()
+  const heard = told(t.hq)
+  const { opened, open } = gate()
+  const calls = new Heard<unknown>()
+  const job = t.hq.ordered('Sync', { shards: 2 }, async (_ctx, batch) => {
+    heard.push('began')
+    calls.say([...batch.keys()])
+    await opened
+  })
+  await t.work({ pollInterval: 1 })
+  await until(async () => (await job.stats()).shards.filter(({ owner }) => owner).length === 2)
+  await job.pause()
+  const payload = 'x'.repeat(600_000)
+  for (let id = 1; id <= 12; id++) await job.performAsync({ id, payload })
+  heard.splice(0)
+  await job.resume()
+  // One of each.
+  await calls.atLeast(2)
+  const [first, second] = [heard.indexOf('began'), heard.lastIndexOf('began')]
+  expect(heard.slice(first, second)).not.toContain('waits')
+  open()
+  await emptied(job)
+})
