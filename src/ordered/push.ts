@@ -90,7 +90,7 @@ async function pushesOf(
   const prepared = prepare ? await Promise.all(list.map(async (item) => prepare(item))) : list
   // Checked before the middleware, which may rely on it, and what it answers again.
   const pushes = prepared.map((item) => pushOf(host, definition, item))
-  return host.client.isPlain ? pushes : pass(host, definition, prepared, pushes)
+  return host.client.isPlain ? pushes : pass(host, definition, prepared)
 }
 
 function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly OrderedPush[]): OrderedBatch[] {
@@ -127,15 +127,14 @@ async function pass(
   host: PushHost,
   definition: OrderedDefinition,
   items: readonly OrderedItem[],
-  pushes: readonly OrderedPush[],
 ): Promise<OrderedPush[]> {
   const { name, queue } = definition
   const passed: OrderedPush[] = []
-  for (const [i, item] of items.entries()) {
+  for (const item of items) {
     const after = await host.client.pass({ class: name, queue, args: [item], jid: newJid() })
     if (!after) continue
-    const [changed] = after.args as [OrderedItem]
-    passed.push(changed === item ? (pushes[i] as OrderedPush) : pushOf(host, definition, changed))
+    // It may have changed the item itself.
+    passed.push(pushOf(host, definition, after.args[0] as OrderedItem))
   }
   return passed
 }

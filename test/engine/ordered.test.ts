@@ -213,14 +213,15 @@ test('server middleware stands around each batch, and client middleware around e
     const [item] = payload.args as [{ id: number; payload?: unknown }]
     if (item.id === 2) return null
     if (item.id === 3) payload.args = [{ ...item, payload: 'changed' }]
+    if (item.id === 4) item.payload = 'changed in place'
     return next()
   })
   const { job, calls } = sync(here, { batchSize: 5, queueName: 'sync-users' })
-  expect(await job.performAsync([{ id: 1 }, { id: 2 }, { id: 3 }])).toBe(2)
+  expect(await job.performAsync([1, 2, 3, 4].map((id) => ({ id, performIn: 1000 })))).toBe(3)
   await here.work()
   await calls.atLeast(1)
-  expect(batches(calls)).toEqual([{ 1: [''], 3: ['changed'] }])
-  expect(heard).toEqual([['Sync', 'sync-users', ['1', '3']]])
+  expect(batches(calls)).toEqual([{ 1: [''], 3: ['changed'], 4: ['changed in place'] }])
+  expect(heard).toEqual([['Sync', 'sync-users', ['1', '3', '4']]])
 })
 
 test('prepare makes id, score and time from the payload', async () => {
