@@ -9,6 +9,7 @@ import type { Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import { OrderedContext } from './context.ts'
 import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definition.ts'
+import { scoredValue } from './entry.ts'
 
 const DONE: OrderedEnd = { kind: 'done' }
 const BACK: OrderedEnd = { kind: 'back' }
@@ -215,5 +216,5 @@ function textOf(error: unknown): string {
 /** What of an id dies: its first payload. */
 export function deathOf({ id, payloads }: OrderedTaken, error: string): OrderedDeath {
   const [first] = payloads
-  return { id, payloads: first ? [{ payload: parseJson(first[0]), score: first[1] }] : [], error }
+  return { id, payloads: first ? [scoredValue(first)] : [], error }
 }

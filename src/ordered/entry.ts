@@ -118,7 +118,7 @@ export function deadId({ payloads, ...rest }: MorgueEntry): DeadId {
 }
 
 /** What is not JSON is shown as the text that it is. */
-function scoredValue([text, score]: ScoredPayload): ScoredValue {
+export function scoredValue([text, score]: ScoredPayload): ScoredValue {
   try {
     return { payload: parseJson(text), score }
   } catch {

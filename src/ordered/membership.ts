@@ -1,10 +1,10 @@
 /** Which shards of one queue this process owns: it joins, takes its share, and hands over at a batch's end. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseJson } from '../job/json.ts'
 import type { MorgueEntry, OrderedBoard } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
+import { scoredValue } from './entry.ts'
 import { Shard } from './shard.ts'
 
 export interface MembershipHost {
@@ -279,5 +279,5 @@ export class Membership {
 }
 
 function deathIn({ id, payloads, error }: MorgueEntry): OrderedDeath {
-  return { id, error, payloads: payloads.map(([text, score]) => ({ payload: parseJson(text), score })) }
+  return { id, error, payloads: payloads.map(scoredValue) }
 }
