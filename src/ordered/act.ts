@@ -1,7 +1,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { ORDERED_PAGE } from '../store/contract.ts'
 
-/** OrderedIds as they are pushed, or one of them. @throws INVALID_OPTION */
+/** Ids as they are pushed, or one of them. @throws INVALID_OPTION */
 export function idsOf(what: string, ids: OrderedIds): string[] {
   const list = Array.isArray(ids) ? ids : [ids]
   if (list.every((id) => typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint')) {

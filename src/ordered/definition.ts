@@ -54,7 +54,7 @@ export interface OrderedOptions<P = unknown> {
   prepare?: (item: OrderedItem<P>) => OrderedItem<P> | Promise<OrderedItem<P>>
   /** `'auto'`: a worker that finds another number of shards stored changes it to `shards`; else it warns. */
   reshard?: 'auto'
-  /** OrderedIds that the morgue keeps; default 10,000. */
+  /** Ids that the morgue keeps; default 10,000. */
   morgueMax?: number
   /** For how long it keeps them: seconds, or `'30d'`; default 180 days. */
   morgueKeep?: number | Duration

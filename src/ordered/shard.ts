@@ -4,7 +4,7 @@ import type { OrderedTaken } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
 import type { Candidate } from './scheduler.ts'
 
-/** OrderedIds at hand, unless a batch needs more. */
+/** Ids at hand, unless a batch needs more. */
 const PREFETCH = 50
 
 export interface ShardSettings {
@@ -37,7 +37,7 @@ export class Shard implements Candidate {
   doubted = false
   /** It goes to another process: nothing begins any more. */
   leaving = false
-  /** OrderedIds that are in flight as far as the store knows: at hand, running, and ended without an answer. */
+  /** Ids that are in flight as far as the store knows: at hand, running, and ended without an answer. */
   held = 0
   readonly #settings: ShardSettings
   #ready: OrderedTaken[] = []
@@ -52,7 +52,7 @@ export class Shard implements Candidate {
     this.confirmedAt = confirmedAt
   }
 
-  /** OrderedIds at hand. */
+  /** Ids at hand. */
   get size(): number {
     return this.#ready.length - this.#from
   }

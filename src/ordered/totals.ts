@@ -1,7 +1,7 @@
 import type { Store } from '../store/contract.ts'
 
 export interface OrderedFigures {
-  /** OrderedIds that wait. */
+  /** Ids that wait. */
   length: number
   morgueLength: number
   /** Seconds that the first due one has waited; of all queues the largest. */
