@@ -128,17 +128,29 @@ export const orderedTake: Case[] = [
     await owner.settle(back, third)
     expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
   }),
-  ordered('a take hands out a megabyte, but the first id whole', async (o) => {
+  ordered('a take hands out a megabyte, and of one id no more, but its first payload in any case', async (o) => {
     const big = (n: number, bytes: number) => `${n}${'x'.repeat(bytes)}`
     for (let n = 0; n < 4; n++) await o.push(item(`${n}`, big(n, 400_000), n))
     await o.push(item('large', big(0, 900_000), 1, { performIn: 1 }))
     await o.push(item('large', big(1, 900_000), 2))
     const owner = await o.owner()
     const first = await owner.take(10)
-    expect(first.map(({ id, payloads }) => [id, payloads.length])).toEqual([['large', 2]])
+    expect(first.map(({ id, payloads }) => [id, payloads.length])).toEqual([['large', 1]])
     const second = await owner.take(10)
     expect(second.map(({ id }) => id)).toEqual(['0', '1'])
     expect((await owner.take(10)).map(({ id }) => id)).toEqual(['2', '3'])
+    await o.push(item('huge', big(0, 1_100_000), 1, { performIn: 2 }), item('huge', big(1, 10), 2))
+    await owner.settle(back, first[0])
+    expect((await o.store.findOrdered(o.name, 'large')).waiting).toMatchObject({ size: 2 })
+    for (const n of [0, 1]) {
+      const [large] = await owner.take(10)
+      expect(large.payloads).toEqual([[`"${big(n, 900_000)}"`, n + 1]])
+      await owner.settle(done, large)
+    }
+    const [huge] = await owner.take(10)
+    expect(huge.payloads.map(([, score]) => score)).toEqual([1])
+    await owner.settle(done, huge)
+    expect((await owner.take(10)).map(({ id, payloads }) => [id, payloads.length])).toEqual([['huge', 1]])
   }),
   ordered('[18] what is pushed for an id in flight waits as a fresh one until that is settled', async (o) => {
     const owner = await o.owner()

@@ -12,7 +12,7 @@ import { crc32 } from 'node:zlib'
 export const ORDERED_PAGE = 100
 /** Ids that one call moves while a queue is resharded. */
 export const RESHARD_PAGE = 500
-/** Bytes of payloads that one call hands out; the first id's come in any case. */
+/** Bytes of payloads that one call hands out; the first payload comes in any case. */
 export const ORDERED_BYTES = 1_000_000
 
 /** The shard of an id. */
@@ -93,7 +93,7 @@ export interface OrderedTurn {
   settlements: OrderedSettlement[]
   /** At most `n` due ids of each, earliest first, ties by the bytes of the id; n = 0 only asks what is due next. */
   takes: { shard: number; token: number; n: number }[]
-  /** Of one id in one take: the lowest scores; the others wait, fresh, with its performIn. */
+  /** Of one id in one take, as far as ORDERED_BYTES go: the lowest scores; the others wait, fresh, with its performIn. */
   maxPayloads: number
 }
 

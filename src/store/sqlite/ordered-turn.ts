@@ -165,10 +165,9 @@ export class OrderedTurns {
       if (taken.suspect && shard.busy + ids.length > 0) break
       if (bytes !== null && purse.left !== undefined && bytes > purse.left) break
       if (bytes === null) {
-        const payloads = this.#several(book, id, turn.maxPayloads)
-        const sum = payloads.reduce((all, [one]) => all + Buffer.byteLength(one), 0)
-        if (purse.left !== undefined && sum > purse.left) break
-        taken.payloads = payloads
+        const { n, sum, isCut } = this.#fitting(book, id, turn.maxPayloads, purse)
+        if (isCut && purse.left !== undefined) break
+        taken.payloads = this.#several(book, id, n)
         spend(purse, sum)
       } else {
         taken.payloads = [[text ?? this.#text(book, id), Number(row[4])]]
@@ -199,6 +198,19 @@ export class OrderedTurns {
 
   #text(book: OrderedBook, id: string): string {
     return this.#db.first<{ text: string }>(sql.waiting.text, book.id, id)?.text ?? ''
+  }
+
+  /** How many of the lowest payloads of an id, and how many bytes: at least one, and no more than fit. */
+  #fitting(book: OrderedBook, id: string, most: number, { left: room = ORDERED_BYTES }: Purse) {
+    const sizes = this.#db.list<number>(sql.payload.sizes, book.id, id, most)
+    let n = 0
+    let sum = 0
+    for (const size of sizes) {
+      if (n > 0 && sum + size > room) break
+      n++
+      sum += size
+    }
+    return { n, sum, isCut: n < sizes.length || sum > room }
   }
 
   #several(book: OrderedBook, id: string, most: number): ScoredPayload[] {
@@ -249,7 +261,7 @@ function takenOf([id, performIn, , , , , special]: Due): OrderedTaken {
   return { id, ticket: '', payloads: [], ...state }
 }
 
-/** The first id comes in any case, and spends what it spends. */
+/** The first payload comes in any case, and spends what it spends. */
 function spend(purse: Purse, bytes: number): void {
   purse.left = Math.max(0, (purse.left ?? ORDERED_BYTES) - bytes)
 }

@@ -10,6 +10,13 @@ FROM (
   SELECT text, score FROM ordered_payload WHERE queue = ?1 AND id = ?2 AND dead = ?3 ORDER BY score, text LIMIT ?4
 );
 
+-- sizes: bytes of the first ones that wait, by (score, text).
+SELECT json_group_array(bytes) AS json
+FROM (
+  SELECT octet_length(text) AS bytes FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0
+  ORDER BY score, text LIMIT ?
+);
+
 -- dropTo: takes away those that wait, up to (score, text).
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?);
 
