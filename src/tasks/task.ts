@@ -39,7 +39,7 @@ export interface TaskStatus {
   total: number
   /** Rows that wait for their turn inside the task; part of `counts.enqueued`. */
   held: number
-  /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. */
+  /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. With `rowsPerJob`: at least so many. */
   retrying: number
   /** Most rows in the queue and in work at a time. */
   window: number
@@ -297,7 +297,8 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const endedInRun = Math.max(ended - record.endedBefore, 0)
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
-  const retrying = Math.max(open - held - record.placed, 0)
+  // What is placed are jobs; of how many rows each is, up to that many, is not counted.
+  const retrying = Math.max(open - held - record.placed * (record.rowsPerJob ?? 1), 0)
   const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
   return {
     id,

@@ -170,7 +170,8 @@ export class Slots {
       this.#admitRows(attempt, effects)
       return
     }
-    if (payload.retry_count === undefined && payload.hk_attempt === undefined) {
+    // One in a list may be what is left of several: that shows in nothing else.
+    if (payload.retry_count === undefined && payload.hk_attempt === undefined && !payload.hk_list) {
       const hear = ([superseded]: readonly boolean[]) => {
         if (superseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }

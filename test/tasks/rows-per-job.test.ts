@@ -223,6 +223,36 @@ test('of a task that is cancelled the call that runs is told, and no other row b
   await task.wait({ every: 10 })
 })
 
+test('of a task that was cancelled while a call of two waited neither row begins', async () => {
+  const { hq, work, settled } = bench()
+  const calls: number[][] = []
+  const Rows = hq.job('Rows', async (_, rows: number[]) => void calls.push(rows))
+  const task = await hq.tasks.create(Rows, ten.slice(0, 4), { rowsPerJob: 2, window: 1 })
+  await task.cancel()
+  await work()
+  await until(async () => (await hq.queue('default').size()) === 0)
+  await settled()
+  expect(calls).toEqual([])
+  const { status } = await expectExact(hq, task)
+  expect(status?.counts).toMatchObject({ cancelled: 4 })
+})
+
+test('rows that are one job with others do not count as waiting for a retry', async () => {
+  const { hq, work } = bench()
+  const began = new Heard<number>()
+  const Rows = hq.job('Rows', { retryIn: () => 3600 }, async ({ signal }, rows: number[]) => {
+    if (rows[0] === 0) throw new BatchFailure(new Map([[1, new Error('later')]]))
+    began.say(rows.length)
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  })
+  const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 4 })
+  expect(await task.status()).toMatchObject({ held: 0, retrying: 0, counts: { enqueued: 10 } })
+  await work({ concurrency: 1 })
+  await began.atLeast(1)
+  expect(await task.status()).toMatchObject({ retrying: 0, counts: { finished: 3 } })
+  await task.cancel()
+})
+
 test('a row that was cancelled is left out, whichever it is, and the others run', async () => {
   const { hq, work } = bench()
   const calls: number[][] = []
