@@ -18,6 +18,9 @@ export const KEY = {
 export const DAY = 86_400
 const LOOK_MS = 500
 
+/** Stands before what a request says while nothing is known to be made of it. */
+const BEFORE = '?'
+
 /** What a key stands for. */
 export interface Keyed {
   /** The task's id, chosen before there is one. */
@@ -32,6 +35,8 @@ export interface Keyed {
   mark: Mark | undefined
   /** Says that the task is there, so that one that is deleted is not made again, and what it is made of. */
   made(mark?: Mark): Promise<void>
+  /** Says that no task came of it, if there is none: what was wrong may be mended under the same key. */
+  failed(): Promise<void>
 }
 
 /**
@@ -44,15 +49,18 @@ export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string
   const { store } = hq
   const key = keyOf(kind, text)
   const fresh = newTaskId()
-  let there = (await store.remember(key, fresh, DAY)) ?? fresh
-  const [id = '', madeFor, known] = there.split(' ')
+  const own = digest(about)
+  const claim = `${fresh} ${BEFORE}${own}`
+  let there = (await store.remember(key, claim, DAY)) ?? claim
+  const [id = '', meantFor = '', known] = there.split(' ')
+  const isMade = !meantFor.startsWith(BEFORE)
   let mark = readMark(known)
   let making = Promise.resolve()
   const make = async (now: Mark | undefined) => {
     // What is known of the whole file is not made less.
-    if (madeFor !== undefined && !now) return
+    if (isMade && !now) return
     if (mark?.whole) return
-    const value = [id, digest(about), ...(now ? [writeMark(now)] : [])].join(' ')
+    const value = [id, own, ...(now ? [writeMark(now)] : [])].join(' ')
     if ((await store.remember(key, value, DAY, there)) !== null) return
     there = value
     mark = now
@@ -61,14 +69,16 @@ export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string
     making = making.catch(() => {}).then(() => make(now))
     return making
   }
-  if (id === fresh) return { id, task: null, to: 'make', mark, made }
-  if (madeFor !== undefined && madeFor !== digest(about))
-    throw reused('for something else, or with other parameters', id)
+  const failed = async () => {
+    if (!isMade && (await store.task(id)) === null) await store.remember(key, '', 0, there)
+  }
+  if (id === fresh) return { id, task: null, to: 'make', mark, made, failed }
+  if (meantFor.replace(BEFORE, '') !== own) throw reused('for something else, or with other parameters', id)
   const task = await store.task(id)
-  if (!task && madeFor !== undefined) {
+  if (!task && isMade) {
     throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key made, was deleted: use a new key`)
   }
-  return { id, task, to: task ? await stateOf(hq, task) : 'make', mark, made }
+  return { id, task, to: task ? await stateOf(hq, task) : 'make', mark, made, failed }
 }
 
 /** @throws INVALID_REQUEST */
@@ -105,7 +115,7 @@ export async function createOnce(
   body: string,
   { create, goOn, signal }: Making,
 ): Promise<{ id: string; isNew: boolean }> {
-  const { id, to, made } = await keyedBy(hq, 'task', key, body)
+  const { id, to, made, failed } = await keyedBy(hq, 'task', key, body)
   if (to === 'whole') return { id, isNew: false }
   if (to !== 'wait') {
     try {
@@ -114,7 +124,10 @@ export async function createOnce(
       return { id, isNew: to === 'make' }
     } catch (thrown) {
       // Two came at once, and the other one was faster.
-      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) throw thrown
+      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) {
+        await failed()
+        throw thrown
+      }
     }
   }
   await whole(hq, id, signal)

@@ -90,7 +90,10 @@ export const IMPORT_ROUTE: Route = route({
       return await importFile(call, keyed)
     } catch (thrown) {
       // Two came at once, and the other one was faster.
-      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) throw thrown
+      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) {
+        await keyed.failed()
+        throw thrown
+      }
       return thereAlready(call, { ...(await keyedBy(hq, 'import', key, about)), to: 'wait' })
     }
   },

@@ -61,6 +61,7 @@ test('what the document says of a new task is what is taken, in a body and in th
     keepParams: 'all',
     keep: '2d',
     unknownAfter: 90,
+    rowsPerJob: 20,
   }
   const document = (await apiDocument()).document as ReturnType<typeof JSON.parse>
   const { properties } = document.components.schemas.NewTask as { properties: object }
@@ -115,6 +116,33 @@ test('the same key makes one task, whoever comes first, and another body needs a
   expect((await make({ ...body, window: 0 }, 'two')).status).toBe(400)
   expect((await make(body, 'two')).status).toBe(202)
   expect((await hq.tasks.list()).items).toHaveLength(2)
+})
+
+test('another body is refused also while the task of the first one is being made, or when that broke off', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const make = (args: unknown[]) =>
+    call('POST', '/api/v1/tasks', { json: { job: 'Row', args }, headers: { 'idempotency-key': 'one' } })
+  const rows = Array.from({ length: 3000 }, (_, n) => [n])
+  // The last rows do not come in.
+  const { endAdding } = hq.store
+  let leave = () => {}
+  const left = new Promise<void>((resolve) => {
+    leave = resolve
+  })
+  const entered = new Promise<void>((resolve) => {
+    hq.store.endAdding = async (...about) => {
+      resolve()
+      await left
+      return endAdding.apply(hq.store, about)
+    }
+  })
+  const first = make(rows)
+  await entered
+  const { status, body } = await make([[1]])
+  expect([status, body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+  leave()
+  expect([(await first).status, (await make(rows)).status]).toEqual([202, 200])
 })
 
 test('a task that can not be made is refused, and none remains', async () => {
