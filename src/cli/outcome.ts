@@ -46,13 +46,17 @@ export function statusText(status: TaskStatus): string {
     ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
     ['rows', `${count(endedOf(status.counts))} of ${count(total)} ended ${so}`],
     ['', countsInWords(status)],
-    ['window', `${plural(status.window, 'row')} in the queue and in work at a time`],
+    ['window', `${windowText(status)} in the queue and in work at a time`],
     ['tolerated', toleranceText(status)],
     ['rate', `${rate(ratePerSecond)} over its ${run === 1 ? 'life' : `run ${run}`}`],
     ...(open && etaSeconds !== null ? [['left', duration(Math.ceil(etaSeconds))] as const] : []),
     ['created', time(createdAt)],
     ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
   ])
+}
+
+function windowText({ window, rowsPerJob }: TaskStatus): string {
+  return rowsPerJob === null ? plural(window, 'row') : `${plural(window, 'job')} of up to ${plural(rowsPerJob, 'row')}`
 }
 
 function toleranceText({ toleratedFailures: tolerated, beyond }: TaskStatus): string {

@@ -36,6 +36,7 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
     queue: 'default',
     retrying: 0,
     window: 100,
+    rowsPerJob: null,
     toleratedFailures: null,
     beyond: 'pause',
     job: 'Job',

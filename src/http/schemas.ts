@@ -33,7 +33,12 @@ const taskStatus = {
   total: count,
   held: count,
   retrying: count,
-  window: { type: 'integer', minimum: 1, description: 'most rows in the queue and in work at a time' },
+  window: {
+    type: 'integer',
+    minimum: 1,
+    description: 'most rows (with rowsPerJob: jobs) in the queue and in work at a time',
+  },
+  rowsPerJob: orNull({ type: 'integer', minimum: 1 }),
   toleratedFailures: TOLERATED,
   beyond: { enum: ['pause', 'cancel'] },
   reason: text,

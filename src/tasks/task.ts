@@ -41,8 +41,10 @@ export interface TaskStatus {
   held: number
   /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. With `rowsPerJob`: at least so many. */
   retrying: number
-  /** Most rows in the queue and in work at a time. */
+  /** Most rows in the queue and in work at a time; with `rowsPerJob` most jobs. */
   window: number
+  /** Most rows that are one job; null: each row is one. */
+  rowsPerJob: number | null
   /** So many rows, or such a share of those that ended, may be failed or broken; null: all. */
   toleratedFailures: number | `${number}%` | null
   /** What happens beyond it. */
@@ -313,6 +315,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     held,
     retrying,
     window: record.window,
+    rowsPerJob: record.rowsPerJob,
     toleratedFailures: toleratedOf(record.tolerance),
     beyond: record.beyond,
     counts,

@@ -61,7 +61,6 @@ test('what the document says of a new task is what is taken, in a body and in th
     keepParams: 'all',
     keep: '2d',
     unknownAfter: 90,
-    rowsPerJob: 20,
   }
   const document = (await apiDocument()).document as ReturnType<typeof JSON.parse>
   const { properties } = document.components.schemas.NewTask as { properties: object }

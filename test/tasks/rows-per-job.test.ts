@@ -246,7 +246,7 @@ test('rows that are one job with others do not count as waiting for a retry', as
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   })
   const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 4 })
-  expect(await task.status()).toMatchObject({ held: 0, retrying: 0, counts: { enqueued: 10 } })
+  expect(await task.status()).toMatchObject({ held: 0, retrying: 0, rowsPerJob: 4, counts: { enqueued: 10 } })
   await work({ concurrency: 1 })
   await began.atLeast(1)
   expect(await task.status()).toMatchObject({ retrying: 0, counts: { finished: 3 } })
