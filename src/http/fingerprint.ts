@@ -20,6 +20,9 @@ export function readMark(text: string | undefined): Mark | undefined {
   return digest === undefined ? undefined : { bytes: Number(bytes), digest, whole: how === 'whole' }
 }
 
+/** A mark that was made of the first rows is of a few MB; of a whole workbook nothing is read before its end is there. */
+const MOST_HELD_BYTES = 16_000_000
+
 /** Lets a file pass as it is; fails with IDEMPOTENCY_KEY_REUSED before anything passes that `expected` does not know. */
 export class Fingerprint extends Transform {
   /** Resolves when the file is known to begin as it should, rejects when it does not. */
@@ -29,6 +32,9 @@ export class Fingerprint extends Transform {
   readonly #expected: Mark | undefined
   #bytes = 0
   #whole = false
+  /** What may still turn out to be of another file. */
+  #held: Buffer[] = []
+  #heldBytes = 0
   #isRight!: () => void
 
   constructor(expected: Mark | undefined) {
@@ -50,8 +56,14 @@ export class Fingerprint extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    if (this.#take(chunk)) done(null, chunk)
-    else done(anotherFile())
+    if (!this.#take(chunk)) {
+      done(anotherFile())
+      return
+    }
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.isChecked || this.#heldBytes > MOST_HELD_BYTES) for (const one of this.#held.splice(0)) this.push(one)
+    done()
   }
 
   override _flush(done: TransformCallback): void {
