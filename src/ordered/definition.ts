@@ -106,7 +106,7 @@ const OPTIONS: (keyof OrderedOptions)[] = [
 
 /** Of what is a whole number: the least and the most that it may be. */
 const BOUNDS = {
-  shards: [1, 10_000],
+  shards: [1, 1000],
   batchSize: [1, 100],
   maxRetries: [0, Number.MAX_SAFE_INTEGER],
   maxStalls: [1, Number.MAX_SAFE_INTEGER],

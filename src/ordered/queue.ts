@@ -103,8 +103,8 @@ export class OrderedQueue {
   }
 
   /**
-   * Changes the number of shards while all goes on: resolves when everything is where it belongs. When this process dies
-   * before, a worker of the queue goes on with it.
+   * Changes the number of shards while all goes on: resolves when everything that waits is where it belongs; what is in
+   * flight follows when it ends. When this process dies before, a worker of the queue goes on with it.
    * @throws INVALID_OPTION: a number that is none, or it is being changed to another one
    */
   async reshard(shards: number): Promise<void> {
