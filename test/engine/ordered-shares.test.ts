@@ -152,14 +152,22 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   await job.pause()
   const { store } = here.hq
   const own = store.ownShard.bind(store)
+  const turn = store.orderedTurn.bind(store)
   let owned = 0
+  let asked = false
   store.ownShard = async (...about) => {
     const answer = await own(...about)
     if (answer) owned++
     return answer
   }
+  store.orderedTurn = async (...about) => {
+    const isLast = owned === 3
+    const answer = await turn(...about)
+    asked ||= isLast
+    return answer
+  }
   await here.work({ orderedConcurrency: 1 })
-  await until(() => owned === 3)
+  await until(() => asked)
   await job.resume()
   await calls.atLeast(2)
   await idle()
