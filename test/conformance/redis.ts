@@ -41,8 +41,8 @@ export function redis(query = '', check: (port: number, database: number) => Pro
   }
 }
 
-/** Every key begins with the namespace, and with each store that is seen to hold. */
-export const namespaced: Factory = redis('?namespace=app', async (port, database) => {
+/** Every key begins with the namespace, and with each store that is seen to hold. In the older protocol. */
+export const namespaced: Factory = redis('?namespace=app&protocol=2', async (port, database) => {
   const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
   const strange = keys.filter((key) => !key.startsWith('app:'))
   if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)
