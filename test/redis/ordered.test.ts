@@ -301,6 +301,27 @@ onRedis('ordered queues', () => {
       await proxy.close()
     }
   })
+
+  test('a queue that is begun anew while it is forgotten is still found', async () => {
+    const proxy = new FaultProxy(await freePort(), server.port, 1)
+    await proxy.listen()
+    const { redis, store: direct } = await scene()
+    const store = openStore(proxy.url(scenes))
+    try {
+      await direct.defineOrdered('again', 2)
+      const step = proxy.onRequest((name) => name === 'SREM', 'hold')
+      const forgotten = store.deleteOrderedQueue('again')
+      await step.happened
+      await direct.pushOrdered('again', 2, [item('a', '"1"')], MS)
+      step.release()
+      expect(await forgotten).toBe(true)
+      expect(await direct.orderedQueues()).toContain('again')
+    } finally {
+      redis.disconnect()
+      await store.close()
+      await proxy.close()
+    }
+  })
 })
 
 async function openStoreFor<T>(url: string, use: (store: Store) => Promise<T>): Promise<T> {

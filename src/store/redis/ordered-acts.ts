@@ -60,10 +60,9 @@ export class OrderedActs {
 
   /** Where it is looked for goes behind it. */
   async forget(queue: string): Promise<boolean> {
-    const { server } = this.#queues
     if ((await this.#queues.run(queue, lua.orderedForget, allShards, () => [])) !== 1) return false
     this.#queues.forget(queue)
-    await server.main.call((client) => client.srem(server.keys.orderedQueues, queue))
+    await this.#queues.unlist(queue)
     return true
   }
 

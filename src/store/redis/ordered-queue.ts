@@ -70,20 +70,34 @@ export class OrderedQueues {
 
   /** Enters it if it is not there yet. Answers how many shards it has. */
   async define(queue: string, shards: number): Promise<number> {
-    const { keys } = this.server
     const main = await this.server.ready()
     // Where it is looked for is written before it, so that it can always be found.
-    await main.call((client) => client.sadd(keys.orderedQueues, queue))
+    await this.#list(queue)
     const [root = ''] = this.keys(queue)
     const has = Number(await main.run(lua.orderedDefine, [root], [shards]))
+    // Who has just forgotten it may have taken it out of the list since.
+    await this.#list(queue)
     if (this.#known.get(queue)?.shards !== has) this.#known.delete(queue)
     return has
+  }
+
+  /** Behind the queue itself; unless it has been begun anew by then, it is found nowhere any more. */
+  async unlist(queue: string): Promise<void> {
+    const { keys, main } = this.server
+    await main.call((client) => client.srem(keys.orderedQueues, queue))
+    const [root = ''] = this.keys(queue)
+    if ((await main.call((client) => client.exists(root))) === 1) await this.#list(queue)
   }
 
   forget(queue: string): void {
     this.#known.delete(queue)
     this.#fixed.delete(queue)
     this.#ofShards.delete(queue)
+  }
+
+  async #list(queue: string): Promise<void> {
+    const { keys, main } = this.server
+    await main.call((client) => client.sadd(keys.orderedQueues, queue))
   }
 
   async #learn(queue: string): Promise<Shards | undefined> {
