@@ -190,7 +190,7 @@ export class Membership {
       if (shard && (by !== owner || token !== shard.token)) {
         this.#lose(shard)
         this.#again = !this.isQuiet
-      } else if (shard && !wanted.has(place)) {
+      } else if (shard && (shard.released || !wanted.has(place))) {
         await this.#handOver(shard, owner)
       } else if (shard) {
         shard.leaving = false
@@ -267,6 +267,7 @@ export class Membership {
   async #handOver(shard: Shard, owner: string): Promise<void> {
     this.#letGo(shard)
     if (!shard.isIdle) return
+    shard.released = true
     await this.#engine.store.releaseShard(this.#queue, shard.shard, owner, shard.token, this.#engine.now())
     this.#lose(shard)
   }

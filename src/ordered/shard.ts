@@ -37,6 +37,8 @@ export class Shard implements Candidate {
   doubted = false
   /** It goes to another process: nothing begins any more. */
   leaving = false
+  /** That was said, and may reach the store at any time: under this token nothing begins any more, whatever the share is. */
+  released = false
   /** Ids that are in flight as far as the store knows: at hand, running, and ended without an answer. */
   held = 0
   readonly #settings: ShardSettings

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, Child, gate, Heard, until } from './bench.ts'
@@ -249,4 +250,40 @@ test('a shard with large payloads leaves room in the calls for the others', asyn
   expect(heard.slice(first, second)).not.toContain('waits')
   open()
   await emptied(job)
+})
+
+test('a hand-over that reaches the store late takes nothing away from the batch that runs by then', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const { store } = t.hq
+  const running = { now: 0, most: 0 }
+  const job = t.hq.ordered('Sync', { shards: 1 }, async () => {
+    running.most = Math.max(running.most, ++running.now)
+    await opened
+    running.now--
+  })
+  let share = [{ queue: 'Sync', shard: 0 }]
+  const release = store.releaseShard.bind(store)
+  let late: (() => Promise<boolean>) | undefined
+  store.releaseShard = async (...about) => {
+    if (late) return release(...about)
+    late = () => release(...about)
+    share = [{ queue: 'Sync', shard: 0 }]
+    throw new Error('the connection broke')
+  }
+  await t.work({ leaseSeconds: 1, splitter: () => share })
+  const owner = async () => (await store.orderedBoard('Sync'))?.owners[0]?.owner
+  await until(owner)
+  share = []
+  await until(() => late)
+  await job.performAsync({ id: 1 })
+  await until(() => running.now === 1)
+  await late?.()
+  // Two looks at who owns what.
+  await sleep(1000)
+  open()
+  await emptied(job)
+  expect(running.most).toBe(1)
+  expect(t.errors.map(({ error }) => error.message)).toEqual(['the connection broke'])
+  expect(await job.stats()).toMatchObject({ processed: 1 })
 })
