@@ -29,6 +29,8 @@ export class Shard implements Candidate {
   taking = false
   /** The last take brought nothing, though something is due: something must end first, or a bell ring. */
   stuck = false
+  /** On the monotonic clock: when the last take that brought something was sent. */
+  fedAt = 0
   /** A suspect is near: nothing is prefetched. */
   alone = false
   /** On the monotonic clock: the store has said later than this that it is ours. */

@@ -201,7 +201,7 @@ export class Turns {
 
   /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
   #inNeed(): Shard[] {
-    return [...this.#shards.values()].sort((a, b) => a.size - b.size)
+    return [...this.#shards.values()].sort((a, b) => a.size - b.size || a.fedAt - b.fedAt)
   }
 
   async #launch(): Promise<void> {
@@ -284,6 +284,7 @@ export class Turns {
       // What others got may be all that a call hands out.
       const isAnswered = (takes[i]?.n ?? 0) > 0 && handed === 0
       handed += taken.ids.length
+      if (taken.ids.length > 0) shard.fedAt = sentAt
       took += this.#accept(shard, taken)
       // By the clock of the call: what has become due since then, nobody was asked for.
       if (isAnswered && taken.ids.length === 0 && taken.next !== null && taken.next <= at / 1000) shard.stuck = true

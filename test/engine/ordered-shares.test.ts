@@ -148,26 +148,18 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   ])
   expect(await job.stats()).toMatchObject({ lag: 20 })
   expect((await job.stats()).shards.map(({ lag }) => lag)).toEqual([5, 20, 0])
-  // Not before it knows that it owns all of them.
+  // Not before it has asked for something of all of them.
   await job.pause()
   const { store } = here.hq
-  const own = store.ownShard.bind(store)
   const turn = store.orderedTurn.bind(store)
-  let owned = 0
-  let asked = false
-  store.ownShard = async (...about) => {
-    const answer = await own(...about)
-    if (answer) owned++
-    return answer
-  }
+  const asked = new Set<number>()
   store.orderedTurn = async (...about) => {
-    const isLast = owned === 3
     const answer = await turn(...about)
-    asked ||= isLast
+    for (const { shard } of about[2].takes) asked.add(shard)
     return answer
   }
   await here.work({ orderedConcurrency: 1 })
-  await until(() => asked)
+  await until(() => asked.size === 3)
   await job.resume()
   await calls.atLeast(2)
   await idle()
@@ -203,4 +195,16 @@ test('[38] a shard that always fails does not hold up another', async () => {
   await until(() => good.every((id) => calls.all.includes(`${id}[v]`)))
   const between = calls.all.slice(before).filter((call) => call.startsWith(`${bad}[`)).length
   expect(between).toBeLessThan(60)
+})
+
+test('[38] a shard whose payloads fill an answer does not keep the others from theirs', async () => {
+  const here = bench()
+  const order: number[] = []
+  const { job, empty } = ordered(here, { shards: 2 }, ({ ctx }) => order.push(ctx.ordered.shard))
+  const big = 'x'.repeat(600_000)
+  for (const id of [...idsOf(0, 2, 8), ...idsOf(1, 2, 8)]) await job.performAsync({ id, payload: big })
+  await here.work({ pollInterval: 1 })
+  await empty()
+  expect(order.indexOf(1), `shards ran as ${order}`).toBeLessThan(5)
+  expect(order.indexOf(0), `shards ran as ${order}`).toBeLessThan(5)
 })
