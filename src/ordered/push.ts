@@ -31,6 +31,8 @@ const MOST_SCORE = 2 ** 53
 /** The one score of a process that was given last, in microseconds. */
 let lastScore = 0
 
+const BATCHES_AT_ONCE = 10
+
 /** Now in seconds; each call answers more than the one before. */
 export function nextScore(nowMs: number): number {
   lastScore = Math.max(Math.round(nowMs * 1000), lastScore + 1)
@@ -65,18 +67,23 @@ async function pushAlone(
     if (outlet) await putElsewhere(host, definition, outlet, pushes)
     return pushes.length
   }
-  let stored = 0
-  for (const { queue, shards, items: piece } of batchesOf(definition, pushes)) {
-    try {
-      await store.pushOrdered(queue, shards, piece, host.now())
-    } catch (thrown) {
-      if (!(thrown instanceof PushError)) throw thrown
-      const left = pushes.slice(stored).map(({ id }) => id)
-      throw new PushError(thrown.message, left, thrown.maybePushed, { cause: thrown.cause })
-    }
-    stored += piece.length
+  const batches = [...batchesOf(definition, pushes)]
+  // Some at a time: a store may put them into one commit.
+  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
+    const some = batches.slice(from, from + BATCHES_AT_ONCE)
+    const sent = some.map(({ queue, shards, items: piece }) => store.pushOrdered(queue, shards, piece, host.now()))
+    const answers = await Promise.allSettled(sent)
+    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
+    const stranger = failures.find((thrown) => !(thrown instanceof PushError))
+    if (stranger !== undefined) throw stranger
+    const failed = failures as PushError[]
+    if (failed[0] === undefined) continue
+    const left = [...some.filter((_, i) => answers[i]?.status === 'rejected'), ...batches.slice(from + some.length)]
+    const ids = left.flatMap(({ items: piece }) => piece.map(({ id }) => id))
+    const maybePushed = failed.some((thrown) => thrown.maybePushed)
+    throw new PushError(failed[0].message, ids, maybePushed, { cause: failed[0].cause })
   }
-  return stored
+  return pushes.length
 }
 
 /** All is checked here. */

@@ -39,12 +39,12 @@ export function pushItems(
   for (const [id, { payloads, performIn, wake }] of bundles) {
     const known = there.get(id)
     if (known) {
+      waiting.add(book.id, known, payloads)
       if (wake < known.performIn) {
         known.performIn = wake
         if (!known.held) book.soon(book.shard(known.shard), wake)
-      }
-      waiting.add(book.id, known, payloads)
-      waiting.change(book.id, known)
+        waiting.change(book.id, known)
+      } else waiting.grow(book.id, known)
     } else {
       const place = { shard: shardOf(id, book.queue.shards), held: inFlight.has(id) ? 1 : 0, retryCount: -1 }
       const row = newRow(id, { ...place, performIn: Math.min(performIn, wake) })

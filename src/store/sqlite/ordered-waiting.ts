@@ -64,6 +64,11 @@ export class OrderedWaiting {
     )
   }
 
+  /** Its payloads are others than before; everything else is as it was. */
+  grow(queue: number, { id, size, score, text }: WaitingRow): void {
+    this.#db.run(sql.waiting.grow, queue, id, size, score, text)
+  }
+
   change(queue: number, r: WaitingRow): void {
     this.#db.run(sql.waiting.change, ...this.#values(queue, r))
   }
