@@ -34,14 +34,16 @@ const figures = {}
 /** Seconds from a standing start: all of it waits when the worker begins. */
 async function worked(name, push) {
   const before = await cpu()
+  let pushed = 0
   figures[`${name} s`] = await seconds(async () => {
-    await push()
+    pushed = await seconds(push)
     const ended = all(ROWS)
     const worker = hq.worker({ concurrency: 50, orderedConcurrency: 5 })
     await worker.start()
     await ended
     await worker.stop()
   })
+  figures[`${name}: of which pushing s`] = pushed
   if (redis) figures[`${name}: Redis CPU, µs each`] = Number((((await cpu()) - before) / ROWS).toFixed(1))
   return figures[`${name} s`]
 }
