@@ -35,6 +35,7 @@ import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
+import { checkText } from './job/options.ts'
 import type { Payload } from './job/payload.ts'
 import { Collector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
@@ -307,6 +308,7 @@ export class Highkiq {
     name: string,
     ...rest: [] | [OrderedHandler<P>] | [OrderedOptions<P>, OrderedHandler<P>]
   ): OrderedQueue | OrderedJob<P> {
+    checkText('hq.ordered: the name of a queue', name)
     if (rest.length === 0) return new OrderedQueue(this.#orderedHost(), this.#ordered.get(name)?.queue ?? name)
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (this.#runtime.hasWorkers) {
@@ -323,7 +325,8 @@ export class Highkiq {
   }
 
   /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */
-  iteration(jid: string): Promise<IterationInfo | null> {
+  async iteration(jid: string): Promise<IterationInfo | null> {
+    checkText('hq.iteration: a jid', jid)
     return iterationOf(this.store, jid)
   }
 
@@ -404,6 +407,7 @@ export class Highkiq {
    * CancelAnswer. @throws INVALID_OPTION
    */
   async cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
+    checkText('hq.cancel: a jid', jid)
     const { store } = this
     const { now } = this.#features
     let met: Payload | undefined
@@ -493,6 +497,7 @@ export class Highkiq {
 
   /** The queue of this name, whether there is anything in it or not. */
   queue(name: string): Queue {
+    checkText('hq.queue: the name of a queue', name)
     return new Queue(this.#host, name)
   }
 
@@ -521,6 +526,7 @@ export class Highkiq {
 
   /** Where a job is, what it looks like there, and its event when it belongs to a task. It may take a while among millions. */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
+    checkText('hq.find: a jid', jid)
     const found = await findJob(this.#host, jid, options)
     return { ...found, event: await this.tasks.event(jid) }
   }

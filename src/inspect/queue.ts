@@ -1,4 +1,5 @@
 import { HighkiqError } from '../job/errors.ts'
+import { checkText } from '../job/options.ts'
 import type { QueueInfo, ScanPage, Store, Waiting } from '../store/contract.ts'
 import { effectsOf, tellOver } from './acts.ts'
 import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
@@ -82,6 +83,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** The job with this jid; null when there is none. It may take a while in a long queue. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
+    checkText('queue.find: a jid', jid)
     const read = (needle: string, after?: string) =>
       this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#job(item), signal)

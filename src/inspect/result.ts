@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
+import { checkText } from '../job/options.ts'
 import { jobFailed, readEnd } from '../job/result.ts'
 import type { EventRecord, Store } from '../store/contract.ts'
 
@@ -20,6 +21,7 @@ const LAST_LOOK_MS = 1000
 /** @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time, INVALID_OPTION */
 export async function resultOf(store: Store, jid: string | null, options: ResultOptions): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
+  checkText('hq.result: a jid', jid)
   const { timeout = STANDARD_SECONDS, signal } = options
   if (!(timeout >= 0)) throw new HighkiqError('INVALID_OPTION', 'timeout is a number of seconds')
   signal?.throwIfAborted()

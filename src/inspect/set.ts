@@ -3,6 +3,7 @@ import { between } from '../job/between.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
@@ -38,6 +39,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** The job with this jid; null when there is none. It may take a while in a large set. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
+    checkText(`${this.name}: a jid`, jid)
     const read = (needle: string, after?: string) =>
       this.#host.store().scanSet(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#entry(item), signal)

@@ -58,6 +58,11 @@ export function checkOptions(where: string, options: unknown, known: Readonly<Re
   }
 }
 
+/** What a driver can't bind would end the process. @throws INVALID_OPTION */
+export function checkText(where: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string') throw new HighkiqError('INVALID_OPTION', `${where} is a text, not ${shown(value)}`)
+}
+
 /** A value in a message. */
 export function shown(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)

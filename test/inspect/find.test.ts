@@ -68,3 +68,27 @@ test('what runs is shown with its process, longest first', async () => {
   expect(await t.hq.stats()).toMatchObject({ busy: 2, processes: 1 })
   end.open()
 })
+
+test('what is no text is refused where an id or a name is asked for', async () => {
+  const { hq } = bench()
+  await hq.store.open()
+  const odd = {} as never
+  const asked: Record<string, () => unknown> = {
+    task: () => hq.tasks.get(odd),
+    event: () => hq.tasks.event(odd),
+    'message of': () => hq.tasks.message(odd, 'x'),
+    message: () => hq.tasks.message('0'.repeat(24), odd),
+    queue: () => hq.queue(odd),
+    'in a queue': () => hq.queue('default').find(odd),
+    find: () => hq.find(odd),
+    result: () => hq.result(odd, { timeout: 0 }),
+    cancel: () => hq.cancel(odd),
+    iteration: () => hq.iteration(odd),
+    ordered: () => hq.ordered(odd),
+    'in a set': () => hq.retries.find(odd),
+  }
+  const wrong = { code: 'INVALID_OPTION', message: expect.stringMatching(/ is a text, not an object$/) }
+  for (const [name, ask] of Object.entries(asked)) {
+    await expect(async () => ask(), name).rejects.toMatchObject(wrong)
+  }
+})
