@@ -12,7 +12,7 @@ const rows = { type: 'integer', minimum: 1 }
 const duration = { anyOf: [{ type: 'number', exclusiveMinimum: 0 }, text] }
 
 export const TOLERATED: Schema = {
-  description: "so many rows may be failed or broken, or such a share ('5%') of those that ended; null: all",
+  description: "so many rows may be failed or broken, or such a share ('5%'); null: all",
   anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' }, { type: 'null' }],
 }
 

@@ -25,7 +25,7 @@ export interface TaskOptions {
    * event of its own. `window` and `concurrency` count such jobs. A row that runs again runs alone.
    */
   rowsPerJob?: number
-  /** So many rows (or `'5%'` of those that ended) may be failed or broken; beyond it the task stops. Default: all. */
+  /** So many rows (or such a share: `'5%'`) may be failed or broken; beyond it the task stops. Default: all. */
   toleratedFailures?: number | `${number}%`
   /** What happens beyond it: the task pauses (the default), or the rest is cancelled. */
   beyond?: 'pause' | 'cancel'

@@ -45,7 +45,7 @@ export interface TaskStatus {
   window: number
   /** Most rows that are one job; null: each row is one. */
   rowsPerJob: number | null
-  /** So many rows, or such a share of those that ended, may be failed or broken; null: all. */
+  /** So many rows, or such a share, may be failed or broken; null: all. */
   toleratedFailures: number | `${number}%` | null
   /** What happens beyond it. */
   beyond: 'pause' | 'cancel'
@@ -105,12 +105,14 @@ export function isOver({ state, counts }: TaskStatus): boolean {
 const SHARE_FROM = 100
 
 /** More rows are rejected than it tolerates: when it is resumed, the next such row pauses it again. */
-export function isBeyondTolerance({ toleratedFailures: tolerated, counts }: TaskStatus): boolean {
+export function isBeyondTolerance({ toleratedFailures: tolerated, counts, state, total }: TaskStatus): boolean {
   const rejected = counts.failed + counts.error
   if (tolerated === null) return false
   if (typeof tolerated === 'number') return rejected > tolerated
   const ended = endedOf(counts)
-  return ended >= SHARE_FROM && rejected * 100 > Number.parseFloat(tolerated) * ended
+  // Of fewer it was judged when the last row was stored, of all that there are.
+  const of = ended >= SHARE_FROM ? ended : state === 'paused' ? total : Number.POSITIVE_INFINITY
+  return rejected * 100 > Number.parseFloat(tolerated) * of
 }
 
 /** A tracked task, by its id. Everything here asks the store anew. */

@@ -37,7 +37,7 @@ export const taskFaults: Fault[] = [
     seen: [
       'one rejected row more than is tolerated pauses the task in that step, and it says why',
       'a share of rejected rows is judged from 100 ended rows on',
-      'a share of fewer rows is judged when adding ends',
+      'a share of fewer rows is judged when adding ends, of all that there are',
     ],
   },
   {

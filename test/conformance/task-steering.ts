@@ -303,15 +303,32 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a share of fewer rows is judged when adding ends',
+    name: 'a share of fewer rows is judged when adding ends, of all that there are',
     async run(t) {
-      const task = await taskWith(t, 1, 10, { window: 10, tolerance: { percent: 40 }, open: true })
+      const task = await taskWith(t, 1, 10, { window: 10, tolerance: { percent: 20 }, open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 3 })
       await work(t, owner, { n: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
       await t.store.endAdding(task.id, ADDER, NOW)
-      const params = { rejected: 3, ended: 5 }
+      const params = { rejected: 3, ended: 10 }
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
+    },
+  },
+  {
+    name: 'few rejected rows among the first that ended are no large share when many wait',
+    async run(t) {
+      const task = await taskWith(t, 1, 150, { window: 150, tolerance: { percent: 2 }, open: true })
+      const owner = await t.owner()
+      await work(t, owner, { status: 'failed', n: 3 })
+      await t.store.endAdding(task.id, ADDER, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', reason: null })
+      await work(t, owner, { n: 96 })
+      expect(await record(t, task)).toMatchObject({ state: 'running' })
+      // 3 of 100 is more, from here on.
+      await work(t, owner, { n: 1 })
+      await work(t, owner, { status: 'failed', n: 1 })
+      const params = { rejected: 4, ended: 101 }
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
     },
   },

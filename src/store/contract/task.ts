@@ -52,7 +52,10 @@ export interface TaskSpec {
   single?: boolean
 }
 
-/** More rows than these may not be `failed` or `error`; `percent` is judged from 100 ended rows on, and when adding ends. */
+/**
+ * More rows than these may not be `failed` or `error`. `percent` is judged of the ended rows from 100 of them on; of fewer
+ * once, when adding ends, and then of all that there are.
+ */
 export type Tolerance = { rows: number } | { percent: number }
 
 /**

@@ -23,12 +23,14 @@ export function judge(task: TaskRow, { rejected, addingEnded }: Happened, now: n
   const bad = task.failed + task.error
   const ended = endedOf(task)
   const tolerance = parsed<Tolerance>(task.tolerance) as Tolerance
-  const isBeyond =
-    'rows' in tolerance
-      ? rejected && bad > tolerance.rows
-      : (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > tolerance.percent * ended
+  const isShare = 'percent' in tolerance
+  // When adding ends it is known of how many rows the few are that ended.
+  const of = isShare && ended < ENOUGH_FOR_PERCENT ? task.total : ended
+  const isBeyond = isShare
+    ? (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > tolerance.percent * of
+    : rejected && bad > tolerance.rows
   if (!isBeyond) return false
-  const reason: Message = { at: now, code: 'tolerance', params: { rejected: bad, ended } }
+  const reason: Message = { at: now, code: 'tolerance', params: { rejected: bad, ended: of } }
   task.reason = written(reason)
   if (task.beyond === 'pause') task.paused = 1
   else task.state = 'cancelling'

@@ -14,7 +14,8 @@ local function stop(book, reason)
   redis.call('HSET', KEYS[book.base], 'reason', reason, 'sweep', 0)
 end
 
--- `isAtEnd`: adding has just ended, so that few rows are all there are; who puts rows back adds none.
+-- `isAtEnd`: adding has just ended, so that of few ended rows it is known of how many they are; who puts rows back adds
+-- none.
 local function judge(book, isAtEnd)
   if book.state ~= 'open' or book.paused ~= '' then return end
   local told = header(book, 'tolerance', 'beyond')
@@ -24,10 +25,13 @@ local function judge(book, isAtEnd)
   local rejected = n[3] + n[4]
   local ended = n[2] + rejected + n[5]
   most = tonumber(most)
-  local isBeyond = book.isRejecting and rejected > most
-  if kind == 'p' then isBeyond = (ended >= 100 or isAtEnd) and rejected * 100 > most * ended end
+  local isBeyond, of = book.isRejecting and rejected > most, ended
+  if kind == 'p' then
+    if ended < 100 then of = book.total end
+    isBeyond = (ended >= 100 or isAtEnd) and rejected * 100 > most * of
+  end
   if not isBeyond then return end
-  local reason = string.format('{"at":%d,"code":"tolerance","params":{"rejected":%d,"ended":%d}}', now, rejected, ended)
+  local reason = string.format('{"at":%d,"code":"tolerance","params":{"rejected":%d,"ended":%d}}', now, rejected, of)
   if told[2] == 'cancel' then return stop(book, reason) end
   book.paused = '1'
   redis.call('HSET', KEYS[book.base], 'reason', reason)
