@@ -5,6 +5,7 @@ const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],
   ['or download with wait', 'or download with --wait'],
   ['ask for the rest with partial', 'ask for the rest with --partial'],
+  ['define it with its validate, or name that (as: { validate })', 'load its file with -r'],
   ['the option format says', '--format says'],
   ['name a folder in the option artifacts', 'set TMPDIR to a folder with room'],
 ]

@@ -64,7 +64,9 @@ export const ACT_ROUTES: Route[] = [
         throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
       }
       const options = retryOf(await readObject(request, site.limits.bodyBytes))
-      return json(await hq.tasks.get(id).retry(options), 202)
+      const { validate } = site.imports[job] ?? {}
+      const as = options.rows || !validate ? {} : { as: { validate } }
+      return json(await hq.tasks.get(id).retry({ ...options, ...as }), 202)
     },
   }),
   act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),

@@ -5,6 +5,10 @@ const WORDS: readonly (readonly [option: string, parameter: string])[] = [
   ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],
   ['or download with wait', 'or ask with wait=1'],
   ['ask for the rest with partial', 'ask for the rest with partial=1'],
+  [
+    'define it with its validate, or name that (as: { validate })',
+    'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
+  ],
   ['the option format says', 'the parameter format, or the type or name of the file, says'],
 ]
 

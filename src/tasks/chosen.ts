@@ -3,7 +3,7 @@
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
-import { checkOptions } from '../job/options.ts'
+import { checkOptions, given } from '../job/options.ts'
 import { editPayload } from '../job/payload.ts'
 import {
   type EventRecord,
@@ -15,10 +15,12 @@ import {
 } from '../store/contract.ts'
 import type { ReportedRow } from './corrected.ts'
 import { checkStatuses, eventPages, paramsOf } from './event.ts'
-import { checkSource, type ImportRows } from './import.ts'
+import { checkImport, checkSource, type ImportRows } from './import.ts'
 import { insist } from './insist.ts'
+import { metaOf } from './meta.ts'
 import { inPages } from './page.ts'
-import { asOneValue, isIterable, type TaskHost, unknownTask } from './rows.ts'
+import { Revalidation } from './revalidation.ts'
+import { asOneValue, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 
 /** A row as it was corrected. */
@@ -39,7 +41,10 @@ export interface RetryOptions {
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
   /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
   report?: Source
-  /** How the report's rows are read and checked, where that is not as at their import. */
+  /**
+   * How the report's rows are read and checked, where that is not as at their import. Without a report only `validate`,
+   * for rows that one had refused before.
+   */
   as?: ImportRows
 }
 
@@ -55,7 +60,10 @@ export interface Retried {
   open: number
   /** Rows whose arguments are not kept any more: they stay as they were. */
   dropped: number
-  /** Rows of a corrected report that `validate` refused once more: they stay as they were. */
+  /**
+   * Rows that `validate` refused once more, of a corrected report or of those that it had refused before; also the
+   * latter while no `validate` is at hand. They stay as they were.
+   */
   refused: number
 }
 
@@ -74,7 +82,11 @@ export function checkRetry(options: RetryOptions): void {
   const selectors = Object.entries({ 'status or code': status ?? code, rows, report })
   const told = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (told.length > 1) throw invalid(`say which rows in one way: by ${told.join(', or by ')}`)
-  if (as !== undefined && report === undefined) throw invalid('`as` says how a report is read: name it, too (report)')
+  if (as !== undefined) checkImport('task.retry: as', as)
+  const isForReport = rows !== undefined || Object.keys(given(as ?? {})).some((name) => name !== 'validate')
+  if (as !== undefined && report === undefined && isForReport) {
+    throw invalid('`as` says how a report is read: name it, too (report)')
+  }
   if (rows !== undefined && !isIterable(rows)) throw invalid('rows is a list of { index, args: […] }')
   if (report !== undefined) checkSource('task.retry: report', report)
 }
@@ -88,7 +100,11 @@ export async function chosenOf(
 ): Promise<AsyncGenerator<Chosen, void, void>> {
   const { rows, report, as = {} } = options
   if (rows) return chosen(host, record, givenRows(host, record, rows), retried)
-  if (report === undefined) return rejectedRows(host, record.id, options, retried)
+  const { validate = host.optionsOf(record.job).validate } = as
+  if (report === undefined) {
+    return rejectedRows(host, record, options, new Revalidation(record, validate, host.now), retried)
+  }
+  if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected.ts')
   // What can be read twice is: a fault in it is known before any row runs again.
   if (typeof report === 'string' || report instanceof Uint8Array) {
@@ -100,16 +116,25 @@ export async function chosenOf(
 }
 
 async function* rejectedRows(
-  { store }: TaskHost,
-  id: string,
+  { store, client }: TaskHost,
+  record: TaskRecord,
   { status = ['failed', 'error'], code }: RetryOptions,
+  validation: Revalidation,
   retried: Retried,
 ): AsyncGenerator<Chosen, void, void> {
   const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
-  for await (const events of eventPages(store, id, filter)) {
-    for (const { index, args, status: is } of events) {
-      if (args === null) retried.dropped++
-      else yield { index, isDead: is === 'error' }
+  for await (const events of eventPages(store, record.id, filter)) {
+    for (const event of events) {
+      const { index, args, status: is } = event
+      if (args === null) {
+        retried.dropped++
+      } else if (validation.isNeeded(event)) {
+        const again = await validation.again(event)
+        if (again) yield asCorrected(client, record, event, again)
+        else retried.refused++
+      } else {
+        yield { index, isDead: is === 'error' }
+      }
     }
   }
 }
@@ -156,19 +181,28 @@ async function* chosen(
   retried: Retried,
 ): AsyncGenerator<Chosen, void, void> {
   for await (const { event, again, number, isSame = false } of rows) {
-    const { index, status, source: before } = event
+    const { status } = event
     if (status === 'finished') retried.finished++
     else if (!isRejected(status)) retried.open++
     else if (again?.rejected) retried.refused++
-    else if (again) {
-      const args = inPayload(record, event, again.args, number)
-      client.weigh(event.job ?? record.job, args)
-      // What it came from would else be told of what it was before.
-      const source = again.source ?? (before === null ? undefined : (again.args[0] as object))
-      const beside = source === undefined ? {} : { source: stringifyJson(source) }
-      yield { index, args, ...beside, isDead: status === 'error', isSame }
-    }
+    else if (again) yield { ...asCorrected(client, record, event, again, number), isSame }
   }
+}
+
+function asCorrected(
+  client: TaskHost['client'],
+  record: TaskRecord,
+  event: EventRecord,
+  again: Row,
+  number?: number,
+): Chosen {
+  const { index, status, source: before } = event
+  const args = inPayload(record, event, again.args, number)
+  client.weigh(event.job ?? record.job, args)
+  // What it came from would else be told of what it was before.
+  const source = again.source ?? (before === null ? undefined : (again.args[0] as object))
+  const beside = source === undefined ? {} : { source: stringifyJson(source) }
+  return { index, args, ...beside, isDead: status === 'error' }
 }
 
 /** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
@@ -185,6 +219,15 @@ function inPayload(
   const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
+}
+
+/** Commands and requests have words of their own for its end. */
+function unvalidated({ id, job }: TaskRecord): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    `task ${id}: its rows were validated by job ${job}: define it with its validate, or name that (as: { validate })`,
+    { job },
+  )
 }
 
 function invalid(message: string): HighkiqError {

@@ -13,6 +13,8 @@ export interface TaskMeta {
   mapping?: Columns
   /** The column that tells rows apart. */
   rowKey?: string
+  /** A `validate` has answered each of them: what it refused, or has not seen yet, is nothing for the handler. */
+  validated?: true
   /** As many rows as its file might have. */
   maxRows?: number
   /** The file that an export makes. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkOptions, given, type OptionKind } from '../job/options.ts'
+import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import { type Store, TASK_STATES, type TaskState } from '../store/contract.ts'
 import { claim } from './again.ts'
@@ -134,6 +134,7 @@ export class Tasks {
       ...(typeof source === 'string' ? { source: basename(source) } : {}),
       ...(rest.columns ? { mapping: rest.columns } : {}),
       ...given(rest, ['rowKey', 'maxRows']),
+      ...(reading.validate ? { validated: true as const } : {}),
     }
     let giveBack: (() => Promise<void>) | undefined
     try {
@@ -191,11 +192,13 @@ export class Tasks {
 
   /** The task with this id; whether it exists is told by `status()`. */
   get(id: string): Task {
+    checkText('tasks.get: the id of a task', id)
     return new Task(this.#host, id)
   }
 
   /** One event by its jid; null when there is none. */
   async event(jid: string): Promise<TaskEvent | null> {
+    checkText('tasks.event: a jid', jid)
     const store = this.#store
     const event = await store.event(jid)
     const task = event && (await store.task(jid.slice(0, 16)))
@@ -204,6 +207,8 @@ export class Tasks {
 
   /** Adds a message to an event from outside its handler. @throws UNKNOWN_TASK */
   async message(jid: string, text: string): Promise<void> {
+    checkText('tasks.message: a jid', jid)
+    checkText('tasks.message: a message', text)
     await this.#host.store().message(jid, said(this.#host.now(), text))
   }
 

@@ -4,9 +4,10 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BusinessFailure, type Highkiq } from 'highkiq'
+import { createHandler } from 'highkiq/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { all, gate, until } from '../engine/bench.ts'
-import { type Api, api, served } from './bench.ts'
+import { type Api, api, caller, served } from './bench.ts'
 
 const CSV = { 'content-type': 'text/csv' }
 /** Of a retry: nothing of that kind. */
@@ -225,6 +226,32 @@ test('what the job says of its rows is asked of corrected ones, too', async () =
   const { text } = await app.call('GET', `/api/v1/tasks/${id}/report`)
   const retry = (body: string) => app.call('POST', `/api/v1/tasks/${id}/retry`, { body, headers: CSV })
   expect((await retry(text)).body).toMatchObject({ rows: 1, refused: 1 })
+})
+
+test('what was refused before it ran is validated again by a plain retry; a report wants the schema at hand', async () => {
+  const validate = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      validate: () => ({ issues: [{ message: 'never' }] }),
+    },
+  }
+  const app = api({ jobs: pricing, imports: { Row: { validate } } })
+  const id = await imported(app, {}, true)
+  const { total } = (await app.call('GET', `/api/v1/tasks/${id}`)).body
+  const none = { run: 1, rows: 0, refused: total }
+  expect((await app.call('POST', `/api/v1/tasks/${id}/retry`)).body).toMatchObject(none)
+  const { text } = await app.call('GET', `/api/v1/tasks/${id}/report`)
+  const blind = caller('http://localhost', (request) =>
+    createHandler(app.another().hq)(request, { remote: '127.0.0.1' }),
+  )
+  expect((await blind('POST', `/api/v1/tasks/${id}/retry`)).body).toMatchObject(none)
+  const answer = await blind('POST', `/api/v1/tasks/${id}/retry`, { body: text, headers: CSV })
+  expect(answer.body.error).toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringContaining('highkiq web -r FILE'),
+  })
+  expect(answer.status).toBeLessThan(500)
 })
 
 test('of two who retry at once one is told that the other was faster', async () => {

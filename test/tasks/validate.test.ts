@@ -138,3 +138,65 @@ test('a report without its row keys finds its rows by the column that rowKey nam
     message: expect.stringMatching(/no column "SKU", which rowKey names/),
   })
 })
+
+test('without the schema at hand that an import had, its report is refused, and what was refused stays so', async () => {
+  const { hq, work, another } = bench()
+  const ran = new Heard<unknown>()
+  const handler = async (_ctx: unknown, row: object) => ran.say(row)
+  const Price = hq.job('Price', { validate: priced }, handler)
+  const file = Buffer.from('price,note\nx,a\ny,b\n3,c\n')
+  const { id } = await hq.tasks.import(Price as never, file)
+  const worker = await work()
+  const task = hq.tasks.get(id)
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 1, failed: 2 } })
+  const corrected = Buffer.from((await report(task)).replace('x,', '1,'))
+  // A process that knows nothing of the job, and one that knows it without its schema.
+  const bare = another()
+  const blind = another()
+  blind.hq.job('Price', handler)
+  for (const { hq: other } of [bare, blind]) {
+    const there = other.tasks.get(id)
+    await expect(there.retry({ report: corrected })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/its rows were validated by job Price: define it/),
+    })
+    expect(await there.retry()).toMatchObject({ run: 1, rows: 0, refused: 2 })
+  }
+  expect(await bare.hq.tasks.get(id).retry({ report: corrected, as: { validate: priced } })).toMatchObject({
+    rows: 1,
+    refused: 1,
+  })
+  await task.wait({ every: 10 })
+  await worker.stop()
+  expect(ran.all).toEqual([{ price: 3 }, { price: 1 }])
+})
+
+test('a plain retry validates again what was refused before any attempt; other rows run as they are', async () => {
+  const { hq, work } = bench()
+  const ran = new Heard<unknown>()
+  let limit = 5
+  const low = schema(({ price = '' }) =>
+    Number(price) < limit ? { value: { price: Number(price) } } : { issues: [{ message: 'too much' }] },
+  )
+  let isClosed = true
+  const Price = hq.job('Price', { validate: low }, async (_ctx, row: object) => {
+    if (isClosed) throw new BusinessFailure('closed', { code: 'invalid' })
+    ran.say(row)
+  })
+  const columns = { 'Unit price': 'price' }
+  const task = await hq.tasks.import(Price as never, Buffer.from('Unit price\n1\n7\n30\n'), { columns })
+  await work()
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { failed: 3 } })
+  isClosed = false
+  limit = 10
+  expect(await task.retry({ code: 'invalid' })).toMatchObject({ run: 2, rows: 2, unchanged: 0, refused: 1 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 2, failed: 1 } })
+  expect(ran.all).toEqual(expect.arrayContaining([{ price: 1 }, { price: 7 }]))
+  expect(ran.all).toHaveLength(2)
+  // A schema that is named goes before that of the job; how a report is read is for reports.
+  const all = schema((value) => ({ value }))
+  await expect(task.retry({ as: { columns } })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect(await task.retry({ as: { validate: all } })).toMatchObject({ run: 3, rows: 1, refused: 0 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 3 } })
+  expect(ran.all.at(-1)).toEqual({ price: '30' })
+})

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { Highkiq, Retried, RetryOptions } from '../../index.ts'
 import { REJECTED_STATUSES } from '../../index.ts'
+import { jobsFileOf, jobsFiles } from '../config/jobs-file.ts'
 import { plural } from '../figures.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, summary } from '../outcome.ts'
@@ -23,8 +24,10 @@ interface RetryCommandOptions extends AppOptions, ReadingOptions {
 const EXAMPLES = `
 A report is a file of \`highkiq task report\` whose cells were corrected: columns may be moved, rows left out, but the
 column "row key" and the names of the columns stay as they are. What was said of columns at the import holds here, too.
+Rows pass through the job's \`validate\` again: a report's, and those that it had refused. It is in the file that -r names;
+for a report without -r that is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
 
-Exit code: 0 done, 3 rows of the report were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
+Exit code: 0 done, 3 rows were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
 
 Examples:
   highkiq task retry 0f3a6c1e9b2d4857
@@ -48,8 +51,9 @@ export function registerRetry(task: Command): void {
     .option('--watch', 'until the task has ended')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
-    .action((id: string, options: RetryCommandOptions) => {
-      checkFile(options)
+    .action((id: string, given: RetryCommandOptions) => {
+      checkFile(given)
+      const options = withJobs(given)
       return withExistingStore(options, (hq) => retry(hq, id, options))
     })
   withAppOptions(command)
@@ -62,6 +66,14 @@ function checkFile({ report, ...options }: RetryCommandOptions): void {
   }
 }
 
+/** A report passes through the `validate` of its job, which is found where `highkiq import` finds it. */
+function withJobs(options: RetryCommandOptions): RetryCommandOptions {
+  const { require: files, report } = options
+  if (files) return { ...options, require: jobsFiles('task retry', files) }
+  const found = report === undefined ? undefined : jobsFileOf('.')
+  return found === undefined ? options : { ...options, require: [found] }
+}
+
 async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Promise<void> {
   const { status, code, report, watch, json } = options
   const task = await existing(hq, id)
@@ -71,7 +83,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
     ...(report === undefined ? {} : { report, as: readingOf(options) }),
   })
   if (retried.refused > 0) process.exitCode = 3
-  if (!json) tell(retried)
+  if (!json) tell(retried, options)
   if (!watch) {
     if (json) printJson(retried)
     else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
@@ -84,11 +96,33 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   else print(await summary(task, ended))
 }
 
-function tell({ rows, unchanged, finished, open, dropped, refused, run }: Retried): void {
+function tell(
+  { rows, unchanged, finished, open, dropped, refused, run }: Retried,
+  { report, require: files }: RetryCommandOptions,
+): void {
   const asItWas = unchanged > 0 ? ` (${plural(unchanged, 'of them as it was', 'of them as they were')})` : ''
   print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}${asItWas}` : 'no row to run again')
-  if (finished > 0) print(`${plural(finished, 'row has', 'rows have')} finished already, and stay as they are`)
+  if (finished > 0)
+    print(
+      `${plural(finished, 'row has finished already, and stays as it is', 'rows have finished already, and stay as they are')}`,
+    )
   if (open > 0) print(`${plural(open, 'row waits or runs', 'rows wait or run')} already`)
   if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepParams)`)
-  if (refused > 0) print(`${plural(refused, 'row was', 'rows were')} refused once more, and stay as they were`)
+  if (refused === 0) return
+  if (report !== undefined || files) {
+    print(
+      plural(
+        refused,
+        'row was refused once more, and stays as it was',
+        'rows were refused once more, and stay as they were',
+      ),
+    )
+  } else {
+    const stay = plural(
+      refused,
+      'row that validate refused stays as it was',
+      'rows that validate refused stay as they were',
+    )
+    print(`${stay}: to validate them again, load the file of their job with -r`)
+  }
 }
