@@ -11,9 +11,10 @@ export interface ReadingOptions {
   delimiter?: string
   sheet?: string | number
   maxRows?: number
+  rowKey?: string
 }
 
-const NAMES = ['format', 'columns', 'encoding', 'delimiter', 'sheet', 'maxRows'] as const
+const NAMES = ['format', 'columns', 'encoding', 'delimiter', 'sheet', 'maxRows', 'rowKey'] as const
 
 export function withReadingOptions(command: Command): Command {
   return command
@@ -29,6 +30,7 @@ export function withReadingOptions(command: Command): Command {
       new Option('--delimiter <character>', "of CSV, when its header does not tell; 'tab' is one").argParser(delimiter),
     )
     .addOption(new Option('--sheet <sheet>', 'of a workbook: its name, or its number from 0').argParser(sheet))
+    .option('--row-key <column>', 'tells rows apart: a corrected report that lost its row keys finds its rows by it')
     .addOption(new Option('--max-rows <n>', 'more are refused (default: 1000000)').argParser(wholeNumber))
 }
 

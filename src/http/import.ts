@@ -46,6 +46,7 @@ const QUERY = {
   columns: jsonText(COLUMNS, (value) => {
     return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
   }),
+  rowKey: text('the column that tells rows apart: a corrected report without row keys finds its rows by it'),
   dryRun: flag('only reads and checks the file: nothing is pushed'),
   again: flag('also when the same workbook was imported within 24 hours'),
 }
@@ -126,7 +127,7 @@ async function importFile(
   { hq, site, base, request, query }: Call<Values<typeof QUERY>>,
   keyed?: Keyed,
 ): Promise<Response> {
-  const { job: name, dryRun, again, columns } = query
+  const { job: name, dryRun, again, columns, rowKey } = query
   const job = hq.jobNamed(name) as never
   const leave = site.uploads.enter()
   const upload = await openUpload(request, site.limits.uploadBytes).catch((thrown) => {
@@ -143,7 +144,7 @@ async function importFile(
   const options = {
     maxRows: site.limits.rows,
     ...site.imports[name],
-    ...given({ name: upload.name, columns }),
+    ...given({ name: upload.name, columns, rowKey }),
     ...given(query, OPTIONS),
     ...readingOf(upload, query),
   }

@@ -95,6 +95,28 @@ test('a job says how its rows are checked, and the request what its file is', as
   expect(await hq.tasks.get(made.body.id).status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })
 })
 
+test('a request names the column that tells rows apart, for reports that lost their row keys', async () => {
+  const jobs = (hq: Highkiq) => {
+    hq.job('Row', async (_ctx, { price }: { price: string }) => {
+      if (price === 'x') throw new BusinessFailure('is no price')
+    })
+  }
+  const { call, hq, work } = api({ jobs })
+  await work()
+  const made = await call('POST', '/api/v1/tasks/import?job=Row&rowKey=sku', {
+    body: 'sku,price\na,x\nb,2\n',
+    headers: CSV,
+  })
+  const task = hq.tasks.get(made.body.id)
+  await task.wait({ every: 10 })
+  const body = 'sku,price\na,1\n'
+  const again = await call('POST', `/api/v1/tasks/${task.id}/retry`, { body, headers: CSV })
+  expect(again.body).toMatchObject({ rows: 1 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 2, failed: 0 } })
+  const odd = await call('POST', '/api/v1/tasks/import?job=Row&rowKey=id', { body: 'sku\na\n', headers: CSV })
+  expect([odd.status, odd.body.error.code]).toEqual([400, 'INVALID_FILE'])
+})
+
 test('what is no file that can be read is refused, and no task remains', async () => {
   const { call, hq } = api({ limits: { uploadBytes: 5000 } })
   hq.job('Row', async () => {})
