@@ -9,9 +9,9 @@ import { pairs, plain, time } from './output.ts'
 
 const SHOWN = 5
 
-/** 0: all rows finished. 3: some were rejected. 1: adding the rows broke off. */
+/** 0: all rows finished. 3: some were rejected. 1: adding the rows broke off, or it has paused itself. */
 export function outcomeCode(status: TaskStatus): 0 | 1 | 3 {
-  if (status.state === 'interrupted') return 1
+  if (status.state === 'interrupted' || status.state === 'paused') return 1
   return rejectedOf(status) > 0 ? 3 : 0
 }
 
@@ -84,7 +84,8 @@ export function goOnHint(status: TaskStatus, options: AppOptions): string | unde
 export async function summary(task: Task, status: TaskStatus): Promise<string> {
   const rejected = rejectedOf(status)
   const state = status.state === 'interrupted' ? 'adding its rows was interrupted' : status.state
-  const lines = [`task ${task.id}: ${state} after ${tookOf(status)}`, `  ${countsInWords(status)}`]
+  const why = status.state === 'paused' && status.reason !== undefined ? ` (${plain(status.reason)})` : ''
+  const lines = [`task ${task.id}: ${state}${why} after ${tookOf(status)}`, `  ${countsInWords(status)}`]
   if (rejected > 0) {
     for await (const event of firstRejected(task)) lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
     if (rejected > SHOWN) lines.push(`  … and ${plural(rejected - SHOWN, 'more row', 'more rows')}`)

@@ -22,7 +22,8 @@ export interface WatchOptions {
 }
 
 /**
- * Shows a task until nothing of it is left to do, and answers how it ended.
+ * Shows a task until nothing of it is left to do, and answers how it ended; or until it has paused itself and nothing of
+ * it runs any more, and answers how it stands.
  * @throws UNKNOWN_TASK; the reason of `signal` when it aborts
  */
 export async function watchTask(task: Task, options: WatchOptions = {}): Promise<TaskStatus> {
@@ -31,21 +32,38 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
   // Loaded where it is needed: most commands draw no bar.
   const view = live ? new BarView(out, title, (await import('cli-progress')).SingleBar) : new LineView(out, title)
   const pace = new Pace()
+  const still = new AbortController()
+  let last: TaskStatus | undefined
   try {
-    const last = await task.wait({
-      ...(signal ? { signal } : {}),
-      every: live ? 100 : 200,
-      onProgress: (status) => {
-        const now = Date.now()
-        pace.see(endedOf(status.counts), now)
-        view.show(status, pace, now)
-      },
-    })
-    view.end(last)
-    return last
+    const ended = await task
+      .wait({
+        signal: AbortSignal.any([still.signal, ...(signal ? [signal] : [])]),
+        every: live ? 100 : 200,
+        onProgress: (status) => {
+          const now = Date.now()
+          pace.see(endedOf(status.counts), now)
+          if (standsStill(status)) {
+            last = status
+            still.abort()
+          } else {
+            view.show(status, pace, now)
+          }
+        },
+      })
+      .catch((thrown) => {
+        if (!last || signal?.aborted) throw thrown
+        return last
+      })
+    view.end(ended)
+    return ended
   } finally {
     view.close()
   }
+}
+
+/** It has paused itself, and of what was in its queue nothing is left: it goes on when somebody says so. */
+function standsStill({ state, reason, counts, held, retrying }: TaskStatus): boolean {
+  return state === 'paused' && reason !== undefined && counts.working === 0 && counts.enqueued === held + retrying
 }
 
 interface View {
@@ -207,6 +225,7 @@ function lastFigures(status: TaskStatus): string[] {
   const seconds = ((status.finishedAt ?? new Date()).getTime() - status.runAt.getTime()) / 1000
   const texts = [`in ${duration(seconds)}`, rate(status.ratePerSecond)]
   if (status.state === 'interrupted') texts.unshift('reading was interrupted')
+  if (status.state === 'paused') texts.unshift(stopped(status))
   return [...texts, ...rejected(status)]
 }
 

@@ -35,7 +35,88 @@ function products(rows: number, wrong = true): string {
   return ['sku,price', ...lines].join('\n')
 }
 
+/** Its prices are numbers. */
+const CHECKED = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+const check = ({ price }) => (Number.isNaN(Number(price)) ? { issues: [{ message: 'is no number' }] } : { value: { price: Number(price) } })
+hq.job('Checked', { validate: { '~standard': { version: 1, vendor: 'test', validate: check } } }, async (ctx, row) => {
+  if (typeof row.price !== 'number') throw new Error('was not validated')
+})
+`
+
 describe.concurrent('highkiq import', () => {
+  test('a task that pauses itself ends the watching: why, what to do, and exit code 1', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(300) })
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--tolerate', '2']
+    const { code, stdout, stderr } = await folder.run(args)
+    expect(stderr).toMatch(/ · paused: \d+ of \d+ rows were rejected: more than is tolerated · /)
+    const [, id = ''] = /^task ([0-9a-f]{16}): paused \(\d+ of \d+ rows were rejected/m.exec(stdout) ?? []
+    const goOn = `to go on: highkiq task set ${id} --tolerate all -r jobs.mjs, then highkiq task resume ${id} -r jobs.mjs\n`
+    expect(stdout).toContain(goOn)
+    expect(code).toBe(1)
+    const shown = await folder.run(['task', 'show', id, '--watch', '-r', 'jobs.mjs'])
+    expect([shown.code, shown.stdout]).toEqual([1, expect.stringContaining(goOn)])
+  })
+
+  test('beyond a share at the end of few rows it says how to tolerate more, too', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': CHECKED, 'products.csv': products(40) })
+    const args = ['import', 'products.csv', '--job', 'Checked', '-r', 'jobs.mjs', '--task-concurrency', '2']
+    const { code, stdout } = await folder.run([...args, '--tolerate', '5%', '--work'])
+    expect(stdout).toContain('4 of 40 rows were rejected')
+    expect(stdout).toMatch(/^to go on: highkiq task set [0-9a-f]{16} --tolerate all .*then highkiq task resume /m)
+    expect(code).toBe(1)
+    // A tenth of them may be.
+    expect((await folder.run([...args, '--tolerate', '10%', '--work', '--again'])).code).toBe(3)
+  })
+
+  test('after a signal nobody is told that a paused task goes on', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
+    const args = ['import', 'products.csv', '--job', 'Slow', '-r', 'jobs.mjs', '--work', '-c', '1']
+    const watching = folder.start(args)
+    let id = ''
+    await until(async () => {
+      const { stdout } = await folder.run(['task', 'list', '--json'])
+      const [task] = stdout === '' ? [] : JSON.parse(stdout)
+      id = task?.id
+      return task?.counts.working === 1
+    })
+    await folder.run(['task', 'pause', id])
+    watching.kill('SIGTERM')
+    const [[hint]] = (await watching.says(/highkiq: task [0-9a-f]{16} is paused; to go on: (.*)/)) as [[string]]
+    expect(hint).toBe(`highkiq task resume ${id} -r jobs.mjs`)
+    folder.write({ go: '' })
+    const { stderr } = await watching.ended
+    expect(stderr).not.toContain('goes on with a worker')
+  })
+
+  test('a report passes the validate of its job: its file is found, as by import, or asked for', async ({ folder }) => {
+    folder.write({ 'app.mjs': CHECKED, 'products.csv': products(20) })
+    const report = ['--work', '--report', 'out.csv', '--row-key', 'sku', '--json']
+    const imported = await folder.run(['import', 'products.csv', '--job', 'Checked', '-r', 'app.mjs', ...report])
+    const { id } = JSON.parse(imported.stdout) as { id: string }
+    // The column of row keys is lost.
+    folder.write({ 'half.csv': 'sku,price\nsku-10,5\nsku-20,none\n' })
+    const back = ['task', 'retry', id, '--report', 'half.csv']
+    const refused = await folder.run(back)
+    expect(refused.stderr).toContain('its rows were validated by job Checked: load its file with -r')
+    expect([refused.code, refused.stdout]).toEqual([expect.any(Number), ''])
+    expect(refused.code).not.toBe(0)
+    const plain = await folder.run(['task', 'retry', id])
+    expect([plain.code, plain.stdout]).toEqual([
+      3,
+      'no row to run again\n2 rows that validate refused stay as they were: to validate them again, load the file of their job with -r\n',
+    ])
+    folder.write({ 'jobs.mjs': CHECKED })
+    const { code, stdout } = await folder.run(back)
+    expect(stdout).toMatch(/^1 row runs again, in run 2\n1 row was refused once more, and stays as it was\n/)
+    expect(code).toBe(3)
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    await until(async () => (await folder.json<{ state: string }>('task', 'show', id)).state === 'done')
+    worker.kill('SIGTERM')
+    expect(await folder.json('task', 'show', id)).toMatchObject({ counts: { finished: 19, failed: 1, error: 0 } })
+  })
+
   test('rejected rows: exit code 3, the first reasons, and a report that has them all', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(70) })
     const args = [

@@ -11,7 +11,7 @@ import { dryRunCode, dryRunText } from '../dry-run.ts'
 import { plural } from '../figures.ts'
 import { type Interrupt, onInterrupt } from '../interrupt.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
-import { outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
+import { goOnHint, outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { watchTask } from '../progress.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
@@ -42,7 +42,7 @@ const REMIND_MS = 30_000
 
 const EXAMPLES = `
 Ctrl-C stops watching; the task goes on.
-Exit code: 0 all rows finished, 3 some were rejected, 1 it broke, 2 wrong usage. With --dry-run the same of what would be.
+Exit code: 0 all rows finished, 3 some were rejected, 1 it broke or paused itself (--tolerate), 2 wrong usage. With --dry-run the same of what would be.
 
 A file whose importer was killed is gone on with by --continue: rows that are there already are passed over.
 Without -r the jobs file is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
@@ -135,7 +135,7 @@ async function importFile(file: string, given: ImportCommandOptions): Promise<vo
 
 /** @throws CliError: its rows would come in once more, as new ones */
 async function refuseReport(hq: Highkiq, file: string, options: ImportCommandOptions): Promise<void> {
-  const { columns, ...reading } = readingOf(options)
+  const { columns, rowKey, ...reading } = readingOf(options)
   const id = await reportedTask(file, reading)
   if (id === undefined || !(await hq.tasks.get(id).status())) return
   const back = `highkiq task retry ${id} --report ${quoted(file)}${sameApp(options)}`
@@ -196,7 +196,7 @@ class Submission {
     } catch (thrown) {
       if (!interrupt.signal.aborted || !task) throw thrown
       process.exitCode = interrupt.exitCode
-      this.#tellThatItGoesOn(task)
+      await this.#tellThatItGoesOn(task)
     } finally {
       interrupt.release()
     }
@@ -231,7 +231,8 @@ class Submission {
       await Promise.race([this.#adding, watching])
       const status = await watching
       await this.#adding
-      return status
+      // Rows were still being read into it.
+      return status.state === 'paused' ? ((await task.status()) ?? status) : status
     } finally {
       silence()
       broken.abort()
@@ -289,9 +290,12 @@ class Submission {
     })
   }
 
-  #tellThatItGoesOn(task: Task): void {
+  async #tellThatItGoesOn(task: Task): Promise<void> {
     const { work } = this.#options
-    if (work) say(`task ${task.id} is not done: it goes on with a worker: ${this.#workCommand()}`)
+    const status = await task.status().catch(() => null)
+    const hint = status?.state === 'paused' ? goOnHint(status, this.#options) : undefined
+    if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
+    else if (work) say(`task ${task.id} is not done: it goes on with a worker: ${this.#workCommand()}`)
     else say(`stopped watching; task ${task.id} goes on`)
     say(`look at it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
   }
@@ -303,6 +307,8 @@ class Submission {
 
   async #tell(task: Task, status: TaskStatus, report: { path: string; rows: number } | undefined): Promise<void> {
     print(await summary(task, status))
+    const hint = goOnHint(status, this.#options)
+    if (hint) print(hint)
     if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
     else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
   }

@@ -7,7 +7,7 @@ import { REJECTED_STATUSES } from '../../index.ts'
 import { jobsFileOf, jobsFiles } from '../config/jobs-file.ts'
 import { plural } from '../figures.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { outcomeCode, summary } from '../outcome.ts'
+import { goOnHint, outcomeCode, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { existing, untilEnd } from '../task.ts'
@@ -94,6 +94,8 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   process.exitCode = outcomeCode(ended)
   if (json) printJson({ ...ended, retried })
   else print(await summary(task, ended))
+  const hint = json ? undefined : goOnHint(ended, options)
+  if (hint) print(hint)
 }
 
 function tell(

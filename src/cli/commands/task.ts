@@ -92,7 +92,10 @@ function registerShow(task: Command): void {
       .description('how one task stands, and why rows of it were rejected')
       .argument('<id>', 'of the task'),
   )
-    .option('--watch', 'until it has ended; exit code 0 all rows finished, 3 some were rejected, 1 it broke')
+    .option(
+      '--watch',
+      'until it has ended; exit code 0 all rows finished, 3 some were rejected, 1 it broke or paused itself',
+    )
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
