@@ -119,13 +119,15 @@ export class JobContext {
     return this.#aborted !== undefined || this.#isStopping?.() === true
   }
 
+  /** What each line of its log shows. */
+  protected get logFields(): Record<string, unknown> {
+    const { payload, jid, queue } = this
+    return { jid, class: payload.wrapped ?? payload.class, queue }
+  }
+
   #openLog(): Logger {
     const { payload } = this
-    const fields: Record<string, unknown> = {
-      jid: this.jid,
-      class: payload.wrapped ?? payload.class,
-      queue: this.queue,
-    }
+    const fields = this.logFields
     for (const name of this.#attributes) if (payload[name] !== undefined) fields[name] = payload[name]
     const level = levelOf(payload.log_level)
     return level ? this.#baseLog.child(fields, { level }) : this.#baseLog.child(fields)

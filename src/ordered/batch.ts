@@ -1,13 +1,14 @@
 /** Runs one batch, and says how each of its ids ended. */
 
 import { runLinks } from '../job/chain.ts'
-import { type BatchFailure, HighkiqError, isCausedBy, messageOf, type Snooze, verdictOf } from '../job/errors.ts'
+import { HighkiqError, isCausedBy, messageOf, type Snooze, verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
-import type { Payload } from '../job/payload.ts'
+import { shown } from '../job/options.ts'
+import { newJid, type Payload } from '../job/payload.ts'
 import type { OrderedEnd, OrderedTaken } from '../store/contract.ts'
 import type { Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
-import { OrderedContext } from './context.ts'
+import { idFields, OrderedContext } from './context.ts'
 import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definition.ts'
 import { scoredValue } from './entry.ts'
 
@@ -51,8 +52,8 @@ export class Batch implements Running {
     this.ids = ids
     this.place = place
     const { name, queue } = definition
-    const [{ ticket, retryCount }] = ids as [OrderedTaken]
-    this.payload = { class: name, args: [], queue, jid: ticket }
+    const [{ retryCount }] = ids as [OrderedTaken]
+    this.payload = { class: name, args: [], queue, jid: newJid() }
     if (retryCount >= 0) this.payload.retry_count = retryCount
     const { log, loggedJobAttributes: attributes, now, isStopping = () => false } = engine
     this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, { log: log, attributes, now, isStopping })
@@ -86,7 +87,8 @@ export class Batch implements Running {
     } catch (thrown) {
       if (this.isLost) return []
       try {
-        jobLog?.threw(this, thrown)
+        // Of several ids it discards none.
+        jobLog?.threw(this, this.ids.length > 1 && verdictOf(thrown) === 'discard' ? undefined : thrown)
         return this.#failed(thrown)
       } catch {
         // An error whose own members throw when they are read: it is a failure like any other.
@@ -121,52 +123,96 @@ export class Batch implements Running {
 
   #failed(thrown: unknown): OrderedEnd[] {
     const { ctx } = this
+    const told = ctx.failures ?? NONE
     if (verdictOf(thrown) === 'batch-failure') {
-      const failures = new Map(ctx.failures)
-      for (const [id, error] of (thrown as BatchFailure).failures) failures.set(String(id), error)
-      return this.#ends(DONE, failures)
+      const { named, mistake } = this.#named(thrown)
+      const failures = new Map([...told, ...named])
+      return mistake ? this.#allFailed(mistake, failures) : this.#ends(DONE, failures)
     }
-    if (ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(thrown, 'SHUTDOWN')) {
-      return this.#ends(BACK, ctx.failures ?? new Map())
-    }
-    const failures = new Map<string, unknown>()
-    for (const { id } of this.ids) failures.set(id, ctx.failures?.has(id) ? ctx.failures.get(id) : thrown)
-    return this.#ends(DONE, failures)
+    if (ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(thrown, 'SHUTDOWN')) return this.#ends(BACK, told)
+    return this.#allFailed(thrown, told)
   }
 
-  /** `usual`: of those that did not fail. */
-  #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>): OrderedEnd[] {
-    const told = new Map<unknown, string[]>()
+  /** `named`: what is known of single ids. */
+  #allFailed(thrown: unknown, named: ReadonlyMap<string, unknown>): OrderedEnd[] {
+    const others = this.ids.filter(({ id }) => !named.has(id)).map(({ id }) => [id, thrown] as const)
+    const isNamed = this.ids.length === 1 ? () => true : (id: string) => named.has(id)
+    return this.#ends(DONE, new Map([...named, ...others]), isNamed)
+  }
+
+  /** What a BatchFailure says of ids of this batch; `mistake`: it can not be taken at its word. */
+  #named(thrown: unknown): { named: Map<string, unknown>; mistake?: HighkiqError } {
+    const { failures } = thrown as { failures?: unknown }
+    const named = new Map<string, unknown>()
+    const wrong = (what: string) => ({
+      named,
+      mistake: new HighkiqError(
+        'INVALID_OPTION',
+        `BatchFailure ${what}: give a Map of id → error, with ids of the batch; until then all of it has failed`,
+        undefined,
+        { cause: thrown },
+      ),
+    })
+    if (!(failures instanceof Map)) return wrong(`got ${shown(failures)}`)
+    if (failures.size === 0) return wrong('got an empty Map')
+    const strangers: string[] = []
+    for (const [key, error] of failures) {
+      const id = String(key)
+      if (this.ids.some((one) => one.id === id)) named.set(id, error)
+      else strangers.push(id)
+    }
+    return strangers.length === 0
+      ? { named }
+      : wrong(`names what is no id of the batch (${idFields(strangers).ids.join(', ')})`)
+  }
+
+  /** `usual`: of those that did not fail. `isNamed`: whose error is about this id alone. */
+  #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>, isNamed = (_id: string) => true): OrderedEnd[] {
+    const told: Failed[] = []
+    const dropped: string[] = []
     const ends = this.ids.map((taken) => {
-      if (!failures.has(taken.id)) return usual
+      const { id } = taken
+      if (!failures.has(id)) return usual
       if (this.#cancelled?.has(taken.ticket)) return CANCELLED
-      const error = failures.get(taken.id)
-      const end = this.#endOf(taken, error)
-      if (end.kind === 'failed' || end.kind === 'dead') told.set(error, [...(told.get(error) ?? []), taken.id])
+      const error = failures.get(id)
+      const end = this.#endOf(taken, error, isNamed(id))
+      if (end === CANCELLED) dropped.push(id)
+      if (end.kind === 'failed' || end.kind === 'dead') this.#add(told, taken, error, end)
       return end
     })
-    for (const [error, ids] of told) this.#report(error, ids)
-    const strangers = [...failures.keys()].filter((id) => !this.ids.some((taken) => taken.id === id))
-    if (strangers.length > 0) {
-      this.#report(
-        new HighkiqError('INVALID_OPTION', `BatchFailure names what is no id of the batch: ${strangers.join(', ')}`),
-        strangers,
-      )
-    }
+    for (const one of told) this.#report(one)
+    if (dropped.length > 0) this.ctx.log.info(idFields(dropped), 'discarded by the handler')
     return ends
   }
 
-  #endOf({ id, performIn, retryCount, error: before }: OrderedTaken, error: unknown): OrderedEnd {
+  /** One line for all that failed in the same way. */
+  #add(told: Failed[], { id, retryCount }: OrderedTaken, error: unknown, end: OrderedEnd): void {
+    const attempt = retryCount + 2
+    const at = end.kind === 'failed' ? end.state.performIn : undefined
+    const same = told.find(
+      (one) => one.error === error && one.attempt === attempt && (one.at === undefined) === (at === undefined),
+    )
+    if (!same) {
+      told.push({ ids: [id], error, attempt, at })
+      return
+    }
+    same.ids.push(id)
+    if (at !== undefined) same.at = Math.min(at, same.at ?? at)
+  }
+
+  #endOf({ id, performIn, retryCount, error: before }: OrderedTaken, error: unknown, isNamed: boolean): OrderedEnd {
     const now = this.#engine.now() / 1000
     const { maxRetries } = this.definition.options
     const verdict = verdictOf(error) ?? (this.#engine.isBusiness(error) ? 'business-failure' : undefined)
     switch (verdict) {
-      case 'business-failure':
-        return DONE
       case 'discard':
-        return CANCELLED
+        // Of several nobody knows which one was meant.
+        if (isNamed) return CANCELLED
+        break
+      case 'business-failure':
       case 'kill':
-        return { kind: 'dead', error: textOf(error) }
+        if (isNamed) return { kind: 'dead', error: textOf(error) }
+        break
       case 'release':
       case 'pause':
         return { kind: 'later', state: { performIn: now + RELEASED_SECONDS, retryCount, error: before } }
@@ -202,11 +248,31 @@ export class Batch implements Running {
     }
   }
 
-  #report(error: unknown, ids: readonly string[]): void {
+  #report({ error, ids, attempt, at }: Failed): void {
     const { name, queue } = this.definition
     const { shard } = this.ctx.ordered
-    this.#engine.report(error, { context: 'Job raised exception', class: name, queue, shard, ids })
+    this.#engine.report(error, {
+      ...{ context: 'Job raised exception', class: name, jid: this.payload.jid, queue, shard, ...idFields(ids) },
+      attempt,
+      next: at === undefined ? 'morgue' : `retry at ${timeOf(at)}`,
+    })
   }
+}
+
+/** What failed with one error. `at`: when the first of them is due again, in seconds; undefined: they are dead. */
+interface Failed {
+  ids: string[]
+  error: unknown
+  attempt: number
+  at: number | undefined
+}
+
+const NONE: ReadonlyMap<string, unknown> = new Map()
+
+/** `retryIn` may answer what no clock shows. */
+function timeOf(seconds: number): string {
+  const at = new Date(seconds * 1000)
+  return Number.isNaN(at.getTime()) ? `${seconds} s since 1970` : at.toISOString()
 }
 
 function textOf(error: unknown): string {

@@ -54,10 +54,22 @@ export class OrderedContext extends JobContext {
     this.#failures.set(name, error)
   }
 
+  protected override get logFields(): Record<string, unknown> {
+    return { ...super.logFields, shard: this.ordered.shard, ...idFields(this.#ids.map(({ id }) => id)) }
+  }
+
   /** What was said by `fail`. */
   get failures(): ReadonlyMap<string, unknown> | undefined {
     return this.#failures
   }
+}
+
+/** Ids in a line of the log. */
+const MOST_IDS = 10
+
+/** Ids as a line of the log has them: the first ones, and how many more there are. */
+export function idFields(ids: readonly string[]): { ids: readonly string[]; more?: number } {
+  return ids.length > MOST_IDS ? { ids: ids.slice(0, MOST_IDS), more: ids.length - MOST_IDS } : { ids }
 }
 
 interface Place {

@@ -4,6 +4,7 @@ import type { OrderedBoard, OrderedEnd, OrderedTaken } from '../store/contract.t
 import type { LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Batch, deathOf } from './batch.ts'
+import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import { Keeper } from './keeper.ts'
 import { Membership, type MembershipOptions } from './membership.ts'
@@ -192,7 +193,10 @@ export class QueueRunner {
     try {
       await options.onExhausted?.(deaths)
     } catch (thrown) {
-      this.#engine.report(thrown, { during: 'onExhausted', class: name, queue, ids: deaths.map(({ id }) => id) })
+      this.#engine.report(thrown, {
+        ...{ during: 'onExhausted', class: name, queue },
+        ...idFields(deaths.map(({ id }) => id)),
+      })
     }
     for (const { id, payloads, error } of deaths) {
       const args = [{ id, payloads }]

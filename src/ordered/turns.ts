@@ -7,6 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { Batch } from './batch.ts'
+import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import type { Shard } from './shard.ts'
 
@@ -423,7 +424,7 @@ export class Turns {
     const shards = [...new Set(fenced.map(({ shard }) => shard))]
     this.#engine.report(
       new HighkiqError('LEASE_LOST', 'a shard went to another process while a batch of it ran: its ids run again'),
-      { queue: this.#definition.queue, shards, ids },
+      { queue: this.#definition.queue, shards, ...idFields(ids) },
     )
     this.#host.look()
   }
