@@ -4,10 +4,16 @@ import { HighkiqError } from './errors.ts'
 const LONG_ENOUGH = 5
 
 /** @throws INVALID_OPTION for a name that is not known: a typing error would else be a default in silence */
-export function refuseUnknown(where: string, options: object, known: readonly string[]): void {
+export function refuseUnknown(
+  where: string,
+  options: object,
+  known: readonly string[],
+  /** Names from elsewhere, and what they are here. */
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    const meant = meantBy(name, known)
+    const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : meantBy(name, known)
     const hint = meant === undefined ? '' : `did you mean ${meant}? There `
     throw new HighkiqError(
       'INVALID_OPTION',
@@ -65,7 +71,8 @@ export function checkText(where: string, value: unknown): asserts value is strin
 
 /** A value in a message. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'function') return 'a function'
   if (value === null || value === undefined) return String(value)
   return Array.isArray(value) ? 'a list' : 'an object'

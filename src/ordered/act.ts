@@ -1,13 +1,23 @@
 import { HighkiqError } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 import { ORDERED_PAGE } from '../store/contract.ts'
 
 /** Ids as they are pushed, or one of them. @throws INVALID_OPTION */
 export function idsOf(what: string, ids: OrderedIds): string[] {
-  const list = Array.isArray(ids) ? ids : [ids]
-  if (list.every((id) => typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint')) {
-    return list.map(String)
-  }
-  throw new HighkiqError('INVALID_OPTION', `${what}: ids are texts or numbers`)
+  const list: readonly unknown[] = Array.isArray(ids) ? ids : [ids]
+  return list.map((id) => idOf(what, id))
+}
+
+/** @throws INVALID_OPTION */
+export function idOf(what: string, id: unknown): string {
+  if (typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint') return String(id)
+  throw new HighkiqError('INVALID_OPTION', `${what}: an id is a text or a number, not ${shown(id)}`)
+}
+
+/** Where no `'all'` is: an id of that name is given in a list. @throws INVALID_OPTION */
+export function refuseAll(what: string, ids: OrderedIds, instead: string): void {
+  if (ids !== 'all') return
+  throw new HighkiqError('INVALID_OPTION', `${what}: takes ids; for all there is ${instead} (for the id: ['all'])`)
 }
 
 export type OrderedIds = string | number | bigint | readonly (string | number | bigint)[]

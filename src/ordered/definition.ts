@@ -5,7 +5,7 @@ import type { JobContext } from '../job/context.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkMiddleware, given, refuseUnknown } from '../job/options.ts'
+import { checkMiddleware, given, refuseUnknown, shown } from '../job/options.ts'
 import type { OrderedContext } from './context.ts'
 
 /** A job for an ordered queue. What has the same id never runs in parallel, and comes in the order of its scores. */
@@ -104,6 +104,18 @@ const OPTIONS: (keyof OrderedOptions)[] = [
   'use',
 ]
 
+/** As jobs call them, and Lowkiq. */
+const ELSEWHERE = {
+  queue: 'queueName',
+  queue_name: 'queueName',
+  retry: 'maxRetries',
+  max_retry_count: 'maxRetries',
+  retry_in: 'retryIn',
+  retries_exhausted: 'onExhausted',
+  shards_count: 'shards',
+  batch_size: 'batchSize',
+}
+
 /** Of what is a whole number: the least and the most that it may be. */
 const BOUNDS = {
   shards: [1, 1000],
@@ -121,7 +133,10 @@ export function orderedDefinition(name: string, options: OrderedOptions, handler
   }
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
   if (typeof handler !== 'function') throw wrong('the handler must be a function')
-  refuseUnknown(name, options, OPTIONS)
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw wrong(`options are an object, not ${shown(options)}`)
+  }
+  refuseUnknown(name, options, OPTIONS, ELSEWHERE)
   const settled = { ...DEFAULTS, ...given(options) }
   const { queueName = name, serial, reshard, morgueKeep, use } = settled
   checkQueueName(queueName)
@@ -132,9 +147,18 @@ export function orderedDefinition(name: string, options: OrderedOptions, handler
   if (serial !== 'shard' && serial !== 'id') throw wrong("serial is 'shard' or 'id'")
   if (reshard !== undefined && reshard !== 'auto') throw wrong("reshard is 'auto', or left out")
   checkMiddleware(name, use)
-  const keep = seconds(morgueKeep)
-  if (!(keep > 0)) throw wrong('morgueKeep is a number of seconds above 0')
-  return { name, queue: queueName, options: { ...settled, morgueKeep: keep }, handler }
+  return { name, queue: queueName, options: { ...settled, morgueKeep: keepOf(morgueKeep, wrong) }, handler }
+}
+
+function keepOf(morgueKeep: number | Duration, wrong: (what: string) => HighkiqError): number {
+  let keep = 0
+  try {
+    keep = seconds(morgueKeep)
+  } catch {
+    // Told below.
+  }
+  if (keep > 0) return keep
+  throw wrong(`morgueKeep is a number of seconds above 0, or for instance '30d', not ${shown(morgueKeep)}`)
 }
 
 /** @throws INVALID_OPTION */

@@ -97,9 +97,18 @@ function before(id: string, desc: boolean): string {
   return `${letters.join('')}${String.fromCodePoint(previous)}${LAST}`
 }
 
-/** As `next` gives it. */
-export function cursorOf(value: number, id: string): string {
-  return `${value}:${id}`
+/** One item more is asked for than is shown: it says whether there is a next page. */
+export async function listOf<Stored extends { id: string }, Item>(
+  page: OrderedPage,
+  itemOf: (stored: Stored) => Item,
+  get: (page: OrderedPage) => Promise<Stored[]>,
+  sortedBy: (last: Stored) => number,
+): Promise<OrderedList<Item>> {
+  const found = await get({ ...page, limit: page.limit + 1 })
+  const items = found.slice(0, page.limit)
+  const last = items.at(-1)
+  const next = last && found.length > items.length ? `${sortedBy(last)}:${last.id}` : null
+  return { items: items.map(itemOf), next }
 }
 
 function placeOf(cursor: string, wrong: (what: string) => Error): { value: number; id: string } {

@@ -1,6 +1,6 @@
 import type { Store } from '../store/contract.ts'
-import { idsOf, inPages, type OrderedIds } from './act.ts'
-import { cursorOf, type DeadId, deadId, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
+import { idOf, idsOf, inPages, type OrderedIds } from './act.ts'
+import { type DeadId, deadId, listOf, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
 
 const SORTS = ['updatedAt', 'id'] as const
 
@@ -19,14 +19,16 @@ export class Morgue {
   /** @throws INVALID_OPTION */
   async list(options: OrderedListOptions<(typeof SORTS)[number]> = {}): Promise<OrderedList<DeadId>> {
     const { by, page } = pageOf('morgue.list', options, SORTS)
-    const items = await this.#store().morgue(this.#queue, by, page)
-    const last = items.at(-1)
-    const next = last && items.length === page.limit ? cursorOf(by === 'id' ? 0 : last.updatedAt, last.id) : null
-    return { items: items.map(deadId), next }
+    return listOf(
+      page,
+      deadId,
+      (one) => this.#store().morgue(this.#queue, by, one),
+      ({ updatedAt }) => (by === 'id' ? 0 : updatedAt),
+    )
   }
 
   async find(id: string | number | bigint): Promise<DeadId | null> {
-    const { dead } = await this.#store().findOrdered(this.#queue, String(id))
+    const { dead } = await this.#store().findOrdered(this.#queue, idOf('morgue.find', id))
     return dead && deadId(dead)
   }
 

@@ -9,6 +9,7 @@ import type { JobContext } from '../job/context.ts'
 import { type Duration, refuseMilliseconds, seconds } from '../job/duration.ts'
 import { HighkiqError, PushError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
+import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
 import { ORDERED_PAGE, type OrderedBatch, type OrderedPush, type Store } from '../store/contract.ts'
 import { canonicalJson } from './canonical.ts'
@@ -96,7 +97,13 @@ async function pushesOf(
   const list = (Symbol.iterator in Object(items) ? [...(items as Iterable<OrderedItem>)] : [items]) as OrderedItem[]
   const prepared = prepare ? await Promise.all(list.map(async (item) => prepare(item))) : list
   // Checked before the middleware, which may rely on it, and what it answers again.
-  const pushes = prepared.map((item) => pushOf(host, definition, item))
+  const pushes = prepared.map((item, i) => {
+    try {
+      return pushOf(host, definition, item)
+    } catch (thrown) {
+      throw prepared.length > 1 ? placed(thrown, definition, item, i) : thrown
+    }
+  })
   return host.client.isPlain ? pushes : pass(host, definition, prepared)
 }
 
@@ -146,17 +153,40 @@ async function pass(
   return passed
 }
 
+const MEMBERS: ReadonlySet<string> = new Set(['id', 'payload', 'score', 'performIn', 'performAt', 'wake'])
+
+function unknownMember(name: string, member: string): HighkiqError {
+  const camel = member.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  const meant = MEMBERS.has(camel) ? camel : meantBy(camel, MEMBERS)
+  const hint = meant === undefined ? 'there' : `did you mean ${meant}? There`
+  return invalid(name, `an item has no ${member}; ${hint} are ${[...MEMBERS].join(', ')}`)
+}
+
+/** The same error, and which of many items it is about. */
+function placed(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem, i: number): unknown {
+  if (!(thrown instanceof HighkiqError)) return thrown
+  const { code, message, details } = thrown
+  const id = item?.id === undefined ? '' : ` (id ${shown(item.id)})`
+  const what = message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message
+  return new HighkiqError(code, `${name}: items[${i}]${id}: ${what}`, details, { cause: thrown })
+}
+
 function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {
   if (typeof item !== 'object' || item === null) {
-    throw invalid(name, `${String(item)} is no item: pass { id, payload, … }`)
+    throw invalid(name, `${shown(item)} is no item: pass { id, payload, … }`)
   }
+  for (const member in item) if (!MEMBERS.has(member)) throw unknownMember(name, member)
   const { payload = '', score, performIn, performAt, wake } = item
   checkValue(payload, 'payload', name)
   const nowMs = host.now()
   const text = canonicalJson(payload)
   host.client.weigh(name, text)
   if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= MOST_SCORE)) {
-    throw invalid(name, `score is a number within ±2^53, not ${String(score)}`)
+    throw invalid(name, `score is a number within ±2^53, not ${shown(score)}`)
+  }
+  if (wake !== undefined && typeof wake !== 'boolean') throw invalid(name, `wake is true or false, not ${shown(wake)}`)
+  if (performIn !== undefined && performAt !== undefined) {
+    throw invalid(name, 'performIn and performAt are the same: give one of them')
   }
   const push: OrderedPush = {
     id: idOf(name, item.id),
@@ -171,7 +201,7 @@ function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem):
 function idOf(name: string, id: unknown): string {
   if (typeof id === 'string' && id !== '' && id.isWellFormed()) return id
   if (typeof id === 'bigint' || (typeof id === 'number' && Number.isFinite(id))) return String(id)
-  throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : String(id)}`)
+  throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : shown(id)}`)
 }
 
 /** Seconds since the epoch; 0, and what lies before it, is now. */

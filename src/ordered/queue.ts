@@ -2,7 +2,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedNumbers, ShardNumbers, Store } from '../store/contract.ts'
-import { idsOf, type OrderedIds } from './act.ts'
+import { idOf, idsOf, type OrderedIds } from './act.ts'
 import { checkWhole } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
 import { moveAll } from './keeper.ts'
@@ -67,7 +67,7 @@ export class OrderedQueue {
   }
 
   async find(id: string | number | bigint): Promise<FoundId> {
-    const { waiting, inFlight, dead } = await this.#host.store().findOrdered(this.queue, String(id))
+    const { waiting, inFlight, dead } = await this.#host.store().findOrdered(this.queue, idOf('find', id))
     return {
       waiting: waiting && waitingId(waiting),
       inFlight: inFlight && {

@@ -1,7 +1,7 @@
-import { ORDERED_PAGE, type Store } from '../store/contract.ts'
-import { idsOf, inPages, type OrderedIds } from './act.ts'
+import { ORDERED_PAGE, type OrderedPage, type Store } from '../store/contract.ts'
+import { idOf, idsOf, inPages, type OrderedIds, refuseAll } from './act.ts'
 import { canonicalJson } from './canonical.ts'
-import { cursorOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
+import { listOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
 
 const SORTS = ['id', 'performIn', 'retryCount'] as const
 /** Of one id in a list, unless more are asked for. */
@@ -28,16 +28,13 @@ export class Waiting {
   async list(options: WaitingListOptions = {}): Promise<OrderedList<WaitingId>> {
     const { by, page } = pageOf('waiting.list', options, SORTS, ['payloads'])
     const { payloads = SHOWN } = options
-    const items = await this.#store().orderedWaiting(this.#queue, by, { ...page, payloads })
-    const last = items.at(-1)
-    const value = last && by !== 'id' ? last[by] : 0
-    const next = last && items.length === page.limit ? cursorOf(value, last.id) : null
-    return { items: items.map(waitingId), next }
+    const get = (one: OrderedPage) => this.#store().orderedWaiting(this.#queue, by, { ...one, payloads })
+    return listOf(page, waitingId, get, (last) => (by === 'id' ? 0 : last[by]))
   }
 
   /** What waits of an id; null: nothing. */
   async find(id: string | number | bigint): Promise<WaitingId | null> {
-    const { waiting } = await this.#store().findOrdered(this.#queue, String(id))
+    const { waiting } = await this.#store().findOrdered(this.#queue, idOf('waiting.find', id))
     return waiting && waitingId(waiting)
   }
 
@@ -48,7 +45,8 @@ export class Waiting {
   }
 
   /** Makes these due now. @returns how many it were */
-  performNow(ids: OrderedIds): Promise<number> {
+  async performNow(ids: OrderedIds): Promise<number> {
+    refuseAll('waiting.performNow', ids, 'performAllNow()')
     const now = this.#now()
     return inPages(idsOf('performNow', ids), (some) => this.#store().actOrdered(this.#queue, 'now', some, { now }))
   }
@@ -64,20 +62,23 @@ export class Waiting {
   }
 
   /** What waits of these ids; what is in flight goes on. @returns of how many something waited */
-  delete(ids: OrderedIds): Promise<number> {
+  async delete(ids: OrderedIds): Promise<number> {
+    refuseAll('waiting.delete', ids, 'deleteAllFailed()')
     const now = this.#now()
     return inPages(idsOf('delete', ids), (some) => this.#store().actOrdered(this.#queue, 'delete', some, { now }))
   }
 
   /** Puts what waits of these ids into the morgue. @returns of how many something waited */
-  kill(ids: OrderedIds, error = 'killed'): Promise<number> {
+  async kill(ids: OrderedIds, error = 'killed'): Promise<number> {
+    refuseAll('waiting.kill', ids, 'killAllFailed()')
     const options = { now: this.#now(), error }
     return inPages(idsOf('kill', ids), (some) => this.#store().actOrdered(this.#queue, 'kill', some, options))
   }
 
   /** Takes one payload that waits away, as it was pushed; an id without any is gone. False: it is not there. */
-  deletePayload(id: string | number | bigint, payload: unknown): Promise<boolean> {
-    return this.#store().deleteOrderedPayload(this.#queue, String(id), canonicalJson(payload))
+  async deletePayload(id: string | number | bigint, payload: unknown): Promise<boolean> {
+    const text = canonicalJson(payload)
+    return this.#store().deleteOrderedPayload(this.#queue, idOf('waiting.deletePayload', id), text)
   }
 
   #failed(act: 'kill' | 'delete'): Promise<number> {

@@ -1,0 +1,89 @@
+import type { OrderedItem } from 'highkiq'
+import { expect, test } from 'vitest'
+import { bench } from '../engine/bench.ts'
+
+function open() {
+  const { hq } = bench()
+  return { hq, job: hq.ordered('Sync', { shards: 2 }, () => {}) }
+}
+
+test.each<[item: object, words: string]>([
+  [{ id: 1, scor: 2 }, 'Sync: an item has no scor; did you mean score? There are id, payload'],
+  [{ id: 1, perform_in: 2 }, 'Sync: an item has no perform_in; did you mean performIn?'],
+  [{ id: 1, data: 2 }, 'Sync: an item has no data; there are id, payload'],
+  [{ id: 1, wake: 'yes' }, 'Sync: wake is true or false, not "yes"'],
+  [{ id: 1, performIn: 5, performAt: 5 }, 'Sync: performIn and performAt are the same: give one of them'],
+  [{ id: 1, score: '3' }, 'Sync: score is a number within ±2^53, not "3"'],
+  [{ id: 1, score: Number.NaN }, 'not NaN'],
+  [{ id: { a: 1 } }, 'Sync: id is a text or a number, not an object'],
+])('%j is refused', async (item, words) => {
+  const { job } = open()
+  await expect(job.performAsync(item as OrderedItem)).rejects.toMatchObject({
+    code: 'INVALID_JOB',
+    message: expect.stringContaining(words),
+  })
+  const place = `Sync: items[1] (id ${'id' in item && item.id === 1 ? '1' : 'an object'}): `
+  await expect(job.performAsync([{ id: 7 }, item as OrderedItem])).rejects.toMatchObject({
+    code: 'INVALID_JOB',
+    message: expect.stringContaining(place + words.replace('Sync: ', '').replace(/^not NaN$/, 'score is')),
+  })
+  expect((await job.stats()).length).toBe(0)
+})
+
+test.each<[options: unknown, words: string]>([
+  [null, 'Sync: options are an object, not null'],
+  ['x', 'Sync: options are an object, not "x"'],
+  [[], 'Sync: options are an object, not a list'],
+  [{ queue: 'x' }, 'Sync: there is no option queue; did you mean queueName?'],
+  [{ retry: 3 }, 'Sync: there is no option retry; did you mean maxRetries?'],
+  [{ batch_size: 3 }, 'did you mean batchSize?'],
+  [{ morgueKeep: 'long' }, `Sync: morgueKeep is a number of seconds above 0, or for instance '30d', not "long"`],
+  [{ morgueKeep: -1 }, 'Sync: morgueKeep is'],
+])('a definition with %j is refused', (options, words) => {
+  const { hq } = bench()
+  expect(() => hq.ordered('Sync', options as object, () => {})).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(words) }),
+  )
+})
+
+test('no act takes all for an id, and no look what is none', async () => {
+  const { hq, job } = open()
+  await job.performAsync([{ id: 'all' }, { id: 2 }])
+  const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
+  await expect(job.waiting.delete('all')).rejects.toEqual(
+    refused("waiting.delete: takes ids; for all there is deleteAllFailed() (for the id: ['all'])"),
+  )
+  await expect(job.waiting.kill('all')).rejects.toThrow('killAllFailed()')
+  await expect(job.waiting.performNow('all')).rejects.toThrow('performAllNow()')
+  const none = {} as never
+  await expect(job.waiting.find(none)).rejects.toThrow('waiting.find: an id is a text or a number, not an object')
+  await expect(job.morgue.find(none)).rejects.toThrow('morgue.find: an id is a text or a number, not an object')
+  await expect(job.find(none)).rejects.toThrow('an id is a text or a number')
+  await expect(job.waiting.deletePayload(none, '')).rejects.toThrow('an id is a text or a number')
+  expect(await job.waiting.delete(['all'])).toBe(1)
+  expect(await hq.ordered('Sync').waiting.find(2)).toMatchObject({ id: '2' })
+})
+
+test('the last page says so, also when it is full', async () => {
+  const { job } = open()
+  await job.performAsync([1, 2, 3, 4].map((id) => ({ id })))
+  const first = await job.waiting.list({ limit: 2 })
+  expect(first).toMatchObject({ items: [{ id: '1' }, { id: '2' }], next: expect.any(String) })
+  const last = await job.waiting.list({ limit: 2, after: first.next })
+  expect(last).toMatchObject({ items: [{ id: '3' }, { id: '4' }], next: null })
+  expect(await job.waiting.list({ by: 'performIn', limit: 4 })).toMatchObject({ items: [{}, {}, {}, {}], next: null })
+  await job.waiting.kill([1, 2, 3, 4])
+  for (const by of ['id', 'updatedAt'] as const) {
+    const half = await job.morgue.list({ by, limit: 2 })
+    expect(half.next).not.toBeNull()
+    expect(await job.morgue.list({ by, limit: 2, after: half.next })).toMatchObject({ items: [{}, {}], next: null })
+  }
+})
+
+test('a name that is an ordered queue here is pushed by that alone', async () => {
+  const { hq } = open()
+  const words = { code: 'INVALID_JOB', message: expect.stringContaining('performAsync of the ordered queue') }
+  await expect(hq.push({ class: 'Sync', args: [1] })).rejects.toMatchObject(words)
+  await expect(hq.pushBulk({ class: 'Sync', args: [[1]] })).rejects.toMatchObject(words)
+  expect((await hq.stats()).enqueued).toBe(0)
+})
