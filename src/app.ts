@@ -12,7 +12,7 @@ import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cance
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
 import { Job, type JobHost } from './client/job.ts'
 import type { Collected, Instead, Outlet } from './client/outlet.ts'
-import type { PushRequest } from './client/request.ts'
+import { type PushRequest, refuseOrdered } from './client/request.ts'
 import { OtherStores, type Target } from './client/stores.ts'
 import { transact } from './client/transact.ts'
 import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
@@ -81,6 +81,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
   Pick<Setup, 'useFiles' | 'useFile'> & {
     /** A process title with the pieces that were added to it. */
     titleOf(title: string): string
+    /** Whether an ordered queue of that name is defined here. */
+    isOrdered(name: string): boolean
   }
 
 /** Whether a value (say, what a jobs file exports) is an app. */
@@ -140,6 +142,7 @@ export class Highkiq {
     this.#client = new Client({
       store: () => this.store,
       definition: (name) => this.#registry.get(name),
+      isOrdered: (name) => this.#ordered.get(name) !== undefined,
       defaults: options.defaultJobOptions ?? {},
       wire: options.wire ?? 8,
       now: () => this.now(),
@@ -201,6 +204,7 @@ export class Highkiq {
       useFile: (about, custom) => this.#setup.useFile(about, custom),
       refuseStore: (why) => this.#setup.refuseStore(why),
       titleOf: (title) => this.#title.of(title),
+      isOrdered: (name) => this.#ordered.get(name) !== undefined,
       definitionOf: (name, queue) => this.#registry.of(name, queue),
       isBusiness: (error) => this.#hooks.isBusiness(error),
     }
@@ -310,7 +314,7 @@ export class Highkiq {
   ): OrderedQueue | OrderedJob<P> {
     checkText('hq.ordered: the name of a queue', name)
     if (rest.length === 0) return new OrderedQueue(this.#orderedHost(), this.#ordered.get(name)?.queue ?? name)
-    const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
+    const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (this.#runtime.hasWorkers) {
       throw new HighkiqError('INVALID_OPTION', `${name}: a worker was made before it, which would not run it`)
     }
@@ -330,8 +334,9 @@ export class Highkiq {
     return iterationOf(this.store, jid)
   }
 
-  /** The job defined under this name. @throws UNKNOWN_JOB with those that there are */
+  /** The job defined under this name. @throws UNKNOWN_JOB with those that there are; INVALID_JOB: an ordered queue's */
   jobNamed(name: string): Job {
+    if (this.#ordered.get(name)) refuseOrdered(name)
     return this.#jobOf(this.#registry.named(name))
   }
 

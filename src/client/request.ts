@@ -54,6 +54,8 @@ export interface PushRequest extends PushOptions {
 export interface RequestContext {
   /** Knows the options of a job's definition; undefined for a class of another program. */
   definition: (name: string) => JobDefinition | undefined
+  /** Whether an ordered queue of that name is defined here. */
+  isOrdered?: (name: string) => boolean
   /** Of jobs that are not defined here. */
   defaults: JobOptions
   wire: Wire
@@ -85,6 +87,14 @@ const SAID_TO_US = new Set([
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 
+/** A job of that name would wait for a handler that there is not. @throws INVALID_JOB */
+export function refuseOrdered(name: string): never {
+  throw new HighkiqError(
+    'INVALID_JOB',
+    `${name} is an ordered queue: push with performAsync of the ordered queue, performAsync({ id, payload })`,
+  )
+}
+
 /**
  * A payload with everything that a job must have. What the call says goes before the options of the job that is wrapped,
  * those before the options of the class, and those before the app's defaults.
@@ -93,6 +103,7 @@ const LONGEST_RETRY_SECONDS = 1e9
 export function payloadOf(request: PushRequest, context: RequestContext): Payload {
   check(request)
   const { class: name, args, wrapped } = request
+  if (context.isOrdered?.(name)) refuseOrdered(name)
   // Another program's class may have fields of any name.
   const defined = wrapped !== undefined && context.definition(wrapped) ? wrapped : context.definition(name)?.name
   if (defined !== undefined) refuseWrong(defined, request)

@@ -1,7 +1,7 @@
 /** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
 
 import type { DeadId, Highkiq, OrderedQueue, WaitingId } from '../index.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { unknownOrdered } from '../job/unknown-ordered.ts'
 import { invalid, json } from './answer.ts'
 import { readObject, refuseMembers } from './body.ts'
 import { flag, integer, oneOf, text } from './parameter.ts'
@@ -13,8 +13,9 @@ const MOST_IDS = 1000
 /** @throws UNKNOWN_ORDERED */
 async function queueOf({ hq, path }: Pick<Call, 'hq' | 'path'>): Promise<OrderedQueue> {
   const queue = hq.ordered(path.name ?? '')
-  if ((await hq.orderedQueues()).includes(queue.queue)) return queue
-  throw new HighkiqError('UNKNOWN_ORDERED', `no ordered queue is named ${path.name}`)
+  const names = await hq.orderedQueues()
+  if (names.includes(queue.queue)) return queue
+  throw unknownOrdered(path.name ?? '', names)
 }
 
 async function statsOf(hq: Highkiq, name: string) {

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { test } from './command.ts'
 
 const FILES = {
+  'jobs.ts': `export { hq } from './jobs.mjs'\n`,
   'jobs.mjs': `
 import { Highkiq } from 'highkiq'
 export const hq = new Highkiq()
@@ -54,5 +55,22 @@ describe.concurrent('highkiq ordered', () => {
       stderr: 'highkiq: no ordered queue is named Other: there are Sync\n',
     })
     expect((await folder.run(['ordered', 'resurrect', 'Sync'])).stderr).toMatch(/^highkiq: name the ids, or say --all/)
+    expect(await folder.run(['ordered', 'resurrect', 'Sync', 'nope'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'highkiq: nope: not in the morgue of Sync; what is there: highkiq ordered morgue Sync\n',
+    })
+    expect(await folder.run(['pause', 'Sync'])).toMatchObject({
+      code: 1,
+      stderr: 'highkiq: Sync is an ordered queue: highkiq ordered pause Sync\n',
+    })
+    expect(await folder.json('ordered', 'show', 'Sync')).toMatchObject({ paused: false })
+    expect((await folder.run(['stats'])).stdout).toMatch(/ordered +4\n *ordered morgue +0\n *ordered lag +\d/)
+    for (const from of [['-r', 'jobs.mjs'], []]) {
+      const { code, stderr } = await folder.run(['enqueue', 'Sync', '7', ...from], { HIGHKIQ_URL: 'sqlite:highkiq.db' })
+      expect([code, stderr].join(' '), from.join(' ')).toMatch(
+        /^[12] highkiq: Sync is an ordered queue: push with perf/,
+      )
+    }
   })
 })

@@ -75,6 +75,12 @@ test('what is not there, and what is asked wrongly, is told', async () => {
   const { call } = await queue()
   const none = await call('GET', '/api/v1/ordered/Other/morgue')
   expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_ORDERED'])
+  expect(none.body.error.message).toBe('no ordered queue is named Other: there are Sync')
+  const pushed = await call('POST', '/api/v1/jobs', { json: { class: 'Sync', args: [] } })
+  expect([pushed.status, pushed.body.error]).toMatchObject([
+    400,
+    { code: 'INVALID_JOB', message: expect.stringContaining('performAsync of the ordered queue') },
+  ])
   for (const wrong of ['by=colour', 'limit=0', 'cursor=odd', 'by=retryCount&from=x']) {
     expect((await call('GET', `/api/v1/ordered/Sync/waiting?${wrong}`)).status, wrong).toBe(400)
   }

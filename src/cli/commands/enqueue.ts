@@ -47,7 +47,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
   const jid = await withApp(found ? { ...options, require: [found] } : options, (hq) => {
     // A job of the file has its options; a name that a file does not know which was named is a slip.
     if (options.require) hq.jobNamed(name)
-    else if (found && !hq[PROGRAM].definitionOf(name, '')) {
+    else if (found && !hq[PROGRAM].definitionOf(name, '') && !hq[PROGRAM].isOrdered(name)) {
       process.stderr.write(`highkiq: ${found} defines no job ${name}: it is pushed by its name alone\n`)
     }
     const at = options.at ?? options.in

@@ -41,6 +41,8 @@ export function register(program: Command): void {
       const n = await queue.morgue.resurrect(ids ?? 'all')
       return { resurrected: n, said: `${plural(n, 'id')} of ${queue.queue} came back` }
     },
+    none: ({ queue }, ids) =>
+      `${ids.join(', ')}: not in the morgue of ${queue}; what is there: highkiq ordered morgue ${queue}`,
   })
   act(ordered, 'delete', 'what waits of these ids, or with --dead what is in the morgue', {
     ids: true,
@@ -114,9 +116,11 @@ interface Act {
   asks?: (queue: OrderedQueue, options: ActOptions) => Promise<string>
   /** `ids` undefined: all. */
   run: (queue: OrderedQueue, ids: string[] | undefined, options: ActOptions) => Promise<{ said: string }>
+  /** It is a failure when there was none of these ids. */
+  none?: (queue: OrderedQueue, ids: readonly string[]) => string
 }
 
-function act(ordered: Command, name: string, description: string, { ids, all, asks, run }: Act): Command {
+function act(ordered: Command, name: string, description: string, { ids, all, asks, run, none }: Act): Command {
   const command = withAppOptions(ordered.command(name).description(description)).addArgument(NAME)
   if (ids) command.argument(all ? '[ids...]' : '<ids...>', 'what it is about')
   if (all) command.option('--all', all)
@@ -134,8 +138,10 @@ function act(ordered: Command, name: string, description: string, { ids, all, as
         const queue = await existing(hq, queueName)
         if (options.all && asks) await confirm(await asks(queue, options), options.yes)
         const { said, ...result } = await run(queue, options.all ? undefined : list, options)
+        const isNone = none !== undefined && !options.all && Object.values(result).every((n) => n === 0)
         if (options.json) printJson(result)
-        else print(said)
+        else if (!isNone) print(said)
+        if (isNone) throw new CliError(none(queue, list))
       })
     })
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
 import { served } from '../served.ts'
+import { CliError } from '../usage.ts'
 
 export function register(program: Command): void {
   withAppOptions(
@@ -20,6 +21,9 @@ export function register(program: Command): void {
 function pause(queue: string, { json, ...options }: AppOptions & { json?: boolean }): Promise<void> {
   return withExistingStore(options, async (hq) => {
     const isKnown = (await hq.queueSummaries()).some(({ name }) => name === queue) || (await served(hq)).has(queue)
+    if (!isKnown && (await hq.orderedQueues()).includes(hq.ordered(queue).queue)) {
+      throw new CliError(`${queue} is an ordered queue: highkiq ordered pause ${queue}${sameApp(options)}`)
+    }
     const { ignoredBy } = await hq.queue(queue).pause()
     if (json) return printJson({ queue, paused: true, ignoredBy })
     print(`${queue} is paused; on with it: highkiq resume ${queue}${sameApp(options)}`)

@@ -1,7 +1,7 @@
 /** `highkiq stats`: the figures of the store. */
 
 import type { Command } from 'commander'
-import type { Stats } from '../../index.ts'
+import type { Highkiq } from '../../index.ts'
 import { count, duration } from '../figures.ts'
 import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { pairs } from '../output.ts'
@@ -13,7 +13,10 @@ export function register(program: Command): void {
     .action((options: LookOptions) => look(options, { get: (hq) => hq.stats(), text }))
 }
 
-function text(stats: Stats): string {
+type Stats = Awaited<ReturnType<Highkiq['stats']>>
+
+function text({ ordered, ...stats }: Stats): string {
+  const { total, queues } = ordered
   return pairs(
     [
       ['processed', count(stats.processed)],
@@ -26,7 +29,17 @@ function text(stats: Stats): string {
       ['dead', count(stats.dead)],
       ['processes', count(stats.processes)],
       ['default latency', duration(stats.defaultLatency)],
+      ...(Object.keys(queues).length === 0 ? [] : orderedRows(total)),
     ],
     { right: true },
   )
+}
+
+/** In ids. */
+function orderedRows({ length, morgueLength, lag }: Stats['ordered']['total']): [string, string][] {
+  return [
+    ['ordered', count(length)],
+    ['ordered morgue', count(morgueLength)],
+    ['ordered lag', duration(lag)],
+  ]
 }
