@@ -1,12 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { register } from '../../src/cli/commands/ordered.ts'
 import { Example } from './example.ts'
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/ordered.md', import.meta.url)), 'utf8')
 
 test("the page's example does what it says", () => {
   expect(new Example('docs/ordered.md', ['replicate.ts']).run('replicate.ts')).toBe('7: 1, 2\n')
+})
+
+test('the example is right under strict TypeScript', { timeout: 60_000 }, () => {
+  expect(new Example('docs/ordered.md', ['replicate.ts']).check('replicate.ts')).toBe('')
+})
+
+test.each(['ordered', 'guide'])('every command of ordered queues is named in docs/%s.md', (name) => {
+  const text = readFileSync(fileURLToPath(new URL(`../../docs/${name}.md`, import.meta.url)), 'utf8')
+  const rows = (text.match(/^\| `highkiq ordered .*$/gm) ?? []).join('\n')
+  const program = new Command()
+  register(program)
+  const commands = program.commands[0]?.commands.map((command) => command.name()) ?? []
+  expect(commands).toContain('reshard')
+  expect(commands.filter((command) => !new RegExp(`\\b${command}\\b`).test(rows))).toEqual([])
 })
 
 test('the table of days follows from the formula, in whole days, with the middle of what is left to chance', () => {
