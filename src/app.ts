@@ -412,7 +412,6 @@ export class Highkiq {
    * CancelAnswer. @throws INVALID_OPTION
    */
   async cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
-    checkText('hq.cancel: a jid', jid)
     const { store } = this
     const { now } = this.#features
     let met: Payload | undefined
