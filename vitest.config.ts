@@ -9,7 +9,9 @@ export default defineConfig({
     // On two cores: many suites wait for processes and leases most of their time.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: 'highkiq', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] } },
+      { extends: true, test: { name: 'highkiq', include: ['test/**/*.test.ts'] } },
+      // Beside what they test: each file has nothing but functions to call, and needs no process of its own.
+      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'], isolate: false } },
       {
         extends: true,
         test: {
@@ -20,7 +22,7 @@ export default defineConfig({
             ...['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],
             // What no store has a part in.
             ...[
-              'test/engine/{threads,signals}.test.ts',
+              'test/engine/{threads,signals,cron}.test.ts',
               'test/tasks/bad-files.test.ts',
               'test/http/{mounts,page}.test.ts',
             ],
