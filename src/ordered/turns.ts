@@ -6,6 +6,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
+import { Outage } from '../worker/outage.ts'
 import type { Batch } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
@@ -35,8 +36,6 @@ interface Sent {
 
 /** Most that one call tells. */
 const MOST_SETTLEMENTS = 500
-/** A store that is away is asked at least so often. */
-const LONGEST_REST_MS = 1000
 /** So often in a row a call may fail when nothing is left to do but to tell. */
 const MOST_FAILURES = 5
 
@@ -57,9 +56,7 @@ export class Turns {
   /** A call failed: what it may have taken is looked for. */
   #inDoubt = false
   #reconciling: Promise<void> | undefined
-  /** In a row. */
-  #failures = 0
-  #failingSince = 0
+  readonly #outage: Outage
   #resting: NodeJS.Timeout | undefined
   #paused = false
   #problem: string | undefined
@@ -72,6 +69,7 @@ export class Turns {
 
   constructor(engine: Engine, definition: OrderedDefinition, shards: ReadonlyMap<number, Shard>, host: TurnsHost) {
     this.#engine = engine
+    this.#outage = new Outage(engine)
     this.#definition = definition
     this.#shards = shards
     this.#host = host
@@ -197,7 +195,7 @@ export class Turns {
 
   get #isFlushed(): boolean {
     if (this.#underWay > 0 || this.#planned) return false
-    return this.#pending.length === 0 || (this.#failures > MOST_FAILURES && this.isQuiet)
+    return this.#pending.length === 0 || (this.#outage.failures > MOST_FAILURES && this.isQuiet)
   }
 
   /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
@@ -261,11 +259,7 @@ export class Turns {
     { shards, takes, at, sentAt }: Sent,
     answer: OrderedTurnAnswer,
   ): void {
-    if (this.#failures > 0) {
-      const seconds = Math.round((performance.now() - this.#failingSince) / 1000)
-      this.#engine.log.info({ seconds }, `the store answers again, after ${seconds} s`)
-      this.#failures = 0
-    }
+    this.#outage.over()
     const refused = this.#hearSettled(settlements, answer)
     let took = 0
     let handed = 0
@@ -389,19 +383,15 @@ export class Turns {
   }
 
   #failed(thrown: unknown): void {
-    if (this.#failures++ === 0) {
-      this.#failingSince = performance.now()
-      this.#engine.report(thrown, { during: `taking from the ordered queue ${this.#definition.queue}` })
-    }
+    this.#outage.failed(thrown, `taking from the ordered queue ${this.#definition.queue}`)
     this.#rest()
   }
 
   #rest(): void {
-    const ms = Math.min(50 * 2 ** this.#failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
     this.#resting ??= setTimeout(() => {
       this.#resting = undefined
       this.#next()
-    }, ms)
+    }, this.#outage.restMs)
   }
 
   async #lookInFlight(generation: number): Promise<void> {

@@ -9,6 +9,7 @@ import { HighkiqError } from '../job/errors.ts'
 import type { Settlement, Taken, TurnAnswer } from '../store/contract.ts'
 import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
+import { Outage } from './outage.ts'
 import type { QueueOrder } from './queues.ts'
 import { goneBy, Report } from './report.ts'
 import type { Back } from './returns.ts'
@@ -30,8 +31,6 @@ export interface FetcherOptions {
 const WAIT_MS = 2000
 /** When no queue is to be asked just now. */
 const UNASKED_MS = 1000
-/** A store that is away is asked at least so often. */
-const LONGEST_REST_MS = 1000
 
 export class Fetcher {
   readonly #engine: Engine
@@ -43,9 +42,7 @@ export class Fetcher {
   readonly #outstanding = new Set<Promise<void>>()
   /** Jobs that they ask for. */
   #wanted = 0
-  /** In a row. */
-  #failures = 0
-  #failingSince = 0
+  readonly #outage: Outage
   /** Milliseconds to wait before the next call. */
   #rest = 0
   /** While the loop waits. */
@@ -61,6 +58,7 @@ export class Fetcher {
   constructor(engine: Engine, options: FetcherOptions) {
     const { vitals, nextPlace } = options
     this.#engine = engine
+    this.#outage = new Outage(engine)
     this.#options = options
     this.#report = new Report(engine)
     this.#slots = new Slots(engine, { vitals, nextPlace, report: this.#report, wake: () => this.#wake() })
@@ -125,7 +123,7 @@ export class Fetcher {
       const telling = !this.#report.isEmpty
       const underWay = this.#outstanding.size
       // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
-      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || this.#failures > 5)) return
+      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || this.#outage.failures > 5)) return
       if (this.#rest > 0 && underWay === 0) {
         const ms = this.#rest
         this.#rest = 0
@@ -138,7 +136,7 @@ export class Fetcher {
         await this.#waitForWake()
       } else {
         await this.#waitForJobs(free).then(
-          () => this.#succeeded(),
+          () => this.#outage.over(),
           (thrown) => this.#failed(thrown),
         )
       }
@@ -156,7 +154,7 @@ export class Fetcher {
     this.#wanted += n
     const turn = this.#turn(n)
       .then(
-        () => this.#succeeded(),
+        () => this.#outage.over(),
         (thrown) => this.#failed(thrown),
       )
       .finally(() => {
@@ -166,20 +164,9 @@ export class Fetcher {
     this.#outstanding.add(turn)
   }
 
-  #succeeded(): void {
-    if (this.#failures > 0) {
-      const seconds = Math.round((performance.now() - this.#failingSince) / 1000)
-      this.#engine.log.info({ seconds }, `the store answers again, after ${seconds} s`)
-    }
-    this.#failures = 0
-  }
-
   #failed(thrown: unknown): void {
-    if (this.#failures++ === 0) {
-      this.#failingSince = performance.now()
-      this.#engine.report(thrown, { during: 'taking jobs' })
-    }
-    this.#rest = Math.min(50 * 2 ** this.#failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
+    this.#outage.failed(thrown, 'taking jobs')
+    this.#rest = this.#outage.restMs
   }
 
   async #turn(n: number): Promise<void> {
