@@ -1,7 +1,6 @@
 /** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
 
 import type { DeadId, Highkiq, OrderedQueue, WaitingId } from '../index.ts'
-import { unknownOrdered } from '../job/unknown-ordered.ts'
 import { invalid, json } from './answer.ts'
 import { readObject, refuseMembers } from './body.ts'
 import { flag, integer, oneOf, text } from './parameter.ts'
@@ -11,11 +10,8 @@ const PATH = '/api/v1/ordered/{name}'
 const MOST_IDS = 1000
 
 /** @throws UNKNOWN_ORDERED */
-async function queueOf({ hq, path }: Pick<Call, 'hq' | 'path'>): Promise<OrderedQueue> {
-  const queue = hq.ordered(path.name ?? '')
-  const names = await hq.orderedQueues()
-  if (names.includes(queue.queue)) return queue
-  throw unknownOrdered(path.name ?? '', names)
+function queueOf({ hq, path }: Pick<Call, 'hq' | 'path'>): Promise<OrderedQueue> {
+  return hq.ordered(path.name ?? '').known()
 }
 
 async function statsOf(hq: Highkiq, name: string) {

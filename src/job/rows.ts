@@ -23,7 +23,7 @@ export function resultOfRow({ hk_list, hk_rows }: Payload, result: unknown, row:
 export const MOST_ROWS_CHARACTERS = 1_000_000
 
 /** The bare arguments of a job that gets its rows as one list: of each row its bare arguments, one value. */
-export function argsOfRows(rows: readonly string[]): string {
+function argsOfRows(rows: readonly string[]): string {
   return `[[${rows.map((args) => args.slice(1, -1)).join(',')}]]`
 }
 

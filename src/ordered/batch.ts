@@ -1,13 +1,14 @@
 /** Runs one batch, and says how each of its ids ended. */
 
 import { runLinks } from '../job/chain.ts'
-import { HighkiqError, isCausedBy, messageOf, type Snooze, verdictOf } from '../job/errors.ts'
+import { HighkiqError, isCausedBy, type Snooze, verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { newJid, type Payload } from '../job/payload.ts'
 import type { OrderedEnd, OrderedTaken } from '../store/contract.ts'
 import type { Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
+import { storedMessage } from '../worker/retry.ts'
 import { idFields, OrderedContext } from './context.ts'
 import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definition.ts'
 import { scoredValue } from './entry.ts'
@@ -15,8 +16,6 @@ import { scoredValue } from './entry.ts'
 const DONE: OrderedEnd = { kind: 'done' }
 const BACK: OrderedEnd = { kind: 'back' }
 const CANCELLED: OrderedEnd = { kind: 'cancelled' }
-/** Of an error's message. */
-const MOST_CHARACTERS = 10_000
 /** Seconds until a batch that was released is due again. */
 const RELEASED_SECONDS = 1
 
@@ -56,7 +55,7 @@ export class Batch implements Running {
     this.payload = { class: name, args: [], queue, jid: newJid() }
     if (retryCount >= 0) this.payload.retry_count = retryCount
     const { log, loggedJobAttributes: attributes, now, isStopping = () => false } = engine
-    this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, { log: log, attributes, now, isStopping })
+    this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, { log, attributes, now, isStopping })
     this.startedAt = now()
   }
 
@@ -211,7 +210,7 @@ export class Batch implements Running {
         break
       case 'business-failure':
       case 'kill':
-        if (isNamed) return { kind: 'dead', error: textOf(error) }
+        if (isNamed) return { kind: 'dead', error: storedMessage(error) }
         break
       case 'release':
       case 'pause':
@@ -224,10 +223,14 @@ export class Batch implements Running {
       }
     }
     const count = retryCount + 1
-    if (count >= maxRetries) return { kind: 'dead', error: textOf(error) }
+    if (count >= maxRetries) return { kind: 'dead', error: storedMessage(error) }
     return {
       kind: 'failed',
-      state: { performIn: now + this.#delay(count, error, id, performIn), retryCount: count, error: textOf(error) },
+      state: {
+        performIn: now + this.#delay(count, error, id, performIn),
+        retryCount: count,
+        error: storedMessage(error),
+      },
     }
   }
 
@@ -252,7 +255,12 @@ export class Batch implements Running {
     const { name, queue } = this.definition
     const { shard } = this.ctx.ordered
     this.#engine.report(error, {
-      ...{ context: 'Job raised exception', class: name, jid: this.payload.jid, queue, shard, ...idFields(ids) },
+      context: 'Job raised exception',
+      class: name,
+      jid: this.payload.jid,
+      queue,
+      shard,
+      ...idFields(ids),
       attempt,
       next: at === undefined ? 'morgue' : `retry at ${timeOf(at)}`,
     })
@@ -273,10 +281,6 @@ const NONE: ReadonlyMap<string, unknown> = new Map()
 function timeOf(seconds: number): string {
   const at = new Date(seconds * 1000)
   return Number.isNaN(at.getTime()) ? `${seconds} s since 1970` : at.toISOString()
-}
-
-function textOf(error: unknown): string {
-  return messageOf(error).slice(0, MOST_CHARACTERS).toWellFormed()
 }
 
 /** What of an id dies: its first payload. */

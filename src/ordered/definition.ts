@@ -1,11 +1,13 @@
 /** What an ordered queue is: its options, and what is asked of its handler. */
 
+import { backoff } from '../job/backoff.ts'
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkMiddleware, given, refuseUnknown, shown } from '../job/options.ts'
+import { count as figure } from '../job/plural.ts'
 import type { OrderedContext } from './context.ts'
 
 /** A job for an ordered queue. What has the same id never runs in parallel, and comes in the order of its scores. */
@@ -165,11 +167,11 @@ function keepOf(morgueKeep: number | Duration, wrong: (what: string) => HighkiqE
 export function checkWhole(name: string, option: keyof typeof BOUNDS, value: unknown): asserts value is number {
   const [least, most] = BOUNDS[option]
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return
-  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most.toLocaleString('en')}`
+  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${figure(most)}`
   throw new HighkiqError('INVALID_OPTION', `${name}: ${option} is a whole number, ${range}`)
 }
 
-/** Seconds: count⁴ + 15, and some that spread. */
+/** Seconds: count⁴ + 15 + rand(30)·(count + 1). */
 export function retryDelay(count: number, random: () => number): number {
-  return count ** 4 + 15 + Math.floor(random() * 30) * (count + 1)
+  return backoff(count) + Math.floor(random() * 30) * (count + 1)
 }

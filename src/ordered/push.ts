@@ -35,7 +35,7 @@ let lastScore = 0
 const BATCHES_AT_ONCE = 10
 
 /** Now in seconds; each call answers more than the one before. */
-export function nextScore(nowMs: number): number {
+function nextScore(nowMs: number): number {
   lastScore = Math.max(Math.round(nowMs * 1000), lastScore + 1)
   return lastScore / 1e6
 }

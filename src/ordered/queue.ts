@@ -45,6 +45,9 @@ export interface FoundId {
 /** `removed`: what waited is gone. `signalled`: it runs, and what it works on goes when it ends. */
 export type OrderedCancelAnswer = 'removed' | 'signalled' | 'not-found'
 
+/** In a message. */
+const MOST_NAMES = 20
+
 export class OrderedQueue {
   /** Of the queue, in the store. */
   readonly queue: string
@@ -59,6 +62,15 @@ export class OrderedQueue {
     const now = () => host.now()
     this.waiting = new Waiting(queue, store, now)
     this.morgue = new Morgue(queue, store, now)
+  }
+
+  /** The same queue, if it is in the store. @throws UNKNOWN_ORDERED with those that are */
+  async known(): Promise<this> {
+    const names = await this.#host.store().orderedQueues()
+    if (names.includes(this.queue)) return this
+    const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
+    const there = names.length > 0 ? `there are ${names.slice(0, MOST_NAMES).join(', ')}${more}` : 'there are none yet'
+    throw new HighkiqError('UNKNOWN_ORDERED', `no ordered queue is named ${this.queue}: ${there}`)
   }
 
   /** All 0 and without shards when nobody has defined or used it yet. */

@@ -53,7 +53,7 @@ export function judge(failure: Failure): Verdict {
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
     queue: isName(payload.retry_queue) ? payload.retry_queue : failure.queue,
-    error_message: firstCharacters(messageOf(error).toWellFormed(), MESSAGE_CHARACTERS),
+    error_message: storedMessage(error),
     error_class: classOf(error),
     ...(again ? {} : { failed_at: time }),
     retry_count: count,
@@ -97,6 +97,11 @@ const LONGEST_SECONDS = 100 * 365 * 86_400
 
 function isName(queue: unknown): queue is string {
   return typeof queue === 'string' && queue !== ''
+}
+
+/** Of an error's message what is stored. */
+export function storedMessage(error: unknown): string {
+  return firstCharacters(messageOf(error).toWellFormed(), MESSAGE_CHARACTERS)
 }
 
 /** Whole characters, not halves of one. */

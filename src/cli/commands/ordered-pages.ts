@@ -5,7 +5,6 @@ import type { DeadId, OrderedQueue, ScoredValue, WaitingId } from '../../index.t
 import { stringifyJson } from '../../job/json.ts'
 import { count } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { existing, NAME } from '../ordered.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { wholeNumber } from '../usage.ts'
 
@@ -44,7 +43,7 @@ interface Page<Item> {
 
 function page<Item>(ordered: Command, name: string, sorts: string[], { description, get, columns, none }: Page<Item>) {
   withAppOptions(ordered.command(name).description(description))
-    .addArgument(NAME)
+    .argument('<name>', 'of the ordered queue')
     .addOption(new Option('--by <what>', 'what it is sorted by').choices(sorts).default(sorts[0]))
     .option('--desc', 'from the highest down')
     .option('--from <value>', 'begin there: an id, seconds since 1970, or a number of retries')
@@ -53,7 +52,7 @@ function page<Item>(ordered: Command, name: string, sorts: string[], { descripti
     .addHelpText('after', `\nExamples:\n  highkiq ordered ${name} SyncUser --by id --from 17\n`)
     .action((queueName: string, { by, desc = false, from, limit, ...options }: PageOptions) =>
       withExistingStore(options, async (hq) => {
-        const queue = await existing(hq, queueName)
+        const queue = await hq.ordered(queueName).known()
         const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
         if (options.json) printJson({ items, next })
         else if (items.length === 0) print(none)

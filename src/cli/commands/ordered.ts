@@ -6,7 +6,6 @@ import { confirm } from '../confirm.ts'
 import { count, duration, plural } from '../figures.ts'
 import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { existing, NAME } from '../ordered.ts'
 import { type Column, pairs, print, printJson, table } from '../output.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 import { registerPages } from './ordered-pages.ts'
@@ -26,10 +25,15 @@ export function register(program: Command): void {
     .addHelpText('after', '\nExamples:\n  highkiq ordered list\n  highkiq ordered list --watch\n')
     .action((options: LookOptions) => look(options, { get: all, text: (queues) => listed(queues) }))
 
-  withLookOptions(ordered.command('show').description('one of them, shard by shard').addArgument(NAME))
+  withLookOptions(
+    ordered.command('show').description('one of them, shard by shard').argument('<name>', 'of the ordered queue'),
+  )
     .addHelpText('after', '\nExamples:\n  highkiq ordered show SyncUser\n')
     .action((name: string, options: LookOptions) =>
-      look(options, { get: async (hq) => ({ name, ...(await (await existing(hq, name)).stats()) }), text: shown }),
+      look(options, {
+        get: async (hq) => ({ name, ...(await (await hq.ordered(name).known()).stats()) }),
+        text: shown,
+      }),
     )
 
   registerPages(ordered)
@@ -95,13 +99,13 @@ export function register(program: Command): void {
     },
   })
   withAppOptions(ordered.command('reshard').description('changes the number of shards while all goes on'))
-    .addArgument(NAME)
+    .argument('<name>', 'of the ordered queue')
     .argument('<shards>', 'how many', wholeNumber)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq ordered reshard SyncUser 10\n')
     .action((name: string, shards: number, options: ActOptions) =>
       withExistingStore(options, async (hq) => {
-        await (await existing(hq, name)).reshard(shards)
+        await (await hq.ordered(name).known()).reshard(shards)
         if (options.json) printJson({ name, shards })
         else print(`${name} has ${plural(shards, 'shard')}; say so in its definition, too`)
       }),
@@ -121,7 +125,10 @@ interface Act {
 }
 
 function act(ordered: Command, name: string, description: string, { ids, all, asks, run, none }: Act): Command {
-  const command = withAppOptions(ordered.command(name).description(description)).addArgument(NAME)
+  const command = withAppOptions(ordered.command(name).description(description)).argument(
+    '<name>',
+    'of the ordered queue',
+  )
   if (ids) command.argument(all ? '[ids...]' : '<ids...>', 'what it is about')
   if (all) command.option('--all', all)
   if (asks) command.option('--yes', 'do not ask')
@@ -135,7 +142,7 @@ function act(ordered: Command, name: string, description: string, { ids, all, as
         throw new CliError(`name the ids, or say --all (${all})`, 2)
       }
       return withExistingStore(options, async (hq) => {
-        const queue = await existing(hq, queueName)
+        const queue = await hq.ordered(queueName).known()
         if (options.all && asks) await confirm(await asks(queue, options), options.yes)
         const { said, ...result } = await run(queue, options.all ? undefined : list, options)
         const isNone = none !== undefined && !options.all && Object.values(result).every((n) => n === 0)
