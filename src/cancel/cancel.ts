@@ -3,7 +3,7 @@
 import { processesOf } from '../inspect/process.ts'
 import { type ReadPage, walk } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import type { Effect, EventStatus, Store, SwapAnswer } from '../store/contract.ts'
 import type { Outcome } from '../worker/aspect.ts'
@@ -42,7 +42,8 @@ const CANCELLED = { kind: 'cancelled', begun: false } as const
 export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
   refuseUnknown('cancel', options, ['queue', 'budget'])
   const { queue, budget = BUDGET_SECONDS } = options
-  if (typeof jid !== 'string' || jid === '') throw wrong('jid is the text that performAsync answered')
+  checkText('hq.cancel: the jid that performAsync answered', jid)
+  if (jid === '') throw wrong('jid is the text that performAsync answered')
   if (!(budget >= 0)) throw wrong('budget is a number of seconds')
   const { store, now } = host
   await store.markCancelled(jid, now())
