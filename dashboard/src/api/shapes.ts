@@ -1,0 +1,268 @@
+/** What `/api/v1` answers, as JSON brings it: times are ISO 8601 texts. The server's schemas say the same. */
+
+export interface Page<Item> {
+  items: Item[]
+  /** The `cursor` of the next page; null at the end. */
+  next: string | null
+}
+
+/** Of a page that was searched for: how many were looked at. It may be empty and go on all the same. */
+export interface Searched<Item> extends Page<Item> {
+  scanned: number
+}
+
+/** GET /about: what does not change while the page is open. */
+export interface About {
+  version: string
+  /** What it is called: the tag of the app, else the name of its folder. */
+  app: string
+  environment: string
+  store: { kind: 'sqlite' | 'redis'; title: string }
+  readOnly: boolean
+  /** Jobs that this process knows, by name: those a file can be imported for. */
+  jobs: { name: string; queue: string }[]
+}
+
+/** GET /stats, and the event `pulse` of GET /live (at most one each 2 s). */
+export interface Pulse {
+  at: string
+  /** Milliseconds that the store took to answer. */
+  roundTrip: number
+  stats: Stats
+  /** Per second, over the last 10 s or what is known of them. */
+  finishedPerSecond: number
+  failedPerSecond: number
+  attention: Attention[]
+  /** Running tasks; ordered queues; cron entries: for the counts in the navigation. */
+  tasks: number
+  orderedQueues: number
+  crons: number
+  queues: number
+}
+
+export interface Stats {
+  processed: number
+  failed: number
+  busy: number
+  enqueued: number
+  held: number
+  scheduled: number
+  retries: number
+  dead: number
+  processes: number
+  /** Of all processes together. */
+  concurrency: number
+  defaultLatency: number
+  ordered: { total: { length: number; morgueLength: number; lag: number } }
+}
+
+/** A cause that asks for a look; the page says it in words. The worst first. */
+export type Attention =
+  | { kind: 'retries-share-error'; level: 'error'; error: string; class: string; count: number; since: string }
+  | { kind: 'process-silent'; level: 'error'; identity: string; beat: string; busy: number; returnsIn: number }
+  | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
+  | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
+  | { kind: 'task-stands-still'; level: 'failed'; task: string; name: string; minutes: number }
+  | { kind: 'task-paused'; level: 'failed'; task: string; name: string; reason: string | null }
+  | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }
+  | { kind: 'no-process'; level: 'error'; waiting: number }
+
+/** GET /history?days= */
+export interface Day {
+  date: string
+  processed: number
+  failed: number
+}
+
+/** GET /throughput?range=5m|1h|24h|30d */
+export interface Throughput {
+  from: string
+  to: string
+  /** Seconds from point to point. */
+  step: number
+  points: { at: string; finished: number; failed: number }[]
+  deploys: Deploy[]
+}
+
+export interface Deploy {
+  at: string
+  label: string
+}
+
+/** GET /gauges: what this server saw since somebody looks, at most the last hour. */
+export interface Gauges {
+  step: number
+  points: { at: string; finished: number; failed: number; busy: number; enqueued: number; retries: number; dead: number }[]
+}
+
+/** GET /queues, /queues/:name */
+export interface Queue {
+  name: string
+  size: number
+  /** Rows that running tasks hold back for it. */
+  held: number
+  /** Seconds that its next job has waited. */
+  latency: number
+  paused: boolean
+  /** Live Sidekiq processes that serve it, and know of no pause. */
+  ignoredBy: string[]
+  /** Of the processes that serve it. */
+  slots: number
+  /** Identities. */
+  servedBy: string[]
+}
+
+/** What a list shows of a job. */
+export interface JobLine {
+  jid: string
+  class: string
+  queue: string
+  /** Its arguments as JSON, redacted, cut at 300 characters. */
+  preview: string
+  /** Bytes of the whole payload. */
+  bytes: number
+  tags: string[]
+  createdAt: string | null
+  enqueuedAt: string | null
+  /** Its place, for acting on it: names exactly this entry. Of a set or a queue. */
+  key: string
+}
+
+/** GET /queues/:name/jobs?cursor=&limit=&search= */
+export type QueuedLine = JobLine
+
+/** GET /retries, /scheduled, /dead ?cursor=&limit=&search=&class=&error=&queue=&desc= */
+export interface SetLine extends JobLine {
+  /** When it is due, or when it died. */
+  at: string
+  error: { class: string | null; message: string } | null
+  /** Runs that failed. */
+  failures: number
+  /** At most so many retries; null where it is not said. */
+  retries: number | null
+  failedAt: string | null
+  retriedAt: string | null
+  /** The row of a task that it is. */
+  task: { id: string; index: number } | null
+}
+
+/** GET /retries/errors (and scheduled, dead): what they failed of, the most frequent first. */
+export interface ErrorGroups {
+  items: { class: string | null; message: string; count: number; jobs: string[]; since: string | null }[]
+  /** How many were looked at; all of them if `complete`. */
+  scanned: number
+  complete: boolean
+}
+
+/** GET /retries/:jid?key= , /queues/:name/jobs/:jid?key= , and as `job` of GET /jobs/:jid */
+export interface JobDetail extends SetLine {
+  /** Redacted; null when it is longer than 64 kB: `argsText` has its beginning, `?whole=true` all of it. */
+  args: unknown[] | null
+  argsText: string
+  /** Frames, outermost last; null when none is kept. */
+  backtrace: string[] | null
+  /** All other members of its payload. */
+  payload: Record<string, unknown>
+}
+
+/** POST /retries/{retry,kill,delete,reschedule}, and the like: what happened. */
+export interface Acted {
+  done: number
+  /** That were not there any more, or could not be moved. */
+  refused: number
+  error?: string
+}
+
+/**
+ * The whole set: POST /retries/all/{retry,kill,delete} `{ search?, class?, error?, queue? }`. With
+ * `Accept: application/x-ndjson` a line each now and then, the last with `ended: true`; who hangs up stops it.
+ */
+export interface Sweeping extends Acted {
+  ended: boolean
+}
+
+/** GET /processes */
+export interface Process {
+  identity: string
+  hostname: string
+  pid: number
+  tag: string
+  labels: string[]
+  queues: string[]
+  version: string
+  ours: boolean
+  embedded: boolean
+  busy: number
+  concurrency: number
+  /** kB */
+  rss: number
+  quiet: boolean
+  leader: boolean
+  startedAt: string
+  beat: string
+  state: 'live' | 'quiet' | 'silent'
+}
+
+/** GET /running */
+export interface RunningLine extends Omit<JobLine, 'key' | 'bytes'> {
+  process: string
+  thread: string
+  startedAt: string
+  progress: { done: number; total?: number; note?: string } | null
+}
+
+/** GET /cron */
+export interface CronEntry {
+  name: string
+  spec: string
+  timeZone: string
+  job: string
+  queue: string | null
+  /** As JSON, redacted; null: a function of its app makes them. */
+  args: unknown[] | null
+  missed: 'skip' | 'once' | 'all'
+  overlap: 'allow' | 'skip'
+  paused: boolean
+  /** Whether a process that lives defines it; else it does not run. */
+  defined: boolean
+  lastAt: string | null
+  lastJid: string | null
+  nextAt: string | null
+  /** The next five ticks, as if it were not paused. */
+  next: string[]
+}
+
+/** GET /metrics?minutes=|hours=&filter= under /api/v1 */
+export interface JobFigures {
+  name: string
+  processed: number
+  failed: number
+  success: number
+  seconds: number
+  average: number
+}
+export interface Step {
+  at: string
+  processed: number
+  failed: number
+  seconds: number
+}
+export interface TopJobs {
+  from: string
+  to: string
+  step: number
+  jobs: (JobFigures & { p50: number | null; p95: number | null; p99: number | null; steps: Step[] })[]
+  deploys: Deploy[]
+}
+
+/** GET /metrics/:class?minutes= */
+export interface JobMetrics extends JobFigures {
+  from: string
+  to: string
+  p50: number | null
+  p95: number | null
+  p99: number | null
+  histogram: { label: string; count: number }[]
+  minutes: (Step & { histogram: number[] })[]
+  deploys: Deploy[]
+}
