@@ -92,7 +92,15 @@ export interface Deploy {
 /** GET /gauges: what this server saw since somebody looks, at most the last hour. */
 export interface Gauges {
   step: number
-  points: { at: string; finished: number; failed: number; busy: number; enqueued: number; retries: number; dead: number }[]
+  points: {
+    at: string
+    finished: number
+    failed: number
+    busy: number
+    enqueued: number
+    retries: number
+    dead: number
+  }[]
 }
 
 /** GET /queues, /queues/:name */
@@ -265,4 +273,105 @@ export interface JobMetrics extends JobFigures {
   histogram: { label: string; count: number }[]
   minutes: (Step & { histogram: number[] })[]
   deploys: Deploy[]
+}
+
+export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'
+export type TaskState = 'adding' | 'running' | 'paused' | 'interrupted' | 'cancelling' | 'done' | 'cancelled'
+
+/** GET /tasks (Page), /tasks/:id, and events `status` and `done` of /tasks/:id/stream */
+export interface TaskStatus {
+  id: string
+  name: string
+  job: string
+  queue: string
+  state: TaskState
+  run: number
+  runAt: string
+  total: number
+  held: number
+  retrying: number
+  window: number
+  rowsPerJob: number | null
+  toleratedFailures: number | string | null
+  beyond: 'pause' | 'cancel'
+  reason?: string
+  counts: Record<EventStatus, number>
+  percent: number
+  createdAt: string
+  finishedAt: string | null
+  ratePerSecond: number
+  etaSeconds: number | null
+}
+
+/** GET /tasks/:id/events?status=&code=&cursor=&limit= */
+export interface TaskEvent {
+  index: number
+  jid: string
+  job: string
+  /** The row of its file; null where it is of no file. */
+  number: number | null
+  status: EventStatus
+  params: unknown[] | null
+  attempts: number
+  code: string | null
+  messages: { at: string; text: string }[]
+  startedAt: string | null
+  finishedAt: string | null
+  result?: unknown
+}
+
+/** GET /tasks/:id/reasons?samples= */
+export interface Reason {
+  status: EventStatus
+  code: string | null
+  count: number
+  samples: { index: number; number: number | null; message: string | null }[]
+}
+
+/** GET /ordered, /ordered/:name */
+export interface OrderedQueue {
+  name: string
+  length: number
+  fresh: number
+  retries: number
+  busy: number
+  processed: number
+  failed: number
+  morgueLength: number
+  lag: number
+  paused: boolean
+  shards: OrderedShard[]
+}
+
+export interface OrderedShard {
+  shard: number
+  owner: string | null
+  length: number
+  fresh: number
+  retries: number
+  busy: number
+  processed: number
+  failed: number
+  lag: number
+}
+
+/** GET /ordered/:name/waiting?by=&desc=&from=&cursor=&limit= */
+export interface OrderedWaiting {
+  id: string
+  shard: number
+  performIn: string
+  /** -1: fresh; 0: it failed once */
+  retryCount: number
+  error: string | null
+  payloads: { payload: unknown; score: number }[]
+  size: number
+}
+
+/** GET /ordered/:name/morgue */
+export interface OrderedDead {
+  id: string
+  payloads: { payload: unknown; score: number }[]
+  updatedAt: string
+  error: string | null
+  deaths: number
 }

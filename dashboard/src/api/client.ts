@@ -1,0 +1,84 @@
+/** Asking the server. */
+
+import { at } from '../base.ts'
+
+export class ApiError extends Error {
+  readonly code: string
+  readonly status: number
+  constructor(code: string, message: string, status: number) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+export type Query = Record<string, string | number | boolean | undefined | null>
+
+/** `/queues`, { limit: 5 } → `/jobs/api/v1/queues?limit=5` */
+export function urlOf(path: string, query: Query = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value))
+  }
+  return `${at(`/api/v1${path}`)}${search.size > 0 ? `?${search}` : ''}`
+}
+
+/** @throws ApiError; code `UNREACHABLE` when there is no answer */
+export async function ask<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
+  return read(await reach(urlOf(path, query), signal ? { signal } : {}))
+}
+
+/** @throws ApiError */
+export async function tell<Answer>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  query: Query = {},
+): Promise<Answer> {
+  const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  return read(await reach(urlOf(path, query), { method, ...json }))
+}
+
+/** An act that takes long tells line by line how far it is; aborting stops it. @throws ApiError */
+export async function* tellOn<Line>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<Line> {
+  const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' }
+  const answer = await reach(urlOf(path), { method: 'POST', headers, body: JSON.stringify(body), signal })
+  if (!answer.ok || !answer.body) {
+    await read(answer)
+    return
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield JSON.parse(line) as Line
+  }
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { credentials: 'same-origin', ...init })
+  } catch (thrown) {
+    if (init.signal?.aborted) throw thrown
+    throw new ApiError('UNREACHABLE', String((thrown as Error).message ?? thrown), 0)
+  }
+}
+
+async function read<Answer>(answer: Response): Promise<Answer> {
+  if (answer.status === 204) return undefined as Answer
+  const text = await answer.text()
+  if (answer.ok) return JSON.parse(text) as Answer
+  throw errorOf(text, answer.status)
+}
+
+function errorOf(text: string, status: number): ApiError {
+  try {
+    const { code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error
+    return new ApiError(code, message, status)
+  } catch {
+    return new ApiError('NO_ANSWER', text.slice(0, 300), status)
+  }
+}

@@ -1,0 +1,26 @@
+/** Which page an address is. */
+
+import { LocationProvider, lazy, Route, Router } from 'preact-iso'
+import { at, BASE } from './base.ts'
+import { Frame } from './frame/frame.tsx'
+import { Nowhere } from './pages/nowhere.tsx'
+import { Overview } from './pages/overview.tsx'
+
+// Loaded when somebody goes there.
+const Sets = lazy(() => import('./pages/sets/index.tsx'))
+
+export function App() {
+  return (
+    <LocationProvider scope={BASE === '' ? '/' : BASE}>
+      <Frame>
+        <Router>
+          <Route path={at('/')} component={Overview} />
+          <Route path={at('/retries')} component={Sets} set="retries" />
+          <Route path={at('/scheduled')} component={Sets} set="scheduled" />
+          <Route path={at('/dead')} component={Sets} set="dead" />
+          <Route default component={Nowhere} />
+        </Router>
+      </Frame>
+    </LocationProvider>
+  )
+}

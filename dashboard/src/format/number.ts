@@ -1,0 +1,39 @@
+import { locale } from '../words/index.ts'
+
+/** 12480 → 12,480 */
+export function number(n: number, digits = 0): string {
+  return n.toLocaleString(locale(), { maximumFractionDigits: digits })
+}
+
+/** 36_000_000 → 36M, as the reader's locale writes it. */
+export function short(n: number): string {
+  return n.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
+}
+
+/** 0.0026 → 0.26%. Of nothing it is 0. */
+export function share(part: number, whole: number): string {
+  const of = whole === 0 ? 0 : part / whole
+  return of.toLocaleString(locale(), { style: 'percent', maximumFractionDigits: of !== 0 && of < 0.01 ? 2 : 1 })
+}
+
+/** A rate: few digits where it is small. */
+export function rate(n: number): string {
+  return number(n, n < 10 ? 1 : 0)
+}
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+
+export function bytes(n: number): string {
+  let unit = 0
+  let value = n
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return value.toLocaleString(locale(), {
+    style: 'unit',
+    unit: UNITS[unit] as string,
+    unitDisplay: 'narrow',
+    maximumFractionDigits: value < 10 && unit > 0 ? 1 : 0,
+  })
+}

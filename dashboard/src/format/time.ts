@@ -1,0 +1,69 @@
+import { signal } from '@preact/signals'
+import { locale, t } from '../words/index.ts'
+
+const KEPT = 'highkiq-utc'
+
+/** Whether exact times are told in UTC. */
+export const inUtc = signal(localStorage.getItem(KEPT) === 'true')
+
+export function tellInUtc(so: boolean): void {
+  inUtc.value = so
+  localStorage.setItem(KEPT, String(so))
+}
+
+const zone = () => (inUtc.value ? { timeZone: 'UTC' } : {})
+
+/** 21 Nov 2026, 14:24:18 */
+export function exact(at: string | Date): string {
+  return new Date(at).toLocaleString(locale(), {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    ...zone(),
+  })
+}
+
+/** 14:24 */
+export function clock(at: string | Date): string {
+  return new Date(at).toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit', ...zone() })
+}
+
+/** 21 Nov */
+export function day(at: string | Date): string {
+  return new Date(at).toLocaleDateString(locale(), { day: 'numeric', month: 'short', timeZone: 'UTC' })
+}
+
+const PARTS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** 250 → 4 min 10 s: the two largest parts. Below ten seconds with a digit, below a tenth in milliseconds. */
+export function duration(seconds: number): string {
+  const unit = (n: number, name: string, digits = 0) =>
+    n.toLocaleString(locale(), { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits })
+  if (seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
+  if (seconds < 10) return unit(seconds, 'second', 1)
+  const whole = Math.round(seconds)
+  const first = PARTS.findIndex(([, size]) => whole >= size)
+  const parts: string[] = []
+  let rest = whole
+  for (const [name, size] of PARTS.slice(first, first + 2)) {
+    const n = Math.floor(rest / size)
+    rest -= n * size
+    if (n > 0) parts.push(unit(n, name))
+  }
+  return parts.join(' ')
+}
+
+/** in 48 s; 2 min ago; now. Coarse: one part. */
+export function relative(at: string | Date, now = Date.now()): string {
+  const seconds = (new Date(at).getTime() - now) / 1000
+  if (Math.abs(seconds) < 1) return t('now')
+  const [name, size] = PARTS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' }).format(
+    Math.trunc(seconds / size),
+    name,
+  )
+}

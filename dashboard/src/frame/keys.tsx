@@ -1,0 +1,96 @@
+/** Keys that work everywhere, and the list of all of them. */
+
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { at } from '../base.ts'
+import { isTyping } from '../parts/table.tsx'
+import { undoLast } from '../parts/toast.tsx'
+import { t, type Word } from '../words/index.ts'
+import { openFinder } from './find.tsx'
+import { PLACES } from './places.ts'
+
+const isShown = signal(false)
+
+export function keysShown(so: boolean): void {
+  isShown.value = so
+}
+
+const LIST: readonly [keys: string, word: Word][] = [
+  ['g o', 'keys.go'],
+  ['/', 'keys.filter'],
+  ['Ctrl K', 'keys.find'],
+  ['j k ↑ ↓', 'keys.rows'],
+  ['x', 'keys.choose'],
+  ['Enter', 'keys.open'],
+  ['Esc', 'keys.close'],
+  ['r', 'keys.retry'],
+  ['Shift D', 'keys.delete'],
+  ['p', 'keys.pause'],
+  ['z', 'keys.undo'],
+  ['?', 'keys.list'],
+]
+
+const SECOND_MS = 1500
+
+/** A page says what r, Shift D and p do by buttons with `data-key="r"`, `data-key="D"`, `data-key="p"`. */
+export function Keys() {
+  const { route } = useLocation()
+  const begun = useRef(0)
+  useEffect(() => {
+    const heard = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        openFinder()
+        return
+      }
+      if (isTyping(event)) return
+      const isSecond = performance.now() - begun.current < SECOND_MS
+      begun.current = event.key === 'g' ? performance.now() : 0
+      const place = isSecond && PLACES.flat().find(({ key }) => key === event.key)
+      if (place) route(at(place.path))
+      else if (event.key === '/') focusSearch(event)
+      else if (event.key === '?') isShown.value = true
+      else if (event.key === 'z') undoLast()
+      else if (event.key === 'r' || event.key === 'p' || event.key === 'D') press(event.key)
+    }
+    addEventListener('keydown', heard)
+    return () => removeEventListener('keydown', heard)
+  }, [route])
+  return isShown.value ? <List /> : null
+}
+
+function focusSearch(event: KeyboardEvent): void {
+  event.preventDefault()
+  document.querySelector<HTMLInputElement>('input[data-search]')?.focus()
+}
+
+function press(key: string): void {
+  document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)?.click()
+}
+
+function List() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const close = () => keysShown(false)
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={close}>
+      <h2 id="keys-title">{t('keys.title')}</h2>
+      <ul>
+        {LIST.map(([keys, word]) => (
+          <li key={keys}>
+            {t(word)}
+            <span class="n">
+              <kbd>{keys}</kbd>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div class="acts">
+        <button type="button" class="btn" onClick={close}>
+          {t('drawer.close')}
+        </button>
+      </div>
+    </dialog>
+  )
+}

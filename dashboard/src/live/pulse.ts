@@ -1,0 +1,64 @@
+/** What the whole page knows: how all is, told by the server every two seconds over one connection. */
+
+import { signal } from '@preact/signals'
+import { ApiError, ask, urlOf } from '../api/client.ts'
+import type { About, Pulse } from '../api/shapes.ts'
+
+/** `polling`: the stream was cut, and it is asked now and then. `down`: nobody answers. */
+export type Connection = 'starting' | 'live' | 'polling' | 'down'
+
+export const about = signal<About | null>(null)
+export const pulse = signal<Pulse | null>(null)
+export const connection = signal<Connection>('starting')
+/** Since when nobody answers. */
+export const downSince = signal<Date | null>(null)
+/** Grows with each pulse: what shows live data asks again. */
+export const beat = signal(0)
+
+const POLL_MS = 5000
+
+export function startPulse(): void {
+  learnAbout()
+  const source = new EventSource(urlOf('/live'))
+  let timer: ReturnType<typeof setInterval> | undefined
+  source.addEventListener('pulse', (event) => {
+    clearInterval(timer)
+    timer = undefined
+    heard(JSON.parse((event as MessageEvent<string>).data) as Pulse, 'live')
+  })
+  source.addEventListener('error', () => {
+    if (timer !== undefined) return
+    void poll()
+    timer = setInterval(() => void poll(), POLL_MS)
+    // A browser gives up on a stream that was refused; polling finds out when the server is back.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 60_000)
+  })
+}
+
+/** Asks at once, as a button does. */
+export async function poll(): Promise<void> {
+  try {
+    heard(await ask<Pulse>('/stats'), 'polling')
+    if (!about.value) learnAbout()
+  } catch (thrown) {
+    connection.value = 'down'
+    downSince.value ??= new Date()
+    if (thrown instanceof ApiError && thrown.status === 401) location.reload()
+  }
+}
+
+function heard(now: Pulse, by: 'live' | 'polling'): void {
+  pulse.value = now
+  connection.value = by
+  downSince.value = null
+  beat.value++
+}
+
+function learnAbout(): void {
+  ask<About>('/about').then(
+    (told) => {
+      about.value = told
+    },
+    () => {},
+  )
+}

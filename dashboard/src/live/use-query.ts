@@ -1,0 +1,21 @@
+/** The address is the state: filters, sorting, the open row and the page are in it, so that it can be shared. */
+
+import { useLocation } from 'preact-iso'
+
+export type Change = Record<string, string | null | undefined>
+
+export function useQuery(): [
+  query: Record<string, string>,
+  change: (what: Change, how?: { replace?: boolean }) => void,
+] {
+  const { query, path, route } = useLocation()
+  const change = (what: Change, { replace = false } = {}) => {
+    const search = new URLSearchParams(query)
+    for (const [name, value] of Object.entries(what)) {
+      if (value === null || value === undefined || value === '') search.delete(name)
+      else search.set(name, value)
+    }
+    route(`${path}${search.size > 0 ? `?${search}` : ''}`, replace)
+  }
+  return [query, change]
+}

@@ -1,0 +1,156 @@
+/** Figures over time, drawn by uPlot: lines with their area, and bars. */
+
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { short } from '../format/number.ts'
+import { exact, inUtc } from '../format/time.ts'
+import { theme } from '../frame/theme.ts'
+import { locale } from '../words/index.ts'
+
+export interface Series {
+  label: string
+  /** The status whose colour it has. */
+  like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued'
+  kind: 'area' | 'bars'
+  values: readonly (number | null)[]
+}
+
+interface ChartProps {
+  /** What can be seen, in a sentence, for those who can't. */
+  label: string
+  /** Of each point. */
+  times: readonly Date[]
+  series: readonly Series[]
+  height: number
+  marks?: readonly { at: string; label: string }[]
+}
+
+export function Chart({ label, times, series, height, marks = [] }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(null)
+  const shape = `${series.map((one) => one.label + one.kind).join()}${height}${theme.value}${locale()}${inUtc.value}`
+  const data: uPlot.AlignedData = [times.map((at) => at.getTime() / 1000), ...series.map(({ values }) => [...values])]
+  const marked = useRef(marks)
+  marked.current = marks
+
+  // Drawn anew only when it looks different: new figures are put in.
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    plot.current = new uPlot(
+      optionsOf(series, height, element, () => marked.current),
+      data,
+      element,
+    )
+    const watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
+    watch.observe(element)
+    return () => {
+      watch.disconnect()
+      plot.current?.destroy()
+    }
+  }, [shape])
+  useEffect(() => plot.current?.setData(data))
+
+  return <div ref={place} class="uchart" role="img" aria-label={label} style={{ height: `${height}px` }} />
+}
+
+function optionsOf(
+  series: readonly Series[],
+  height: number,
+  element: HTMLElement,
+  marks: () => NonNullable<ChartProps['marks']>,
+): uPlot.Options {
+  const style = getComputedStyle(element)
+  const colour = (name: string) => colourOf(element, `var(--${name})`)
+  const font = `11px ${style.fontFamily}`
+  const axis = { stroke: colour('ink-3'), font, ticks: { show: false }, grid: { stroke: colour('line'), width: 1 } }
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 } },
+    padding: [8, 0, 0, 0],
+    tzDate: (seconds) => (inUtc.value ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
+    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    axes: [
+      { ...axis, grid: { show: false }, space: 80, values: (_, at, __, ___, step) => at.map((one) => tick(one, step)) },
+      { ...axis, size: 44, values: (_, all) => all.map(short) },
+    ],
+    series: [
+      {},
+      ...series.map(({ label, like, kind }) => ({
+        label,
+        stroke: colour(like),
+        width: kind === 'area' ? 1.5 : 0,
+        fill: kind === 'area' ? alpha(colour(like), 0.1) : colour(like),
+        points: { show: false },
+        ...(kind === 'bars' && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }) } : {}),
+      })),
+    ],
+    hooks: {
+      draw: [(u) => drawMarks(u, marks(), colour('ink-3'), font)],
+      setCursor: [(u) => tell(u, series, element)],
+    },
+  }
+}
+
+function tick(seconds: number, step: number): string {
+  const at = new Date(seconds * 1000)
+  const zone = inUtc.value ? { timeZone: 'UTC' } : {}
+  return step >= 86_400
+    ? at.toLocaleDateString(locale(), { day: 'numeric', month: 'short', ...zone })
+    : at.toLocaleTimeString(locale(), {
+        hour: '2-digit',
+        minute: '2-digit',
+        ...(step < 60 ? { second: '2-digit' } : {}),
+        ...zone,
+      })
+}
+
+function drawMarks(u: uPlot, marks: NonNullable<ChartProps['marks']>, colour: string, font: string): void {
+  const { ctx, bbox } = u
+  ctx.save()
+  ctx.strokeStyle = colour
+  ctx.fillStyle = colour
+  ctx.font = font.replace('11px', `${11 * devicePixelRatio}px`)
+  ctx.setLineDash([3, 3])
+  for (const { at, label } of marks) {
+    const x = Math.round(u.valToPos(new Date(at).getTime() / 1000, 'x', true))
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+    ctx.textAlign = x > bbox.left + bbox.width / 2 ? 'right' : 'left'
+    ctx.fillText(label.slice(0, 40), x + (ctx.textAlign === 'right' ? -6 : 6), bbox.top + 10 * devicePixelRatio)
+  }
+  ctx.restore()
+}
+
+/** The figures under the pointer, as the title of the chart. */
+function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
+  const { idx } = u.cursor
+  const at = idx == null ? undefined : u.data[0][idx]
+  element.title =
+    at === undefined || idx == null
+      ? ''
+      : [
+          exact(new Date(at * 1000)),
+          ...series.map(({ label }, i) => `${label}: ${short(Number(u.data[i + 1]?.[idx] ?? 0))}`),
+        ].join('\n')
+}
+
+/** What a colour is in this theme: the canvas knows no `light-dark()`. */
+function colourOf(element: HTMLElement, value: string): string {
+  const probe = document.createElement('i')
+  probe.style.color = value
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+function alpha(rgb: string, a: number): string {
+  return rgb.replace(/^rgb\(([^)]*)\)$/, `rgba($1, ${a})`)
+}

@@ -1,0 +1,68 @@
+/** Figures of a page, in one strip. */
+
+import type { ComponentChildren } from 'preact'
+
+export function Tiles({ children, columns }: { children: ComponentChildren; columns: number }) {
+  return (
+    <ul class="stats" style={{ '--cols': columns }}>
+      {children}
+    </ul>
+  )
+}
+
+interface TileProps {
+  label: string
+  /** The figure, as it is written. */
+  value: string
+  unit?: string
+  href?: string
+  /** What it was like, oldest first. */
+  trend?: number[]
+  /** A status whose colour the trend has. */
+  like?: string
+  /** What it means. */
+  children?: ComponentChildren
+}
+
+export function Tile({ label, value, unit, href, trend, like, children }: TileProps) {
+  return (
+    <li class="stat">
+      {href === undefined ? (
+        <span class="k">{label}</span>
+      ) : (
+        <a class="k" href={href}>
+          {label}
+        </a>
+      )}
+      <b class="v">
+        {value}
+        {unit !== undefined && <small>{unit}</small>}
+      </b>
+      {trend && trend.length > 1 ? <Spark values={trend} {...(like === undefined ? {} : { like })} /> : <span />}
+      <span class="sub">{children}</span>
+    </li>
+  )
+}
+
+const WIDE = 64
+const HIGH = 24
+
+function Spark({ values, like }: { values: number[]; like?: string }) {
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const y = (value: number) => (most === least ? HIGH - 2 : HIGH - 2 - ((value - least) / (most - least)) * (HIGH - 4))
+  const line = values
+    .map((value, i) => `${i === 0 ? 'M' : 'L'}${((i / (values.length - 1)) * WIDE).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join('')
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 0 ${WIDE} ${HIGH}`}
+      preserveAspectRatio="none"
+      style={like === undefined ? {} : { '--c': `var(--${like})` }}
+      aria-hidden="true"
+    >
+      <path class="a" d={`${line}L${WIDE} ${HIGH}L0 ${HIGH}Z`} />
+      <path class="l" d={line} />
+    </svg>
+  )
+}

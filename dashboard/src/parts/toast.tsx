@@ -1,0 +1,68 @@
+/** News of what was done, for a few seconds; with a way back where there is one. */
+
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ApiError } from '../api/client.ts'
+import { t } from '../words/index.ts'
+import { Icon, StatusIcon } from './icon.tsx'
+
+interface News {
+  text: string
+  isError?: boolean
+  undo?: () => void
+}
+
+const SHOWN_MS = 8000
+const news = signal<News | null>(null)
+
+export function say(text: string, undo?: () => void): void {
+  news.value = { text, ...(undo ? { undo } : {}) }
+}
+
+/** Does it, and says what came of it; what fails is said, too, and answered with undefined. */
+export async function doing<Answer>(
+  act: Promise<Answer>,
+  done?: (answer: Answer) => string,
+): Promise<Answer | undefined> {
+  try {
+    const answer = await act
+    if (done) say(done(answer))
+    return answer
+  } catch (thrown) {
+    const text = thrown instanceof ApiError ? thrown.message : String(thrown)
+    news.value = { text: t('toast.failed', { why: text }), isError: true }
+    return undefined
+  }
+}
+
+/** `z` takes the last act back. */
+export function undoLast(): void {
+  news.value?.undo?.()
+  news.value = null
+}
+
+export function Toast() {
+  const { value } = news
+  useEffect(() => {
+    if (!value) return
+    const timer = setTimeout(() => {
+      if (news.value === value) news.value = null
+    }, SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return (
+    <div role="status" aria-live="polite">
+      {value && (
+        <span class="toast at">
+          {value.isError ? <StatusIcon status="error" /> : <Icon name="check" />}
+          <bdi class="grow">{value.text}</bdi>
+          {value.undo && (
+            <button type="button" class="btn s" onClick={undoLast}>
+              {t('toast.undo')} <kbd>Z</kbd>
+            </button>
+          )}
+        </span>
+      )}
+    </div>
+  )
+}
