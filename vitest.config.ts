@@ -16,7 +16,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'on Redis',
-          include: ['engine', 'tasks', 'wire', 'client', 'inspect', 'http'].map((suites) => `test/${suites}/*.test.ts`),
+          include: ['engine', 'tasks', 'wire', 'client', 'inspect', 'http', 'dashboard'].map(
+            (suites) => `test/${suites}/*.test.ts`,
+          ),
           exclude: [
             // What befalls a file; and what names its stores itself.
             ...['test/engine/trouble.test.ts', 'test/engine/lease.test.ts'],

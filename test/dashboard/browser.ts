@@ -1,0 +1,80 @@
+/** The dashboard in a real browser: pages of an app of their own, on which nothing may go wrong. */
+
+import type { HttpOptions } from 'highkiq/http'
+import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { type ServedApi, served } from '../http/bench.ts'
+import { chromium } from '../http/program.ts'
+import { suiteWith } from '../programs/suite.ts'
+
+export interface Opened extends ServedApi {
+  page: Page
+  /** What went wrong on the page; a test that means it takes it out. That there is nothing is checked at the end. */
+  faults: string[]
+  /** Goes to another page of the dashboard, as a click on a link does. */
+  go(path: string): Promise<void>
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  http?: HttpOptions
+  /** Before the page is opened: defines jobs, pushes, works. */
+  before?: (app: ServedApi) => unknown
+  /** Opens a page of this app, instead of one of its own. */
+  app?: ServedApi
+}
+
+/** A suite that opens pages; without a browser it is skipped by name. */
+export function inBrowser(
+  title: string,
+  tests: (open: (path: string, options?: OpenOptions) => Promise<Opened>) => void,
+) {
+  suiteWith([chromium], title, () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+    })
+    afterAll(() => browser?.close())
+
+    tests(async (path, { http = {}, before, app, ...context } = {}) => {
+      const opened = app ?? (await served(http))
+      await before?.(opened)
+      const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'UTC', ...context })
+      page.setDefaultTimeout(10_000)
+      const faults: string[] = []
+      watch(page, faults)
+      onTestFinished(async () => {
+        await page.close()
+        expect(faults).toEqual([])
+      })
+      const base = http.basePath ?? ''
+      const go = async (to: string) => {
+        const url = JSON.stringify(base + to)
+        await page.evaluate(`history.pushState(null, '', ${url}); dispatchEvent(new PopStateEvent('popstate'))`)
+      }
+      await page.goto(opened.url + base + path)
+      await page.locator('main h1').waitFor()
+      return { ...opened, page, faults, go }
+    })
+  })
+}
+
+function watch(page: Page, faults: string[]): void {
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+  })
+}
+
+/** Jobs that failed and wait for their retry, made by a worker that ran them. */
+export async function failing(app: ServedApi, jobs: { class: string; args: unknown[]; error: Error }[]): Promise<void> {
+  const { hq } = app
+  const errors = new Map(jobs.map(({ class: name, error }) => [name, error]))
+  for (const name of new Set(jobs.map((job) => job.class))) {
+    hq.job(name, { retry: 25 }, async () => {
+      throw errors.get(name)
+    })
+  }
+  for (const { class: name, args } of jobs) await hq.push({ class: name, args })
+  await app.work()
+  await expect.poll(() => hq.retries.size()).toBe(jobs.length)
+}
