@@ -8,6 +8,8 @@ import { Overview } from './pages/overview.tsx'
 
 // Loaded when somebody goes there.
 const Sets = lazy(() => import('./pages/sets/index.tsx'))
+const Task = lazy(() => import('./pages/tasks/task.tsx'))
+const Tasks = lazy(() => import('./pages/tasks/index.tsx'))
 
 export function App() {
   return (
@@ -15,6 +17,8 @@ export function App() {
       <Frame>
         <Router>
           <Route path={at('/')} component={Overview} />
+          <Route path={at('/tasks')} component={Tasks} />
+          <Route path={at('/tasks/:id')} component={Task} />
           <Route path={at('/retries')} component={Sets} set="retries" />
           <Route path={at('/scheduled')} component={Sets} set="scheduled" />
           <Route path={at('/dead')} component={Sets} set="dead" />

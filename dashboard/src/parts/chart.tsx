@@ -14,6 +14,8 @@ export interface Series {
   like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued'
   kind: 'area' | 'bars'
   values: readonly (number | null)[]
+  /** What is told of it where it is drawn on top of others. */
+  told?: readonly (number | null)[]
 }
 
 interface ChartProps {
@@ -24,22 +26,25 @@ interface ChartProps {
   series: readonly Series[]
   height: number
   marks?: readonly { at: string; label: string }[]
+  /** One on top of the other: the first is the lowest. */
+  isStacked?: boolean
 }
 
-export function Chart({ label, times, series, height, marks = [] }: ChartProps) {
+export function Chart({ label, times, series: given, height, marks = [], isStacked = false }: ChartProps) {
+  const series = isStacked ? stacked(given) : given
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const shape = `${series.map((one) => one.label + one.kind).join()}${height}${theme.value}${locale()}${inUtc.value}`
   const data: uPlot.AlignedData = [times.map((at) => at.getTime() / 1000), ...series.map(({ values }) => [...values])]
-  const marked = useRef(marks)
-  marked.current = marks
+  const now = useRef({ marks, series })
+  now.current = { marks, series }
 
   // Drawn anew only when it looks different: new figures are put in.
   useEffect(() => {
     const element = place.current
     if (!element) return
     plot.current = new uPlot(
-      optionsOf(series, height, element, () => marked.current),
+      optionsOf(series, height, element, () => now.current),
       data,
       element,
     )
@@ -59,7 +64,7 @@ function optionsOf(
   series: readonly Series[],
   height: number,
   element: HTMLElement,
-  marks: () => NonNullable<ChartProps['marks']>,
+  now: () => { marks: NonNullable<ChartProps['marks']>; series: readonly Series[] },
 ): uPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string) => colourOf(element, `var(--${name})`)
@@ -89,10 +94,23 @@ function optionsOf(
       })),
     ],
     hooks: {
-      draw: [(u) => drawMarks(u, marks(), colour('ink-3'), font)],
-      setCursor: [(u) => tell(u, series, element)],
+      draw: [(u) => drawMarks(u, now().marks, colour('ink-3'), font)],
+      setCursor: [(u) => tell(u, now().series, element)],
     },
   }
+}
+
+/** Sums from below; the highest is drawn first, so that the others stand before it. */
+function stacked(series: readonly Series[]): Series[] {
+  const sums: number[] = []
+  const all = series.map((one) => {
+    const values = one.values.map((value, i) => {
+      sums[i] = (sums[i] ?? 0) + (value ?? 0)
+      return sums[i]
+    })
+    return { ...one, values, told: one.values }
+  })
+  return all.reverse()
 }
 
 function tick(seconds: number, step: number): string {
@@ -137,7 +155,7 @@ function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
       ? ''
       : [
           exact(new Date(at * 1000)),
-          ...series.map(({ label }, i) => `${label}: ${short(Number(u.data[i + 1]?.[idx] ?? 0))}`),
+          ...series.map(({ label, values, told = values }) => `${label}: ${short(Number(told[idx] ?? 0))}`),
         ].join('\n')
 }
 

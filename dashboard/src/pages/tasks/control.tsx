@@ -1,0 +1,108 @@
+/** What can be changed while it runs; it takes effect at once. */
+
+import { ask, tell } from '../../api/client.ts'
+import type { TaskStatus } from '../../api/shapes.ts'
+import { number, share } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+/** Rows at once go up and down by these. */
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
+const SHARES = ['0%', '1%', '2%', '5%', '10%', '20%', '50%', null] as const
+
+export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
+  const { counts, held, window, toleratedFailures, beyond, id } = task
+  const isOff = about.value?.readOnly !== false || task.state === 'done' || task.state === 'cancelled'
+  const set = async (settings: object) => {
+    await doing(tell('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
+    await reload()
+  }
+  const tolerated =
+    typeof toleratedFailures === 'number' ? number(toleratedFailures) : (toleratedFailures ?? t('task.anyNumber'))
+  const shares = SHARES.indexOf(toleratedFailures as (typeof SHARES)[number])
+  const place = shares === -1 ? SHARES.length - 1 : shares
+  const ended = task.total - counts.enqueued - counts.working
+  const copy = async () => {
+    const link = await doing(ask<{ url: string }>(`/tasks/${id}/link`))
+    if (link) await doing(navigator.clipboard.writeText(location.origin + link.url), () => t('copied'))
+  }
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t('task.control')}</h2>
+        <span class="aside">{t('task.atOnce')}</span>
+      </header>
+      <div class="ctl">
+        <div>
+          <span id="at-once">{t('task.rowsAtOnce')}</span>
+          <Stepper
+            label="at-once"
+            shown={number(window)}
+            isOff={isOff}
+            less={[...STEPS].reverse().find((step) => step < window)}
+            more={STEPS.find((step) => step > window)}
+            onSet={(rows) => void set({ window: rows })}
+          />
+          <p>{t('task.nowRows', { working: counts.working, queued: counts.enqueued - held, held })}</p>
+        </div>
+        <div>
+          <span id="tolerance">{t('task.stopWhen')}</span>
+          <Stepper
+            label="tolerance"
+            shown={tolerated}
+            isOff={isOff}
+            less={SHARES[place - 1]}
+            more={SHARES[place + 1]}
+            onSet={(value) => void set({ toleratedFailures: value })}
+          />
+          <p>{t(`task.beyond.${beyond}`, { share: share(counts.failed + counts.error, ended) })}</p>
+        </div>
+        <div>
+          <span>{t('task.submitterPage')}</span>
+          <button type="button" class="btn s" onClick={() => void copy()}>
+            <Icon name="copy" />
+            {t('task.copyLink')}
+          </button>
+          <p>{t('task.opensAlone')}</p>
+        </div>
+      </div>
+    </section>
+  )
+}
+
+interface StepperProps<Value> {
+  label: string
+  shown: string
+  isOff: boolean
+  /** undefined: it goes no further. */
+  less: Value | undefined
+  more: Value | undefined
+  onSet(value: Value): void
+}
+
+function Stepper<Value>({ label, shown, isOff, less, more, onSet }: StepperProps<Value>) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a row of buttons
+    <span class="step" role="group" aria-labelledby={label}>
+      <button
+        type="button"
+        aria-label={t('task.less')}
+        disabled={isOff || less === undefined}
+        onClick={() => less !== undefined && onSet(less)}
+      >
+        <Icon name="minus" />
+      </button>
+      <output>{shown}</output>
+      <button
+        type="button"
+        aria-label={t('task.more')}
+        disabled={isOff || more === undefined}
+        onClick={() => more !== undefined && onSet(more)}
+      >
+        <Icon name="plus" />
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,71 @@
+/** How far it is, in large. */
+
+import type { TaskStatus } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number, rate, share } from '../../format/number.ts'
+import { clock, duration } from '../../format/time.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { StatusIcon } from '../../parts/icon.tsx'
+import { IN_ORDER, StatusBar } from '../../parts/status.tsx'
+import { t } from '../../words/index.ts'
+
+export function Hero({ task }: { task: TaskStatus }) {
+  const { counts, total, percent, etaSeconds, ratePerSecond } = task
+  const ended = total - counts.enqueued - counts.working
+  const rejected = counts.failed + counts.error
+  const left = etaSeconds === null ? null : new Date(Date.now() + etaSeconds * 1000)
+  return (
+    <section class="panel hero" aria-label={t('tasks.progress')}>
+      <div class="nums">
+        <div>
+          <div class="big">
+            {number(Math.floor(percent * 10) / 10, 1)}
+            <small>%</small>
+          </div>
+          <div class="muted">{t('task.endedOf', { ended, n: total })}</div>
+        </div>
+        <div>
+          <div class="k">{t('task.left')}</div>
+          <div class="v">
+            {etaSeconds === null || left === null ? '–' : duration(etaSeconds)}{' '}
+            {left && <small>{t('task.about', { at: clock(left) })}</small>}
+          </div>
+        </div>
+        <div>
+          <div class="k">{t('task.rate')}</div>
+          <div class="v">
+            {rate(ratePerSecond)} <small>{t('task.rowsPerSecond')}</small>
+          </div>
+        </div>
+        <div>
+          <div class="k">{t('tasks.rejected')}</div>
+          <div class="v">
+            {share(rejected, ended)} <small>{t('task.partOf', { part: rejected, n: ended })}</small>
+          </div>
+        </div>
+      </div>
+      <StatusBar counts={counts} large />
+      <Keys task={task} />
+    </section>
+  )
+}
+
+/** Each status with its number; a click shows its rows. */
+function Keys({ task: { id, counts } }: { task: TaskStatus }) {
+  const [query] = useQuery()
+  return (
+    <div class="keys">
+      {IN_ORDER.map((status) => (
+        <a
+          key={status}
+          class={`key ${status}${counts[status] === 0 ? ' zero' : ''}`}
+          href={at(`/tasks/${id}?status=${status}`)}
+          {...(query.status === status ? { 'aria-current': 'true' as const } : {})}
+        >
+          <StatusIcon status={status} />
+          <b>{number(counts[status])}</b> {t(`status.${status}`)}
+        </a>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,149 @@
+/** All tasks, newest first; and the way to a new one. */
+
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { Page, TaskState, TaskStatus } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number, share } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Head } from '../../parts/head.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Paging } from '../../parts/paging.tsx'
+import { Chip, FROM_THE_START } from '../../parts/search.tsx'
+import { StatusBar } from '../../parts/status.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/time.tsx'
+import { t } from '../../words/index.ts'
+import { FileDrop } from './drop.tsx'
+import { ImportDialog } from './import.tsx'
+
+const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
+
+export default function Tasks() {
+  const [query, change] = useQuery()
+  const { route } = useLocation()
+  const { state, job, cursor } = query
+  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { state, job, cursor, limit: 25 })
+  const [file, setFile] = useState<File | null | undefined>(undefined)
+  const canImport = about.value?.readOnly === false && about.value.jobs.length > 0
+  const isFiltered = state !== undefined || job !== undefined
+  const open = (task: TaskStatus) => route(at(`/tasks/${task.id}`))
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head title={t('nav.tasks')} facts={[t('tasks.what')]}>
+        {canImport && (
+          <button type="button" class="btn primary" onClick={() => setFile(null)}>
+            <Icon name="upload" />
+            {t('tasks.import')}
+          </button>
+        )}
+      </Head>
+      <FileDrop isOff={!canImport} onFile={setFile}>
+        <section class="panel list">
+          <div class="tools">
+            <label>
+              <span class="vh">{t('tasks.state')}</span>
+              <select
+                class="btn"
+                value={state ?? ''}
+                onChange={(event) => change({ state: event.currentTarget.value, ...FROM_THE_START })}
+              >
+                <option value="">{t('tasks.allStates')}</option>
+                {STATES.map((one) => (
+                  <option key={one} value={one}>
+                    {t(`tasks.state.${one}`)}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <Chip name="job" label={t('tasks.job')} />
+          </div>
+          {error && <ErrorNote error={error} onRetry={reload} />}
+          {!data && !error && <Skeleton />}
+          {data?.items.length === 0 &&
+            (isFiltered ? <NoneMatches onClear={() => change({ state: null, job: null })} /> : <None />)}
+          {data && data.items.length > 0 && (
+            <Table label={t('nav.tasks')} rows={data.items} columns={columns()} keyOf={({ id }) => id} onOpen={open} />
+          )}
+          {data && <Paging next={data.next} />}
+        </section>
+      </FileDrop>
+      {file !== undefined && <ImportDialog file={file} onClose={() => setFile(undefined)} />}
+    </main>
+  )
+}
+
+function columns(): Column<TaskStatus>[] {
+  return [
+    {
+      name: 'name',
+      title: t('tasks.name'),
+      class: 'max',
+      cell: (task) => (
+        <>
+          <a class="cut block" href={at(`/tasks/${task.id}`)}>
+            <bdi>{task.name}</bdi>
+          </a>
+          <span class="sub cut">
+            <a href={at(`/tasks?job=${encodeURIComponent(task.job)}`)}>
+              <bdi>{task.job}</bdi>
+            </a>{' '}
+            · {standing(task)}
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'progress',
+      title: t('tasks.progress'),
+      class: 'bar-cell',
+      cell: (task) => <StatusBar counts={task.counts} />,
+    },
+    { name: 'percent', title: t('tasks.ended'), class: 'num b', cell: (task) => share(Math.floor(task.percent), 100) },
+    { name: 'total', title: t('tasks.rows'), class: 'num hide-s', cell: (task) => number(task.total) },
+    {
+      name: 'rejected',
+      title: t('tasks.rejected'),
+      class: 'num hide-s',
+      cell: ({ counts }) => number(counts.failed + counts.error),
+    },
+    { name: 'made', title: t('tasks.made'), class: 'num hide-m dim', cell: (task) => <When at={task.createdAt} /> },
+  ]
+}
+
+/** What it does now, in a few words. */
+export function standing(task: TaskStatus): string {
+  return task.state === 'running' && task.etaSeconds !== null
+    ? t('tasks.left', { time: duration(task.etaSeconds) })
+    : t(`tasks.state.${task.state}`)
+}
+
+function None() {
+  return (
+    <Empty icon="tasks" title={t('overview.tasks.none')}>
+      {t('tasks.dropHere')}
+      <br />
+      <code>highkiq import products.csv --job ImportProduct</code>
+    </Empty>
+  )
+}
+
+function NoneMatches({ onClear }: { onClear(): void }) {
+  return (
+    <Empty
+      icon="search"
+      title={t('nothingMatches')}
+      acts={
+        <button type="button" class="btn" onClick={onClear}>
+          {t('clearFilters')}
+        </button>
+      }
+    >
+      {t('tasks.noneMatches')}
+    </Empty>
+  )
+}

@@ -1,0 +1,92 @@
+/** What a dry run found: the rows at the beginning, what is wrong, and which column is what. */
+
+import { t } from '../../words/index.ts'
+
+/** POST /tasks/import?dryRun=true */
+export interface DryRun {
+  format: string
+  columns: string[] | null
+  complete: boolean
+  total: number
+  valid: number
+  invalid: number
+  problems: { row: number | null; code: string; message: string }[]
+  preview: { row: number; params: unknown }[]
+}
+
+const SHOWN_PROBLEMS = 5
+
+interface PreviewProps {
+  found: DryRun
+  /** Header of the file → the name that the job gets, where it is another. */
+  columns: Record<string, string>
+  onColumns(columns: Record<string, string>): void
+}
+
+export function Preview({ found, columns, onColumns }: PreviewProps) {
+  const headers = found.columns ?? []
+  return (
+    <>
+      <p>
+        {t('import.found', { n: found.total })}{' '}
+        {found.invalid > 0 ? <b>{t('import.invalid', { n: found.invalid })}</b> : t('import.allValid')}
+      </p>
+      {found.problems.length > 0 && (
+        <ul>
+          {found.problems.slice(0, SHOWN_PROBLEMS).map(({ row, code, message }) => (
+            <li key={`${row} ${code}`}>
+              {row !== null && <span class="dim">{t('import.row', { n: row })}</span>}
+              <bdi class="cut">{message}</bdi>
+              <code class="n dim">{code}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+      {headers.length > 0 && (
+        <section class="scroll preview" aria-label={t('import.preview')}>
+          <table>
+            <thead>
+              <tr>
+                {headers.map((header) => (
+                  <th key={header}>
+                    <bdi>{header}</bdi>
+                    <input
+                      aria-label={t('import.as', { name: header })}
+                      placeholder={header}
+                      value={columns[header] ?? ''}
+                      onChange={(event) => {
+                        const { [header]: _, ...others } = columns
+                        const { value } = event.currentTarget
+                        onColumns(value === '' ? others : { ...others, [header]: value })
+                      }}
+                    />
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {found.preview.map(({ row, params }) => (
+                <tr key={row}>
+                  {headers.map((header) => (
+                    <td key={header} class="nowrap">
+                      <bdi>{cellOf(params, columns[header] ?? header)}</bdi>
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </>
+  )
+}
+
+const LONGEST = 80
+
+function cellOf(params: unknown, name: string): string {
+  const row = (Array.isArray(params) ? params[0] : params) as Record<string, unknown> | null
+  const value = row?.[name]
+  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}

@@ -1,0 +1,96 @@
+/** Why rows were rejected, by code: what the business refused apart from what broke. */
+
+import { tell } from '../../api/client.ts'
+import type { EventStatus, Reason, TaskStatus } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { StatusIcon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+const KINDS = ['failed', 'error', 'cancelled'] as const
+
+interface ReasonsProps {
+  task: TaskStatus
+  reasons: Reason[]
+  reload(): Promise<void>
+}
+
+export function Reasons({ task, reasons, reload }: ReasonsProps) {
+  if (reasons.length === 0) return null
+  const rows = reasons.reduce((sum, { count }) => sum + count, 0)
+  const most = Math.max(...reasons.map(({ count }) => count))
+  return (
+    <section class="panel section">
+      <header>
+        <h2>{t('task.reasons')}</h2>
+        <span class="aside">{t('task.reasonsOf', { n: rows, codes: reasons.length })}</span>
+      </header>
+      {KINDS.map((status) => {
+        const some = reasons.filter((reason) => reason.status === status)
+        return some.length === 0 ? null : (
+          <div key={status}>
+            <div class="why-h">
+              <span class={`st ${status}`}>
+                <StatusIcon status={status} />
+                <b>
+                  {number(task.counts[status])} {t(`status.${status}`)}
+                </b>
+              </span>
+              <span class="cut">{t(`task.means.${status}`)}</span>
+            </div>
+            {some.map((reason) => (
+              <Why key={reason.code} {...{ task, reason, status, most, reload }} />
+            ))}
+          </div>
+        )
+      })}
+    </section>
+  )
+}
+
+interface WhyProps {
+  task: TaskStatus
+  reason: Reason
+  status: EventStatus
+  most: number
+  reload(): Promise<void>
+}
+
+function Why({ task: { id }, reason: { code, count, samples }, status, most, reload }: WhyProps) {
+  const message = samples[0]?.message ?? ''
+  const show = new URLSearchParams({ status, ...(code === null ? {} : { code }) })
+  const retry = async () => {
+    const body = { status: [status], ...(code === null ? {} : { code }) }
+    await doing(tell<{ rows: number }>('POST', `/tasks/${id}/retry`, body), ({ rows }) =>
+      t('task.retried', { n: rows }),
+    )
+    await reload()
+  }
+  return (
+    <div class="why">
+      <StatusIcon status={status} />
+      <code class="cut">
+        <bdi>{code ?? t('task.noCode')}</bdi>
+      </code>
+      <span class="cut msg" title={message}>
+        <bdi>{message}</bdi>
+      </span>
+      <span class={`meter ${status}`} style={{ '--v': (count / most) * 100 }}>
+        <i />
+      </span>
+      <span class="n">{number(count)}</span>
+      <span class="acts">
+        <a class="btn s ghost" href={at(`/tasks/${id}?${show}`)}>
+          {t('task.show')}
+        </a>
+        {about.value?.readOnly === false && (
+          <button type="button" class="btn s ghost" onClick={() => void retry()}>
+            {t('task.retry')}
+          </button>
+        )}
+      </span>
+    </div>
+  )
+}

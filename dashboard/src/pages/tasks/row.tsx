@@ -1,0 +1,120 @@
+/** One row with its whole life. */
+
+import { tell } from '../../api/client.ts'
+import type { TaskEvent, TaskStatus } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { duration } from '../../format/time.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { Drawer } from '../../parts/drawer.tsx'
+import { Icon, StatusIcon } from '../../parts/icon.tsx'
+import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { When } from '../../parts/time.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+const REJECTED = ['failed', 'error', 'cancelled']
+
+export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: string; onClose(): void }) {
+  const { data, error, reload } = useData<{ event: TaskEvent | null }>(`/jobs/${encodeURIComponent(jid)}`)
+  const event = data?.event
+  const title = event ? t('task.rowNumber', { n: event.number ?? event.index + 1 }) : jid
+  const retry = async () => {
+    if (!event) return
+    const rows = [{ index: event.index, args: event.params ?? [] }]
+    await doing(tell('POST', `/tasks/${task.id}/retry`, { rows }), () => t('task.retried', { n: 1 }))
+    await reload()
+  }
+  const canRetry = about.value?.readOnly === false && event && REJECTED.includes(event.status) && event.params !== null
+  return (
+    <Drawer
+      label={title}
+      title={
+        <>
+          <h2 class="drawer-title">{title}</h2>
+          {event && <Pill like={event.status}>{t(`status.${event.status}`)}</Pill>}
+        </>
+      }
+      about={
+        <p class="row dim">
+          <a href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+            <code>{jid}</code>
+          </a>
+          <Copy text={jid} label={t('job.copyJid')} />
+        </p>
+      }
+      onClose={onClose}
+      acts={
+        canRetry && (
+          <button type="button" class="btn primary" onClick={() => void retry()}>
+            <Icon name="retries" />
+            {t('task.retry')}
+          </button>
+        )
+      }
+    >
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton />}
+      {event && <Life event={event} />}
+    </Drawer>
+  )
+}
+
+function Life({ event }: { event: TaskEvent }) {
+  const { messages, status, code, params, startedAt, finishedAt, attempts } = event
+  const last = messages.at(-1)
+  return (
+    <>
+      {REJECTED.includes(status) && (
+        <div class="err">
+          <b>{code ?? t(`status.${status}`)}</b>
+          <p>
+            <bdi>{last?.text}</bdi>
+          </p>
+        </div>
+      )}
+      <div class="sec">
+        <h3>{t('task.params')}</h3>
+      </div>
+      <pre>
+        {params === null ? t('task.paramsDropped') : JSON.stringify(params.length === 1 ? params[0] : params, null, 2)}
+      </pre>
+      <div class="sec">
+        <h3>{t('task.life')}</h3>
+        <span class="aside">{t('task.attempts', { n: attempts })}</span>
+      </div>
+      <ol class="life">
+        {finishedAt !== null && (
+          <li class={status}>
+            <StatusIcon status={status} />
+            <span class="when">
+              <When at={finishedAt} />
+            </span>
+            {t(`status.${status}`)}
+            {startedAt !== null && <p>{duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)}</p>}
+          </li>
+        )}
+        {[...messages].reverse().map((message) => (
+          <li key={message.at + message.text} class="enqueued">
+            <StatusIcon status="enqueued" />
+            <span class="when">
+              <When at={message.at} />
+            </span>
+            <bdi>{message.text}</bdi>
+          </li>
+        ))}
+        {startedAt !== null && (
+          <li class="working">
+            <StatusIcon status="working" />
+            <span class="when">
+              <When at={startedAt} />
+            </span>
+            {t('task.began')}
+          </li>
+        )}
+      </ol>
+    </>
+  )
+}

@@ -1,0 +1,134 @@
+/** The rows of a task: those that were rejected, or of whatever status is asked for. */
+
+import type { Page, TaskEvent, TaskStatus } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Paging } from '../../parts/paging.tsx'
+import { Chip, FROM_THE_START, Search } from '../../parts/search.tsx'
+import { Status } from '../../parts/status.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/time.tsx'
+import { t } from '../../words/index.ts'
+
+const REJECTED = 'failed,error,cancelled'
+const FIELDS = 2
+
+export function Rows({ task }: { task: TaskStatus }) {
+  const [query, change] = useQuery()
+  const { status = REJECTED, code, search, cursor, row } = query
+  const { data, error, reload } = useData<Page<TaskEvent>>(`/tasks/${task.id}/events`, {
+    status,
+    code,
+    search,
+    cursor,
+    limit: 25,
+  })
+  const isFiltered = query.status !== undefined || code !== undefined || search !== undefined
+  const clear = () => change({ status: null, code: null, search: null, ...FROM_THE_START })
+  return (
+    <section class="panel list section" id="rows">
+      <header>
+        <h2>{query.status === undefined ? t('task.rejectedRows') : t('task.rows')}</h2>
+      </header>
+      <div class="tools">
+        <Search label={t('task.searchRows')} placeholder={t('task.searchRows')} />
+        <Chip name="status" label={t('task.status')} />
+        <Chip name="code" label={t('task.code')} />
+      </div>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton />}
+      {data?.items.length === 0 && data.next === null && (
+        <Empty
+          icon={isFiltered ? 'search' : 'check'}
+          title={isFiltered ? t('nothingMatches') : t('task.noneRejected')}
+          acts={
+            isFiltered && (
+              <button type="button" class="btn" onClick={clear}>
+                {t('clearFilters')}
+              </button>
+            )
+          }
+        >
+          {isFiltered ? '' : t('task.noneRejectedWhat')}
+        </Empty>
+      )}
+      {data && data.items.length > 0 && (
+        <Table
+          label={t('task.rows')}
+          rows={data.items}
+          columns={columnsOf(data.items)}
+          keyOf={({ jid }) => jid}
+          open={row}
+          onOpen={({ jid }) => change({ row: jid })}
+        />
+      )}
+      {data && <Paging next={data.next} />}
+    </section>
+  )
+}
+
+function columnsOf(rows: readonly TaskEvent[]): Column<TaskEvent>[] {
+  const fields = fieldsOf(rows)
+  return [
+    {
+      name: 'row',
+      title: t('task.row'),
+      class: 'num',
+      cell: ({ number: n, index, jid }) => (
+        <a href={`?row=${encodeURIComponent(jid)}`} onClick={(event) => event.preventDefault()}>
+          {number(n ?? index + 1)}
+        </a>
+      ),
+    },
+    { name: 'status', title: t('task.status'), class: 'hide-s', cell: ({ status }) => <Status status={status} /> },
+    ...fields.map((field) => ({
+      name: `field ${field}`,
+      title: <bdi>{field}</bdi>,
+      class: 'hide-m field-cell',
+      cell: ({ params }: TaskEvent) => <bdi class="cut block">{shown(fieldOf(params, field))}</bdi>,
+    })),
+    {
+      name: 'reason',
+      title: t('task.reason'),
+      class: 'max',
+      cell: ({ messages, code, params }) => (
+        <>
+          {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(params, fields[0]))}</bdi>}
+          <bdi class="cut block">{messages.at(-1)?.text ?? '–'}</bdi>
+          {code !== null && (
+            <span class="sub cut">
+              <code>{code}</code>
+            </span>
+          )}
+        </>
+      ),
+    },
+    { name: 'runs', title: t('task.runs'), class: 'num hide-m', cell: ({ attempts }) => number(attempts) },
+    { name: 'ended', title: t('tasks.ended'), class: 'num dim', cell: ({ finishedAt }) => <When at={finishedAt} /> },
+  ]
+}
+
+/** Of rows that are objects: the first fields; of others their first arguments. */
+function fieldsOf(rows: readonly TaskEvent[]): string[] {
+  const row = rows.find(({ params }) => params !== null)?.params ?? []
+  const [first] = row
+  return Object.keys(isObject(first) ? first : { ...row }).slice(0, FIELDS)
+}
+
+function fieldOf(params: unknown[] | null, field: string): unknown {
+  if (params === null) return undefined
+  return isObject(params[0]) ? params[0][field] : params[Number(field)]
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const LONGEST = 120
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === undefined ? '–' : JSON.stringify(value)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}

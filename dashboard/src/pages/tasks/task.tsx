@@ -1,0 +1,178 @@
+/** One task: how far it is, what became of its rows, and what can be done about them. */
+
+import { useCallback } from 'preact/hooks'
+import { useLocation, useRoute } from 'preact-iso'
+import { tell } from '../../api/client.ts'
+import type { Page, Reason, TaskStatus } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Copy } from '../../parts/copy.tsx'
+import { Split } from '../../parts/drawer.tsx'
+import { Head } from '../../parts/head.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { When } from '../../parts/time.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+import { Control } from './control.tsx'
+import { Hero } from './hero.tsx'
+import { RatePanel } from './rate.tsx'
+import { Reasons } from './reasons.tsx'
+import { RowDrawer } from './row.tsx'
+import { Rows } from './rows.tsx'
+
+const LIKE = {
+  adding: 'working',
+  running: 'working',
+  paused: 'failed',
+  interrupted: 'failed',
+  cancelling: 'cancelled',
+  done: 'finished',
+  cancelled: 'cancelled',
+} as const
+
+export default function TaskPage() {
+  const { id = '' } = useRoute().params
+  const { data: task, error, reload } = useData<TaskStatus>(`/tasks/${id}`)
+  const reasons = useData<Page<Reason>>(`/tasks/${id}/reasons`, { samples: 1 })
+  const [query, change] = useQuery()
+  const close = useCallback(() => change({ row: null }), [change])
+  if (!task) {
+    return (
+      <main class="main" id="main" tabIndex={-1}>
+        <Head title={id} />
+        {error ? <ErrorNote error={error} onRetry={reload} /> : <Skeleton />}
+      </main>
+    )
+  }
+  return (
+    <Split drawer={query.row === undefined ? undefined : <RowDrawer task={task} jid={query.row} onClose={close} />}>
+      <Head
+        title={task.name}
+        pill={<Pill like={LIKE[task.state]}>{t(`tasks.state.${task.state}`)}</Pill>}
+        facts={[
+          <bdi key="job">{task.job}</bdi>,
+          <span key="made">
+            {t('task.made')} <When at={task.createdAt} />
+          </span>,
+          t('task.run', { n: task.run }),
+          <span key="id" class="mono">
+            {task.id}
+            <Copy text={task.id} label={t('task.copyId')} />
+          </span>,
+        ]}
+      >
+        <Acts task={task} reload={reload} />
+      </Head>
+      {task.reason !== undefined && task.state !== 'done' && (
+        <div class="note failed">
+          <div>
+            <b class="b">{t(`tasks.state.${task.state}`)}</b>
+            <p class="muted">
+              <bdi>{task.reason}</bdi>
+            </p>
+          </div>
+        </div>
+      )}
+      <Hero task={task} />
+      <div class="grid g21">
+        <RatePanel task={task} />
+        <Control task={task} reload={reload} />
+      </div>
+      <Reasons task={task} reasons={reasons.data?.items ?? []} reload={reload} />
+      <Rows task={task} />
+    </Split>
+  )
+}
+
+function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
+  const { route } = useLocation()
+  const { counts, state, id } = task
+  if (about.value?.readOnly !== false) return <Report task={task} />
+  const isOver = state === 'done' || state === 'cancelled'
+  const rejected = counts.failed + counts.error + counts.cancelled
+  const open = counts.enqueued + counts.working
+  const act = async (name: string, said: string, body?: unknown) => {
+    await doing(tell('POST', `/tasks/${id}/${name}`, body), () => said)
+    await reload()
+  }
+  const retry = () => act('retry', t('task.retried', { n: rejected }), { status: ['failed', 'error', 'cancelled'] })
+  const cancel = async () => {
+    const yes = await confirm({
+      title: t('task.cancelTitle', { name: task.name }),
+      body: t('task.cancelBody', { enqueued: counts.enqueued, working: counts.working, finished: counts.finished }),
+      act: t('task.cancelRows', { n: open }),
+      keep: t('task.keepRunning'),
+    })
+    if (yes) await act('cancel', t('task.cancelled', { n: open }))
+  }
+  const remove = async () => {
+    const yes = await confirm({
+      title: t('task.deleteTitle', { name: task.name }),
+      body: t('task.deleteBody', { n: task.total }),
+      act: t('task.delete'),
+      keep: t('task.keepIt'),
+    })
+    if (!yes) return
+    await doing(tell('DELETE', `/tasks/${id}`), () => t('task.deleted', { name: task.name }))
+    route(at('/tasks'))
+  }
+  return (
+    <>
+      {!isOver && state !== 'paused' && state !== 'cancelling' && (
+        <button type="button" class="btn" data-key="p" onClick={() => void act('pause', t('task.paused'))}>
+          <Icon name="pause" />
+          {t('task.pause')}
+        </button>
+      )}
+      {state === 'paused' && (
+        <button type="button" class="btn primary" data-key="p" onClick={() => void act('resume', t('task.resumed'))}>
+          <Icon name="play" />
+          {t('task.resume')}
+        </button>
+      )}
+      {rejected > 0 && (
+        <button type="button" class="btn" data-key="r" onClick={() => void retry()}>
+          <Icon name="retries" />
+          {t('task.retryRejected')}
+          <span class="n">{number(rejected)}</span>
+        </button>
+      )}
+      <Report task={task} />
+      {isOver ? (
+        <button type="button" class="btn risk" data-key="D" onClick={() => void remove()}>
+          {t('task.deleteAsk')}
+        </button>
+      ) : (
+        <button
+          type="button"
+          class="btn risk"
+          data-key="D"
+          disabled={state === 'cancelling'}
+          onClick={() => void cancel()}
+        >
+          {t('task.cancel')}
+        </button>
+      )}
+    </>
+  )
+}
+
+/** The rejected rows as a file, in the format that came; of an export its own file. */
+function Report({ task: { id, name, counts } }: { task: TaskStatus }) {
+  const format = /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
+  const rejected = counts.failed + counts.error + counts.cancelled
+  if (rejected === 0) return null
+  return (
+    <a class="btn" href={at(`/api/v1/tasks/${id}/report?format=${format}`)} download>
+      <Icon name="download" />
+      {t('task.report')}
+      <span class="n">.{format}</span>
+    </a>
+  )
+}
