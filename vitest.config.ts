@@ -26,7 +26,7 @@ export default defineConfig({
             ...[
               'test/engine/{threads,signals,cron}.test.ts',
               'test/tasks/bad-files.test.ts',
-              'test/http/{mounts,page}.test.ts',
+              'test/http/{dashboard,mounts,page}.test.ts',
             ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],

@@ -1,6 +1,6 @@
 /** Who may come in: logins, links to one task, and pages of other sites that must not act for their visitors. */
 
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { refuseUnknown } from '../job/options.ts'
@@ -24,7 +24,10 @@ export interface Peer {
 }
 
 /** How somebody showed who they are. `open`: nobody has to, at this address. */
-type Login = 'bearer' | 'basic' | 'app' | 'open'
+type Login = 'bearer' | 'basic' | 'cookie' | 'app' | 'open'
+
+const COOKIE = 'highkiq_login'
+const COOKIE_SECONDS = 30 * 86_400
 
 export class Access {
   readonly #auth: Auth | undefined
@@ -57,6 +60,41 @@ export class Access {
     return false
   }
 
+  /** Whether a token lets somebody in. */
+  get hasTokens(): boolean {
+    return this.#bearers.length > 0
+  }
+
+  /** @throws FORBIDDEN: see checkOrigin */
+  checkChange(request: Request, url: URL): void {
+    checkOrigin(request, url)
+  }
+
+  /** The cookie that stands for a token, for 30 days; the token is not in it. Undefined: it is none of ours. */
+  signIn(token: string, about: CookieAbout): string | undefined {
+    const given = digest(token)
+    let key: Buffer | undefined
+    for (const known of this.#bearers) if (timingSafeEqual(given, known)) key = known
+    if (!key) return undefined
+    const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
+    return cookie(`${until}.${signed(key, until).toString('base64url')}`, COOKIE_SECONDS, about)
+  }
+
+  signOut(about: CookieAbout): string {
+    return cookie('', 0, about)
+  }
+
+  isSignedIn(request: Request): boolean {
+    return cookiesOf(request).some((value) => {
+      const [, until, signature = ''] = /^(\d{1,12})\.([\w-]{43})$/.exec(value) ?? []
+      if (until === undefined || Number(until) * 1000 < Date.now()) return false
+      const given = Buffer.from(signature, 'base64url')
+      let found = false
+      for (const key of this.#bearers) if (timingSafeEqual(given, signed(key, Number(until)))) found = true
+      return found
+    })
+  }
+
   /** What a browser is asked for. */
   get challenge(): Record<string, string> {
     if (this.#basic) return { 'www-authenticate': 'Basic realm="Highkiq", charset="UTF-8"' }
@@ -81,8 +119,30 @@ export class Access {
     if (bearer !== undefined && isOneOf(bearer, this.#bearers)) return 'bearer'
     const basic = credentials(request, 'basic')
     if (basic !== undefined && this.#basic && isOneOf(basic, [this.#basic])) return 'basic'
-    return undefined
+    return this.isSignedIn(request) ? 'cookie' : undefined
   }
+}
+
+interface CookieAbout {
+  path: string
+  /** It came over TLS, and goes no other way again. */
+  secure: boolean
+}
+
+function cookie(value: string, seconds: number, { path, secure }: CookieAbout): string {
+  const end = secure ? '; Secure' : ''
+  return `${COOKIE}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
+}
+
+/** All of that name: one of another path may stand before ours. */
+function cookiesOf(request: Request): string[] {
+  const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
+  return all.filter(([name]) => name === COOKIE).map(([, value = '']) => value)
+}
+
+/** A new token ends what was signed with the old one. */
+function signed(key: Buffer, until: number): Buffer {
+  return createHmac('sha256', key).update(`highkiq login ${until}`).digest()
 }
 
 function checkAuth(auth: Auth | undefined): void {

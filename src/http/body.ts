@@ -57,7 +57,12 @@ function tooLarge(limit: number): HighkiqError {
 
 /** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
 export async function readBody(request: Request, limit: number): Promise<unknown> {
-  return parsed(textOf(await bytesOf(request, limit)), 'the body')
+  return parsed(await readText(request, limit), 'the body')
+}
+
+/** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
+export async function readText(request: Request, limit: number): Promise<string> {
+  return textOf(await bytesOf(request, limit))
 }
 
 async function bytesOf(request: Request, limit: number): Promise<Buffer> {

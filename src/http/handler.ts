@@ -5,7 +5,9 @@ import { codeOf, statusOfCode } from '../job/errors.ts'
 import type { Peer } from './access.ts'
 import { errorAnswer, guarded } from './answer.ts'
 import { checkType } from './body.ts'
-import { errorPage } from './page.ts'
+import { errorPage } from './frame.ts'
+import { wayIn } from './login.ts'
+import { APP_ROUTE } from './page.ts'
 import { readParameters } from './parameter.ts'
 import { checkAccept, Router } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -20,6 +22,9 @@ export interface Origin extends Peer {
 export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
 
 const router = new Router(ROUTES)
+
+/** Where no place of the dashboard is. */
+const NOT_PLACES = /^\/(api|assets|metrics|healthz|login|logout)(\/|$)/
 
 /**
  * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify
@@ -42,21 +47,27 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
   }
 
   async function answerTo(request: Request, { remote, base = site.base }: Origin): Promise<Response> {
+    const url = new URL(request.url)
+    const pathname = withoutBase(url.pathname, base)
     let isPage = false
     try {
-      const url = new URL(request.url)
-      const { route, path } = router.find(request.method, withoutBase(url.pathname, base))
+      const { route, path } = find(request, pathname)
       isPage = route.page === true
       const byLink =
         route.access !== 'all' &&
         (await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote }))
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
-      const query = readParameters(url.searchParams, route.query ?? {})
+      const query = readParameters(url.searchParams, route.query ?? {}, route.page)
       return await route.run({ hq, site, base, request, url, path, query, byLink })
     } catch (thrown) {
       const answer = refusal(thrown)
-      return isPage ? errorPage(thrown, answer.status, answer.headers) : answer
+      if (!isPage) return answer
+      const isLink = url.searchParams.has('token')
+      if (answer.status === 401 && !isLink) {
+        return wayIn({ site, base, request }, answer.headers, base + pathname + url.search)
+      }
+      return errorPage(thrown, answer.status, answer.headers, base, isLink)
     }
   }
 
@@ -67,6 +78,18 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
     if (code !== 'METHOD_NOT_ALLOWED') return errorAnswer(thrown)
     const { allow } = (thrown as { details: { allow: string[] } }).details
     return errorAnswer(thrown, { allow: allow.join(', ') })
+  }
+}
+
+/** Where no route is, people find the dashboard, which knows its own places. @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED */
+function find(request: Request, pathname: string): ReturnType<Router['find']> {
+  const { method, headers } = request
+  try {
+    return router.find(method, pathname)
+  } catch (thrown) {
+    const isAsked = (method === 'GET' || method === 'HEAD') && headers.get('accept')?.includes('text/html')
+    if (isAsked && !NOT_PLACES.test(pathname)) return { route: APP_ROUTE, path: {} }
+    throw thrown
   }
 }
 

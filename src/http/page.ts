@@ -2,22 +2,21 @@
 
 import { count, plural } from '../job/plural.ts'
 import type { TaskStatus } from '../tasks/task.ts'
-import { errorBody } from './answer.ts'
 import { assets } from './assets.generated.ts'
+import { escaped, frame, HTML } from './frame.ts'
 import { type Route, route } from './route.ts'
 import { statusOf } from './task.ts'
-
-const HTML = 'text/html; charset=utf-8'
 
 export const PAGE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{id}',
-    summary: 'The page of who submitted a task',
+    summary: 'The page of who submitted a task: who has its link; the dashboard for others',
     page: true,
     access: 'task',
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
-    async run({ hq, path, url }) {
+    async run({ hq, site, base, path, url, byLink }) {
+      if (!byLink) return site.dashboard.page(base)
       const page = pageOf(await statusOf(hq, path), url.searchParams.get('token'))
       return new Response(page, { headers: { 'content-type': HTML } })
     },
@@ -36,40 +35,26 @@ export const PAGE_ROUTES: Route[] = [
       },
     }),
   ),
+  route({
+    method: 'GET',
+    path: '/assets/{file}',
+    summary: 'What the dashboard needs',
+    page: true,
+    access: 'all',
+    answers: { 200: { description: 'The file', content: {} } },
+    run: ({ site, base, path, request }) => site.dashboard.file(base, path.file ?? '', request),
+  }),
 ]
 
-export function errorPage(thrown: unknown, status: number, headers: Headers): Response {
-  const { message } = errorBody(thrown)
-  headers.set('content-type', HTML)
-  const text = status === 401 || status === 404 ? 'This link opens nothing' : 'This does not work just now'
-  return new Response(
-    frame(text, `<main class="sub-page"><h1>${text}</h1><p class="muted">${escaped(message)}</p></main>`),
-    { status, headers },
-  )
-}
-
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
-}
-
-function frame(title: string, body: string, script = ''): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${escaped(title)}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="../assets/submitter.css">${script}
-</head>
-<body>
-${body}
-</body>
-</html>
-`
-}
+/** Every place of the dashboard is one page. */
+export const APP_ROUTE: Route = route({
+  method: 'GET',
+  path: '/',
+  summary: 'The dashboard',
+  page: true,
+  answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+  run: ({ site, base }) => site.dashboard.page(base),
+})
 
 const SYMBOLS = `<svg width="0" height="0" class="defs" aria-hidden="true">
 <symbol id="i-sun" viewBox="0 0 16 16"><circle cx="8" cy="8" r="2.8"/><path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9"/></symbol>
@@ -144,5 +129,5 @@ function pageOf(task: TaskStatus, token: string | null): string {
 </dialog>
 <p class="dim small foot">This link shows this task alone.</p>
 </main>`
-  return frame(name, body, '\n<script type="module" src="../assets/submitter.js"></script>')
+  return frame(name, body, '..', '\n<script type="module" src="../assets/submitter.js"></script>')
 }

@@ -13,9 +13,16 @@ export interface Parameter<T> {
 export type Parameters = Record<string, Parameter<unknown>>
 export type Values<P extends Parameters> = { [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never }
 
-/** @throws INVALID_REQUEST: one is wrong, missing or unknown */
-export function readParameters(search: URLSearchParams, parameters: Parameters): Record<string, unknown> {
-  for (const name of search.keys()) {
+/**
+ * @param others whether there may be others: of pages, which keep their state there
+ * @throws INVALID_REQUEST: one is wrong, missing or unknown
+ */
+export function readParameters(
+  search: URLSearchParams,
+  parameters: Parameters,
+  others = false,
+): Record<string, unknown> {
+  for (const name of others ? [] : search.keys()) {
     if (Object.hasOwn(parameters, name) || name === 'token') continue
     const known = Object.keys(parameters)
     const there = known.length > 0 ? `there are ${known.join(', ')}` : 'there is none'

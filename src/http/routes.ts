@@ -5,9 +5,10 @@ import { json } from './answer.ts'
 import { FILE_ROUTES } from './download.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
+import { LOGIN_ROUTES } from './login.ts'
 import { documentOf } from './openapi.ts'
 import { ORDERED_ROUTES } from './ordered.ts'
-import { PAGE_ROUTES } from './page.ts'
+import { APP_ROUTE, PAGE_ROUTES } from './page.ts'
 import { type Route, route } from './route.ts'
 import { STREAM_ROUTE } from './stream.ts'
 import { TASK_ROUTES } from './tasks.ts'
@@ -43,5 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...FILE_ROUTES,
   ...ORDERED_ROUTES,
   ...PAGE_ROUTES,
+  ...LOGIN_ROUTES,
+  APP_ROUTE,
   ...ABOUT,
 ]

@@ -7,6 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { given, refuseUnknown } from '../job/options.ts'
 import { Access, type Auth } from './access.ts'
+import { Dashboard } from './dashboard.ts'
 import { checkImports, type Imports } from './imports.ts'
 import { Links } from './link.ts'
 import { Watches } from './watch.ts'
@@ -50,9 +51,11 @@ export interface HttpOptions {
   imports?: Imports
   /** What the links for submitters are signed with; default one that is kept in the store. A new one ends all links. */
   secret?: string
+  /** The folder of a dashboard that was built elsewhere; default the one of this package. */
+  dashboard?: string
 }
 
-const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret']
+const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret', 'dashboard']
 
 export class Site {
   readonly base: string
@@ -63,14 +66,18 @@ export class Site {
   readonly uploads: Gauge
   readonly streams: Gauge
   readonly watches: Watches
+  readonly dashboard: Dashboard
 
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, options: HttpOptions) {
     if (!isObject(options as unknown)) throw invalid('the options of http are an object')
     refuseUnknown('http', options, OPTIONS)
-    const { auth, basePath = '', limits = {}, imports = {}, secret } = options
+    const { auth, basePath = '', limits = {}, imports = {}, secret, dashboard } = options
     if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
       throw invalid('secret is a text that nobody guesses, and not an empty one')
+    }
+    if (dashboard !== undefined && (typeof dashboard !== 'string' || dashboard === '')) {
+      throw invalid(`dashboard is the path of a folder, not ${shown(dashboard)}`)
     }
     this.base = checkBase(basePath)
     this.limits = checkLimits(limits)
@@ -80,6 +87,7 @@ export class Site {
     this.uploads = new Gauge(this.limits.uploads, 'uploads')
     this.streams = new Gauge(this.limits.streams, 'streams')
     this.watches = new Watches(hq)
+    this.dashboard = new Dashboard(dashboard)
   }
 }
 

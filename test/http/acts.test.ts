@@ -80,7 +80,7 @@ test('a task is paused, changed, resumed, cancelled and forgotten', async () => 
 })
 
 test('what has ended can not be steered, and a task beyond its tolerance says why it does not go on', async () => {
-  const { call, handle, hq, work } = api()
+  const { call, handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, _n: number) => {
     throw new BusinessFailure('no')
   })
@@ -96,7 +96,7 @@ test('what has ended can not be steered, and a task beyond its tolerance says wh
     toleratedFailures: 1,
     beyond: 'pause',
   })
-  const page = await handle(new Request(`http://localhost:7433/tasks/${id}`))
+  const page = await handle(new Request(`http://localhost:7433${await link({ id })}`))
   expect(await page.text()).toContain('Paused: 2 of 2 rows were rejected: more than is tolerated.')
   const resumed = await call('POST', `${path}/resume`)
   expect([resumed.status, resumed.body.hint]).toEqual([

@@ -29,6 +29,8 @@ export interface Answer {
 export interface Api extends Bench {
   handle: FetchHandler
   call(method: string, path: string, init?: RequestInit & { json?: unknown }): Promise<Answer>
+  /** The path of the page of who submitted a task. Without a login alone. */
+  link(task: { id: string }): Promise<string>
 }
 
 /** The API of an app of its own, with the jobs that `jobs` defines. Calls go straight to the handler, as from this machine. */
@@ -38,12 +40,14 @@ export function api(options: HttpOptions & { origin?: string; jobs?: (hq: Highki
   jobs(app.hq)
   const handler = createHandler(app.hq, rest)
   const handle: FetchHandler = (request, from = { remote: '127.0.0.1' }) => handler(request, from)
-  return { ...app, handle, call: caller(origin, (request) => handle(request)) }
+  const call = caller(origin, (request) => handle(request))
+  return { ...app, handle, call, link: linkBy(call) }
 }
 
 export interface ServedApi extends Bench {
   url: string
   call: Api['call']
+  link: Api['link']
 }
 
 /** The same through a server of its own. */
@@ -51,8 +55,14 @@ export async function served(options: HttpOptions = {}): Promise<ServedApi> {
   const app = bench()
   const { url, close } = await serve(app.hq, { port: 0, ...options })
   onTestFinished(close)
-  return { ...app, url, call: caller(url, (request) => fetch(request)) }
+  const call = caller(url, (request) => fetch(request))
+  return { ...app, url, call, link: linkBy(call) }
 }
+
+const linkBy =
+  (call: Api['call']): Api['link'] =>
+  async ({ id }) =>
+    (await call('GET', `/api/v1/tasks/${id}/link`)).body.url
 
 /** Calls that are checked. */
 export function caller(origin: string, handle: (request: Request) => Promise<Response>): Api['call'] {

@@ -8,14 +8,14 @@ import { api, served } from './bench.ts'
 import { chromium } from './program.ts'
 
 test('the page tells how far a task is without any script, and nothing of it is taken for markup', async () => {
-  const { handle, hq, work } = api()
+  const { handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('no')
   })
   const task = await hq.tasks.create(Row, [[0], [1], [2]], { name: '<img src=x onerror="alert(1)">' })
   await work()
   await task.wait({ every: 10 })
-  const answer = await handle(new Request(`http://localhost/tasks/${task.id}`, { headers: { accept: 'text/html' } }))
+  const answer = await handle(new Request(`http://localhost${await link(task)}`, { headers: { accept: 'text/html' } }))
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   const html = await answer.text()
   expect(html).toContain('of 3 rows are done')
@@ -150,10 +150,10 @@ suiteWith([chromium], 'in a browser', () => {
   })
 
   test('a submitter stops a task only after being asked, and may go on with those rows later', async () => {
-    const { hq, url } = await served()
+    const { hq, url, link } = await served()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, [[1], [2], [3]])
-    const { page, faults } = await open(`${url}/tasks/${task.id}`)
+    const { page, faults } = await open(url + (await link(task)))
     const button = (name: string | RegExp) => page.getByRole('button', { name })
     await button('Stop this…').click()
     await page.getByRole('heading', { name: 'Stop 3 rows that wait?' }).waitFor()
@@ -169,10 +169,10 @@ suiteWith([chromium], 'in a browser', () => {
   })
 
   test('a submitter is told why it stands still', async () => {
-    const { hq, url } = await served()
+    const { hq, url, link } = await served()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, [[1], [2], [3]])
-    const { page } = await open(`${url}/tasks/${task.id}`)
+    const { page } = await open(url + (await link(task)))
     const why = page.locator('[data-part="why"]')
     await page.getByText('Live').waitFor()
     expect(await why.isVisible()).toBe(false)
@@ -183,13 +183,13 @@ suiteWith([chromium], 'in a browser', () => {
   })
 
   test('it ends live when the task does, and is taken up where a connection broke', async () => {
-    const { hq, url, work } = await served()
+    const { hq, url, work, link } = await served()
     const doors = gate()
     const Row = hq.job('Row', async (_ctx, n: number) => {
       if (n > 0) await doors.opened
     })
     const task = await hq.tasks.create(Row, [[0], [1], [2]])
-    const { page, faults } = await open(`${url}/tasks/${task.id}`)
+    const { page, faults } = await open(url + (await link(task)))
     await page.getByText('Live', { exact: true }).waitFor()
     await page.context().setOffline(true)
     await work()
@@ -203,13 +203,13 @@ suiteWith([chromium], 'in a browser', () => {
   })
 
   test('it is readable without JavaScript, in the dark, and on a phone', async () => {
-    const { hq, url } = await served()
+    const { hq, url, link } = await served()
     const task = await hq.tasks.create(
       hq.job('Row', async () => {}),
       [[], []],
       { name: 'x'.repeat(200) },
     )
-    const { page } = await open(`${url}/tasks/${task.id}`, {
+    const { page } = await open(url + (await link(task)), {
       javaScriptEnabled: false,
       colorScheme: 'dark',
       viewport: { width: 360, height: 740 },

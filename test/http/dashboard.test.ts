@@ -1,0 +1,308 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { createHandler, type HttpOptions } from 'highkiq/http'
+import { type Browser, chromium as driver } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { bench } from '../engine/bench.ts'
+import { suiteWith } from '../programs/suite.ts'
+import { api, served } from './bench.ts'
+import { chromium } from './program.ts'
+
+const INDEX = `<!doctype html><meta name="base" content="/__base__"><script type="module" src="/__base__/assets/app-1a2b.js"></script>`
+const SCRIPT = `const base = '/__base__/'\n${'// so that packing it is worth while\n'.repeat(100)}`
+
+/** A folder as the build of the dashboard leaves it. */
+function built(files: Record<string, string | Buffer> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-dashboard-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'assets'))
+  const all = { 'index.html': INDEX, 'assets/app-1a2b.js': SCRIPT, 'assets/app-1a2b.css': 'a{}', ...files }
+  for (const [name, content] of Object.entries(all)) writeFileSync(join(folder, name), content)
+  return folder
+}
+
+/** What a browser does that opens an address. */
+function browser(options: HttpOptions & { origin?: string } = {}) {
+  const { origin = 'http://localhost:7433', ...rest } = options
+  const handle = createHandler(bench().hq, { dashboard: built(), ...rest })
+  return async (path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers)
+    if (!headers.has('accept')) headers.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8')
+    const answer = await handle(new Request(origin + path, { redirect: 'manual', ...init, headers }), {
+      remote: '127.0.0.1',
+    })
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/)
+    return answer
+  }
+}
+
+test('every place of the dashboard is its page, and what is none is not', async () => {
+  const open = browser()
+  for (const path of [
+    '/',
+    '/retries',
+    '/queues/x',
+    '/tasks',
+    '/tasks/0123456789abcdef',
+    '/jobs/1?tab=args',
+    '/odd/%20/x',
+  ]) {
+    const answer = await open(path)
+    expect([answer.status, answer.headers.get('content-type')], path).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await answer.text(), path).toBe(INDEX.replaceAll('/__base__', ''))
+  }
+  expect((await open('/', { method: 'HEAD' })).status).toBe(200)
+  for (const path of ['/api/v1/nothing', '/api', '/assets/nothing.js', '/assets', '/healthz/x']) {
+    expect((await open(path)).status, path).toBe(404)
+  }
+  expect((await open('/retries', { method: 'POST' })).status).toBe(404)
+  expect((await open('/favicon.ico', { headers: { accept: 'image/avif,*/*' } })).status).toBe(404)
+  expect((await open('/', { headers: { accept: '*/*' } })).status).toBe(200)
+})
+
+test('its addresses begin where it is mounted', async () => {
+  const page = async (base: string, path: string, mounted?: string) => {
+    const handle = createHandler(bench().hq, { dashboard: built(), basePath: base })
+    const request = new Request(`http://localhost${path}`, { headers: { accept: 'text/html' } })
+    return (await handle(request, { remote: '127.0.0.1', base: mounted })).text()
+  }
+  expect(await page('/admin/jobs', '/admin/jobs/retries')).toBe(INDEX.replaceAll('/__base__', '/admin/jobs'))
+  expect(await page('/admin/jobs', '/admin/jobs')).toContain('content="/admin/jobs"')
+  // Behind a proxy that takes the path off, and where a framework says it.
+  expect(await page('/admin/jobs', '/retries')).toContain('src="/admin/jobs/assets/app-1a2b.js"')
+  expect(await page('', '/express/retries', '/express')).toContain('src="/express/assets/app-1a2b.js"')
+  const hostile = await page('', `/x/retries`, `/"'><script>alert(1)</script>\`\\`)
+  expect(hostile).not.toMatch(/<script>|['`\\]/)
+  const script = await createHandler(bench().hq, { dashboard: built(), basePath: '/jobs' })(
+    new Request('http://localhost/jobs/assets/app-1a2b.js'),
+  )
+  expect(await script.text()).toBe(SCRIPT.replace('/__base__/', '/jobs/'))
+})
+
+test('its files are kept by browsers for good, packed once as they are asked for, and are there for everybody', async () => {
+  const open = browser({
+    origin: 'https://jobs.example',
+    auth: { bearer: 'secret' },
+    dashboard: built({ 'assets/mark-1.png': Buffer.alloc(5000) }),
+  })
+  const file = (name: string, accepted?: string) =>
+    open(`/assets/${name}`, { headers: { accept: '*/*', ...(accepted ? { 'accept-encoding': accepted } : {}) } })
+  const plain = await file('app-1a2b.js')
+  expect(Object.fromEntries(plain.headers)).toMatchObject({
+    'content-type': 'text/javascript; charset=utf-8',
+    'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'accept-encoding',
+  })
+  const content = SCRIPT.replace('/__base__/', '/')
+  expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, content])
+  const bytes = async (accepted: string) => {
+    const answer = await file('app-1a2b.js', accepted)
+    const body = Buffer.from(await answer.arrayBuffer())
+    expect(answer.headers.get('content-length')).toBe(String(body.length))
+    return [answer.headers.get('content-encoding'), body] as const
+  }
+  const [br, brotli] = await bytes('gzip, deflate, br')
+  expect([br, brotliDecompressSync(brotli).toString()]).toEqual(['br', content])
+  const [gz, gzipped] = await bytes('br;q=0, GZIP;q=0.5')
+  expect([gz, gunzipSync(gzipped).toString()]).toEqual(['gzip', content])
+  expect((await bytes('identity'))[0]).toBeNull()
+  // What gains nothing by it.
+  expect((await file('app-1a2b.css', 'gzip')).headers.get('content-encoding')).toBeNull()
+  const image = await file('mark-1.png', 'gzip')
+  expect([image.headers.get('content-type'), image.headers.get('content-encoding')]).toEqual(['image/png', null])
+  for (const name of [
+    '../index.html',
+    '..%2Findex.html',
+    '%2e%2e%2findex.html',
+    '..\\index.html',
+    'constructor',
+    '%00',
+  ]) {
+    expect((await file(name)).status, name).not.toBe(200)
+  }
+})
+
+test('a dashboard that is built anew is served at once; one that is not built says so', async () => {
+  const folder = built()
+  const open = browser({ dashboard: folder })
+  expect(await (await open('/')).text()).toContain('app-1a2b.js')
+  writeFileSync(join(folder, 'index.html'), INDEX.replaceAll('1a2b', '9z9z'))
+  writeFileSync(join(folder, 'assets/app-9z9z.js'), 'new')
+  utimesSync(join(folder, 'index.html'), new Date(), new Date(Date.now() + 5000))
+  expect(await (await open('/')).text()).toContain('app-9z9z.js')
+  expect(await (await open('/assets/app-9z9z.js')).text()).toBe('new')
+  rmSync(join(folder, 'index.html'))
+  const answer = await open('/')
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('npm run build')])
+  expect((await open('/assets/app-9z9z.js')).status).toBe(404)
+})
+
+test('who has the link of a task sees the page of its submitter; who has logged in, the dashboard', async () => {
+  const { handle, hq } = api({ auth: { bearer: 'secret' }, dashboard: built() })
+  const task = await hq.tasks.create(
+    hq.job('Row', async () => {}),
+    [[]],
+  )
+  const open = async (query: string, headers: Record<string, string>) => {
+    const request = new Request(`https://jobs.example/tasks/${task.id}${query}`, {
+      headers: { accept: 'text/html', ...headers },
+    })
+    return (await handle(request)).text()
+  }
+  const operator = { authorization: 'Bearer secret' }
+  const link = await handle(new Request(`https://jobs.example/api/v1/tasks/${task.id}/link`, { headers: operator }))
+  const { token } = (await link.json()) as { token: string }
+  expect(await open(`?token=${token}`, {})).toContain('of 1 row is done')
+  expect(await open(`?token=${token}`, operator)).toContain('of 1 row is done')
+  expect(await open('', operator)).toContain('app-1a2b.js')
+  expect(await open('?token=guess', operator)).toContain('This link opens nothing')
+  expect(await open('', { 'sec-fetch-site': 'none' })).toContain('<h1>Log in</h1>')
+})
+
+test('without a login the dashboard is for its own machine alone', async () => {
+  const answer = await browser({ origin: 'http://evil.example' })('/')
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
+  expect(await answer.text()).toContain('without a login this is for its own machine alone')
+})
+
+test('a token is given once: a cookie that no script reads stands for it, also for the API', async () => {
+  const origin = 'https://jobs.example'
+  const open = browser({ origin, auth: { bearer: ['first', 'second secret'] } })
+  const closed = await open('/retries?class=A', { headers: { 'sec-fetch-site': 'none' } })
+  expect([closed.status, closed.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="Highkiq"'])
+  const page = await closed.text()
+  expect(page).toContain('<form class="card login" method="post" action="/login">')
+  expect(page).toContain('name="to" value="/retries?class=A"')
+
+  const send = (
+    fields: Record<string, string>,
+    headers: RequestInit['headers'] = { 'sec-fetch-site': 'same-origin' },
+  ) => open('/login', { method: 'POST', body: new URLSearchParams(fields), headers })
+  const wrong = await send({ token: 'guess', to: '/retries' })
+  expect([wrong.status, wrong.headers.get('set-cookie')]).toEqual([401, null])
+  expect(await wrong.text()).toContain('This is not the token.')
+  const right = await send({ token: ' second secret ', to: '/retries?class=A' })
+  expect([right.status, right.headers.get('location')]).toEqual([303, '/retries?class=A'])
+  const set = right.headers.get('set-cookie') as string
+  expect(set).toMatch(/^highkiq_login=\d+\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure$/)
+  expect(set).not.toContain('second')
+  const cookie = `a=b; ${set.split(';')[0]}`
+
+  expect(await (await open('/retries', { headers: { cookie } })).text()).toContain('app-1a2b.js')
+  expect((await open('/api/v1/tasks', { headers: { cookie } })).status).toBe(200)
+  const json = { 'content-type': 'application/json' }
+  const push = (headers: Record<string, string>) =>
+    open('/api/v1/jobs', { method: 'POST', body: '{"class":"A","args":[]}', headers: { cookie, ...json, ...headers } })
+  expect((await push({ 'sec-fetch-site': 'same-origin' })).status).toBe(201)
+  expect((await push({ origin })).status).toBe(201)
+  expect((await push({ 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+  expect((await push({})).status).toBe(403)
+
+  const [until, signature] = (/=(\d+)\.(\S+);/.exec(set) as RegExpExecArray).slice(1)
+  for (const value of ['', 'x', `${until}.`, `${until}.${signature?.slice(1)}x`, `${Number(until) + 1}.${signature}`]) {
+    expect((await open('/api/v1/tasks', { headers: { cookie: `highkiq_login=${value}` } })).status, value).toBe(401)
+  }
+  const out = await open('/logout', { method: 'POST', headers: { cookie, 'sec-fetch-site': 'same-origin' } })
+  expect([out.status, out.headers.get('set-cookie')]).toEqual([
+    303,
+    expect.stringContaining('highkiq_login=; Path=/; Max-Age=0'),
+  ])
+  // Another server's token, or this one's when it has changed.
+  const other = browser({ origin, auth: { bearer: 'another' } })
+  expect((await other('/api/v1/tasks', { headers: { cookie } })).status).toBe(401)
+})
+
+test('the way in leads nowhere else, and nobody else leads in', async () => {
+  const open = browser({ origin: 'http://10.0.0.5:7433', auth: { bearer: 'secret' }, basePath: '/jobs' })
+  const send = (to: string, headers: Record<string, string> = { origin: 'http://10.0.0.5:7433' }) =>
+    open('/jobs/login', { method: 'POST', body: new URLSearchParams({ token: 'secret', to }), headers })
+  for (const to of [
+    '',
+    'https://evil.example/',
+    '//evil.example',
+    '/\\evil.example',
+    '/jobs/..//evil.example',
+    '/jobs/.//..//x',
+    '/elsewhere',
+    'javascript:alert(1)',
+    '/jobsite',
+    '/jobs\n/x',
+  ]) {
+    const location = (await send(to)).headers.get('location') as string
+    expect(new URL(location, 'http://10.0.0.5').origin, to).toBe('http://10.0.0.5')
+    expect(location, to).toMatch(/^\/jobs\//)
+  }
+  const answer = await send('/jobs/retries?a=1')
+  expect(answer.headers.get('location')).toBe('/jobs/retries?a=1')
+  expect(answer.headers.get('set-cookie')).toMatch(/; Path=\/jobs; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
+  expect((await send('/jobs/', { origin: 'http://evil.example' })).status).toBe(403)
+  expect((await send('/jobs/', {})).status).toBe(403)
+  // By a link on another site the cookie does not come along: the page goes on by itself, and then it does.
+  const target = '/jobs/login?to=%2Fjobs%2Fretries%3Fa%3D1'
+  // A browser that does not trust this address says nothing.
+  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, {}] as Record<string, string>[]) {
+    const led = await open('/jobs/retries?a=1', { headers })
+    expect([led.status, await led.text()]).toEqual([401, expect.stringContaining(`content="0; url=${target}"`)])
+  }
+  const cookie = String(answer.headers.get('set-cookie')).split(';')[0] as string
+  const on = await open(target, { headers: { cookie } })
+  expect([on.status, on.headers.get('location')]).toEqual([303, '/jobs/retries?a=1'])
+  expect(await (await open(target)).text()).toContain('name="to" value="/jobs/retries?a=1"')
+  const hostile = await (await open(`/jobs/login?to=${encodeURIComponent('"><script>alert(1)</script>')}`)).text()
+  expect(hostile).not.toContain('<script')
+})
+
+test('a browser asks for a name and a password itself', async () => {
+  const open = browser({ origin: 'https://jobs.example', auth: { basic: { user: 'ann', password: 'pass' } } })
+  const closed = await open('/')
+  expect([closed.status, closed.headers.get('www-authenticate')]).toEqual([
+    401,
+    'Basic realm="Highkiq", charset="UTF-8"',
+  ])
+  expect(await closed.text()).toContain('You are not logged in')
+  const authorization = `Basic ${Buffer.from('ann:pass').toString('base64')}`
+  expect(await (await open('/', { headers: { authorization } })).text()).toContain('app-1a2b.js')
+})
+
+suiteWith([chromium], 'in a browser', () => {
+  let there: Browser
+  beforeAll(async () => {
+    // A name that is no loopback's, so that the browser trusts it no more than a machine of the network.
+    const args = ['--no-sandbox', '--host-resolver-rules=MAP *.example 127.0.0.1']
+    there = await driver.launch({ executablePath: chromium.find() as string, args })
+  })
+  afterAll(() => there?.close())
+
+  test('a token is given once, then links on other sites lead in, until one logs out', async () => {
+    const { url } = await served({ auth: { bearer: 'secret' }, dashboard: built({ 'index.html': '<h1>The app</h1>' }) })
+    const { port } = new URL(url)
+    const context = await there.newContext()
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    await page.goto(`http://jobs.example:${port}/retries?class=A`)
+    await page.getByLabel('Token').fill('guess')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('This is not the token.').waitFor()
+    await page.getByLabel('Token').fill('secret')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('heading', { name: 'The app' }).waitFor()
+    expect(page.url()).toBe(`http://jobs.example:${port}/retries?class=A`)
+    expect(await page.evaluate('document.cookie')).toBe('')
+    expect(await page.evaluate(`fetch('/api/v1/tasks').then(({ status }) => status)`)).toBe(200)
+    const push = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"class":"A","args":[]}' }
+    expect(await page.evaluate(`fetch('/api/v1/jobs', ${JSON.stringify(push)}).then(({ status }) => status)`)).toBe(201)
+
+    await page.route('http://chat.elsewhere.example/', (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<a href="http://jobs.example:${port}/tasks/1?a=b">see</a>` }),
+    )
+    await page.goto('http://chat.elsewhere.example/')
+    await page.getByRole('link', { name: 'see' }).click()
+    await page.getByRole('heading', { name: 'The app' }).waitFor()
+    expect(page.url()).toBe(`http://jobs.example:${port}/tasks/1?a=b`)
+    await page.evaluate(`fetch('/logout', { method: 'POST' })`)
+    await page.goto(`http://jobs.example:${port}/`)
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  })
+})
