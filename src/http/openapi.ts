@@ -2,7 +2,8 @@
 
 import { VERSION } from '../index.ts'
 import type { Answer, Route, SchemaOf } from './route.ts'
-import { ref, SCHEMAS } from './schemas.ts'
+import { ref } from './schema.ts'
+import { SCHEMAS } from './schemas.ts'
 
 const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? ref(schema) : schema)
 

@@ -1,26 +1,12 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
+import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
 import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './task-options.ts'
-
-type Schema = Record<string, unknown>
 
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
 
-const text = { type: 'string' }
-const count = { type: 'integer', minimum: 0 }
-const time = { type: 'string', format: 'date-time' }
 const id = { type: 'string', pattern: '^[0-9a-f]{16}$' }
-const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] })
-export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-
-/** Every member is there, but for those named. */
-function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', properties, required, additionalProperties: false }
-}
-
-const listOf = (name: string) => object({ items: { type: 'array', items: ref(name) }, next: orNull(text) })
 
 const taskStatus = {
   id,
@@ -50,7 +36,6 @@ const taskStatus = {
   etaSeconds: orNull({ type: 'number', minimum: 0 }),
 }
 
-const number = { type: 'number' }
 const integer = { type: 'integer' }
 const payloads = { type: 'array', items: object({ payload: {}, score: number }) }
 
