@@ -3,6 +3,7 @@
 import type { Highkiq } from '../app.ts'
 import type { EventStatus } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
 import { eventOf, type TaskEvent } from '../tasks/event.ts'
 import type { TaskStatus } from '../tasks/task.ts'
 import type { Call } from './route.ts'
@@ -22,6 +23,10 @@ export interface EventPage {
   limit: number
 }
 
+/** Rows that one search looks at, in pages. */
+const SEARCHED = 5000
+const SEARCH_PAGE = 500
+
 export async function eventsOf(
   hq: Highkiq,
   { id, job }: TaskStatus,
@@ -30,4 +35,33 @@ export async function eventsOf(
   const query = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }), after, limit }
   const records = await hq.store.events(id, query)
   return records.map((record) => eventOf(job, record))
+}
+
+/**
+ * Those whose arguments or messages contain a text, in upper or lower case. One call looks at a bounded number of rows:
+ * `next` tells behind which index to go on, null that all were looked at.
+ */
+export async function searchEvents(
+  hq: Highkiq,
+  task: TaskStatus,
+  { limit, ...page }: EventPage,
+  search: string,
+): Promise<{ items: TaskEvent[]; next: string | null }> {
+  const wanted = search.toLowerCase()
+  const holds = ({ params, messages, code }: TaskEvent) =>
+    `${stringifyJson(params)}\n${code ?? ''}\n${messages.map(({ text }) => text).join('\n')}`
+      .toLowerCase()
+      .includes(wanted)
+  const items: TaskEvent[] = []
+  let { after } = page
+  for (let looked = 0; looked < SEARCHED; looked += SEARCH_PAGE) {
+    const events = await eventsOf(hq, task, { ...page, after, limit: SEARCH_PAGE })
+    for (const event of events) {
+      after = event.index
+      if (holds(event)) items.push(event)
+      if (items.length === limit) return { items, next: String(after) }
+    }
+    if (events.length < SEARCH_PAGE) return { items, next: null }
+  }
+  return { items, next: String(after) }
 }

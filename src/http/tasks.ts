@@ -11,7 +11,7 @@ import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { type Route, route } from './route.ts'
-import { eventsOf, statusOf } from './task.ts'
+import { eventsOf, searchEvents, statusOf } from './task.ts'
 import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
@@ -98,12 +98,14 @@ export const TASK_ROUTES: Route[] = [
     query: {
       status: listOf(EVENT_STATUSES, 'those with this status'),
       code: text('rejected ones with this code'),
+      search: text('those whose arguments or messages contain this; a page may have fewer of them then, or none'),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
     answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
-    async run({ hq, path, query: { status, code, cursor: after = -1, limit } }) {
+    async run({ hq, path, query: { status, code, search, cursor: after = -1, limit } }) {
       const task = await statusOf(hq, path)
+      if (search !== undefined) return json(await searchEvents(hq, task, { status, code, after, limit }, search))
       const items = await eventsOf(hq, task, { status, code, after, limit })
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
     },

@@ -193,6 +193,25 @@ test('tasks and events are read a page at a time', async () => {
   expect((await call('GET', '/api/v1/tasks?state=paused')).body.items).toEqual([])
 })
 
+test('rows are found by what came in and by what was said of them, a bounded number at a time', async () => {
+  const { hq, call } = api()
+  const Row = hq.job('Row', async (_ctx, _row: { sku: string }) => {})
+  const rows = Array.from(
+    { length: 5100 },
+    (_, n) => [{ sku: n === 5090 ? 'Ünique' : `sku-${n}` }] as [{ sku: string }],
+  )
+  const task = await hq.tasks.create(Row, rows)
+  const search = async (query: string) => (await call('GET', `/api/v1/tasks/${task.id}/events?${query}`)).body
+  const [of17] = (await search('search=SKU-17&limit=2')).items
+  await hq.tasks.message(of17.jid, 'No shelf for it')
+  expect((await search('search=SKU-17&limit=2')).items.map(({ index }: { index: number }) => index)).toEqual([17, 170])
+  expect(await search('search=ünique')).toEqual({ items: [], next: '4999' })
+  const { items, next } = await search('search=ünique&cursor=4999')
+  expect([items.length, items[0].index, next]).toEqual([1, 5090, null])
+  expect((await search('search=no+shelf&limit=1')).items[0].index).toBe(17)
+  expect(await search('search=sku&status=failed')).toEqual({ items: [], next: null })
+})
+
 test('one poll shows progress and the rows that were rejected since the one before, in whatever order they are', async () => {
   const { call, hq, work, clock } = api()
   const order: (() => void)[] = []
