@@ -7,6 +7,10 @@ import { Nowhere } from './pages/nowhere.tsx'
 import { Overview } from './pages/overview.tsx'
 
 // Loaded when somebody goes there.
+const Busy = lazy(() => import('./pages/busy/index.tsx'))
+const Cron = lazy(() => import('./pages/cron/index.tsx'))
+const Queue = lazy(() => import('./pages/queues/queue.tsx'))
+const Queues = lazy(() => import('./pages/queues/index.tsx'))
 const Sets = lazy(() => import('./pages/sets/index.tsx'))
 const Task = lazy(() => import('./pages/tasks/task.tsx'))
 const Tasks = lazy(() => import('./pages/tasks/index.tsx'))
@@ -19,6 +23,10 @@ export function App() {
           <Route path={at('/')} component={Overview} />
           <Route path={at('/tasks')} component={Tasks} />
           <Route path={at('/tasks/:id')} component={Task} />
+          <Route path={at('/queues')} component={Queues} />
+          <Route path={at('/queues/:name')} component={Queue} />
+          <Route path={at('/busy')} component={Busy} />
+          <Route path={at('/cron')} component={Cron} />
           <Route path={at('/retries')} component={Sets} set="retries" />
           <Route path={at('/scheduled')} component={Sets} set="scheduled" />
           <Route path={at('/dead')} component={Sets} set="dead" />

@@ -1,0 +1,62 @@
+/** Who works, and on what. */
+
+import type { Page, Process, RunningLine } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { pulse } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+import { Processes } from './processes.tsx'
+import { RunningJobs } from './running.tsx'
+
+export default function Busy() {
+  const processes = useData<Page<Process>>('/processes')
+  const running = useData<Page<RunningLine>>('/running')
+  const { value: now } = pulse
+  const slots = processes.data?.items.reduce((sum, { concurrency }) => sum + concurrency, 0) ?? 0
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={t('busy.title')}
+        {...(now ? { count: number(now.stats.busy) } : {})}
+        facts={[
+          processes.data && t('overview.facts.processes', { n: processes.data.items.length }),
+          processes.data && t('overview.facts.slots', { n: slots }),
+        ]}
+      />
+      <section class="panel list">
+        <header>
+          <h2>{t('busy.processes')}</h2>
+        </header>
+        {processes.error && <ErrorNote error={processes.error} onRetry={processes.reload} />}
+        {!processes.data && !processes.error && <Skeleton />}
+        {processes.data?.items.length === 0 && (
+          <Empty icon="plug" title={t('attention.no-process')}>
+            {t('busy.start')}
+            <br />
+            <code>highkiq work -r ./jobs.ts</code>
+          </Empty>
+        )}
+        {processes.data && processes.data.items.length > 0 && (
+          <Processes all={processes.data.items} reload={processes.reload} />
+        )}
+      </section>
+      <section class="panel list section">
+        <header>
+          <h2>{t('busy.running')}</h2>
+        </header>
+        {running.error && <ErrorNote error={running.error} onRetry={running.reload} />}
+        {!running.data && !running.error && <Skeleton />}
+        {running.data?.items.length === 0 && (
+          <Empty icon="busy" title={t('busy.idle')}>
+            {t('busy.idleWhat')}
+          </Empty>
+        )}
+        {running.data && running.data.items.length > 0 && (
+          <RunningJobs all={running.data.items} reload={running.reload} />
+        )}
+      </section>
+    </main>
+  )
+}

@@ -1,0 +1,116 @@
+/** Processes that work, ours and Ruby's, and what they can be told. */
+
+import { tell } from '../../api/client.ts'
+import type { Process } from '../../api/shapes.ts'
+import { bytes, number } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/time.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+const LIKE = { live: 'finished', quiet: 'enqueued', silent: 'error' } as const
+
+export function Processes({ all, reload }: { all: Process[]; reload(): Promise<void> }) {
+  return <Table label={t('busy.processes')} rows={all} columns={columns(reload)} keyOf={({ identity }) => identity} />
+}
+
+function columns(reload: () => Promise<void>): Column<Process>[] {
+  return [
+    {
+      name: 'process',
+      title: t('busy.process'),
+      class: 'max',
+      cell: ({ identity, tag, labels, state, version, ours, leader }) => (
+        <>
+          <span class="row">
+            <bdi class="cut mono">{identity}</bdi>
+            <Pill like={LIKE[state]}>{t(`busy.state.${state}`)}</Pill>
+            {leader && <span class="tag">{t('busy.leader')}</span>}
+            {[tag, ...labels].filter(Boolean).map((label) => (
+              <span key={label} class="tag hide-m">
+                <bdi>{label}</bdi>
+              </span>
+            ))}
+          </span>
+          <span class="sub cut">
+            {ours ? 'Highkiq' : 'Sidekiq'} <bdi>{version}</bdi>
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'queues',
+      title: t('nav.queues'),
+      class: 'hide-m field-cell',
+      cell: ({ queues }) => (
+        <bdi class="cut block" title={queues.join(', ')}>
+          {queues.join(', ')}
+        </bdi>
+      ),
+    },
+    {
+      name: 'busy',
+      title: t('busy.load'),
+      class: 'num',
+      cell: ({ busy, concurrency }) => (
+        <>
+          <b class="b">{number(busy)}</b> <span class="dim">{t('overview.ofSlots', { n: concurrency })}</span>
+        </>
+      ),
+    },
+    { name: 'rss', title: t('busy.memory'), class: 'num hide-s', cell: ({ rss }) => bytes(rss * 1024) },
+    {
+      name: 'since',
+      title: t('busy.since'),
+      class: 'num hide-m dim',
+      cell: ({ startedAt }) => <When at={startedAt} />,
+    },
+    { name: 'beat', title: t('busy.seen'), class: 'num hide-s dim', cell: ({ beat }) => <When at={beat} /> },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (process: Process) => <ProcessActs process={process} reload={reload} />,
+          },
+        ]
+      : []),
+  ]
+}
+
+function ProcessActs({ process, reload }: { process: Process; reload(): Promise<void> }) {
+  const { identity, quiet, embedded, busy } = process
+  if (embedded) return <span class="dim">{t('busy.embedded')}</span>
+  const send = async (act: 'quiet' | 'stop' | 'trace') => {
+    await doing(tell('POST', `/processes/${encodeURIComponent(identity)}/${act}`), () =>
+      t(`busy.did.${act}`, { identity }),
+    )
+    await reload()
+  }
+  const stop = async () => {
+    const yes = await confirm({
+      title: t('busy.stopTitle', { identity }),
+      body: t('busy.stopBody', { n: busy }),
+      act: t('busy.stop'),
+      keep: t('task.keepRunning'),
+    })
+    if (yes) await send('stop')
+  }
+  return (
+    <span class="acts-cell">
+      <button type="button" class="btn s" disabled={quiet} onClick={() => void send('quiet')}>
+        {t('busy.quiet')}
+      </button>
+      <button type="button" class="btn s" onClick={() => void send('trace')}>
+        {t('busy.trace')}
+      </button>
+      <button type="button" class="btn s risk" onClick={() => void stop()}>
+        {t('busy.stopAsk')}
+      </button>
+    </span>
+  )
+}

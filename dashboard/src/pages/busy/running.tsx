@@ -1,0 +1,107 @@
+/** Jobs that run now, longest first. */
+
+import { tell } from '../../api/client.ts'
+import type { RunningLine } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { about, beat } from '../../live/pulse.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+export function RunningJobs({ all, reload }: { all: RunningLine[]; reload(): Promise<void> }) {
+  return (
+    <Table
+      label={t('busy.running')}
+      rows={all}
+      columns={columns(reload)}
+      keyOf={({ process, thread, jid }) => `${process} ${thread} ${jid}`}
+    />
+  )
+}
+
+function columns(reload: () => Promise<void>): Column<RunningLine>[] {
+  return [
+    {
+      name: 'job',
+      title: t('job.title'),
+      class: 'max',
+      cell: (job) => (
+        <>
+          <a class="cut block" href={at(`/jobs/${encodeURIComponent(job.jid)}`)}>
+            <bdi>{job.class}</bdi>{' '}
+            <code class="dim args">
+              <bdi>{job.preview}</bdi>
+            </code>
+          </a>
+          <span class="sub cut">
+            <code>{job.jid}</code> · <bdi>{job.queue}</bdi>
+          </span>
+        </>
+      ),
+    },
+    { name: 'progress', title: t('tasks.progress'), class: 'hide-s', cell: (job) => <Progress job={job} /> },
+    {
+      name: 'process',
+      title: t('busy.process'),
+      class: 'hide-m field-cell',
+      cell: (job) => <bdi class="cut block mono">{job.process}</bdi>,
+    },
+    {
+      name: 'elapsed',
+      title: t('busy.elapsed'),
+      class: 'num',
+      cell: ({ startedAt }) => {
+        void beat.value
+        return duration(Math.max((Date.now() - Date.parse(startedAt)) / 1000, 0))
+      },
+    },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (job: RunningLine) => (
+              <button type="button" class="btn s risk" onClick={() => void cancel(job, reload)}>
+                {t('busy.cancelAsk')}
+              </button>
+            ),
+          },
+        ]
+      : []),
+  ]
+}
+
+function Progress({ job: { progress } }: { job: RunningLine }) {
+  if (!progress) return <span class="dim">–</span>
+  const { done, total, note } = progress
+  return (
+    <>
+      <span class="row">
+        {total === undefined ? number(done) : t('task.partOf', { part: done, n: total })}
+        {note !== undefined && <bdi class="cut dim">{note}</bdi>}
+      </span>
+      {total !== undefined && (
+        <span class="meter working" style={{ '--v': Math.min((done / Math.max(total, 1)) * 100, 100) }}>
+          <i />
+        </span>
+      )}
+    </>
+  )
+}
+
+async function cancel({ jid, class: name }: RunningLine, reload: () => Promise<void>): Promise<void> {
+  const yes = await confirm({
+    title: t('busy.cancelTitle', { class: name }),
+    body: t('busy.cancelBody'),
+    parts: [{ name: `${name} ${jid}`, count: 1 }],
+    act: t('busy.cancel'),
+    keep: t('task.keepRunning'),
+  })
+  if (!yes) return
+  await doing(tell('DELETE', `/jobs/${encodeURIComponent(jid)}`), () => t('busy.cancelled', { jid }))
+  await reload()
+}

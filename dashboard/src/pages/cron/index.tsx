@@ -1,0 +1,128 @@
+/** What runs by the clock. */
+
+import { tell } from '../../api/client.ts'
+import type { CronEntry, Page } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { exact } from '../../format/time.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { Head } from '../../parts/head.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/time.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+export default function Cron() {
+  const { data, error, reload } = useData<Page<CronEntry>>('/cron')
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head title={t('cron.title')} {...(data ? { count: number(data.items.length) } : {})} />
+      <section class="panel list">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data?.items.length === 0 && (
+          <Empty icon="cron" title={t('cron.none')}>
+            {t('cron.noneWhat')}
+            <br />
+            <code>{"hq.cron('nightly', '0 3 * * *', CleanUp)"}</code>
+          </Empty>
+        )}
+        {data && data.items.length > 0 && (
+          <Table label={t('cron.title')} rows={data.items} columns={columns(reload)} keyOf={({ name }) => name} />
+        )}
+      </section>
+    </main>
+  )
+}
+
+function columns(reload: () => Promise<void>): Column<CronEntry>[] {
+  return [
+    {
+      name: 'name',
+      title: t('cron.name'),
+      class: 'max',
+      cell: ({ name, job, args, paused, defined }) => (
+        <>
+          <span class="row">
+            <bdi class="cut">{name}</bdi>
+            {paused && <Pill like="failed">{t('cron.paused')}</Pill>}
+            {!defined && <Pill like="cancelled">{t('cron.undefined')}</Pill>}
+          </span>
+          <span class="sub cut">
+            <bdi>{job}</bdi>{' '}
+            <code>
+              <bdi>{args === null ? t('cron.byFunction') : JSON.stringify(args)}</bdi>
+            </code>
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'spec',
+      title: t('cron.when'),
+      cell: ({ spec, timeZone }) => (
+        <>
+          <code class="nowrap">{spec}</code>
+          <span class="sub">
+            <bdi>{timeZone}</bdi>
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'next',
+      title: t('cron.next'),
+      class: 'num',
+      cell: ({ nextAt, next }) => (
+        <span title={next.map((one) => exact(one)).join('\n')}>
+          <When at={nextAt} />
+        </span>
+      ),
+    },
+    {
+      name: 'last',
+      title: t('cron.last'),
+      class: 'num hide-s',
+      cell: ({ lastAt, lastJid }) =>
+        lastJid === null ? (
+          <When at={lastAt} />
+        ) : (
+          <a class="link" href={at(`/jobs/${encodeURIComponent(lastJid)}`)}>
+            <When at={lastAt} />
+          </a>
+        ),
+    },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (entry: CronEntry) => <CronActs entry={entry} reload={reload} />,
+          },
+        ]
+      : []),
+  ]
+}
+
+function CronActs({ entry: { name, paused }, reload }: { entry: CronEntry; reload(): Promise<void> }) {
+  const act = async (what: 'run' | 'pause' | 'resume') => {
+    await doing(tell('POST', `/cron/${encodeURIComponent(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
+    await reload()
+  }
+  return (
+    <span class="acts-cell">
+      <button type="button" class="btn s" onClick={() => void act('run')}>
+        {t('cron.run')}
+      </button>
+      <button type="button" class="btn s" onClick={() => void act(paused ? 'resume' : 'pause')}>
+        <Icon name={paused ? 'play' : 'pause'} />
+        {paused ? t('queues.resume') : t('queues.pause')}
+      </button>
+    </span>
+  )
+}

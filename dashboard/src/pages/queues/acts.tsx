@@ -1,0 +1,56 @@
+/** Pausing, resuming and emptying a queue. */
+
+import { tell } from '../../api/client.ts'
+import type { Queue } from '../../api/shapes.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+interface QueueActsProps {
+  queue: Queue
+  reload(): Promise<void>
+  isSmall?: boolean
+}
+
+export function QueueActs({ queue: { name, size, paused }, reload, isSmall = false }: QueueActsProps) {
+  const path = `/queues/${encodeURIComponent(name)}`
+  const kind = isSmall ? 'btn s' : 'btn'
+  const turn = async () => {
+    const act = paused ? 'resume' : 'pause'
+    await doing(tell<{ ignoredBy?: string[] }>('POST', `${path}/${act}`), (told) =>
+      told?.ignoredBy && told.ignoredBy.length > 0
+        ? t('queues.ignored', { who: told.ignoredBy.join(', ') })
+        : t(paused ? 'queues.didResume' : 'queues.didPause', { name }),
+    )
+    await reload()
+  }
+  const clear = async () => {
+    const yes = await confirm({
+      title: t('queues.clearTitle', { n: size }),
+      body: t('queues.clearBody', { name }),
+      act: t('queues.clearAct', { n: size }),
+      count: size,
+    })
+    if (!yes) return
+    await doing(tell<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
+    await reload()
+  }
+  return (
+    <span class="acts-cell">
+      <button type="button" class={kind} {...(isSmall ? {} : { 'data-key': 'p' })} onClick={() => void turn()}>
+        <Icon name={paused ? 'play' : 'pause'} />
+        {paused ? t('queues.resume') : t('queues.pause')}
+      </button>
+      <button
+        type="button"
+        class={`${kind} risk`}
+        disabled={size === 0}
+        {...(isSmall ? {} : { 'data-key': 'D' })}
+        onClick={() => void clear()}
+      >
+        {t('queues.clear')}
+      </button>
+    </span>
+  )
+}

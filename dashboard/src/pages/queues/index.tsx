@@ -1,0 +1,129 @@
+/** All queues: how long, how old, who serves them. */
+
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { Page, Queue } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { about, pulse } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Search } from '../../parts/search.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { t } from '../../words/index.ts'
+import { QueueActs } from './acts.tsx'
+
+type Sorting = 'name' | 'size' | 'latency'
+
+export default function Queues() {
+  const { route } = useLocation()
+  const [query] = useQuery()
+  const { data, error, reload } = useData<Page<Queue>>('/queues')
+  const [by, setBy] = useState<Sorting>('name')
+  const wanted = (query.search ?? '').toLowerCase()
+  const rows = (data?.items ?? []).filter(({ name }) => name.toLowerCase().includes(wanted)).sort(order(by))
+  const { value: now } = pulse
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={t('nav.queues')}
+        {...(data ? { count: number(data.items.length) } : {})}
+        facts={[
+          now && t('queues.waiting', { n: now.stats.enqueued }),
+          now && now.stats.held > 0 && t('queues.heldByTasks', { n: now.stats.held }),
+        ]}
+      />
+      <section class="panel list">
+        <div class="tools">
+          <Search label={t('queues.search')} placeholder={t('queues.search')} />
+        </div>
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data && rows.length === 0 && (
+          <Empty icon="queues" title={wanted === '' ? t('overview.queues.none') : t('nothingMatches')}>
+            {wanted === '' && t('overview.queues.noneWhat')}
+          </Empty>
+        )}
+        {rows.length > 0 && (
+          <Table
+            label={t('nav.queues')}
+            rows={rows}
+            columns={columnsOf(rows, by, setBy, reload)}
+            keyOf={({ name }) => name}
+            onOpen={({ name }) => route(at(`/queues/${encodeURIComponent(name)}`))}
+          />
+        )}
+      </section>
+    </main>
+  )
+}
+
+function order(by: Sorting): (a: Queue, b: Queue) => number {
+  return by === 'name' ? (a, b) => (a.name < b.name ? -1 : 1) : (a, b) => b[by] - a[by]
+}
+
+function columnsOf(
+  rows: readonly Queue[],
+  by: Sorting,
+  setBy: (by: Sorting) => void,
+  reload: () => Promise<void>,
+): Column<Queue>[] {
+  const oldest = Math.max(1, ...rows.map(({ latency }) => latency))
+  const sorted = (name: Sorting) => ({
+    onSort: () => setBy(name),
+    sort: by !== name ? undefined : name === 'name' ? ('ascending' as const) : ('descending' as const),
+  })
+  return [
+    {
+      name: 'name',
+      title: t('queues.name'),
+      class: 'max',
+      ...sorted('name'),
+      cell: ({ name, paused, servedBy, size }) => (
+        <span class="row">
+          <a class="cut" href={at(`/queues/${encodeURIComponent(name)}`)}>
+            <bdi>{name}</bdi>
+          </a>
+          {paused && <Pill like="failed">{t('queues.paused')}</Pill>}
+          {servedBy.length === 0 && size > 0 && <Pill like="error">{t('queues.unserved')}</Pill>}
+        </span>
+      ),
+    },
+    { name: 'size', title: t('queues.size'), class: 'num b', ...sorted('size'), cell: ({ size }) => number(size) },
+    {
+      name: 'held',
+      title: t('queues.held'),
+      class: 'num hide-s dim',
+      cell: ({ held }) => (held > 0 ? number(held) : '–'),
+    },
+    {
+      name: 'latency',
+      title: t('queues.oldest'),
+      class: 'oldest',
+      ...sorted('latency'),
+      cell: ({ latency }) => (
+        <>
+          {duration(latency)}
+          <span class="meter" style={{ '--v': (latency / oldest) * 100 }}>
+            <i />
+          </span>
+        </>
+      ),
+    },
+    { name: 'slots', title: t('queues.slots'), class: 'num hide-s dim', cell: ({ slots }) => number(slots) },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (queue: Queue) => <QueueActs queue={queue} reload={reload} isSmall />,
+          },
+        ]
+      : []),
+  ]
+}
