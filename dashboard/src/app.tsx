@@ -9,6 +9,9 @@ import { Overview } from './pages/overview.tsx'
 // Loaded when somebody goes there.
 const Busy = lazy(() => import('./pages/busy/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
+const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
+const Metrics = lazy(() => import('./pages/metrics/index.tsx'))
+const Ordered = lazy(() => import('./pages/ordered/index.tsx'))
 const Queue = lazy(() => import('./pages/queues/queue.tsx'))
 const Queues = lazy(() => import('./pages/queues/index.tsx'))
 const Sets = lazy(() => import('./pages/sets/index.tsx'))
@@ -26,6 +29,10 @@ export function App() {
           <Route path={at('/queues')} component={Queues} />
           <Route path={at('/queues/:name')} component={Queue} />
           <Route path={at('/busy')} component={Busy} />
+          <Route path={at('/ordered')} component={Ordered} />
+          <Route path={at('/ordered/:name')} component={Ordered} />
+          <Route path={at('/metrics')} component={Metrics} />
+          <Route path={at('/metrics/:name')} component={JobMetrics} />
           <Route path={at('/cron')} component={Cron} />
           <Route path={at('/retries')} component={Sets} set="retries" />
           <Route path={at('/scheduled')} component={Sets} set="scheduled" />

@@ -1,0 +1,62 @@
+/** Run times over time: the darker, the more jobs took so long. */
+
+import type { JobMetrics } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { clock } from '../../format/time.ts'
+import { t } from '../../words/index.ts'
+
+/** Columns at most: minutes are put together. */
+const MOST = 60
+
+export function HeatMap({ data: { from, to, minutes, histogram } }: { data: JobMetrics }) {
+  const span = (Date.parse(to) - Date.parse(from)) / 60_000
+  const wide = Math.ceil(span / MOST)
+  const columns = Math.ceil(span / wide)
+  const used = histogram.flatMap(({ count }, bucket) => (count > 0 ? bucket : []))
+  const [lowest = 0, highest = 0] = [used[0], used.at(-1)]
+  const cells = new Map<number, number>()
+  for (const { at, histogram: counts } of minutes) {
+    const column = Math.floor((Date.parse(at) - Date.parse(from)) / 60_000 / wide)
+    for (let bucket = lowest; bucket <= highest; bucket++) {
+      const n = counts[bucket] ?? 0
+      if (n > 0) cells.set(bucket * MOST + column, (cells.get(bucket * MOST + column) ?? 0) + n)
+    }
+  }
+  const most = Math.max(1, ...cells.values())
+  const rows = highest - lowest + 1
+  const times = Array.from({ length: columns }, (_, i) => new Date(Date.parse(from) + i * wide * 60_000))
+  return (
+    <div class="heat" style={{ '--columns': columns, '--rows': rows }}>
+      <ol class="heat-y" aria-hidden="true">
+        {histogram
+          .slice(lowest, highest + 1)
+          .reverse()
+          .map(({ label }) => (
+            <li key={label}>{label}</li>
+          ))}
+      </ol>
+      <svg viewBox={`0 0 ${columns} ${rows}`} preserveAspectRatio="none" role="img" aria-label={t('metrics.runTimes')}>
+        {[...cells].map(([cell, n]) => {
+          const [bucket, column] = [Math.floor(cell / MOST), cell % MOST]
+          const label = `${histogram[bucket]?.label ?? ''}, ${clock(times[column] ?? from)}: ${number(n)}`
+          return (
+            <rect
+              key={cell}
+              x={column}
+              y={highest - bucket}
+              width={1}
+              height={1}
+              style={{ opacity: 0.15 + 0.85 * Math.sqrt(n / most) }}
+            >
+              <title>{label}</title>
+            </rect>
+          )
+        })}
+      </svg>
+      <div class="heat-x" aria-hidden="true">
+        <span>{clock(from)}</span>
+        <span>{clock(to)}</span>
+      </div>
+    </div>
+  )
+}

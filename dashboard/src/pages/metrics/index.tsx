@@ -1,0 +1,148 @@
+/** What ran how often, how long, and how often it failed, by class. */
+
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { TopJobs } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number, share } from '../../format/number.ts'
+import { clock, duration } from '../../format/time.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Search } from '../../parts/search.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { t } from '../../words/index.ts'
+import { RANGES, Ranges, spanOf } from './ranges.tsx'
+
+type Job = TopJobs['jobs'][number]
+type Sorting = 'processed' | 'failed' | 'seconds' | 'p95'
+
+export default function Metrics() {
+  const { route } = useLocation()
+  const [query] = useQuery()
+  const range = RANGES.find((one) => one === query.range) ?? '1h'
+  const { data, error, reload } = useData<TopJobs>('/metrics', { ...spanOf(range), filter: query.search })
+  const [by, setBy] = useState<Sorting>('seconds')
+  const jobs = [...(data?.jobs ?? [])].sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0))
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={t('metrics.title')}
+        facts={[data && t('metrics.span', { from: clock(data.from), to: clock(data.to) })]}
+      >
+        <Ranges path="/metrics" range={range} search={query.search} />
+      </Head>
+      {data && data.jobs.length > 0 && <Total data={data} />}
+      <section class="panel list section">
+        <div class="tools">
+          <Search label={t('metrics.search')} placeholder={t('metrics.search')} />
+        </div>
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data && jobs.length === 0 && (
+          <Empty icon="metrics" title={query.search ? t('nothingMatches') : t('metrics.none')}>
+            {query.search ? '' : t('metrics.noneWhat')}
+          </Empty>
+        )}
+        {jobs.length > 0 && (
+          <Table
+            label={t('metrics.title')}
+            rows={jobs}
+            columns={columnsOf(by, setBy, range)}
+            keyOf={({ name }) => name}
+            onOpen={({ name }) => route(at(`/metrics/${encodeURIComponent(name)}?range=${range}`))}
+          />
+        )}
+      </section>
+    </main>
+  )
+}
+
+function Total({ data: { jobs, from, to, step, deploys } }: { data: TopJobs }) {
+  const times: Date[] = []
+  for (let time = Date.parse(from); time < Date.parse(to); time += step * 1000) times.push(new Date(time))
+  const sums = new Map<number, { processed: number; failed: number }>()
+  for (const { at, processed, failed } of jobs.flatMap(({ steps }) => steps)) {
+    const sum = sums.get(Date.parse(at)) ?? { processed: 0, failed: 0 }
+    sums.set(Date.parse(at), { processed: sum.processed + processed, failed: sum.failed + failed })
+  }
+  const of = (what: (sum: { processed: number; failed: number }) => number) =>
+    times.map((time) => what(sums.get(time.getTime()) ?? { processed: 0, failed: 0 }) / step)
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t('overview.throughput')}</h2>
+        <span class="aside">
+          <span class="lg finished">{t('overview.finished')}</span>
+          <span class="lg error">{t('overview.errors')}</span>
+        </span>
+      </header>
+      <div class="body">
+        <Chart
+          label={t('overview.throughput')}
+          times={times}
+          height={180}
+          isStacked
+          series={[
+            {
+              label: t('overview.finished'),
+              like: 'finished',
+              kind: 'bars',
+              values: of(({ processed, failed }) => processed - failed),
+            },
+            { label: t('overview.errors'), like: 'error', kind: 'bars', values: of(({ failed }) => failed) },
+          ]}
+          marks={deploys}
+        />
+      </div>
+    </section>
+  )
+}
+
+function columnsOf(by: Sorting, setBy: (by: Sorting) => void, range: string): Column<Job>[] {
+  const sorted = (name: Sorting) => ({
+    onSort: () => setBy(name),
+    sort: by === name ? ('descending' as const) : undefined,
+  })
+  const time = (seconds: number | null) => (seconds === null ? '–' : duration(seconds))
+  return [
+    {
+      name: 'job',
+      title: t('metrics.job'),
+      class: 'max',
+      cell: ({ name }) => (
+        <a class="cut block" href={at(`/metrics/${encodeURIComponent(name)}?range=${range}`)}>
+          <bdi>{name}</bdi>
+        </a>
+      ),
+    },
+    {
+      name: 'processed',
+      title: t('metrics.runs'),
+      class: 'num b',
+      ...sorted('processed'),
+      cell: (job) => number(job.processed),
+    },
+    {
+      name: 'failed',
+      title: t('metrics.failed'),
+      class: 'num',
+      ...sorted('failed'),
+      cell: ({ failed, processed }) => (
+        <span class={failed > 0 ? 'st error' : 'dim'}>{failed > 0 ? share(failed, processed) : '–'}</span>
+      ),
+    },
+    { name: 'p50', title: 'p50', class: 'num hide-s', cell: (job) => time(job.p50) },
+    { name: 'p95', title: 'p95', class: 'num', ...sorted('p95'), cell: (job) => time(job.p95) },
+    { name: 'p99', title: 'p99', class: 'num hide-s', cell: (job) => time(job.p99) },
+    {
+      name: 'seconds',
+      title: t('metrics.total'),
+      class: 'num hide-s',
+      ...sorted('seconds'),
+      cell: (job) => duration(job.seconds),
+    },
+  ]
+}

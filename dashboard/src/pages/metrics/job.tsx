@@ -1,0 +1,111 @@
+/** One class over time: how many, how many failed, and how long they ran. */
+
+import { useRoute } from 'preact-iso'
+import type { JobMetrics } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number, share } from '../../format/number.ts'
+import { clock, duration } from '../../format/time.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Tile, Tiles } from '../../parts/tile.tsx'
+import { t } from '../../words/index.ts'
+import { HeatMap } from './heat-map.tsx'
+import { Ranges } from './ranges.tsx'
+
+/** Of one class minutes are kept: eight hours of them. */
+const OF = ['1h', '8h'] as const
+
+export default function JobPage() {
+  const { name = '' } = useRoute().params
+  const [query] = useQuery()
+  const range = OF.find((one) => one === query.range) ?? '1h'
+  const path = `/metrics/${encodeURIComponent(name)}`
+  const { data, error, reload } = useData<JobMetrics>(path, { minutes: Number.parseInt(range, 10) * 60 })
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={name}
+        facts={[
+          data && t('metrics.span', { from: clock(data.from), to: clock(data.to) }),
+          <a key="retries" class="link" href={at(`/retries?class=${encodeURIComponent(name)}`)}>
+            {t('metrics.retriesOf')}
+          </a>,
+        ]}
+      >
+        <Ranges path={path} range={range} of={OF} />
+      </Head>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton />}
+      {data && data.processed === 0 && (
+        <section class="panel">
+          <Empty icon="metrics" title={t('metrics.nothingRan')}>
+            {t('metrics.noneWhat')}
+          </Empty>
+        </section>
+      )}
+      {data && data.processed > 0 && <Figures data={data} />}
+    </main>
+  )
+}
+
+function Figures({ data }: { data: JobMetrics }) {
+  const { processed, failed, p50, p95, p99, minutes, from, to, deploys } = data
+  const time = (seconds: number | null) => (seconds === null ? '–' : duration(seconds))
+  const times: Date[] = []
+  for (let at = Date.parse(from); at < Date.parse(to); at += 60_000) times.push(new Date(at))
+  const by = new Map(minutes.map((minute) => [Date.parse(minute.at), minute]))
+  const of = (what: 'processed' | 'failed') => times.map((at) => by.get(at.getTime())?.[what] ?? 0)
+  const failures = of('failed')
+  return (
+    <>
+      <Tiles columns={5}>
+        <Tile label={t('metrics.runs')} value={number(processed)} />
+        <Tile label={t('metrics.failed')} value={share(failed, processed)}>
+          {number(failed)}
+        </Tile>
+        <Tile label="p50" value={time(p50)} />
+        <Tile label="p95" value={time(p95)} />
+        <Tile label="p99" value={time(p99)} />
+      </Tiles>
+      <section class="panel section">
+        <header>
+          <h2>{t('metrics.perMinute')}</h2>
+          <span class="aside">
+            <span class="lg finished">{t('overview.finished')}</span>
+            <span class="lg error">{t('overview.errors')}</span>
+          </span>
+        </header>
+        <div class="body">
+          <Chart
+            label={t('metrics.perMinute')}
+            times={times}
+            height={180}
+            isStacked
+            series={[
+              {
+                label: t('overview.finished'),
+                like: 'finished',
+                kind: 'bars',
+                values: of('processed').map((n, i) => n - (failures[i] ?? 0)),
+              },
+              { label: t('overview.errors'), like: 'error', kind: 'bars', values: failures },
+            ]}
+            marks={deploys}
+          />
+        </div>
+      </section>
+      <section class="panel section">
+        <header>
+          <h2>{t('metrics.runTimes')}</h2>
+          <span class="aside">{t('metrics.heatWhat')}</span>
+        </header>
+        <div class="body">
+          <HeatMap data={data} />
+        </div>
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+/** How far back figures go. */
+
+import { at } from '../../base.ts'
+import { t } from '../../words/index.ts'
+
+export const RANGES = ['1h', '8h', '24h', '72h'] as const
+export type Range = (typeof RANGES)[number]
+
+/** Minutes up to eight hours; beyond, hours in steps of ten minutes. */
+export function spanOf(range: Range): { minutes?: number; hours?: number } {
+  const hours = Number.parseInt(range, 10)
+  return hours <= 8 ? { minutes: hours * 60 } : { hours }
+}
+
+interface RangesProps {
+  path: string
+  range: Range
+  search?: string | undefined
+  of?: readonly Range[]
+}
+
+export function Ranges({ path, range, search, of = RANGES }: RangesProps) {
+  const rest = search ? `&search=${encodeURIComponent(search)}` : ''
+  return (
+    <nav class="seg" aria-label={t('overview.range')}>
+      {of.map((one) => (
+        <a
+          key={one}
+          href={at(`${path}?range=${one}${rest}`)}
+          {...(one === range ? { 'aria-current': 'true' as const } : {})}
+        >
+          {t('metrics.hours', { n: Number.parseInt(one, 10) })}
+        </a>
+      ))}
+    </nav>
+  )
+}

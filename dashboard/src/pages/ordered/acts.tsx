@@ -1,0 +1,40 @@
+/** Pausing an ordered queue, and making all that waits due. */
+
+import { tell } from '../../api/client.ts'
+import type { OrderedQueue } from '../../api/shapes.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+export function OrderedActs({
+  queue: { name, paused, length },
+  reload,
+}: {
+  queue: OrderedQueue
+  reload(): Promise<void>
+}) {
+  const path = `/ordered/${encodeURIComponent(name)}`
+  const turn = async () => {
+    const said = t(paused ? 'queues.didResume' : 'queues.didPause', { name })
+    await doing(tell('POST', `${path}/${paused ? 'resume' : 'pause'}`), () => said)
+    await reload()
+  }
+  const now = async () => {
+    await doing(tell<{ ids: number }>('POST', `${path}/waiting/now`, { all: true }), ({ ids }) =>
+      t('ordered.dueNow', { n: ids }),
+    )
+    await reload()
+  }
+  return (
+    <>
+      <button type="button" class="btn" data-key="p" onClick={() => void turn()}>
+        <Icon name={paused ? 'play' : 'pause'} />
+        {paused ? t('queues.resume') : t('queues.pause')}
+      </button>
+      <button type="button" class="btn" disabled={length === 0} onClick={() => void now()}>
+        <Icon name="play" />
+        {t('ordered.runAll')}
+      </button>
+    </>
+  )
+}

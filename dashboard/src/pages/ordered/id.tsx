@@ -1,0 +1,98 @@
+/** One id, wherever it is: it may wait, run and have died at the same time. */
+
+import type { OrderedDead, OrderedWaiting } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { useData } from '../../live/use-data.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { Drawer } from '../../parts/drawer.tsx'
+import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { When } from '../../parts/time.tsx'
+import { t, type Word } from '../../words/index.ts'
+
+/** GET /ordered/:name/ids/:id */
+interface Known {
+  waiting: OrderedWaiting | null
+  inFlight: { shard: number; owner: string; takenAt: string } | null
+  dead: OrderedDead | null
+}
+
+/** Payloads that are shown of one id. */
+const SHOWN = 100
+
+export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; onClose(): void }) {
+  const path = `/ordered/${encodeURIComponent(queue)}/ids/${encodeURIComponent(id)}`
+  const { data, error, reload } = useData<Known>(path)
+  return (
+    <Drawer
+      label={id}
+      title={
+        <h2 class="drawer-title cut">
+          <bdi>{id}</bdi>
+        </h2>
+      }
+      about={
+        <p class="row dim">
+          <bdi>{queue}</bdi>
+          <Copy text={id} label={t('ordered.copyId')} />
+        </p>
+      }
+      onClose={onClose}
+    >
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton />}
+      {data?.dead && (
+        <div class="err">
+          <b>
+            {t('ordered.died')} <When at={data.dead.updatedAt} />
+          </b>
+          <p>
+            <bdi>{data.dead.error}</bdi>
+          </p>
+        </div>
+      )}
+      {data?.inFlight && (
+        <dl class="kv sec">
+          <dt>{t('ordered.inWork')}</dt>
+          <dd>
+            <When at={data.inFlight.takenAt} />
+          </dd>
+          <dt>{t('busy.process')}</dt>
+          <dd>
+            <bdi>{data.inFlight.owner}</bdi>
+          </dd>
+        </dl>
+      )}
+      {data?.waiting && (
+        <>
+          {data.waiting.error !== null && (
+            <div class="err">
+              <b>{t('ordered.failedTimes', { n: data.waiting.retryCount + 1 })}</b>
+              <p>
+                <bdi>{data.waiting.error}</bdi>
+              </p>
+            </div>
+          )}
+          <Payloads title="ordered.waiting" all={data.waiting.payloads} size={data.waiting.size} />
+        </>
+      )}
+      {data?.dead && <Payloads title="ordered.morgue" all={data.dead.payloads} size={data.dead.payloads.length} />}
+      {data && !data.waiting && !data.inFlight && !data.dead && <p class="dim">{t('ordered.idGone')}</p>}
+    </Drawer>
+  )
+}
+
+function Payloads({ title, all, size }: { title: Word; all: OrderedWaiting['payloads']; size: number }) {
+  return (
+    <>
+      <div class="sec">
+        <h3>{t(title)}</h3>
+        <span class="aside">{t('ordered.payloadsOf', { n: size })}</span>
+      </div>
+      {all.slice(0, SHOWN).map(({ payload, score }) => (
+        <pre key={`${score} ${JSON.stringify(payload)}`}>
+          <span class="k">{number(score, 3)}</span> {JSON.stringify(payload, null, 2)?.slice(0, 5000)}
+        </pre>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,139 @@
+/** A list of ids that can be chosen, and what can be done with those that are. */
+
+import { useState } from 'preact/hooks'
+import { tell } from '../../api/client.ts'
+import type { OrderedQueue, Page } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Paging } from '../../parts/paging.tsx'
+import { FROM_THE_START, Search } from '../../parts/search.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t, type Word } from '../../words/index.ts'
+
+export interface IdAct {
+  /** Of the route. */
+  name: string
+  button: Word
+  /** "Delete 3 ids?"; without it nothing is asked. */
+  title?: Word
+  body?: Word
+  key?: string
+}
+
+interface IdsProps<Item> {
+  queue: OrderedQueue
+  reload(): Promise<void>
+  /** Of the routes: `/ordered/NAME/waiting`. */
+  place: 'waiting' | 'morgue'
+  /** What it can be sorted by, the first if nothing else is said. */
+  sortings: readonly { by: string; word: Word }[]
+  columns: readonly Column<Item>[]
+  acts: readonly IdAct[]
+  empty: { title: Word; what: Word }
+}
+
+export function Ids<Item extends { id: string }>({
+  queue,
+  reload,
+  place,
+  sortings,
+  columns,
+  acts,
+  empty,
+}: IdsProps<Item>) {
+  const [query, change] = useQuery()
+  const [chosen, setChosen] = useState<Set<string>>(new Set())
+  const { from, cursor, desc } = query
+  // Who says where to begin means an id.
+  const by = from ? 'id' : (query.by ?? sortings[0]?.by)
+  const path = `/ordered/${encodeURIComponent(queue.name)}/${place}`
+  const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
+  const canAct = about.value?.readOnly === false
+  const act = async ({ name, title, body, button }: IdAct) => {
+    const ids = [...chosen]
+    const n = ids.length
+    const asked = title && { title: t(title, { n }), act: t(button), ...(body ? { body: t(body) } : {}) }
+    if (asked && !(await confirm(asked))) return
+    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
+    setChosen(new Set())
+    await Promise.all([again(), reload()])
+  }
+  return (
+    <>
+      <div class="tools">
+        <Search name="from" label={t('ordered.from')} placeholder={t('ordered.from')} />
+        <label>
+          <span class="vh">{t('ordered.sort')}</span>
+          <select
+            class="btn"
+            value={by}
+            onChange={(event) => change({ by: event.currentTarget.value, from: null, ...FROM_THE_START })}
+          >
+            {sortings.map(({ by, word }) => (
+              <option key={by} value={by}>
+                {t(word)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          class="btn"
+          aria-pressed={desc === 'true'}
+          onClick={() => change({ desc: desc === 'true' ? null : 'true', ...FROM_THE_START })}
+        >
+          {t('ordered.desc')}
+        </button>
+      </div>
+      {chosen.size > 0 && (
+        // biome-ignore lint/a11y/useSemanticElements: it is no part of the page's outline
+        <div class="bulk" role="region" aria-label={t('chosen.title')}>
+          <b class="b">{t('chosen', { n: chosen.size })}</b>
+          <span class="acts">
+            {acts.map((one) => (
+              <button
+                key={one.name}
+                type="button"
+                class={one.title ? 'btn risk' : 'btn'}
+                {...(one.key ? { 'data-key': one.key } : {})}
+                onClick={() => void act(one)}
+              >
+                {t(one.button)}
+              </button>
+            ))}
+          </span>
+        </div>
+      )}
+      {error && <ErrorNote error={error} onRetry={again} />}
+      {!data && !error && <Skeleton />}
+      {data?.items.length === 0 && (
+        <Empty icon={from ? 'search' : 'check'} title={from ? t('nothingMatches') : t(empty.title)}>
+          {from ? '' : t(empty.what)}
+        </Empty>
+      )}
+      {data && data.items.length > 0 && (
+        <Table
+          label={t(`ordered.${place}`)}
+          rows={data.items}
+          columns={columns}
+          keyOf={({ id }) => id}
+          {...(canAct ? { chosen, onChoose: setChosen } : {})}
+          open={query.id}
+          onOpen={({ id }) => change({ id })}
+        />
+      )}
+      {data && <Paging next={data.next}>{data.items.length > 0 && number(data.items.length)}</Paging>}
+    </>
+  )
+}
+
+/** The first payloads, as they came. */
+export function payloadText(payloads: readonly { payload: unknown }[]): string {
+  const [first] = payloads
+  return first === undefined ? '–' : (JSON.stringify(first.payload) ?? '–').slice(0, 300)
+}

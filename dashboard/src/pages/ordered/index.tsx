@@ -1,0 +1,123 @@
+/** Ordered queues: one tab each, its shards, and what waits, works or died in it. */
+
+import { useRoute } from 'preact-iso'
+import type { OrderedQueue, Page } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Split } from '../../parts/drawer.tsx'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { Tile, Tiles } from '../../parts/tile.tsx'
+import { t } from '../../words/index.ts'
+import { OrderedActs } from './acts.tsx'
+import { IdDrawer } from './id.tsx'
+import { Morgue } from './morgue.tsx'
+import { Shards } from './shards.tsx'
+import { Waiting } from './waiting.tsx'
+
+const TABS = ['waiting', 'morgue'] as const
+
+export default function Ordered() {
+  const { name } = useRoute().params
+  const { data, error, reload } = useData<Page<OrderedQueue>>('/ordered')
+  const [query, change] = useQuery()
+  const all = data?.items ?? []
+  const queue = name === undefined ? all[0] : all.find((one) => one.name === name)
+  if (!queue) {
+    return (
+      <main class="main" id="main" tabIndex={-1}>
+        <Head title={t('ordered.title')} />
+        <section class="panel">
+          {error && <ErrorNote error={error} onRetry={reload} />}
+          {!data && !error && <Skeleton />}
+          {data && (
+            <Empty icon="ordered" title={name === undefined ? t('ordered.none') : t('ordered.noSuch', { name })}>
+              {t('ordered.noneWhat')}
+              <br />
+              <code>{"hq.ordered('SyncUser', { shards: 5 }, async (ctx, batch) => …)"}</code>
+            </Empty>
+          )}
+        </section>
+      </main>
+    )
+  }
+  const tab = TABS.find((one) => one === query.tab) ?? 'waiting'
+  const drawer = query.id !== undefined && (
+    <IdDrawer queue={queue.name} id={query.id} onClose={() => change({ id: null })} />
+  )
+  return (
+    <Split drawer={drawer}>
+      <nav class="qt" aria-label={t('ordered.title')}>
+        {all.map((one) => (
+          <a
+            key={one.name}
+            href={at(`/ordered/${encodeURIComponent(one.name)}`)}
+            {...(one === queue ? { 'aria-current': 'page' as const } : {})}
+          >
+            <bdi>{one.name}</bdi> <span class="n">{number(one.length)}</span>
+          </a>
+        ))}
+      </nav>
+      <Head
+        title={queue.name}
+        pill={
+          <Pill like={queue.paused ? 'failed' : 'working'}>
+            {queue.paused ? t('queues.paused') : t('tasks.state.running')}
+          </Pill>
+        }
+        facts={[t('ordered.promise')]}
+      >
+        {about.value?.readOnly === false && <OrderedActs queue={queue} reload={reload} />}
+      </Head>
+      <Figures queue={queue} />
+      <Shards queue={queue} reload={reload} />
+      <section class="panel list section">
+        <div class="tools">
+          <nav class="seg" aria-label={t('ordered.what')}>
+            {TABS.map((one) => (
+              <a
+                key={one}
+                href={at(`/ordered/${encodeURIComponent(queue.name)}?tab=${one}`)}
+                {...(one === tab ? { 'aria-current': 'true' as const } : {})}
+              >
+                {t(`ordered.${one}`)}{' '}
+                <span class="dim">{number(one === 'waiting' ? queue.length : queue.morgueLength)}</span>
+              </a>
+            ))}
+          </nav>
+        </div>
+        {tab === 'waiting' ? <Waiting queue={queue} reload={reload} /> : <Morgue queue={queue} reload={reload} />}
+      </section>
+    </Split>
+  )
+}
+
+function Figures({
+  queue: { length, fresh, retries, busy, shards, lag, processed, failed, morgueLength },
+}: {
+  queue: OrderedQueue
+}) {
+  const worst = [...shards].sort((a, b) => b.lag - a.lag)[0]
+  return (
+    <Tiles columns={5}>
+      <Tile label={t('ordered.waiting')} value={number(length)} unit={t('ordered.ids')}>
+        {t('ordered.freshRetries', { fresh, retries })}
+      </Tile>
+      <Tile label={t('ordered.inWork')} value={number(busy)} unit={t('ordered.ids')}>
+        {t('ordered.ofShards', { n: shards.length })}
+      </Tile>
+      <Tile label={t('ordered.lag')} value={duration(lag)}>
+        {worst && lag > 0 ? t('ordered.worst', { shard: worst.shard }) : ' '}
+      </Tile>
+      <Tile label={t('overview.finished')} value={number(processed)} unit={t('ordered.ids')}>
+        {t('ordered.failed', { n: failed })}
+      </Tile>
+      <Tile label={t('ordered.morgue')} value={number(morgueLength)} unit={t('ordered.ids')} />
+    </Tiles>
+  )
+}

@@ -1,0 +1,98 @@
+/** Ids that failed for good. */
+
+import { tell } from '../../api/client.ts'
+import type { OrderedDead, OrderedQueue } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { about } from '../../live/pulse.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { When } from '../../parts/time.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+import { type IdAct, Ids, payloadText } from './ids.tsx'
+
+const SORTINGS = [
+  { by: 'updatedAt', word: 'ordered.by.updatedAt' },
+  { by: 'id', word: 'ordered.by.id' },
+] as const
+
+const ACTS: readonly IdAct[] = [
+  { name: 'resurrect', button: 'ordered.resurrect', key: 'r' },
+  { name: 'delete', button: 'ordered.delete', title: 'ordered.deleteTitle', body: 'ordered.deleteBody', key: 'D' },
+]
+
+export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
+  const path = `/ordered/${encodeURIComponent(queue.name)}/morgue`
+  const n = queue.morgueLength
+  const act = async (name: 'resurrect' | 'delete') => {
+    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { all: true }), ({ ids }) =>
+      t('ordered.did', { n: ids }),
+    )
+    await reload()
+  }
+  const deleteAll = async () => {
+    const question = {
+      title: t('ordered.deleteTitle', { n }),
+      body: t('ordered.deleteBody'),
+      act: t('ordered.delete'),
+      count: n,
+    }
+    if (await confirm(question)) await act('delete')
+  }
+  return (
+    <>
+      {about.value?.readOnly === false && n > 0 && (
+        <div class="tools">
+          <button type="button" class="btn" onClick={() => void act('resurrect')}>
+            <Icon name="retries" />
+            {t('ordered.resurrectAll')}
+            <span class="n">{number(n)}</span>
+          </button>
+          <button type="button" class="btn risk" onClick={() => void deleteAll()}>
+            <Icon name="trash" />
+            {t('ordered.deleteAll')}
+          </button>
+        </div>
+      )}
+      <Ids<OrderedDead>
+        queue={queue}
+        reload={reload}
+        place="morgue"
+        sortings={SORTINGS}
+        columns={columns()}
+        acts={ACTS}
+        empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
+      />
+    </>
+  )
+}
+
+function columns(): Column<OrderedDead>[] {
+  return [
+    {
+      name: 'id',
+      title: t('ordered.id'),
+      class: 'field-cell',
+      cell: ({ id }) => <bdi class="cut block mono">{id}</bdi>,
+    },
+    { name: 'size', title: t('ordered.payloads'), class: 'num', cell: ({ payloads }) => number(payloads.length) },
+    {
+      name: 'payload',
+      title: t('ordered.payload'),
+      class: 'hide-m field-cell',
+      cell: ({ payloads }) => (
+        <code class="cut block">
+          <bdi>{payloadText(payloads)}</bdi>
+        </code>
+      ),
+    },
+    {
+      name: 'error',
+      title: t('ordered.diedOf'),
+      class: 'max',
+      cell: ({ error }) => <bdi class="cut block">{error ?? '–'}</bdi>,
+    },
+    { name: 'when', title: t('ordered.when'), class: 'num', cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  ]
+}

@@ -1,0 +1,107 @@
+/** The shards of a queue: how far behind each is, and who has it. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { tell } from '../../api/client.ts'
+import type { OrderedQueue, OrderedShard } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { about } from '../../live/pulse.ts'
+import { StatusIcon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
+  const [isAsked, setAsked] = useState(false)
+  const { shards } = queue
+  const owners = new Set(shards.flatMap(({ owner }) => owner ?? [])).size
+  const most = Math.max(1, ...shards.map(({ lag }) => lag))
+  return (
+    <section class="panel section">
+      <header>
+        <h2>{t('ordered.shards')}</h2>
+        <span class="aside">
+          {t('ordered.shardsOf', { n: shards.length, owners })}
+          {about.value?.readOnly === false && (
+            <button type="button" class="btn s" onClick={() => setAsked(true)}>
+              {t('ordered.reshardAsk')}
+            </button>
+          )}
+        </span>
+      </header>
+      <div class="shards">
+        {shards.map((shard) => (
+          <Shard key={shard.shard} shard={shard} most={most} />
+        ))}
+      </div>
+      {isAsked && <Reshard queue={queue} onClose={() => setAsked(false)} reload={reload} />}
+    </section>
+  )
+}
+
+function Shard({ shard: { shard, owner, length, busy, lag }, most }: { shard: OrderedShard; most: number }) {
+  const isLost = owner === null && length > 0
+  return (
+    <div class={isLost ? 'shard failed warn' : 'shard'}>
+      <header>
+        {t('ordered.shard', { n: shard })}
+        <span class="row shard-st">
+          {isLost && t('ordered.noOwner')}
+          <StatusIcon status={isLost ? 'failed' : busy > 0 ? 'working' : 'enqueued'} />
+        </span>
+      </header>
+      <div class="lag">
+        {duration(lag)} <small>{t('ordered.lagUnit')}</small>
+      </div>
+      <span class={isLost ? 'meter failed' : 'meter'} style={{ '--v': (lag / most) * 100 }}>
+        <i />
+      </span>
+      <p>
+        <b>{number(length)}</b> {t('ordered.idsWait')}
+      </p>
+      <p class="own cut">
+        <bdi>{owner ?? '–'}</bdi>
+      </p>
+    </div>
+  )
+}
+
+function Reshard({ queue, onClose, reload }: { queue: OrderedQueue; onClose(): void; reload(): Promise<void> }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [shards, setShards] = useState(String(queue.shards.length))
+  useEffect(() => dialog.current?.showModal(), [])
+  const n = Number(shards)
+  const isWhole = Number.isInteger(n) && n >= 1
+  const change = async () => {
+    await doing(tell('POST', `/ordered/${encodeURIComponent(queue.name)}/reshard`, { shards: n }), () =>
+      t('ordered.resharded', { n }),
+    )
+    await reload()
+    onClose()
+  }
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="reshard-title" onClose={onClose}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isWhole) void change()
+        }}
+      >
+        <h2 id="reshard-title">{t('ordered.reshardTitle', { name: queue.name })}</h2>
+        <p>{t('ordered.reshardBody')}</p>
+        <label class="field">
+          {t('ordered.shards')}
+          <input type="number" min="1" value={shards} onInput={(event) => setShards(event.currentTarget.value)} />
+        </label>
+        <div class="acts">
+          <button type="button" class="btn" onClick={onClose}>
+            {t('task.keepIt')}
+          </button>
+          <button type="submit" class="btn primary" disabled={!isWhole}>
+            {t('ordered.reshard')}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

@@ -1,0 +1,169 @@
+import { BusinessFailure } from 'highkiq'
+import { expect, test } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+type Row = { sku: string; price: number }
+const rows = (prices: number[]) => prices.map((price, n) => [{ sku: `sku-${n}`, price }] as [Row])
+
+inBrowser('tasks', (open) => {
+  test('a task is followed live, steered, and its rejected rows are found, explained and run again', async () => {
+    const going = gate()
+    let isMended = false
+    const { hq, page, work } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('ImportProduct', { retry: false }, async (_ctx, { price }: Row) => {
+          if (price === 9) await going.opened
+          if (isMended) return
+          if (price === 0) throw new BusinessFailure('Price is empty', { code: 'price_missing' })
+          if (price === 5) throw new Error('the shelf fell')
+        })
+      },
+    })
+    await page.getByText('No tasks yet').waitFor()
+    const task = await hq.tasks.create(hq.jobNamed('ImportProduct'), rows([1, 0, 2, 0, 5, 9, 3]), {
+      name: 'Spring sale',
+      concurrency: 5,
+    })
+    await page.getByRole('link', { name: 'Spring sale' }).click()
+    await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
+
+    // Steered before it begins.
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.getByText('Paused: no row begins any more').waitFor()
+    expect((await task.status())?.state).toBe('paused')
+    await page.keyboard.press('p')
+    await page.getByText('It goes on', { exact: true }).waitFor()
+    expect((await task.status())?.state).toBe('running')
+    await page.getByRole('group', { name: 'Rows at once' }).getByRole('button', { name: 'More' }).click()
+    await expect.poll(async () => (await task.status())?.window).toBe(10)
+    const tolerance = page.getByRole('group', { name: 'Stop when rejected' })
+    await tolerance.getByRole('button', { name: 'Less' }).click()
+    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe('50%')
+    await tolerance.getByRole('button', { name: 'More' }).click()
+    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe(null)
+
+    // It runs: what became of each is seen without asking.
+    await work()
+    await until(async () => (await task.status())?.counts.error === 1 && (await task.status())?.counts.failed === 2)
+    await page.locator('.key.failed b', { hasText: '2' }).waitFor()
+    const why = page.locator('.why', { hasText: 'price_missing' })
+    await why.getByText('Price is empty').waitFor()
+    await page.locator('.why', { hasText: 'the shelf fell' }).waitFor()
+    const table = page.getByRole('table', { name: 'Rows' })
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(3)
+
+    // Found by what was said, and by code; all of it is the address.
+    await page.getByLabel('Search values and messages').fill('SKU-3')
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(1)
+    expect(new URL(page.url()).searchParams.get('search')).toBe('SKU-3')
+    await page.getByLabel('Search values and messages').fill('')
+    await why.getByRole('link', { name: 'Show' }).click()
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(2)
+    await table.locator('tbody tr').first().click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByText('Price is empty').first().waitFor()
+    await drawer.getByText('"sku": "sku-1"').waitFor()
+    await page.keyboard.press('j')
+    await drawer.getByText('"sku": "sku-3"').waitFor()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+
+    // Run again: those of one code, then all that are rejected.
+    isMended = true
+    await why.getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('2 rows run again').waitFor()
+    await until(async () => (await task.status())?.counts.failed === 0)
+    await page.locator('.key.failed.zero').waitFor()
+    await page.getByRole('button', { name: /Retry rejected/ }).click()
+    await until(async () => (await task.status())?.counts.error === 0)
+
+    // What is left is cancelled; the safe answer changes nothing.
+    await page.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('button', { name: 'Keep running' }).click()
+    expect((await task.status())?.state).toBe('running')
+    await page.keyboard.press('Shift+D')
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 1 row' }).click()
+    await until(async () => (await task.status())?.state !== 'running')
+    going.open()
+    await until(async () => ['cancelled', 'done'].includes((await task.status())?.state ?? ''))
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('button', { name: 'Delete the task' }).click()
+    await page.getByText('No tasks yet').waitFor()
+    expect(await task.status()).toBe(null)
+  })
+
+  test('a file is dropped, looked into, mapped and imported; its report comes back as a file', async () => {
+    const text = 'Article,price\nlamp,3\nrug,0\nvase,4\n'
+    const got: unknown[] = []
+    const { hq, page, work } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('ImportProduct', async (_ctx, row: { sku: string; price: string }) => {
+          got.push(row)
+          if (row.price === '0') throw new BusinessFailure('Price is empty', { code: 'price_missing' })
+        })
+        hq.job('Other', async () => {})
+      },
+    })
+    await page.getByRole('button', { name: 'Import a file' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'other.csv', mimeType: 'text/csv', buffer: Buffer.from('a\n1') })
+    await dialog.getByText('other.csv').waitFor()
+    await dialog.getByRole('button', { name: 'Leave it' }).click()
+    const dropped = await page.evaluateHandle(
+      `{ const all = new DataTransfer(); all.items.add(new File([${JSON.stringify(text)}], 'products.csv')); all }`,
+    )
+    await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
+    await dialog.getByText('products.csv').waitFor()
+    await dialog.getByLabel('What each row is for').selectOption('ImportProduct')
+    await dialog.getByRole('button', { name: 'Look into it' }).click()
+    await dialog.getByText('The file has 3 rows.').waitFor()
+    expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
+    await dialog.getByLabel('What the column Article is called for the job').fill('sku')
+    await dialog.getByRole('button', { name: 'Look again' }).click()
+    await dialog.getByText('lamp').waitFor()
+    // Looking pushed nothing.
+    expect((await hq.tasks.list()).items).toEqual([])
+    await dialog.getByRole('button', { name: 'Start 3 rows' }).click()
+    await page.getByRole('heading', { name: 'products.csv' }).waitFor()
+    await work()
+    const [status] = (await hq.tasks.list()).items
+    await hq.tasks.get(status?.id ?? '').wait({ every: 10 })
+    expect(got).toContainEqual({ sku: 'lamp', price: '3' })
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: /Report/ }).click()
+    expect((await download).suggestedFilename()).toMatch(/\.csv$/)
+  })
+
+  test('names, arguments and messages of every kind are shown as text, on a phone as well', async () => {
+    const evil = '<img src=x onerror="throw 1">\u202e\u0007'
+    const { page, hq, work, go } = await open('/tasks', {
+      viewport: { width: 390, height: 844 },
+      before: ({ hq }) => {
+        hq.job('Evil', async (_ctx, row: Row) => {
+          throw new BusinessFailure(`${evil} ${row.sku}`, { code: 'evil' })
+        })
+      },
+    })
+    const task = await hq.tasks.create(
+      hq.jobNamed('Evil'),
+      [[{ sku: 'x'.repeat(100_000), price: 1 }], [{ sku: evil, price: 2 }]],
+      {
+        name: `${evil} name`,
+      },
+    )
+    await work()
+    await task.wait({ every: 10 })
+    await page.getByRole('link', { name: /onerror/ }).waitFor()
+    await go(`/tasks/${task.id}`)
+    await page.locator('.why', { hasText: 'onerror' }).waitFor()
+    await page.getByRole('table', { name: 'Rows' }).locator('tbody tr').nth(1).click()
+    await page.getByRole('complementary').getByText('"price": 2').waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('button', { name: /Retry rejected/ }).waitFor()
+  })
+})
