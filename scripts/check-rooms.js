@@ -42,7 +42,7 @@ const ROOMS = {
   'version.generated': [],
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
-  http: ['app', 'index', 'job', 'tasks'],
+  http: ['app', 'index', 'environment', 'inspect', 'job', 'tasks'],
   cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],

@@ -83,6 +83,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
     titleOf(title: string): string
     /** Whether an ordered queue of that name is defined here. */
     isOrdered(name: string): boolean
+    /** All jobs that are defined here, as they were defined. */
+    jobs(): JobDefinition[]
   }
 
 /** Whether a value (say, what a jobs file exports) is an app. */
@@ -205,6 +207,7 @@ export class Highkiq {
       refuseStore: (why) => this.#setup.refuseStore(why),
       titleOf: (title) => this.#title.of(title),
       isOrdered: (name) => this.#ordered.get(name) !== undefined,
+      jobs: () => this.#registry.jobs,
       definitionOf: (name, queue) => this.#registry.of(name, queue),
       isBusiness: (error) => this.#hooks.isBusiness(error),
     }

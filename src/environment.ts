@@ -3,6 +3,7 @@
  * options (`cli/config/settings.ts`); docs/configuration.md shows both tables, and a test holds it to them.
  */
 
+import { basename, dirname, resolve } from 'node:path'
 import { HighkiqError } from './job/errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -69,4 +70,11 @@ export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'sile
 /** Of the default logger; info unless somebody wants it otherwise. */
 export function logLevel(env: Environment = process.env): string {
   return variable('HIGHKIQ_LOG_LEVEL', env) ?? (variable('DEBUG_INVOCATION', env) === '1' ? 'debug' : 'info')
+}
+
+/** The name of the app's folder; of `shop/releases/20261121103000` it is `shop`. */
+export function appFolder(folder = process.cwd()): string {
+  const path = resolve(folder)
+  const parent = dirname(path)
+  return basename(basename(parent) === 'releases' && /^\d+$/.test(basename(path)) ? dirname(parent) : path)
 }

@@ -66,8 +66,13 @@ export class Registry {
     return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
   }
 
+  /** Those that have a name, and not those of queues. */
+  get jobs(): JobDefinition[] {
+    return [...this.#jobs.values()]
+  }
+
   get all(): JobDefinition[] {
-    return [...this.#jobs.values(), ...[...this.#processes.values()].map(({ definition }) => definition)]
+    return [...this.jobs, ...[...this.#processes.values()].map(({ definition }) => definition)]
   }
 
   get bindings(): Binding[] {

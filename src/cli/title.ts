@@ -1,6 +1,5 @@
 /** What `ps` shows: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, and what the app adds. */
 
-import { basename, dirname, resolve } from 'node:path'
 import { PROGRAM } from '../app.ts'
 import { type Highkiq, VERSION, type Worker } from '../index.ts'
 
@@ -19,11 +18,4 @@ export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void 
   set()
   const timer = setInterval(set, 1000)
   return () => clearInterval(timer)
-}
-
-/** The name of the app's folder; of `shop/releases/20261121103000` it is `shop`. */
-export function defaultTag(folder = process.cwd()): string {
-  const path = resolve(folder)
-  const parent = dirname(path)
-  return basename(basename(parent) === 'releases' && /^\d+$/.test(basename(path)) ? dirname(parent) : path)
 }

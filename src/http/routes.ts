@@ -1,5 +1,6 @@
 /** Every route there is. Of two that fit a path the first one counts. */
 
+import { ABOUT_ROUTE } from './about.ts'
 import { ACT_ROUTES } from './act.ts'
 import { json } from './answer.ts'
 import { FILE_ROUTES } from './download.ts'
@@ -10,10 +11,11 @@ import { documentOf } from './openapi.ts'
 import { ORDERED_ROUTES } from './ordered.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './page.ts'
 import { type Route, route } from './route.ts'
+import { STATS_ROUTES } from './stats.ts'
 import { STREAM_ROUTE } from './stream.ts'
 import { TASK_ROUTES } from './tasks.ts'
 
-const ABOUT: Route[] = [
+const OPEN: Route[] = [
   route({
     method: 'GET',
     path: '/healthz',
@@ -46,5 +48,7 @@ export const ROUTES: readonly Route[] = [
   ...PAGE_ROUTES,
   ...LOGIN_ROUTES,
   APP_ROUTE,
-  ...ABOUT,
+  ABOUT_ROUTE,
+  ...STATS_ROUTES,
+  ...OPEN,
 ]

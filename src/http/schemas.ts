@@ -1,7 +1,9 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
+import { ABOUT_SCHEMAS } from './about.ts'
 import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
+import { STATS_SCHEMAS } from './stats.ts'
 import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './task-options.ts'
 
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
@@ -228,4 +230,6 @@ export const SCHEMAS: Record<string, Schema> = {
   OrderedActed: object({ ids: { ...count, description: 'how many ids it were' } }),
   OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
   Health: object({ status: { const: 'ok' } }),
+  ...ABOUT_SCHEMAS,
+  ...STATS_SCHEMAS,
 }

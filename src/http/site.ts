@@ -10,6 +10,8 @@ import { Access, type Auth } from './access.ts'
 import { Dashboard } from './dashboard.ts'
 import { checkImports, type Imports } from './imports.ts'
 import { Links } from './link.ts'
+import { Pulses } from './pulse.ts'
+import { Throughputs } from './throughput.ts'
 import { Watches } from './watch.ts'
 
 export interface Limits {
@@ -67,6 +69,8 @@ export class Site {
   readonly streams: Gauge
   readonly watches: Watches
   readonly dashboard: Dashboard
+  readonly pulses: Pulses
+  readonly throughputs: Throughputs
 
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, options: HttpOptions) {
@@ -88,6 +92,8 @@ export class Site {
     this.streams = new Gauge(this.limits.streams, 'streams')
     this.watches = new Watches(hq)
     this.dashboard = new Dashboard(dashboard)
+    this.pulses = new Pulses(hq)
+    this.throughputs = new Throughputs(hq, this.pulses)
   }
 }
 

@@ -5,29 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
 import { api, served } from './bench.ts'
-
-interface Told {
-  id?: string
-  event?: string
-  data?: string
-}
-
-/** The events of a stream, until it ends. */
-async function* eventsOf(response: Response): AsyncGenerator<Told> {
-  let rest = ''
-  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(
-    new TextDecoderStream() as never,
-  ) as AsyncIterable<string>) {
-    rest += chunk
-    const parts = rest.split('\n\n')
-    rest = parts.pop() ?? ''
-    for (const part of parts) {
-      const fields = part.split('\n').filter((line) => !line.startsWith(':') && !line.startsWith('retry'))
-      if (fields.length > 0) yield Object.fromEntries(fields.map((line) => line.split(/: (.*)/s)))
-    }
-  }
-  expect(rest).toBe('')
-}
+import { eventsOf, type Told } from './events.ts'
 
 async function all(response: Response): Promise<Told[]> {
   const told: Told[] = []

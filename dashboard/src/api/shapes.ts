@@ -19,11 +19,16 @@ export interface About {
   environment: string
   store: { kind: 'sqlite' | 'redis'; title: string }
   readOnly: boolean
+  /** Whether a cookie has let us in: `POST /logout` (not under /api) forgets it. */
+  canLogOut: boolean
   /** Jobs that this process knows, by name: those a file can be imported for. */
   jobs: { name: string; queue: string }[]
 }
 
-/** GET /stats, and the event `pulse` of GET /live (at most one each 2 s). */
+/**
+ * GET /stats, and the event `pulse` of GET /live (at most one each 2 s); that has events `trouble`, too, with the
+ * `{ code, message }` of why the store does not answer.
+ */
 export interface Pulse {
   at: string
   /** Milliseconds that the store took to answer. */

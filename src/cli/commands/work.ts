@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
+import { appFolder } from '../../environment.ts'
 import { type Highkiq, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
@@ -14,7 +15,7 @@ import { checkLogVariables, withApp } from '../open-app.ts'
 import { served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
-import { defaultTag, keepTitle } from '../title.ts'
+import { keepTitle } from '../title.ts'
 
 const EXAMPLES = `
 Queues without weights are served strictly in their order; with one weight anywhere, by chance in proportion.
@@ -48,7 +49,7 @@ async function work(resolved: Resolved): Promise<void> {
   say(settings)
   const files = jobsFiles('work', settings.require)
   const child = Child.here()
-  const { processes = 1, maxMemory, tag = defaultTag() } = settings
+  const { processes = 1, maxMemory, tag = appFolder() } = settings
   if (!child && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
     const systemd = Systemd.here(() => log)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultTag } from './title.ts'
+import { appFolder } from './environment.ts'
 
 test.for([
   ['/srv/shop', 'shop'],
@@ -8,5 +8,5 @@ test.for([
   ['/srv/shop/20261121103000', '20261121103000'],
   ['/', ''],
 ] as const)('of %s the tag is %j', ([folder, tag]) => {
-  expect(defaultTag(folder)).toBe(tag)
+  expect(appFolder(folder)).toBe(tag)
 })

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BusinessFailure } from 'highkiq'
+import { expect, test } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
+import { type Api, api } from './bench.ts'
+
+const attention = async ({ call }: Api) => (await call('GET', '/api/v1/stats')).body.attention
+
+/** As a process shows itself; `ago`: seconds. */
+function shows({ hq, clock }: Api, identity: string, ago: number): Promise<unknown> {
+  const info = JSON.stringify({ hostname: 'b1', queues: ['default'], highkiq: '0', started_at: 0 })
+  const beat = clock.now() - ago * 1000
+  return hq.store.beat({ identity, info, concurrency: 10, busy: 9, beat, quiet: false, rss: 5 }, 60)
+}
+
+test('jobs wait, and nobody is there to do them', async () => {
+  const app = api()
+  await app.hq.pushBulk({ class: 'A', args: [[], [], []] })
+  await app.hq.push({ class: 'A', args: [], queue: 'paused' })
+  await app.hq.queue('paused').pause()
+  expect(await attention(app)).toEqual([{ kind: 'no-process', level: 'error', waiting: 3 }])
+})
+
+test('a queue has jobs that no process serves', async () => {
+  const app = api()
+  await app.work({ queues: ['default', 'paused'] })
+  await app.hq.pushBulk({ class: 'A', args: [[], []], queue: 'imports' })
+  await app.hq.push({ class: 'A', args: [], queue: 'paused' })
+  await app.hq.queue('paused').pause()
+  expect(await attention(app)).toEqual([{ kind: 'queue-unserved', level: 'error', queue: 'imports', size: 2 }])
+})
+
+test('a process that takes nothing more serves no queue', async () => {
+  const app = api()
+  const doors = gate()
+  app.hq.job('Long', async () => doors.opened)
+  const worker = await app.work()
+  await app.hq.push({ class: 'Long', args: [] })
+  await until(() => worker.busy === 1)
+  await worker.quiet()
+  await app.hq.push({ class: 'Long', args: [] })
+  expect(await attention(app)).toEqual([{ kind: 'queue-unserved', level: 'error', queue: 'default', size: 1 }])
+  doors.open()
+})
+
+test('a process is silent: when it was seen last, and when others get its jobs', async () => {
+  const app = api()
+  const owner = 'b1:1:aa:1'
+  await app.hq.store.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
+  await shows(app, 'b1:1:aa', 30)
+  await shows(app, 'b1:2:bb', 30)
+  await shows(app, 'b1:3:cc', 5)
+  const [first, second, ...others] = await attention(app)
+  expect(others).toEqual([])
+  expect(first).toMatchObject({ kind: 'process-silent', level: 'error', identity: 'b1:1:aa', busy: 9 })
+  expect(Date.parse(first.beat)).toBeCloseTo(Date.now() - 30_000, -4)
+  expect(first.returnsIn).toBeGreaterThan(10)
+  expect(first.returnsIn).toBeLessThanOrEqual(40)
+  // It has no lease, so there is nothing to wait for.
+  expect(second).toMatchObject({ identity: 'b1:2:bb', returnsIn: 0 })
+})
+
+test('a process whose lease has ended is silent, however lately it was seen', async () => {
+  const app = api()
+  await app.hq.store.join('b1:1:aa:1', { queues: ['default'], seconds: 0.05, host: '{}' })
+  await shows(app, 'b1:1:aa', 1)
+  await until(async () => (await app.hq.store.leases()).every(({ ended }) => ended))
+  expect(await attention(app)).toMatchObject([{ kind: 'process-silent', identity: 'b1:1:aa', returnsIn: 0 }])
+})
+
+test('a process that is too busy to show itself, but keeps its lease, is not silent', async () => {
+  const app = api()
+  const owner = 'b1:1:aa:1'
+  await app.hq.store.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
+  await shows(app, 'b1:1:aa', 30)
+  // Of one look nobody can tell.
+  expect(await attention(app)).toHaveLength(1)
+  await app.hq.store.renew(owner, 40)
+  await sleep(2000)
+  expect(await attention(app)).toEqual([])
+})
+
+test('a task is paused because more rows were rejected than it tolerates', async () => {
+  const app = api()
+  const Row = app.hq.job('Row', async (_ctx, _n: number) => {
+    throw new BusinessFailure('no')
+  })
+  const rows = [[1], [2], [3], [4], [5]] as [number][]
+  const task = await app.hq.tasks.create(Row, rows, { concurrency: 1, toleratedFailures: 1, name: 'autumn' })
+  const byHand = await app.hq.tasks.create(Row, rows)
+  await byHand.pause()
+  await app.work()
+  await until(async () => (await task.status())?.state === 'paused')
+  const reason = '2 of 2 rows were rejected: more than is tolerated'
+  expect(await attention(app)).toEqual([
+    { kind: 'task-paused', level: 'failed', task: task.id, name: 'autumn', reason },
+  ])
+})
+
+test('a task stands still: it could go on, and has not for minutes', async () => {
+  const app = api()
+  const doors = gate()
+  const Row = app.hq.job('Row', async () => {})
+  const Retried = app.hq.job('Retried', { retry: 5, retryIn: () => 3600 }, async () => {
+    throw new Error('later')
+  })
+  app.hq.job('Long', async () => doors.opened)
+  const waiting = await app.hq.tasks.create(Retried, [[]])
+  const first = await app.work()
+  await until(async () => (await waiting.status())?.retrying === 1)
+  await first.stop()
+  const task = await app.hq.tasks.create(Row, [[], []], { name: 'recount' })
+  await app.hq.tasks.create(Row, [[]], { name: 'unserved', queue: 'elsewhere' })
+  app.clock.ahead += 375
+  // The only slot is taken.
+  await app.hq.store.push(
+    [{ to: 'queue', queue: 'default', text: '{"class":"Long","args":[],"jid":"1"}', end: 'front' }],
+    0,
+  )
+  const worker = await app.work({ concurrency: 1 })
+  await until(() => worker.busy === 1)
+  const told = await attention(app)
+  expect(told).toEqual([
+    { kind: 'queue-unserved', level: 'error', queue: 'elsewhere', size: 1 },
+    { kind: 'task-stands-still', level: 'failed', task: task.id, name: 'recount', minutes: 6 },
+  ])
+  doors.open()
+})
+
+test('a shard of an ordered queue has ids that are due, and nobody who does them', async () => {
+  const app = api()
+  await app.hq.ordered('Sync', { shards: 1 }, async () => {}).performAsync([{ id: 1, payload: {} }])
+  await app.hq
+    .ordered('Fresh', { shards: 1 }, async () => {})
+    .performAsync([{ id: 1, payload: {}, performIn: 60 + Date.now() / 1000 }])
+  app.clock.ahead += 30
+  expect(await attention(app)).toEqual([
+    { kind: 'ordered-silent', level: 'failed', queue: 'Sync', shard: 0, lag: expect.closeTo(30, -1) },
+  ])
+})
+
+test('a queue grows minute by minute', async () => {
+  const app = api()
+  const { hq, clock } = app
+  await app.work({ queues: ['elsewhere', 'grows', 'steady'], concurrency: 1 })
+  for (const name of ['grows', 'steady']) await hq.queue(name).pause()
+  const { Watchman } = await import('#dist/http/attention.js')
+  const watchman = new Watchman(hq)
+  await hq.pushBulk({ class: 'A', args: Array.from({ length: 50 }, () => []), queue: 'steady' })
+  const began = clock.ahead
+  for (let minute = 0; minute <= 6; minute++) {
+    clock.ahead = began + minute * 60
+    await hq.pushBulk({ class: 'A', args: Array.from({ length: 10 }, () => []), queue: 'grows' })
+    await watchman.sample()
+  }
+  const kinds = async () => (await watchman.look()).attention.filter(({ kind }) => kind === 'queue-grows')
+  // A pause is known to whoever made it.
+  expect(await kinds()).toEqual([])
+  clock.ahead = began
+  // The only slot is taken, so that none of them begins.
+  const doors = gate()
+  hq.job('Long', async () => doors.opened)
+  await hq.push({ class: 'Long', args: [], queue: 'elsewhere' })
+  await until(async () => (await hq.store.stats()).taken === 1)
+  for (const name of ['grows', 'steady']) await hq.queue(name).resume()
+  expect(await kinds()).toEqual([
+    { kind: 'queue-grows', level: 'failed', queue: 'grows', perMinute: 10, minutes: 6, latency: expect.any(Number) },
+  ])
+  doors.open()
+})

@@ -1,0 +1,202 @@
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
+import { api, served } from './bench.ts'
+import { eventsOf } from './events.ts'
+
+test('what the page is about: the app, its store, its jobs', async () => {
+  const { call, hq } = api({ jobs: (hq) => void hq.job('ImportProduct', { queue: 'imports' }, async () => {}) })
+  hq.job('Row', async () => {})
+  const { status, body } = await call('GET', '/api/v1/about')
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    app: basename(process.cwd()),
+    readOnly: false,
+    canLogOut: false,
+    store: { kind: hq.store.kind, title: expect.stringMatching(/^(SQLite · jobs\.db|Redis · 127\.0\.0\.1:\d+\/\d+)$/) },
+    jobs: [
+      { name: 'ImportProduct', queue: 'imports' },
+      { name: 'Row', queue: 'default' },
+    ],
+  })
+})
+
+test('how all is, in figures, and how fast it goes', async () => {
+  const { call, hq, work, clock } = api()
+  hq.job('Row', async () => {})
+  hq.job('Bad', { retry: 5 }, async () => {
+    throw new Error('no')
+  })
+  const first = await call('GET', '/api/v1/stats')
+  expect(first.body).toMatchObject({
+    stats: { processed: 0, busy: 0, processes: 0, concurrency: 0, ordered: { total: { length: 0, lag: 0 } } },
+    ...{ finishedPerSecond: 0, failedPerSecond: 0, attention: [] },
+    ...{ tasks: 0, orderedQueues: 0, crons: 0, queues: 0 },
+  })
+  expect(first.body.roundTrip).toBeLessThan(5000)
+  await work({ concurrency: 7 })
+  await hq.pushBulk({ class: 'Row', args: Array.from({ length: 40 }, () => []) })
+  await hq.pushBulk({ class: 'Bad', args: Array.from({ length: 8 }, () => []) })
+  await until(async () => (await hq.stats()).processed === 48)
+  // As if ten seconds had gone.
+  clock.ahead += 10
+  await sleep(2000)
+  const { body } = await call('GET', '/api/v1/stats')
+  expect(body.stats).toMatchObject({ processed: 48, failed: 8, retries: 8, processes: 1, concurrency: 7, enqueued: 0 })
+  expect(body.finishedPerSecond).toBeCloseTo(40 / 12, 0)
+  expect(body.failedPerSecond).toBeCloseTo(8 / 12, 0)
+})
+
+test('what there is of each kind is counted for the navigation', async () => {
+  const { call, hq, work } = api()
+  const doors = gate()
+  const Row = hq.job('Row', async () => doors.opened)
+  hq.ordered('Sync', async () => {})
+  hq.cron('nightly', '0 3 * * *', 'Row')
+  await hq.tasks.create(Row, [[], []])
+  await hq.push({ class: 'Other', args: [], queue: 'low' })
+  await work({ queues: ['default', 'low'], concurrency: 2 })
+  await until(async () => (await hq.store.crons()).length === 1 && (await hq.orderedQueues()).length === 1)
+  const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/stats')).body
+  expect({ tasks, orderedQueues, crons }).toEqual({ tasks: 1, orderedQueues: 1, crons: 1 })
+  expect(queues).toBeGreaterThanOrEqual(1)
+  doors.open()
+})
+
+test('whoever asks, it is computed once each two seconds, for all of them', async () => {
+  const { call, handle, hq } = api()
+  let looks = 0
+  const { store } = hq
+  const stats = store.stats.bind(store)
+  store.stats = () => {
+    looks++
+    return stats()
+  }
+  const all = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/api/v1/stats')))
+  expect(new Set(all.map(({ body }) => body.at)).size).toBe(1)
+  const streams = await Promise.all(
+    Array.from({ length: 20 }, () => handle(new Request('http://localhost/api/v1/live'))),
+  )
+  const events = streams.map((response) => eventsOf(response))
+  const heard = await Promise.all(events.map((one) => one.next()))
+  expect(new Set(heard.map(({ value }) => value?.id)).size).toBe(1)
+  expect(looks).toBeLessThanOrEqual(2)
+  const before = looks
+  const again = await Promise.all(events.map((one) => one.next()))
+  expect(new Set(again.map(({ value }) => value?.id)).size).toBe(1)
+  expect(again[0]?.value?.id).not.toBe(heard[0]?.value?.id)
+  expect(looks - before).toBeLessThanOrEqual(2)
+  for (const one of events) await one.return(undefined)
+  await sleep(100)
+  const closed = looks
+  await sleep(2500)
+  expect(looks).toBe(closed)
+})
+
+test('a stream tells what is new, is taken up where it was left, and tells of a store that is away', async () => {
+  const { handle, hq, call } = api()
+  const open = async (seen?: string) => {
+    const headers: RequestInit['headers'] = seen ? { 'last-event-id': seen } : {}
+    const response = await handle(new Request('http://localhost/api/v1/live', { headers }))
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    const events = eventsOf(response)
+    onTestFinished(async () => void (await events.return(undefined)))
+    return events
+  }
+  const events = await open()
+  const first = (await events.next()).value
+  expect(first?.event).toBe('pulse')
+  expect(JSON.parse(first?.data as string)).toEqual((await call('GET', '/api/v1/stats')).body)
+  const again = await open(first?.id)
+  await hq.push({ class: 'A', args: [] })
+  const news = (await again.next()).value
+  expect(news?.id).not.toBe(first?.id)
+  expect(JSON.parse(news?.data as string).stats.enqueued).toBe(1)
+  hq.store.stats = () => Promise.reject(Object.assign(new Error('secret of the network'), { code: 'ECONNREFUSED' }))
+  let trouble = (await again.next()).value
+  while (trouble?.event === 'pulse') trouble = (await again.next()).value
+  expect(trouble).toMatchObject({ event: 'trouble', data: expect.stringContaining('INTERNAL_ERROR') })
+  expect(trouble?.data).not.toContain('secret')
+})
+
+test('live streams have the limit of all streams, and one that its client closed makes room', async () => {
+  const { url } = await served({ limits: { streams: 1 } })
+  const leave = new AbortController()
+  expect((await fetch(`${url}/api/v1/live`, { signal: leave.signal })).status).toBe(200)
+  expect((await fetch(`${url}/api/v1/live`)).status).toBe(429)
+  leave.abort()
+  await until(async () => {
+    const { status, body } = await fetch(`${url}/api/v1/live`)
+    await body?.cancel()
+    return status === 200
+  })
+})
+
+test('days, newest first', async () => {
+  const { call, hq, work } = api()
+  hq.job('Row', async () => {})
+  await hq.push({ class: 'Row', args: [] })
+  await work()
+  await until(async () => (await hq.stats()).processed === 1)
+  const { body } = await call('GET', '/api/v1/history?days=3')
+  const today = new Date().toISOString().slice(0, 10)
+  expect(body).toMatchObject({ items: [{ date: today, processed: 1, failed: 0 }, {}, { processed: 0 }], next: null })
+  expect((await call('GET', '/api/v1/history?days=1826')).status).toBe(400)
+})
+
+test('throughput over a range: as the processes told it, and what this server saw itself', async () => {
+  const { call, hq } = api()
+  const minute = Math.floor(Date.now() / 60_000) * 60_000
+  const jobs = (processed: number, failed: number) => [{ name: 'A', processed, failed, ms: 5, histogram: [] }]
+  const tell = (number: number, at: number, processed: number, failed: number) =>
+    hq.store.recordMetrics({ source: 'test', number, at, jobs: jobs(processed, failed) })
+  await tell(1, minute - 60_000, 60, 6)
+  await tell(2, minute - 3_600_000, 30, 0)
+  await hq.deploy('v1', new Date(minute - 120_000))
+  const throughput = async (range: string) => (await call('GET', `/api/v1/throughput?range=${range}`)).body
+  const hour = await throughput('1h')
+  expect([hour.step, hour.points.length, hour.deploys]).toEqual([
+    60,
+    60,
+    [{ at: new Date(minute - 120_000).toISOString(), label: 'v1' }],
+  ])
+  expect(Date.parse(hour.to) - Date.parse(hour.from)).toBe(3_600_000)
+  const point = (body: typeof hour, at: number) =>
+    body.points.find((one: { at: string }) => Date.parse(one.at) === at) ?? {}
+  expect(point(hour, minute - 60_000)).toMatchObject({ finished: 54, failed: 6 })
+  expect(point(hour, minute - 180_000)).toMatchObject({ finished: 0, failed: 0 })
+  const five = await throughput('5m')
+  expect([five.step, five.points.length]).toEqual([10, 30])
+  expect(point(five, minute - 60_000)).toMatchObject({ finished: 9, failed: 1 })
+  expect((await throughput('24h')).points).toHaveLength(144)
+  const days = await throughput('30d')
+  expect([days.step, days.points.length]).toEqual([86_400, 30])
+  expect((await call('GET', '/api/v1/throughput?range=1y')).status).toBe(400)
+})
+
+test('gauges begin when somebody asks first', async () => {
+  const { call, hq, work, clock } = api()
+  const doors = gate()
+  hq.job('Row', async () => {})
+  hq.job('Long', async () => doors.opened)
+  expect((await call('GET', '/api/v1/gauges')).body).toEqual({ step: 10, points: [] })
+  await work()
+  await hq.pushBulk({ class: 'Row', args: [[], [], []] })
+  await hq.push({ class: 'Long', args: [] })
+  await until(async () => (await hq.stats()).processed === 3)
+  clock.ahead += 10
+  await sleep(2000)
+  const { points } = (await call('GET', '/api/v1/gauges')).body
+  expect(points).toHaveLength(1)
+  expect(points[0]).toMatchObject({
+    finished: expect.any(Number),
+    failed: 0,
+    busy: 1,
+    enqueued: 0,
+    retries: 0,
+    dead: 0,
+  })
+  expect(points[0].finished).toBeGreaterThanOrEqual(2)
+  doors.open()
+})
