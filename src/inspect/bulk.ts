@@ -3,6 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
+import { chunksOf } from './chunks.ts'
 import type { Host } from './host.ts'
 import { searchOf } from './pattern.ts'
 import { pages } from './walk.ts'
@@ -12,6 +13,8 @@ const BATCH = 100
 export interface SweepOptions {
   /** Only those whose text matches; see `JobSet.scan`. */
   matching?: string
+  /** Only those of which this is true. */
+  where?: (entry: { text: string }) => boolean
   /** Stops between two batches, and throws its reason. */
   signal?: AbortSignal
   /** After each batch. */
@@ -28,7 +31,10 @@ export interface BulkResult {
 
 /** Without the pattern that was meant, all would be met. @throws INVALID_OPTION */
 function check(options: object): void {
-  refuseUnknown('acting on all', options, ['matching', 'signal', 'onProgress'])
+  refuseUnknown('acting on all', options, ['matching', 'where', 'signal', 'onProgress'])
+  if ('where' in options && typeof options.where !== 'function') {
+    throw new HighkiqError('INVALID_OPTION', 'where is a function of an entry; leave it out to mean all')
+  }
   if ('matching' in options && typeof options.matching !== 'string') {
     throw new HighkiqError('INVALID_OPTION', 'matching is a text; leave it out to mean all')
   }
@@ -43,13 +49,13 @@ export async function forAll(
   done: (entries: Entry[]) => Promise<void> = async () => {},
 ): Promise<BulkResult> {
   check(options)
-  const { matching, signal, onProgress } = options
+  const { signal, onProgress } = options
   const result: BulkResult = { done: 0, refused: 0 }
   const refuse = (error: unknown) => {
     result.refused++
     result.error ??= error
   }
-  for await (const entries of matching === undefined ? ordered(host, set) : found(host, set, matching)) {
+  for await (const entries of meant(host, set, options)) {
     signal?.throwIfAborted()
     const acts = await Promise.allSettled(entries.map(async (entry) => act(entry)))
     const swaps = acts.flatMap((one) => {
@@ -67,21 +73,32 @@ export async function forAll(
   return result
 }
 
+function meant(host: Host, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
+  return matching === undefined ? ordered(host, set, where, signal) : found(host, set, matching, where)
+}
+
 /** From the highest score down: what comes in meanwhile, with a higher one, is not met. */
-async function* ordered(host: Host, set: SetName): AsyncGenerator<Entry[]> {
-  let after: Entry | undefined
-  for (;;) {
-    const page = await host.store().entries(set, { ...(after ? { after } : {}), desc: true, limit: BATCH })
-    if (page.length === 0) return
-    after = page.at(-1)
-    yield page
+async function* ordered(
+  host: Host,
+  set: SetName,
+  where: SweepOptions['where'],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Entry[]> {
+  for await (const chunk of chunksOf(host.store(), set, { first: BATCH, signal })) {
+    const page = where ? chunk.filter(where) : chunk
+    for (let i = 0; i < page.length; i += BATCH) yield page.slice(i, i + BATCH)
   }
 }
 
-async function* found(host: Host, set: SetName, matching: string): AsyncGenerator<Entry[]> {
+async function* found(
+  host: Host,
+  set: SetName,
+  matching: string,
+  where: SweepOptions['where'] = () => true,
+): AsyncGenerator<Entry[]> {
   const { needle, matches } = searchOf(matching)
   for await (const { items } of pages((after) => host.store().scanSet(set, needle, { after, limit: BATCH }))) {
-    const page = items.filter(({ text }) => matches(text))
+    const page = items.filter((item) => matches(item.text) && where(item))
     if (page.length > 0) yield page
   }
 }

@@ -25,7 +25,7 @@ function unwrapped(payload: Record<string, unknown>, wrapper: string, args: unkn
   const { job_class, arguments: own } = (typeof job === 'object' && job !== null ? job : {}) as Record<string, unknown>
   const name = [payload.wrapped, job, job_class].find((one) => typeof one === 'string') as string | undefined
   if (!Array.isArray(own)) return { class: name ?? wrapper, args }
-  const plain = own.map(deserialised)
+  const plain = own.map((one) => deserialised(one))
   if (name === 'ActionMailer::DeliveryJob') return { class: mailOf(plain), args: plain.slice(MAIL_ARGUMENTS) }
   if (name === 'ActionMailer::MailDeliveryJob') {
     const [more] = plain.slice(MAIL_ARGUMENTS)
@@ -41,14 +41,18 @@ function mailOf([mailer, method]: unknown[]): string {
   return `${mailer}#${method}`
 }
 
+/** Nobody nests deeper who means it. */
+const DEEPEST = 200
+
 /** Without what Active Job adds: of a record only its global id is left. */
-function deserialised(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(deserialised)
-  if (typeof value !== 'object' || value === null) return value
+function deserialised(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth === DEEPEST) return value
+  const inner = (one: unknown) => deserialised(one, depth + 1)
+  if (Array.isArray(value)) return value.map(inner)
   const members = Object.entries(value)
   const [first] = members
   if (first && members.length === 1 && first[0] === '_aj_globalid') return first[1]
   return Object.fromEntries(
-    members.filter(([key]) => !key.startsWith('_aj_')).map(([key, member]) => [key, deserialised(member)]),
+    members.filter(([key]) => !key.startsWith('_aj_')).map(([key, member]) => [key, inner(member)]),
   )
 }

@@ -2,7 +2,7 @@
 
 import { checkQueueName } from '../job/definition.ts'
 import type { Store } from '../store/contract.ts'
-import { type Process, processesOf } from './process.ts'
+import { processesOf, serves } from './process.ts'
 
 /** @returns `ignoredBy`: identities of Sidekiq's processes that serve the queue. @throws INVALID_OPTION */
 export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
@@ -17,8 +17,4 @@ export async function pauseQueue(store: Store, queue: string): Promise<{ ignored
 export async function resumeQueue(store: Store, queue: string): Promise<void> {
   checkQueueName(queue)
   await store.pause(queue, false)
-}
-
-function serves({ queues, capsules }: Process, queue: string): boolean {
-  return queues.includes(queue) || Object.values(capsules).some(({ weights }) => queue in weights)
 }

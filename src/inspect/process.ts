@@ -1,6 +1,9 @@
 import { HighkiqError } from '../job/errors.ts'
 import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
 
+/** Beats come every 10 s, from Ruby, too. */
+const SILENT_MS = 25_000
+
 export interface CapsuleInfo {
   concurrency: number
   mode: string
@@ -59,6 +62,12 @@ export class Process {
     this.leader = leader === record.identity
     this.startedAt = new Date((Number(info.started_at ?? 0) || 0) * 1000)
     this.beat = new Date(record.beat)
+  }
+
+  /** `silent`: it has missed two beats at least. Who is shown no longer has been silent for a minute. */
+  stateAt(now: number): 'live' | 'quiet' | 'silent' {
+    if (now - this.beat.getTime() > SILENT_MS) return 'silent'
+    return this.isQuiet ? 'quiet' : 'live'
   }
 
   /** It takes no more jobs; what runs goes on. False: it is not there any more. @throws EMBEDDED_PROCESS */
@@ -127,6 +136,17 @@ export class ProcessSet implements AsyncIterable<Process> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Process> {
     yield* await processesOf(this.#store)
   }
+}
+
+export function serves({ queues, capsules }: Process, queue: string): boolean {
+  return queues.includes(queue) || Object.values(capsules).some(({ weights }) => Object.hasOwn(weights, queue))
+}
+
+/** How many jobs of a queue a process can run at a time. */
+export function slotsFor(process: Process, queue: string): number {
+  const serving = Object.values(process.capsules).filter(({ weights }) => Object.hasOwn(weights, queue))
+  if (serving.length > 0) return serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  return serves(process, queue) ? process.concurrency : 0
 }
 
 /** Sorted by identity. */

@@ -3,9 +3,10 @@ import { checkText } from '../job/options.ts'
 import type { QueueInfo, ScanPage, Store, Waiting } from '../store/contract.ts'
 import { effectsOf, tellOver } from './acts.ts'
 import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
+import { type Search, searchOf } from './pattern.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord, latencyOf } from './record.ts'
-import { findByJid, scanFor, walk } from './walk.ts'
+import { findByJid, pages, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 
@@ -19,19 +20,20 @@ export interface QueueSummary {
 
 /** A job that waits in its queue. */
 export class QueuedJob extends JobRecord {
+  /** About where it stands: see `Queue.findNear`. */
+  readonly at: string
   readonly #host: Host
-  readonly #at: string
 
   constructor(host: Host, queue: string, { text, at }: Waiting) {
     super(text, { queue, now: () => host.now() })
     this.#host = host
-    this.#at = at
+    this.at = at
   }
 
   /** False: it is not in its queue any more. */
   async delete(): Promise<boolean> {
-    const { queue, text } = this
-    const pull = { text, at: this.#at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
+    const { queue, text, at } = this
+    const pull = { text, at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
     const [answer] = await this.#host.store().pull(queue, [pull], this.#host.now())
     if (answer === 'error') throw refused(queue)
     if (answer === 'ok') await tellOver(this.#host, text, 'deleted')
@@ -90,12 +92,39 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
+   * The job that is meant and stood at a place; null when it is not there any more. What was taken since has moved it:
+   * so it is looked for from there on. @throws the signal's reason
+   */
+  async findNear(
+    at: string,
+    meant: (text: string) => boolean,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<QueuedJob | null> {
+    const read = (after?: string) => {
+      signal?.throwIfAborted()
+      return this.#host
+        .store()
+        .scanQueue(this.name, '', { ...(after === undefined ? { at } : { after }), limit: BATCH })
+    }
+    for await (const { items } of pages(read)) {
+      const found = items.find(({ text }) => meant(text))
+      if (found) return this.#job(found)
+    }
+    return null
+  }
+
+  /**
    * Jobs whose text matches, newest first; patterns are those of `JobSet.scan`. A call looks at a bounded number, so it
    * may find nothing and go on all the same.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
+    return this.search(searchOf(pattern), options)
+  }
+
+  /** A page of those that are meant, newest first; `needle` is in all their texts. Bounded as `scan` is. */
+  search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#host.store().scanQueue(this.name, needle, page)
-    return scanFor(pattern, options, read, (item) => this.#job(item))
+    return scanFor(search, options, read, (item) => this.#job(item))
   }
 
   /** A page of its jobs, newest first. What is pushed and taken meanwhile makes it skip nothing. */

@@ -8,13 +8,23 @@ import { newJid, type Payload, readPayload, writePayload } from '../job/payload.
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
+import { chunksOf } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
+import { type ErrorGroups, errorGroups, type GroupingLimits } from './error-groups.ts'
 import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
+import { type Search, searchOf } from './pattern.ts'
 import { findByJid, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 /** Behind every text. */
 const LAST = '\u{10ffff}'
+/** A search looks at about so many, and no longer than this. */
+const MOST_SEARCHED = 20_000
+const SEARCH_MS = 150
+/** Of one score that many share, so many from each end are looked at without more being known. */
+const MOST_ALIKE = 2000
+/** What may be a jid. */
+const JID = /"jid"\s*:\s*"([^"\\]*)"/g
 
 /** A job that is put into a set. */
 export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
@@ -80,7 +90,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#host.store().scanSet(this.name, needle, page)
-    return scanFor(pattern, options, read, (item) => this.#entry(item))
+    return scanFor(searchOf(pattern), options, read, (item) => this.#entry(item))
   }
 
   /** A page from the highest score down, or with `desc: false` from the lowest up. @throws INVALID_OPTION */
@@ -93,6 +103,74 @@ export class JobSet implements AsyncIterable<SetEntry> {
       items: entries.slice(0, limit).map((item) => this.#entry(item)),
       next: last && next ? nameOf(last, next, desc) : null,
     }
+  }
+
+  /**
+   * A page of those that are meant (see `filterOf`), in order. A call looks at a bounded number, so it may find nothing
+   * and go on all the same. @throws INVALID_OPTION
+   */
+  async search(
+    { matches }: Search,
+    { after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {},
+  ): Promise<Page<SetEntry> & { scanned: number }> {
+    const store = this.#host.store()
+    const items: SetEntry[] = []
+    const end = performance.now() + SEARCH_MS
+    let scanned = 0
+    let last: Entry | undefined
+    for await (const chunk of chunksOf(store, this.name, { after: after ? placeOf(after) : undefined, desc })) {
+      for (const entry of chunk) {
+        if (items.length === limit) break
+        if (matches(entry.text)) items.push(this.#entry(entry))
+        last = entry
+        scanned++
+      }
+      if (items.length === limit || scanned >= MOST_SEARCHED || performance.now() > end) break
+    }
+    const [behind] = last ? await store.entries(this.name, { after: last, desc, limit: 1 }) : []
+    return { items, next: last && behind ? nameOf(last, behind, desc) : null, scanned }
+  }
+
+  /**
+   * The entry of this score that is meant; null when there is none. Of a score that very many share it is found near
+   * where its text begins with `near`, else among the first and the last of them.
+   */
+  async entryAt(score: number, meant: (text: string) => boolean, near?: string): Promise<SetEntry | null> {
+    const from = [
+      ...(near === undefined ? [] : [{ after: { score, text: near }, desc: false, most: BATCH }]),
+      { after: { score, text: LAST }, desc: true, most: MOST_ALIKE },
+      { after: { score, text: '' }, desc: false, most: MOST_ALIKE },
+    ]
+    for (const { after, desc, most } of from) {
+      let looked = 0
+      for await (const chunk of chunksOf(this.#host.store(), this.name, { after, desc })) {
+        const found = chunk.find((entry) => entry.score === score && meant(entry.text))
+        if (found) return this.#entry(found)
+        looked += chunk.length
+        if (looked >= most || chunk.at(-1)?.score !== score) break
+      }
+    }
+    return null
+  }
+
+  /** Those of these jids that are found in so many ms, each once: the one of the highest score. */
+  async among(jids: ReadonlySet<string>, ms: number): Promise<Map<string, SetEntry>> {
+    const found = new Map<string, SetEntry>()
+    const end = performance.now() + ms
+    for await (const chunk of chunksOf(this.#host.store(), this.name)) {
+      for (const item of chunk) {
+        const isNamed = [...item.text.matchAll(JID)].some(([, jid]) => jids.has(jid as string))
+        const entry = isNamed ? this.#entry(item) : undefined
+        if (entry && jids.has(entry.jid) && !found.has(entry.jid)) found.set(entry.jid, entry)
+      }
+      if (found.size === jids.size || performance.now() > end) break
+    }
+    return found
+  }
+
+  /** What the jobs in it failed of, from the highest score down, as far as the limits let look. */
+  errors(limits: GroupingLimits, shown?: (text: string) => string): Promise<ErrorGroups> {
+    return errorGroups(chunksOf(this.#host.store(), this.name), limits, shown)
   }
 
   /** From the highest score down, a page at a time. */
@@ -183,14 +261,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   async *#down(from?: Entry): AsyncGenerator<SetEntry> {
-    let after = from
-    for (;;) {
-      const page = await this.#host
-        .store()
-        .entries(this.name, { ...(after ? { after } : {}), desc: true, limit: BATCH })
-      for (const item of page) yield this.#entry(item)
-      after = page.at(-1)
-      if (page.length < BATCH) return
+    for await (const chunk of chunksOf(this.#host.store(), this.name, { after: from })) {
+      for (const item of chunk) yield this.#entry(item)
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { Scan, ScanPage } from '../store/contract.ts'
 import { PAGE, type Page, type PageOptions } from './host.ts'
-import { searchOf } from './pattern.ts'
+import type { Search } from './pattern.ts'
 
 /** One scan looks at about so many, and then says where to go on. */
 const MOST_SCANNED = 20_000
@@ -54,12 +54,11 @@ export async function findByJid<Item extends { text: string }, Job extends { jid
 
 /** Those whose text matches, and where to go on: all were looked at, or as many as are wanted, or a bounded number. */
 export async function scanFor<Item extends { text: string }, Job>(
-  pattern: string,
+  { needle, matches }: Search,
   { after, limit = PAGE }: PageOptions,
   read: (needle: string, page: ScanPage) => Promise<Scan<Item>>,
   jobOf: (item: Item) => Job,
 ): Promise<Page<Job> & { scanned: number }> {
-  const { needle, matches } = searchOf(pattern)
   const answer = { items: [] as Job[], next: after ?? null, scanned: 0 }
   do {
     const page = await read(needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })

@@ -22,6 +22,8 @@ export interface Scan<Item> {
 export interface ScanPage {
   /** `next` of the page before. */
   after?: string | undefined
+  /** Of a queue, instead: begins with the job whose `at` it was. What left the queue since makes it begin before it. */
+  at?: string | undefined
   /** Hits that are wanted; a scan of a set may answer more than that when they come together. */
   limit: number
 }

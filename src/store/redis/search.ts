@@ -12,6 +12,7 @@ const MOST_BYTES = 1_000_000
 /** One ZSCAN looks at about so many, at first as many as hits are wanted. */
 const FEWEST_SCANNED = 10
 const MOST_SCANNED = 500
+const MOST_PUT_BACK = 500
 
 export class Search {
   readonly #server: Server
@@ -20,7 +21,7 @@ export class Search {
     this.#server = server
   }
 
-  async queue(name: string, needle: string, { after = '', limit }: ScanPage): Promise<Scan<Waiting>> {
+  async queue(name: string, needle: string, { at, after = placeOf(at), limit }: ScanPage): Promise<Scan<Waiting>> {
     const { keys, texts } = this.#server
     const [left = '', length = '', sha = ''] = after.split(':')
     const main = await this.#server.ready()
@@ -63,4 +64,9 @@ export class Search {
     } while (cursor !== '0' && items.length < limit && scanned < MOST_TEXTS)
     return { items, next: cursor === '0' ? null : cursor, scanned }
   }
+}
+
+/** Jobs that were put back to the front since have moved it the other way: so some newer ones are looked at, too. */
+function placeOf(at: string | undefined): string {
+  return at === undefined ? '' : `${Number(at) + 1 + MOST_PUT_BACK}::`
 }

@@ -20,10 +20,11 @@ export class Search {
   }
 
   /** The cursor is the place of the last job that was looked at: places only ever move outwards. */
-  queue(name: string, needle: string, { after, limit }: ScanPage): Scan<Waiting> {
+  queue(name: string, needle: string, { after, at, limit }: ScanPage): Scan<Waiting> {
     const found = this.#db.first<{ id: number; tail: number }>(sql.queue.id, name)
     if (!found) return { items: [], next: null, scanned: 0 }
-    const from = after === undefined ? found.tail + 1 : Number(after)
+    const first = at === undefined ? found.tail + 1 : Number(at) + 1
+    const from = after === undefined ? first : Number(after)
     const sizes = this.#db.all<Sized & { place: number }>(sql.queue.newest, found.id, from, MOST_TEXTS)
     const looked = sizes.slice(0, atOnce(sizes))
     const last = looked.at(-1)
