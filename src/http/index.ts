@@ -10,4 +10,5 @@
 export type { Auth, Peer } from './access.ts'
 export { createHandler, type FetchHandler } from './handler.ts'
 export { type NodeListener, nodeListener, type ServeOptions, serve } from './node.ts'
+export type { Redact } from './redact.ts'
 export type { HttpOptions, Limits } from './site.ts'

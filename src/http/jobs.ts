@@ -109,7 +109,7 @@ function pushOf(body: unknown): Push {
   } as Push
 }
 
-function secondsOf(at: unknown): number {
+export function secondsOf(at: unknown): number {
   const seconds = typeof at === 'string' ? Date.parse(at) / 1000 : at
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
   throw invalid('`at` is a time in ISO 8601, or seconds since the epoch')

@@ -3,6 +3,7 @@
 import type { DeadId, Highkiq, OrderedQueue, WaitingId } from '../index.ts'
 import { invalid, json } from './answer.ts'
 import { readObject, refuseMembers } from './body.ts'
+import { dateOf } from './job-line.ts'
 import { flag, integer, oneOf, text } from './parameter.ts'
 import { type Call, type Route, route } from './route.ts'
 
@@ -39,9 +40,8 @@ const optionsOf = <By extends string>(query: {
   ...(query.cursor === undefined ? {} : { after: query.cursor }),
 })
 
-const timeOf = (seconds: number) => new Date(Math.max(-8.64e15, Math.min(8.64e15, seconds * 1000)))
-const waiting = ({ performIn, ...rest }: WaitingId) => ({ ...rest, performIn: timeOf(performIn) })
-const dead = ({ updatedAt, ...rest }: DeadId) => ({ ...rest, updatedAt: timeOf(updatedAt) })
+const waiting = ({ performIn, ...rest }: WaitingId) => ({ ...rest, performIn: dateOf(performIn) })
+const dead = ({ updatedAt, ...rest }: DeadId) => ({ ...rest, updatedAt: dateOf(updatedAt) })
 
 /** A route that does something to the queue, and answers what it is like then. */
 function act(name: string, summary: string, run: (queue: OrderedQueue, call: Call) => Promise<void>, body = {}): Route {

@@ -3,6 +3,7 @@
 import { ABOUT_ROUTE } from './about.ts'
 import { ACT_ROUTES } from './act.ts'
 import { json } from './answer.ts'
+import { CRON_ROUTES } from './crons.ts'
 import { FILE_ROUTES } from './download.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
@@ -10,7 +11,11 @@ import { LOGIN_ROUTES } from './login.ts'
 import { documentOf } from './openapi.ts'
 import { ORDERED_ROUTES } from './ordered.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './page.ts'
+import { PROCESS_ROUTES } from './processes.ts'
+import { QUEUE_ROUTES } from './queues.ts'
 import { type Route, route } from './route.ts'
+import { RUNNING_ROUTES } from './running.ts'
+import { SET_ROUTES } from './sets.ts'
 import { STATS_ROUTES } from './stats.ts'
 import { STREAM_ROUTE } from './stream.ts'
 import { TASK_ROUTES } from './tasks.ts'
@@ -45,6 +50,11 @@ export const ROUTES: readonly Route[] = [
   STREAM_ROUTE,
   ...FILE_ROUTES,
   ...ORDERED_ROUTES,
+  ...SET_ROUTES,
+  ...QUEUE_ROUTES,
+  ...PROCESS_ROUTES,
+  ...RUNNING_ROUTES,
+  ...CRON_ROUTES,
   ...PAGE_ROUTES,
   ...LOGIN_ROUTES,
   APP_ROUTE,

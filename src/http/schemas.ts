@@ -2,7 +2,13 @@
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
 import { ABOUT_SCHEMAS } from './about.ts'
+import { CRON_SCHEMAS } from './crons.ts'
+import { JOB_LINE_SCHEMAS } from './job-line.ts'
+import { PROCESS_SCHEMAS } from './processes.ts'
+import { QUEUE_SCHEMAS } from './queues.ts'
+import { RUNNING_SCHEMAS } from './running.ts'
 import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
+import { SET_SCHEMAS } from './sets.ts'
 import { STATS_SCHEMAS } from './stats.ts'
 import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './task-options.ts'
 
@@ -229,6 +235,12 @@ export const SCHEMAS: Record<string, Schema> = {
   ]),
   OrderedActed: object({ ids: { ...count, description: 'how many ids it were' } }),
   OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
+  ...JOB_LINE_SCHEMAS,
+  ...SET_SCHEMAS,
+  ...QUEUE_SCHEMAS,
+  ...PROCESS_SCHEMAS,
+  ...RUNNING_SCHEMAS,
+  ...CRON_SCHEMAS,
   Health: object({ status: { const: 'ok' } }),
   ...ABOUT_SCHEMAS,
   ...STATS_SCHEMAS,

@@ -11,6 +11,8 @@ import { Dashboard } from './dashboard.ts'
 import { checkImports, type Imports } from './imports.ts'
 import { Links } from './link.ts'
 import { Pulses } from './pulse.ts'
+import { type Redact, Redaction } from './redact.ts'
+import { Seal } from './seal.ts'
 import { Throughputs } from './throughput.ts'
 import { Watches } from './watch.ts'
 
@@ -53,11 +55,13 @@ export interface HttpOptions {
   imports?: Imports
   /** What the links for submitters are signed with; default one that is kept in the store. A new one ends all links. */
   secret?: string
+  /** What is never shown: names of members of arguments and payloads, or a function. Reports of tasks are whole. */
+  redact?: Redact
   /** The folder of a dashboard that was built elsewhere; default the one of this package. */
   dashboard?: string
 }
 
-const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret', 'dashboard']
+const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret', 'redact', 'dashboard']
 
 export class Site {
   readonly base: string
@@ -65,18 +69,21 @@ export class Site {
   readonly imports: Imports
   readonly access: Access
   readonly links: Links
+  readonly redaction: Redaction
   readonly uploads: Gauge
   readonly streams: Gauge
   readonly watches: Watches
   readonly dashboard: Dashboard
   readonly pulses: Pulses
   readonly throughputs: Throughputs
+  readonly #secret: () => Promise<string>
+  #seal: Seal | undefined
 
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, options: HttpOptions) {
     if (!isObject(options as unknown)) throw invalid('the options of http are an object')
     refuseUnknown('http', options, OPTIONS)
-    const { auth, basePath = '', limits = {}, imports = {}, secret, dashboard } = options
+    const { auth, basePath = '', limits = {}, imports = {}, secret, redact, dashboard } = options
     if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
       throw invalid('secret is a text that nobody guesses, and not an empty one')
     }
@@ -86,7 +93,10 @@ export class Site {
     this.base = checkBase(basePath)
     this.limits = checkLimits(limits)
     this.imports = checkImports(hq, imports)
-    this.links = new Links(async () => secret ?? hq.store.secret('links', randomBytes(32).toString('base64url')))
+    const ofLinks = async () => secret ?? hq.store.secret('links', randomBytes(32).toString('base64url'))
+    this.links = new Links(ofLinks)
+    this.#secret = ofLinks
+    this.redaction = new Redaction(redact)
     this.access = new Access(auth, this.links)
     this.uploads = new Gauge(this.limits.uploads, 'uploads')
     this.streams = new Gauge(this.limits.streams, 'streams')
@@ -94,6 +104,12 @@ export class Site {
     this.dashboard = new Dashboard(dashboard)
     this.pulses = new Pulses(hq)
     this.throughputs = new Throughputs(hq, this.pulses)
+  }
+
+  /** Of names of places in lists. */
+  async seal(): Promise<Seal> {
+    this.#seal ??= new Seal(await this.#secret())
+    return this.#seal
   }
 }
 

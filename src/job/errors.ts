@@ -105,6 +105,12 @@ const STATUS = {
   UNKNOWN_ROUTE: 404,
   /** HTTP: no job with that id waits or runs. */
   UNKNOWN_JID: 404,
+  /** HTTP: a job was looked for so long, and there is more to look at: name its key or its queue. */
+  SEARCH_TOO_LONG: 503,
+  /** HTTP: no process of that identity lives. */
+  UNKNOWN_PROCESS: 404,
+  /** HTTP: this server was started for looking alone. */
+  READ_ONLY: 403,
   /** HTTP: this path does not take that method; the header `Allow` names those that it takes. */
   METHOD_NOT_ALLOWED: 405,
   /** HTTP: the route has no answer of a type that `Accept` names. */

@@ -161,14 +161,25 @@ export interface SetLine extends JobLine {
 
 /** GET /retries/errors (and scheduled, dead): what they failed of, the most frequent first. */
 export interface ErrorGroups {
-  items: { class: string | null; message: string; count: number; jobs: string[]; since: string | null }[]
+  items: {
+    class: string | null
+    /** Numbers and ids that differ are left out. */
+    message: string
+    count: number
+    jobs: string[]
+    since: string | null
+    /** As the parameter `error` it finds them. */
+    filter: string
+  }[]
   /** How many were looked at; all of them if `complete`. */
   scanned: number
   complete: boolean
 }
 
 /** GET /retries/:jid?key= , /queues/:name/jobs/:jid?key= , and as `job` of GET /jobs/:jid */
-export interface JobDetail extends SetLine {
+export interface JobDetail extends Omit<SetLine, 'at'> {
+  /** Of a job in a set; else null. */
+  at: string | null
   /** Redacted; null when it is longer than 64 kB: `argsText` has its beginning, `?whole=true` all of it. */
   args: unknown[] | null
   argsText: string

@@ -1,0 +1,64 @@
+/**
+ * Names of places in lists, as they are given away and come back. They are made of texts of jobs, of which nothing may be
+ * seen that is not shown: so they are encrypted, and texts are told apart by a keyed digest.
+ */
+
+import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto'
+
+const VECTOR = 12
+const TAG = 16
+/** Characters that an address can well carry. */
+const LONGEST = 4000
+/** Longer ones are kept here instead, the last so many. */
+const MOST_KEPT = 100
+
+export class Seal {
+  readonly #key: Buffer
+  readonly #kept = new Map<string, string>()
+
+  constructor(secret: string) {
+    this.#key = createHmac('sha256', secret).update('highkiq places').digest()
+  }
+
+  /** The same text has the same digest on all servers of a store. */
+  digest(text: string): string {
+    return this.#hash(text).toString('hex').slice(0, 16)
+  }
+
+  close(place: string): string {
+    if (place.length > LONGEST) return this.#keep(place)
+    const vector = this.#hash(place).subarray(0, VECTOR)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, vector)
+    const sealed = Buffer.concat([vector, cipher.update(place, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    return sealed.toString('base64url')
+  }
+
+  /** Undefined: it is none that was given away, or a long one that is not known here any more. */
+  open(sealed: string): string | undefined {
+    if (sealed.startsWith('.')) return this.#kept.get(sealed)
+    const bytes = Buffer.from(sealed, 'base64url')
+    if (bytes.length < VECTOR + TAG) return undefined
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, VECTOR))
+      decipher.setAuthTag(bytes.subarray(-TAG))
+      return Buffer.concat([decipher.update(bytes.subarray(VECTOR, -TAG)), decipher.final()]).toString()
+    } catch {
+      return undefined
+    }
+  }
+
+  #keep(place: string): string {
+    const name = `.${createHash('sha256').update(this.#hash(place)).digest('base64url')}`
+    this.#kept.delete(name)
+    this.#kept.set(name, place)
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MOST_KEPT) break
+      this.#kept.delete(oldest)
+    }
+    return name
+  }
+
+  #hash(text: string): Buffer {
+    return createHmac('sha256', this.#key).update(text).digest()
+  }
+}
