@@ -28,34 +28,39 @@ export function inBrowser(
   title: string,
   tests: (open: (path: string, options?: OpenOptions) => Promise<Opened>) => void,
 ) {
-  suiteWith([chromium], title, () => {
-    let browser: Browser
-    beforeAll(async () => {
-      browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
-    })
-    afterAll(() => browser?.close())
-
-    tests(async (path, { http = {}, before, app, ...context } = {}) => {
-      const opened = app ?? (await served(http))
-      await before?.(opened)
-      const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'UTC', ...context })
-      page.setDefaultTimeout(10_000)
-      const faults: string[] = []
-      watch(page, faults)
-      onTestFinished(async () => {
-        await page.close()
-        expect(faults).toEqual([])
+  suiteWith(
+    [chromium],
+    title,
+    () => {
+      let browser: Browser
+      beforeAll(async () => {
+        browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
       })
-      const base = http.basePath ?? ''
-      const go = async (to: string) => {
-        const url = JSON.stringify(base + to)
-        await page.evaluate(`history.pushState(null, '', ${url}); dispatchEvent(new PopStateEvent('popstate'))`)
-      }
-      await page.goto(opened.url + base + path)
-      await page.locator('main h1').waitFor()
-      return { ...opened, page, faults, go }
-    })
-  })
+      afterAll(() => browser?.close())
+
+      tests(async (path, { http = {}, before, app, ...context } = {}) => {
+        const opened = app ?? (await served(http))
+        await before?.(opened)
+        const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'UTC', ...context })
+        page.setDefaultTimeout(10_000)
+        const faults: string[] = []
+        watch(page, faults)
+        onTestFinished(async () => {
+          await page.close()
+          expect(faults).toEqual([])
+        })
+        const base = http.basePath ?? ''
+        const go = async (to: string) => {
+          const url = JSON.stringify(base + to)
+          await page.evaluate(`history.pushState(null, '', ${url}); dispatchEvent(new PopStateEvent('popstate'))`)
+        }
+        await page.goto(opened.url + base + path)
+        await page.locator('main h1').waitFor()
+        return { ...opened, page, faults, go }
+      })
+    },
+    { timeout: 60_000 },
+  )
 }
 
 function watch(page: Page, faults: string[]): void {

@@ -8,9 +8,11 @@ export function useQuery(): [
   query: Record<string, string>,
   change: (what: Change, how?: { replace?: boolean }) => void,
 ] {
-  const { query, path, route } = useLocation()
+  const { query, route } = useLocation()
   const change = (what: Change, { replace = false } = {}) => {
-    const search = new URLSearchParams(query)
+    // As it is now: somebody may have gone on since this was drawn.
+    const { pathname: path, search: now } = window.location
+    const search = new URLSearchParams(now)
     for (const [name, value] of Object.entries(what)) {
       if (value === null || value === undefined || value === '') search.delete(name)
       else search.set(name, value)

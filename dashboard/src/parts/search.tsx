@@ -15,6 +15,7 @@ export function Search({ label, placeholder, name = 'search' }: { label: string;
   const [text, setText] = useState(query[name] ?? '')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => setText(query[name] ?? ''), [query[name]])
+  useEffect(() => () => clearTimeout(timer.current), [])
   const settle = (value: string) => change({ [name]: value, ...FROM_THE_START }, { replace: true })
   return (
     <label class="search">

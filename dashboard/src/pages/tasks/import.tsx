@@ -18,6 +18,8 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const jobs = about.value?.jobs ?? []
   const [file, setFile] = useState(dropped)
   const [job, setJob] = useState(jobs.length === 1 ? (jobs[0]?.name ?? '') : '')
+  /** Of the file, as the first look found them. */
+  const [headers, setHeaders] = useState<string[]>([])
   const [columns, setColumns] = useState<Record<string, string>>({})
   const [step, setStep] = useState<Step>({ at: 'choose' })
   const [wrong, setWrong] = useState('')
@@ -29,9 +31,11 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     setWrong('')
     setStep({ at: dryRun ? 'reading' : 'sending' })
     try {
-      const answer = await upload(file, { job, columns, dryRun, key: key.current })
-      if (dryRun) setStep({ at: 'look', found: answer as DryRun })
-      else {
+      const answer = await upload(file, { job, columns: mapping(headers, columns), dryRun, key: key.current })
+      if (dryRun) {
+        if (headers.length === 0) setHeaders((answer as DryRun).columns ?? [])
+        setStep({ at: 'look', found: answer as DryRun })
+      } else {
         onClose()
         route(at(`/tasks/${(answer as { id: string }).id}`))
       }
@@ -80,13 +84,14 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
             accept=".csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl"
             onChange={(event) => {
               setFile(event.currentTarget.files?.[0] ?? null)
+              setHeaders([])
               setColumns({})
               setStep({ at: 'choose' })
             }}
           />
         </label>
       </div>
-      {step.at === 'look' && <Preview found={step.found} columns={columns} onColumns={setColumns} />}
+      {step.at === 'look' && <Preview found={step.found} headers={headers} columns={columns} onColumns={setColumns} />}
       <div class="acts">
         <button type="button" class="btn" onClick={onClose}>
           {t('import.leave')}
@@ -120,17 +125,22 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   )
 }
 
+/** What is not named would be left out: all are, once one is renamed. */
+function mapping(headers: readonly string[], columns: Record<string, string>): string | undefined {
+  if (Object.keys(columns).length === 0) return undefined
+  return JSON.stringify(Object.fromEntries(headers.map((header) => [header, columns[header] ?? header])))
+}
+
 interface Sending {
   job: string
-  columns: Record<string, string>
+  columns: string | undefined
   dryRun: boolean
   key: string
 }
 
 /** @throws ApiError */
 async function upload(file: File, { job, columns, dryRun, key }: Sending): Promise<unknown> {
-  const renamed = Object.keys(columns).length > 0 ? JSON.stringify(columns) : undefined
-  const url = urlOf('/tasks/import', { job, name: file.name, dryRun: dryRun || undefined, columns: renamed })
+  const url = urlOf('/tasks/import', { job, name: file.name, dryRun: dryRun || undefined, columns })
   const form = new FormData()
   form.set('file', file)
   // A click that comes twice makes one task.

@@ -18,13 +18,13 @@ const SHOWN_PROBLEMS = 5
 
 interface PreviewProps {
   found: DryRun
+  headers: readonly string[]
   /** Header of the file → the name that the job gets, where it is another. */
   columns: Record<string, string>
   onColumns(columns: Record<string, string>): void
 }
 
-export function Preview({ found, columns, onColumns }: PreviewProps) {
-  const headers = found.columns ?? []
+export function Preview({ found, headers, columns, onColumns }: PreviewProps) {
   return (
     <>
       <p>
