@@ -70,6 +70,7 @@ export type {
   JobFigures,
   JobMetrics,
   Metrics,
+  Percentiles,
   Step,
   TopJob,
   TopJobs,

@@ -8,10 +8,12 @@ import { FILE_ROUTES } from './download.ts'
 import { IMPORT_ROUTE } from './import.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { LOGIN_ROUTES } from './login.ts'
+import { METRICS_ROUTES } from './metrics.ts'
 import { documentOf } from './openapi.ts'
 import { ORDERED_ROUTES } from './ordered.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './page.ts'
 import { PROCESS_ROUTES } from './processes.ts'
+import { PROMETHEUS_ROUTE } from './prometheus.ts'
 import { QUEUE_ROUTES } from './queues.ts'
 import { type Route, route } from './route.ts'
 import { RUNNING_ROUTES } from './running.ts'
@@ -60,5 +62,7 @@ export const ROUTES: readonly Route[] = [
   APP_ROUTE,
   ABOUT_ROUTE,
   ...STATS_ROUTES,
+  ...METRICS_ROUTES,
+  PROMETHEUS_ROUTE,
   ...OPEN,
 ]

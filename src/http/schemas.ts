@@ -4,6 +4,7 @@ import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '..
 import { ABOUT_SCHEMAS } from './about.ts'
 import { CRON_SCHEMAS } from './crons.ts'
 import { JOB_LINE_SCHEMAS } from './job-line.ts'
+import { METRICS_SCHEMAS } from './metrics.ts'
 import { PROCESS_SCHEMAS } from './processes.ts'
 import { QUEUE_SCHEMAS } from './queues.ts'
 import { RUNNING_SCHEMAS } from './running.ts'
@@ -244,4 +245,5 @@ export const SCHEMAS: Record<string, Schema> = {
   Health: object({ status: { const: 'ok' } }),
   ...ABOUT_SCHEMAS,
   ...STATS_SCHEMAS,
+  ...METRICS_SCHEMAS,
 }

@@ -9,11 +9,13 @@ import { given, refuseUnknown } from '../job/options.ts'
 import { Access, type Auth } from './access.ts'
 import { Dashboard } from './dashboard.ts'
 import { checkImports, type Imports } from './imports.ts'
+import { JobCounters } from './job-counters.ts'
 import { Links } from './link.ts'
 import { Pulses } from './pulse.ts'
 import { type Redact, Redaction } from './redact.ts'
 import { Seal } from './seal.ts'
 import { Throughputs } from './throughput.ts'
+import { TopJobsLook } from './top-jobs.ts'
 import { Watches } from './watch.ts'
 
 export interface Limits {
@@ -76,6 +78,8 @@ export class Site {
   readonly dashboard: Dashboard
   readonly pulses: Pulses
   readonly throughputs: Throughputs
+  readonly topJobs: TopJobsLook
+  readonly jobCounters: JobCounters
   readonly #secret: () => Promise<string>
   #seal: Seal | undefined
 
@@ -104,6 +108,8 @@ export class Site {
     this.dashboard = new Dashboard(dashboard)
     this.pulses = new Pulses(hq)
     this.throughputs = new Throughputs(hq, this.pulses)
+    this.topJobs = new TopJobsLook(hq)
+    this.jobCounters = new JobCounters(hq)
   }
 
   /** Of names of places in lists. */

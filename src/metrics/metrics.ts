@@ -76,6 +76,9 @@ export interface JobMetrics extends JobFigures {
   deploys: DeployMark[]
 }
 
+/** Seconds below which this share of the successful runs stayed; see JobMetrics. */
+export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
+
 /** What ended by class and time, of all processes together, Sidekiq's included. It is told every ten seconds. */
 export class Metrics {
   readonly #store: () => Store
@@ -118,19 +121,27 @@ export class Metrics {
       this.#store().histograms(name, times),
       this.#deploysIn(window),
     ])
-    const none = new Array<number>(HISTOGRAM_BUCKETS).fill(0)
     const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
-    const total = none.map((_, bucket) => histograms.reduce((sum, one) => sum + (one.counts[bucket] ?? 0), 0))
+    const all = total(histograms)
     return {
       ...figuresOf(name, sums),
       ...window,
-      p50: percentile(total, 0.5),
-      p95: percentile(total, 0.95),
-      p99: percentile(total, 0.99),
-      histogram: total.map((count, bucket) => ({ label: LABELS[bucket] as string, count })),
-      minutes: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...none] })).sort(byTime),
+      ...percentilesOf(all),
+      histogram: all.map((count, bucket) => ({ label: LABELS[bucket] as string, count })),
+      minutes: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...NONE] })).sort(byTime),
       deploys,
     }
+  }
+
+  /** How long runs of these classes took in the last minutes, this one included; at most 480. @throws INVALID_OPTION */
+  async percentiles(names: readonly string[], options: { minutes?: number } = {}): Promise<Map<string, Percentiles>> {
+    refuseUnknown('metrics.percentiles', options, ['minutes'])
+    const { minutes = 60 } = options
+    checkWhole('minutes', minutes, MOST_MINUTES)
+    const times = timesBefore(this.#now(), 1, minutes)
+    const all = new Map<string, Percentiles>()
+    for (const name of names) all.set(name, percentilesOf(total(await this.#store().histograms(name, times))))
+    return all
   }
 
   /** The deploys of the last days, today included; at most (and by default) 90. Oldest first. @throws INVALID_OPTION */
@@ -151,6 +162,16 @@ export class Metrics {
   async #deploysOf(days: readonly string[]): Promise<DeployMark[]> {
     return (await this.#store().deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
   }
+}
+
+const NONE: readonly number[] = new Array<number>(HISTOGRAM_BUCKETS).fill(0)
+
+function total(histograms: readonly { counts: readonly number[] }[]): number[] {
+  return NONE.map((_, bucket) => histograms.reduce((sum, { counts }) => sum + (counts[bucket] ?? 0), 0))
+}
+
+function percentilesOf(counts: readonly number[]): Percentiles {
+  return { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95), p99: percentile(counts, 0.99) }
 }
 
 /** Where the last spans begin, this one included, the newest first. */

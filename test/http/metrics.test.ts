@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { api } from './bench.ts'
+
+const minute = () => Math.floor(Date.now() / 60_000) * 60_000
+const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
+
+test('which classes took most of the time, and how long one takes', async () => {
+  const { call, hq } = api()
+  const at = minute() - 120_000
+  const jobs = [
+    { name: 'Quick', processed: 1500, failed: 0, ms: 1000, histogram: histogram({ 0: 1500 }) },
+    { name: 'Shop/Slow', processed: 41, failed: 1, ms: 5200, histogram: histogram({ 5: 30, 6: 10 }) },
+    { name: 'Bad', processed: 1, failed: 1, ms: 0, histogram: [] },
+  ]
+  await hq.store.recordMetrics({ source: 'test', number: 1, at, jobs })
+  await hq.deploy('v1', new Date(at))
+  const { body } = await call('GET', '/api/v1/metrics?minutes=10')
+  const figures = body.jobs.map(({ name, success, failed, p50, p99 }: typeof body) => [name, success, failed, p50, p99])
+  expect(figures).toEqual([
+    ['Shop/Slow', 40, 1, expect.closeTo(0.133), expect.closeTo(0.222)],
+    ['Quick', 1500, 0, expect.closeTo(0.01), expect.closeTo(0.0198)],
+    ['Bad', 0, 1, null, null],
+  ])
+  expect(body.jobs[0].steps).toEqual([{ at: new Date(at).toISOString(), processed: 41, failed: 1, seconds: 5.2 }])
+  expect([body.step, body.deploys]).toEqual([60, [{ at: new Date(at).toISOString(), label: 'v1' }]])
+  const hours = (await call('GET', '/api/v1/metrics?hours=24&filter=SLOW')).body
+  expect([hours.step, hours.jobs.length, hours.jobs[0].p50]).toEqual([600, 1, expect.closeTo(0.133)])
+  const one = (await call('GET', '/api/v1/metrics/Shop%2FSlow?minutes=5')).body
+  expect(one).toMatchObject({ name: 'Shop/Slow', processed: 41, average: 0.13, p95: expect.closeTo(0.21, 2) })
+  expect(one.minutes).toHaveLength(1)
+  expect(one.histogram[5]).toEqual({ label: '150ms', count: 30 })
+  expect((await call('GET', '/api/v1/metrics/Nobody')).body).toMatchObject({ processed: 0, p50: null, minutes: [] })
+  for (const query of ['minutes=481', 'hours=73', 'hours=0', 'minutes=x']) {
+    expect((await call('GET', `/api/v1/metrics?${query}`)).status, query).toBe(400)
+  }
+})
+
+interface Series {
+  labels: Record<string, string>
+  value: number
+}
+
+/** Reads Prometheus' text format, and nothing that is nearly it. @throws what is wrong */
+function read(text: string): Map<string, { type: string; series: Series[] }> {
+  const families = new Map<string, { type: string; series: Series[] }>()
+  expect(text.endsWith('\n')).toBe(true)
+  let help: string | undefined
+  let current: string | undefined
+  for (const line of text.slice(0, -1).split('\n')) {
+    const comment = /^# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/.exec(line)
+    if (comment) {
+      const [, kind, name = '', rest = ''] = comment
+      if (families.has(name)) throw new Error(`${name} is there twice`)
+      if (kind === 'HELP') {
+        help = name
+        if (/(^|[^\\])(\\\\)*\\([^\\n]|$)/.test(rest)) throw new Error(`wrong escape: ${line}`)
+        continue
+      }
+      if (help !== name || !['counter', 'gauge'].includes(rest)) throw new Error(line)
+      current = name
+      families.set(name, { type: rest, series: [] })
+      continue
+    }
+    const [, name = '', labels, value = ''] = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/.exec(line) ?? []
+    const family = families.get(name)
+    if (!family || name !== current) throw new Error(`not of its family: ${line}`)
+    if (!/^\d+(\.\d+)?(e[+-]?\d+)?$/.test(value)) throw new Error(`no number: ${line}`)
+    const one = { labels: labels ? labelsOf(labels) : {}, value: Number(value) }
+    const id = JSON.stringify(one.labels)
+    if (family.series.some((other) => JSON.stringify(other.labels) === id)) throw new Error(`twice: ${line}`)
+    family.series.push(one)
+  }
+  for (const [name, { type, series }] of families) {
+    if (series.length === 0) throw new Error(`${name} has no values`)
+    if ((type === 'counter') !== name.endsWith('_total')) throw new Error(`${name} is a ${type}`)
+  }
+  return families
+}
+
+function labelsOf(text: string): Record<string, string> {
+  const labels: Record<string, string> = {}
+  let rest = text.slice(1, -1)
+  while (rest !== '') {
+    const [all = '', name = '', value = ''] = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/.exec(rest) ?? []
+    if (all === '' || name in labels) throw new Error(`labels: ${text}`)
+    labels[name] = value.replace(/\\(.)/g, (_, c) => (c === 'n' ? '\n' : c))
+    rest = rest.slice(all.length)
+  }
+  return labels
+}
+
+const HOSTILE = 'a "quoted"\\ \n{name="x"} 1\n# TYPE evil counter\u0007'
+
+test('Prometheus reads the figures, whatever the names are', async () => {
+  const { call, hq, clock } = api()
+  await hq.store.push([{ to: 'queue', queue: 'we"ird\\', text: '{"class":"A","args":[],"jid":"1"}', end: 'back' }], 0)
+  await hq.queue('paused').pause()
+  await hq.ordered('Sync', { shards: 2 }, async () => {}).performAsync([{ id: 1, payload: {} }])
+  const told = (number: number, at: number, processed: number) => {
+    const jobs = [{ name: HOSTILE, processed, failed: 1, ms: 2500, histogram: [] }]
+    return hq.store.recordMetrics({ source: 'test', number, at, jobs })
+  }
+  const at = minute()
+  clock.ahead = (at - Date.now()) / 1000 + 80
+  await told(1, at, 10)
+  const scrape = async () => {
+    const answer = await call('GET', '/metrics', { headers: { accept: 'text/plain;version=0.0.4;q=0.3,*/*;q=0.1' } })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ])
+    return read(answer.text)
+  }
+  const first = await scrape()
+  const series = (all: typeof first, name: string) => all.get(name)?.series
+  expect(series(first, 'highkiq_info')).toMatchObject([{ labels: { store: hq.store.kind }, value: 1 }])
+  expect(series(first, 'highkiq_enqueued')).toEqual([{ labels: {}, value: 1 }])
+  expect(series(first, 'highkiq_queue_size')).toContainEqual({ labels: { queue: 'we"ird\\' }, value: 1 })
+  expect(series(first, 'highkiq_queue_paused')).toContainEqual({ labels: { queue: 'paused' }, value: 1 })
+  expect(series(first, 'highkiq_ordered_waiting')).toEqual([{ labels: { queue: 'Sync' }, value: 1 }])
+  expect(series(first, 'highkiq_attention')).toContainEqual({ labels: { cause: 'no-process' }, value: 1 })
+  const jobs = (all: typeof first) => {
+    return ['processed', 'failed', 'seconds'].map((what) => series(all, `highkiq_job_${what}_total`))
+  }
+  const counted = (...values: number[]) => values.map((value) => [{ labels: { job: HOSTILE }, value }])
+  expect(jobs(first)).toEqual(counted(10, 1, 2.5))
+  // Counters only grow: of a minute that is over it is counted once, of one that is not over not yet.
+  await told(2, at + 60_000, 5)
+  expect(jobs(await scrape())).toEqual(counted(10, 1, 2.5))
+  clock.ahead += 60
+  expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
+  expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
+})
+
+test('the figures are for those who have logged in', async () => {
+  const { call } = api({ auth: { bearer: 'secret' } })
+  expect((await call('GET', '/metrics')).status).toBe(401)
+  expect((await call('GET', '/metrics', { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
+})
