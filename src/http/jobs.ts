@@ -2,14 +2,21 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../app.ts'
+import { SetEntry } from '../inspect/entry.ts'
+import { QueuedJob } from '../inspect/queue.ts'
+import type { JobRecord } from '../inspect/record.ts'
 import { codeOf, HighkiqError } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
+import { splitTaskJid } from '../job/payload.ts'
 import { invalid, json } from './answer.ts'
 import { chunksOf, readBody, readLines, typeOf } from './body.ts'
 import { KEY } from './idempotency.ts'
-import { integer, text } from './parameter.ts'
+import { dateOf, detailOf, timeOf } from './job-line.ts'
+import { flag, integer, text } from './parameter.ts'
+import { keyOfEntry, keyOfQueued, SEARCH_MS } from './place.ts'
 import { pushOnce } from './push-once.ts'
 import { type Call, type Route, route } from './route.ts'
+import type { Seal } from './seal.ts'
 
 const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 /** Lines that are pushed at a time. */
@@ -66,14 +73,18 @@ export const JOB_ROUTES: Route[] = [
     method: 'GET',
     path: '/api/v1/jobs/{jid}',
     summary: 'Where a job is, its event and its result',
-    query: { wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end') },
+    query: {
+      wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
+      whole: flag('nothing of it is cut, however long it is'),
+    },
     answers: {
       200: { description: 'The job; its state tells whether it is known', content: { 'application/json': 'Job' } },
     },
-    async run({ hq, request, path, query }) {
+    async run(call) {
+      const { hq, request, path, query } = call
       const { jid = '' } = path
       if (query.wait > 0) await ended(hq, jid, query.wait, request.signal)
-      return json(await lookAt(hq, jid, request.signal))
+      return json(await lookAt(call, jid, query.whole))
     },
   }),
   route({
@@ -211,27 +222,51 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   }
 }
 
-async function lookAt(hq: Highkiq, jid: string, signal: AbortSignal): Promise<object> {
-  const { state, queue, job, event } = await hq.find(jid, { signal })
+async function lookAt({ hq, site, request }: Pick<Call, 'hq' | 'site' | 'request'>, jid: string, whole: boolean) {
+  const { state, queue, job, event, gaveUp } = await findInTime(hq, jid, request.signal)
   const { result, failure } = await outcomeOf(hq, jid)
+  const { redaction } = site
+  const seen = job && redaction.record(job)
+  const shownEvent = event && redaction.event(event)
   return {
     jid,
     // With its result there, a job is not one that nobody knows.
     state: state === 'unknown' && (result !== undefined || failure) ? 'ended' : state,
+    gaveUp,
     queue,
-    class: job?.displayClass ?? event?.job ?? null,
-    args: job?.displayArgs ?? event?.params ?? null,
-    tags: job?.tags ?? [],
-    createdAt: job?.createdAt ?? null,
-    enqueuedAt: job?.enqueuedAt ?? null,
-    failedAt: job?.failedAt ?? null,
-    retryCount: job?.retryCount ?? null,
-    errorClass: job?.errorClass ?? null,
-    errorMessage: job?.errorMessage ?? null,
-    event,
-    result: result ?? null,
+    class: seen?.displayClass ?? event?.job ?? null,
+    args: seen ? redaction.value(seen.displayArgs) : (shownEvent?.params ?? null),
+    tags: seen?.tags ?? [],
+    createdAt: timeOf(seen?.createdAt ?? null),
+    enqueuedAt: timeOf(seen?.enqueuedAt ?? null),
+    failedAt: timeOf(seen?.failedAt ?? null),
+    retryCount: seen?.retryCount ?? null,
+    errorClass: seen?.errorClass ?? null,
+    errorMessage: seen?.errorMessage ?? null,
+    job: job && detailOf(redaction, job, { ...placeOf(await site.seal(), job), whole }),
+    task: event ? splitTaskJid(jid) : null,
+    event: shownEvent,
+    result: result === undefined ? null : redaction.value(result),
     failure: failure ?? null,
   }
+}
+
+/** Where nothing tells where a job is, all has to be looked through: not longer than a search may take. */
+async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
+  const late = AbortSignal.timeout(SEARCH_MS)
+  try {
+    return { ...(await hq.find(jid, { signal: AbortSignal.any([left, late]) })), gaveUp: false }
+  } catch (thrown) {
+    if (thrown !== late.reason) throw thrown
+    const event = await hq.tasks.event(jid)
+    return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true }
+  }
+}
+
+/** What runs has no place where it could be acted on. */
+function placeOf(seal: Seal, job: JobRecord): { key: string; at: Date | null } {
+  if (job instanceof SetEntry) return { key: keyOfEntry(seal, job, false), at: dateOf(job.score) }
+  return { key: job instanceof QueuedJob ? keyOfQueued(seal, job) : '', at: null }
 }
 
 async function outcomeOf(hq: Highkiq, jid: string): Promise<{ result?: unknown; failure?: object }> {

@@ -3,6 +3,7 @@
 import { JobRecord } from '../inspect/record.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
+import type { TaskEvent } from '../tasks/event.ts'
 
 /**
  * Names of members, any depth: a text is the whole name (upper and lower case are the same), an expression is searched for
@@ -48,6 +49,13 @@ export class Redaction {
     } catch {
       return UNREADABLE
     }
+  }
+
+  /** What became of a task's row. */
+  event(event: TaskEvent): TaskEvent {
+    if (!this.#rule) return event
+    const { params, result } = event
+    return { ...event, params: this.value(params), ...(result === undefined ? {} : { result: this.value(result) }) }
   }
 
   /** A copy of any JSON value as it may be shown; no deeper than can be written. */

@@ -92,6 +92,10 @@ export const SCHEMAS: Record<string, Schema> = {
   Job: object({
     jid: text,
     state: { enum: [...JOB_STATES] },
+    gaveUp: {
+      type: 'boolean',
+      description: 'it was looked for as long as a search may take, and more is left to look at: state says nothing',
+    },
     queue: orNull(text),
     class: orNull(text),
     args: orNull({ type: 'array' }),
@@ -102,6 +106,11 @@ export const SCHEMAS: Record<string, Schema> = {
     retryCount: orNull(count),
     errorClass: orNull(text),
     errorMessage: orNull(text),
+    job: orNull({
+      ...ref('JobDetail'),
+      description: 'its key is for the place that state names; of what runs it is empty',
+    }),
+    task: orNull(object({ id: text, index: count })),
     event: orNull(ref('TaskEvent')),
     result: { description: 'what its handler answered, where that is kept; else null' },
     failure: orNull({ type: 'object', description: 'why it will not run again, where that is kept' }),

@@ -94,11 +94,13 @@ function routesOf(word: SetWord): Route[] {
       method: 'GET',
       path: `${path}/errors`,
       summary: `What ${what} failed of, the most frequent first`,
+      query: FILTER,
       answers: {
         200: { description: 'As far as a short look sees', content: { 'application/json': 'ErrorGroups' } },
       },
-      async run({ hq, site }) {
-        const { items, ...about } = await setOf(hq, word).errors(GROUPING, site.redaction.text)
+      async run({ hq, site, query }) {
+        const shown = site.redaction.text
+        const { items, ...about } = await setOf(hq, word).errors(GROUPING, { shown, search: filterOf(query, shown) })
         return json({
           items: items.map((group) => ({
             ...group,
@@ -246,6 +248,7 @@ export const SET_SCHEMAS: Record<string, Schema> = {
         filter: { ...textSchema, description: 'as the parameter `error` it finds them' },
       }),
     ),
+    matching: { ...count, description: 'of those that were looked at, how many are meant, with an error or without' },
     scanned: count,
     complete: { type: 'boolean', description: 'all were looked at' },
   }),

@@ -2,6 +2,7 @@
 
 import type { Entry } from '../store/contract.ts'
 import { errorOf } from './filter.ts'
+import type { Search } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
 export interface ErrorGroup {
@@ -20,6 +21,8 @@ export interface ErrorGroup {
 export interface ErrorGroups {
   /** The most frequent first, at most a hundred. */
   items: ErrorGroup[]
+  /** Of those that were looked at, how many are meant, with an error or without. */
+  matching: number
   scanned: number
   /** All were looked at. */
   complete: boolean
@@ -29,6 +32,13 @@ export interface GroupingLimits {
   /** Entries that are looked at. */
   most: number
   ms: number
+}
+
+export interface GroupingOptions {
+  /** What of a text may be known. */
+  shown?: (text: string) => string
+  /** Those that are meant; default all. */
+  search?: Search | undefined
 }
 
 const MOST_SHOWN = 100
@@ -43,18 +53,22 @@ const VARYING =
 export async function errorGroups(
   chunks: AsyncIterable<Entry[]>,
   { most, ms }: GroupingLimits,
-  shown: (text: string) => string = (text) => text,
+  { shown = (text) => text, search }: GroupingOptions = {},
 ): Promise<ErrorGroups> {
   const groups = new Map<string, ErrorGroup>()
   const end = performance.now() + ms
-  const answer = { scanned: 0, complete: true }
+  const answer = { matching: 0, scanned: 0, complete: true }
   for await (const chunk of chunks) {
     if (answer.scanned >= most || performance.now() > end) {
       answer.complete = false
       break
     }
     answer.scanned += chunk.length
-    for (const { text } of chunk) add(groups, new JobRecord(shown(text), { now: () => 0 }))
+    for (const { text } of chunk) {
+      if (search && !search.matches(text)) continue
+      answer.matching++
+      add(groups, new JobRecord(shown(text), { now: () => 0 }))
+    }
   }
   const items = [...groups.values()].sort((a, b) => b.count - a.count).slice(0, MOST_SHOWN)
   return { items, ...answer }

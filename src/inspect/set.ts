@@ -10,7 +10,7 @@ import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { chunksOf } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
-import { type ErrorGroups, errorGroups, type GroupingLimits } from './error-groups.ts'
+import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
 import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { findByJid, scanFor, walk } from './walk.ts'
@@ -169,8 +169,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /** What the jobs in it failed of, from the highest score down, as far as the limits let look. */
-  errors(limits: GroupingLimits, shown?: (text: string) => string): Promise<ErrorGroups> {
-    return errorGroups(chunksOf(this.#host.store(), this.name), limits, shown)
+  errors(limits: GroupingLimits, options?: GroupingOptions): Promise<ErrorGroups> {
+    return errorGroups(chunksOf(this.#host.store(), this.name), limits, options)
   }
 
   /** From the highest score down, a page at a time. */

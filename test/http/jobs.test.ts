@@ -172,6 +172,38 @@ test('who waits hears of the end also of a job whose result nobody keeps, and of
   expect(other?.body).toMatchObject({ result: null, failure: { message: expect.stringContaining('no such thing') } })
 })
 
+test('wherever a job is, all that is known of it is told, with the key by which it is acted on there', async () => {
+  const { call, hq, work } = api()
+  const begun = gate()
+  const doors = gate()
+  const Slow = hq.job('Slow', async () => {
+    begun.open()
+    await doors.opened
+  })
+  const look = async (jid: string | null) => (await call('GET', `/api/v1/jobs/${jid}`)).body
+  const later = await look(await Slow.performIn(3600))
+  expect(later).toMatchObject({
+    state: 'scheduled',
+    gaveUp: false,
+    task: null,
+    job: { class: 'Slow', at: expect.any(String) },
+  })
+  const key = encodeURIComponent(later.job.key)
+  expect((await call('POST', `/api/v1/scheduled/${later.jid}/addToQueue?key=${key}`)).body.done).toBe(1)
+  const queued = await look(later.jid)
+  expect(queued).toMatchObject({ state: 'queued', job: { jid: later.jid, args: [], at: null } })
+  const place = `/api/v1/queues/default/jobs/${later.jid}?key=${encodeURIComponent(queued.job.key)}`
+  expect((await call('GET', place)).body).toEqual(queued.job)
+  await work()
+  await begun.opened
+  expect(await look(later.jid)).toMatchObject({ state: 'running', job: { class: 'Slow', key: '' } })
+  doors.open()
+  const task = await hq.tasks.create(Slow, [[], []])
+  const row = await look((await hq.store.events(task.id, { after: 0, limit: 1 }))[0]?.jid ?? '')
+  expect(row.task).toEqual({ id: task.id, index: 1 })
+  expect(await look('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
+})
+
 test('a job is cancelled, and one that is not there is not found', async () => {
   const { call, hq, queue } = api()
   const jid = await hq.push({ class: 'A', args: [] })

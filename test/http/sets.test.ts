@@ -128,7 +128,7 @@ test('causes are grouped, whatever ids their messages have, and the filter of a 
   })
   await fill(t, 'dead', [...entries, [textOf(99), 99], ['no json', 100]])
   const { body } = await t.call('GET', '/api/v1/dead/errors')
-  expect(body).toMatchObject({ scanned: 62, complete: true })
+  expect(body).toMatchObject({ matching: 62, scanned: 62, complete: true })
   expect(body.items).toMatchObject([
     { class: 'TypeError', message: 'no user … at …', count: 40, since: '2023-11-14T22:13:20.001Z' },
     { class: 'TypeError', message: 'what? [odd*] \\ here', count: 20 },
@@ -138,6 +138,8 @@ test('causes are grouped, whatever ids their messages have, and the filter of a 
     const { lines } = await walked(t, `/api/v1/dead?error=${encodeURIComponent(filter)}`)
     expect(lines, filter).toHaveLength(count)
   }
+  const even = (await t.call('GET', '/api/v1/dead/errors?class=Even')).body
+  expect(even).toMatchObject({ items: [{ count: 20, jobs: ['Even'] }, { count: 10 }], matching: 30, scanned: 62 })
 })
 
 test('one job is acted on: retried, killed, deleted, put off', async () => {

@@ -159,7 +159,7 @@ export interface SetLine extends JobLine {
   task: { id: string; index: number } | null
 }
 
-/** GET /retries/errors (and scheduled, dead): what they failed of, the most frequent first. */
+/** GET /retries/errors ?search=&class=&error=&queue= (and scheduled, dead): what they failed of, the most frequent first. */
 export interface ErrorGroups {
   items: {
     class: string | null
@@ -171,6 +171,8 @@ export interface ErrorGroups {
     /** As the parameter `error` it finds them. */
     filter: string
   }[]
+  /** Of those that were looked at, how many the filters mean, with an error or without. */
+  matching: number
   /** How many were looked at; all of them if `complete`. */
   scanned: number
   complete: boolean
