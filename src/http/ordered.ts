@@ -1,6 +1,6 @@
 /** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
 
-import type { DeadId, Highkiq, OrderedQueue, WaitingId } from '../index.ts'
+import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../index.ts'
 import { invalid, json } from './answer.ts'
 import { readObject, refuseMembers } from './body.ts'
 import { dateOf } from './job-line.ts'
@@ -40,8 +40,14 @@ const optionsOf = <By extends string>(query: {
   ...(query.cursor === undefined ? {} : { after: query.cursor }),
 })
 
-const waiting = ({ performIn, ...rest }: WaitingId) => ({ ...rest, performIn: dateOf(performIn) })
-const dead = ({ updatedAt, ...rest }: DeadId) => ({ ...rest, updatedAt: dateOf(updatedAt) })
+const payloadsOf = ({ site }: Call, payloads: ScoredValue[]) =>
+  payloads.map(({ payload, score }) => ({ payload: site.redaction.value(payload), score }))
+const waiting = (call: Call, { performIn, payloads, ...rest }: WaitingId) => {
+  return { ...rest, payloads: payloadsOf(call, payloads), performIn: dateOf(performIn) }
+}
+const dead = (call: Call, { updatedAt, payloads, ...rest }: DeadId) => {
+  return { ...rest, payloads: payloadsOf(call, payloads), updatedAt: dateOf(updatedAt) }
+}
 
 /** A route that does something to the queue, and answers what it is like then. */
 function act(name: string, summary: string, run: (queue: OrderedQueue, call: Call) => Promise<void>, body = {}): Route {
@@ -111,7 +117,7 @@ export const ORDERED_ROUTES: Route[] = [
     async run(call) {
       const { by = 'performIn' } = call.query
       const { items, next } = await (await queueOf(call)).waiting.list(optionsOf({ ...call.query, by }))
-      return json({ items: items.map(waiting), next })
+      return json({ items: items.map((one) => waiting(call, one)), next })
     },
   }),
   route({
@@ -122,9 +128,9 @@ export const ORDERED_ROUTES: Route[] = [
     async run(call) {
       const found = await (await queueOf(call)).find(call.path.id ?? '')
       return json({
-        waiting: found.waiting && waiting(found.waiting),
+        waiting: found.waiting && waiting(call, found.waiting),
         inFlight: found.inFlight,
-        dead: found.dead && dead(found.dead),
+        dead: found.dead && dead(call, found.dead),
       })
     },
   }),
@@ -145,7 +151,7 @@ export const ORDERED_ROUTES: Route[] = [
     answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedDeadList' } } },
     async run(call) {
       const { items, next } = await (await queueOf(call)).morgue.list(optionsOf(call.query))
-      return json({ items: items.map(dead), next })
+      return json({ items: items.map((one) => dead(call, one)), next })
     },
   }),
   actOnIds('morgue/resurrect', 'Brings these ids back, or all: fresh, and due now', (queue, ids) =>

@@ -1,9 +1,11 @@
 /** Why rows of a task were rejected, with a few rows that show it. */
 
-import type { Highkiq } from '../app.ts'
 import type { EventStatus } from '../index.ts'
 import type { TaskStatus } from '../tasks/task.ts'
+import type { Call } from './route.ts'
 import { eventsOf } from './task.ts'
+
+type Looking = Pick<Call, 'hq' | 'site'>
 
 export interface Reason {
   status: EventStatus
@@ -19,18 +21,18 @@ const SAMPLED = 20
 /** Rows that are looked at to find some without a code. */
 const PAGE = 500
 
-export async function reasonsOf(hq: Highkiq, task: TaskStatus, samples: number): Promise<Reason[]> {
-  const reasons = await hq.tasks.get(task.id).reasons()
+export async function reasonsOf(call: Looking, task: TaskStatus, samples: number): Promise<Reason[]> {
+  const reasons = await call.hq.tasks.get(task.id).reasons()
   const all: Reason[] = []
   for (const { status, code, count } of reasons) {
     const isSampled = samples > 0 && all.length < SAMPLED
-    all.push({ status, code, count, samples: isSampled ? await samplesOf(hq, task, { status, code }, samples) : [] })
+    all.push({ status, code, count, samples: isSampled ? await samplesOf(call, task, { status, code }, samples) : [] })
   }
   return all
 }
 
 async function samplesOf(
-  hq: Highkiq,
+  call: Looking,
   task: TaskStatus,
   { status, code }: Pick<Reason, 'status' | 'code'>,
   most: number,
@@ -38,8 +40,8 @@ async function samplesOf(
   const page = { status: [status], after: -1 }
   const events =
     code === null
-      ? (await eventsOf(hq, task, { ...page, limit: PAGE })).filter((event) => event.code === null)
-      : await eventsOf(hq, task, { ...page, code, limit: most })
+      ? (await eventsOf(call, task, { ...page, limit: PAGE })).filter((event) => event.code === null)
+      : await eventsOf(call, task, { ...page, code, limit: most })
   return events.slice(0, most).map(({ index, number, messages }) => {
     return { index, number, message: messages.at(-1)?.text ?? null }
   })

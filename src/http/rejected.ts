@@ -6,10 +6,10 @@
  * twice, for clocks of processes differ.
  */
 
-import type { Highkiq } from '../app.ts'
 import { REJECTED_STATUSES } from '../index.ts'
 import type { TaskEvent } from '../tasks/event.ts'
 import type { TaskStatus } from '../tasks/task.ts'
+import type { Call } from './route.ts'
 import { eventsOf } from './task.ts'
 
 /** What a cursor says: ms since when, behind which index, and when this sweep began. */
@@ -34,18 +34,18 @@ export function readSweep(text: string): Sweep | undefined {
 const writeSweep = ({ since, after, began }: Sweep) => `${since}-${after + 1}-${began}`
 
 export async function newlyRejected(
-  hq: Highkiq,
+  call: Pick<Call, 'hq' | 'site'>,
   task: TaskStatus,
   sweep: Sweep | undefined,
 ): Promise<{ items: TaskEvent[]; next: string }> {
-  const now = hq.now()
+  const now = call.hq.now()
   const { since, after: from, began } = sweep ?? { since: 0, after: -1, began: now }
   // Of a sweep that begins: what ends from now on is for the next.
   const start = from === -1 ? now : began
   const items: TaskEvent[] = []
   let after = from
   for (let page = 0; page < PAGES; page++) {
-    const events = await eventsOf(hq, task, { status: [...REJECTED_STATUSES], after, limit: PAGE })
+    const events = await eventsOf(call, task, { status: [...REJECTED_STATUSES], after, limit: PAGE })
     for (const event of events) {
       after = event.index
       if ((event.finishedAt?.getTime() ?? 0) >= since) items.push(event)

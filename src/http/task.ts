@@ -27,14 +27,15 @@ export interface EventPage {
 const SEARCHED = 5000
 const SEARCH_PAGE = 500
 
+/** As they may be shown. */
 export async function eventsOf(
-  hq: Highkiq,
+  { hq, site }: Pick<Call, 'hq' | 'site'>,
   { id, job }: TaskStatus,
   { status, code, after, limit }: EventPage,
 ): Promise<TaskEvent[]> {
   const query = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }), after, limit }
   const records = await hq.store.events(id, query)
-  return records.map((record) => eventOf(job, record))
+  return records.map((record) => site.redaction.event(eventOf(job, record)))
 }
 
 /**
@@ -42,7 +43,7 @@ export async function eventsOf(
  * `next` tells behind which index to go on, null that all were looked at.
  */
 export async function searchEvents(
-  hq: Highkiq,
+  call: Pick<Call, 'hq' | 'site'>,
   task: TaskStatus,
   { limit, ...page }: EventPage,
   search: string,
@@ -55,7 +56,7 @@ export async function searchEvents(
   const items: TaskEvent[] = []
   let { after } = page
   for (let looked = 0; looked < SEARCHED; looked += SEARCH_PAGE) {
-    const events = await eventsOf(hq, task, { ...page, after, limit: SEARCH_PAGE })
+    const events = await eventsOf(call, task, { ...page, after, limit: SEARCH_PAGE })
     for (const event of events) {
       after = event.index
       if (holds(event)) items.push(event)

@@ -84,10 +84,11 @@ export const TASK_ROUTES: Route[] = [
       after: cursor(readSweep),
     },
     answers: { 200: { description: 'Its status', content: { 'application/json': 'TaskStatusWithRejected' } } },
-    async run({ hq, path, query }) {
+    async run(call) {
+      const { hq, path, query } = call
       const status = await statusOf(hq, path)
       if (query.include === undefined) return json(status)
-      return json({ ...status, rejected: await newlyRejected(hq, status, query.after) })
+      return json({ ...status, rejected: await newlyRejected(call, status, query.after) })
     },
   }),
   route({
@@ -103,10 +104,11 @@ export const TASK_ROUTES: Route[] = [
       limit,
     },
     answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
-    async run({ hq, path, query: { status, code, search, cursor: after = -1, limit } }) {
-      const task = await statusOf(hq, path)
-      if (search !== undefined) return json(await searchEvents(hq, task, { status, code, after, limit }, search))
-      const items = await eventsOf(hq, task, { status, code, after, limit })
+    async run(call) {
+      const { status, code, search, cursor: after = -1, limit } = call.query
+      const task = await statusOf(call.hq, call.path)
+      if (search !== undefined) return json(await searchEvents(call, task, { status, code, after, limit }, search))
+      const items = await eventsOf(call, task, { status, code, after, limit })
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
     },
   }),
@@ -117,9 +119,9 @@ export const TASK_ROUTES: Route[] = [
     access: 'task',
     query: { samples: integer(0, 10, 0, 'rows that are named for each of the 20 most frequent codes') },
     answers: { 200: { description: 'The reasons', content: { 'application/json': 'TaskReasons' } } },
-    async run({ hq, path, query }) {
-      const task = await statusOf(hq, path)
-      return json({ items: await reasonsOf(hq, task, query.samples), next: null })
+    async run(call) {
+      const task = await statusOf(call.hq, call.path)
+      return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
     },
   }),
   route({

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest'
+import { gate, Heard, until } from '../engine/bench.ts'
+import { type Api, api } from './bench.ts'
+
+const SECRET = 'hunter2-swordfish'
+const RULES = ['Password', /_token$/g]
+
+const jid = (n: number) => n.toString(16).padStart(24, '0')
+
+/** A secret at every place where one may be, by its name. */
+const args = [
+  { user: 'ann', password: SECRET },
+  [{ deep: { list: [{ api_token: { any: SECRET } }] } }],
+  JSON.stringify({ written: { PASSWORD: SECRET } }),
+]
+
+function textOf(n: number): string {
+  const failure = { error_class: 'E', error_message: 'no', failed_at: 1_700_000_000, retry_count: 0 }
+  return JSON.stringify({ class: 'Job', args, queue: 'default', jid: jid(n), my_token: SECRET, ...failure })
+}
+
+/** The same secret in everything that can be looked at. */
+async function everywhere(t: Api) {
+  const { hq } = t
+  const doors = gate()
+  const begun = new Heard<unknown>()
+  const Slow = hq.job('Slow', async (_ctx, ..._args: unknown[]) => {
+    begun.say(1)
+    await doors.opened
+  })
+  const Kept = hq.job('Kept', { keepResult: 60, queue: 'kept' }, async (_ctx, ..._args: unknown[]) => ({
+    password: SECRET,
+  }))
+  const Row = hq.job('Row', { queue: 'rows', retry: false }, async (_ctx, row: { n: number; password: string }) => {
+    if (row.n === 1) throw new Error('rejected')
+    return { api_token: SECRET }
+  })
+  const Sync = hq.ordered('Sync', { shards: 1 }, async () => {
+    throw new Error('not today')
+  })
+  hq.cron('nightly', '30 3 * * *', Slow, { args })
+  await hq.cron('nightly').pause()
+  const kept = await Kept.performAsync(...args)
+  const task = await hq.tasks.create(
+    Row,
+    [1, 2].map((n) => [{ n, password: SECRET }]),
+    { keepParams: 'all' },
+  )
+  await Slow.performAsync(...args)
+  const worker = await t.work({ queues: ['default', 'kept', 'rows'] })
+  await begun.atLeast(1)
+  await until(async () => (await task.status())?.state === 'done')
+  await until(async () => (await hq.result(kept, { timeout: 5 })) !== undefined)
+  await worker.quiet()
+  await Sync.performAsync([{ id: 1, payload: { password: SECRET }, score: 1, performIn: 4e9 }])
+  const now = Date.now()
+  await hq.store.push(
+    (['retry', 'schedule', 'dead'] as const).flatMap((to) =>
+      [1, 2, 3].map((n) => ({ to, text: textOf(n), score: 2e9 })),
+    ),
+    now,
+  )
+  await hq.store.push([{ to: 'dead', text: `{"password":"${SECRET}"`, score: 5 }], now)
+  await hq.store.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
+  return { doors, task: task.id, kept: String(kept) }
+}
+
+test('what rules name leaves the server by no way at all', async () => {
+  const t = api({ redact: RULES })
+  const { doors, task, kept } = await everywhere(t)
+  const paths = [
+    ...['retries', 'scheduled', 'dead'].flatMap((set) => [
+      `/${set}?limit=2`,
+      `/${set}/errors`,
+      ...[1, 2].map((n) => `/${set}/${jid(n)}?whole=true`),
+    ]),
+    ...['', '/low', '/low/jobs', `/low/jobs/${jid(4)}?whole=true`].map((path) => `/queues${path}`),
+    ...['/processes', '/running', '/cron', '/ordered', '/ordered/Sync/waiting', '/ordered/Sync/ids/1'],
+    ...['', '?include=rejected', '/events', '/reasons?samples=5'].map((path) => `/tasks/${task}${path}`),
+    ...[kept, jid(1), jid(4)].map((one) => `/jobs/${one}`),
+  ]
+  const seen: string[] = []
+  for (const path of paths) {
+    const { status, text } = await t.call('GET', `/api/v1${path}`)
+    expect(status, `${path} ${text}`).toBe(200)
+    expect(text, path).not.toContain(SECRET)
+    expect(Buffer.from(text.replace(/.*"next":"([^"]*)".*/s, '$1'), 'base64url').toString(), path).not.toContain(SECRET)
+    if (text.includes('[redacted]')) seen.push(path)
+  }
+  // Each of these has one: without rules it is seen.
+  const hidden = paths.filter((path) =>
+    /retries|scheduled|dead|jobs|running|cron|waiting|ids|rejected|events/.test(path),
+  )
+  expect(seen.sort()).toEqual(hidden.filter((path) => !path.endsWith('/errors')).sort())
+  const line = (await t.call('GET', `/api/v1/retries/${jid(1)}`)).body
+  expect(line).toMatchObject({ args: [{ user: 'ann', password: '[redacted]' }, [{ deep: {} }], expect.any(String)] })
+  expect(line.payload).toMatchObject({ my_token: '[redacted]', class: 'Job' })
+  doors.open()
+})
+
+test('without rules all that is seen', async () => {
+  const t = api()
+  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
+  expect((await t.call('GET', '/api/v1/dead')).text).toContain(SECRET)
+  expect((await t.call('GET', `/api/v1/dead/${jid(1)}`)).text).toContain(SECRET)
+})
+
+test('what is hidden is not found by guessing it', async () => {
+  const t = api({ redact: RULES })
+  const now = Date.now()
+  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], now)
+  await t.hq.store.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
+  const { id } = await t.hq.tasks.create(
+    t.hq.job('Row', async () => {}),
+    [[{ password: SECRET }]],
+  )
+  for (const search of ['hunter2', `*${SECRET}*`, SECRET.slice(0, 3)]) {
+    for (const path of ['/dead', '/queues/low/jobs', `/tasks/${id}/events`]) {
+      expect((await t.call('GET', `/api/v1${path}?search=${search}`)).body.items, path).toEqual([])
+    }
+    expect((await t.call('POST', '/api/v1/dead/all/delete', { json: { search } })).body.done).toBe(0)
+  }
+  expect((await t.call('GET', '/api/v1/dead?search=ann')).body.items).toHaveLength(1)
+  expect((await t.call('GET', '/api/v1/queues/low/jobs?search=ann')).body.items).toHaveLength(1)
+  // What is acted on is the job itself.
+  expect((await t.call('POST', `/api/v1/dead/${jid(1)}/retry`)).body.done).toBe(1)
+  expect((await t.queue()).at(-1)?.args).toEqual(args)
+})
+
+test('a function decides of each member and each item; one that throws hides', async () => {
+  const redact = (key: string, value: unknown) => {
+    if (key === 'broken') throw new Error('oh')
+    if (key === 'gone') return undefined
+    return typeof value === 'string' && /^\d{16}$/.test(value) ? `…${value.slice(-4)}` : value
+  }
+  const t = api({ redact })
+  const args = ['4111111111111111', { card: '5555555555554444', broken: 1, gone: 2, n: 3 }]
+  await t.hq.push({ class: 'Pay', args })
+  const { items } = (await t.call('GET', '/api/v1/queues/default/jobs')).body
+  const shown = { card: '…4444', broken: '[redacted]', gone: '[redacted]', n: 3 }
+  expect(JSON.parse(items[0].preview)).toEqual(['…1111', shown])
+})
+
+test('rules that are wrong are refused when the handler is made', () => {
+  for (const redact of [5, 'password', [5], [''], {}, null]) {
+    expect(() => api({ redact: redact as never }), JSON.stringify(redact)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION' }),
+    )
+  }
+})
