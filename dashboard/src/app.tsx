@@ -17,6 +17,7 @@ const Queues = lazy(() => import('./pages/queues/index.tsx'))
 const Sets = lazy(() => import('./pages/sets/index.tsx'))
 const Task = lazy(() => import('./pages/tasks/task.tsx'))
 const Tasks = lazy(() => import('./pages/tasks/index.tsx'))
+const Job = lazy(() => import('./pages/job/index.tsx'))
 
 export function App() {
   return (
@@ -37,6 +38,7 @@ export function App() {
           <Route path={at('/retries')} component={Sets} set="retries" />
           <Route path={at('/scheduled')} component={Sets} set="scheduled" />
           <Route path={at('/dead')} component={Sets} set="dead" />
+          <Route path={at('/jobs/:jid')} component={Job} />
           <Route default component={Nowhere} />
         </Router>
       </Frame>

@@ -19,7 +19,9 @@ export const PROMETHEUS_ROUTE: Route = route({
   path: '/metrics',
   summary: 'The figures, for Prometheus',
   answers: { 200: { description: 'Its text format', content: { 'text/plain': { type: 'string' } } } },
-  async run({ hq, site }) {
+  async run({ hq, site, request, base }) {
+    // The dashboard has a page of this name, and browsers ask for it when it is loaded again.
+    if (request.headers.get('accept')?.includes('text/html')) return site.dashboard.page(base)
     const [{ stats, tasks, attention }, queues, { ordered }, jobs] = await Promise.all([
       site.pulses.latest(),
       hq.queueSummaries(),

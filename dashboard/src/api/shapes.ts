@@ -159,18 +159,21 @@ export interface SetLine extends JobLine {
   task: { id: string; index: number } | null
 }
 
+export interface ErrorGroup {
+  class: string | null
+  /** Numbers and ids that differ are left out. */
+  message: string
+  count: number
+  /** Classes of jobs that failed of it. */
+  jobs: string[]
+  since: string | null
+  /** As the parameter `error` it finds them. */
+  filter: string
+}
+
 /** GET /retries/errors ?search=&class=&error=&queue= (and scheduled, dead): what they failed of, the most frequent first. */
 export interface ErrorGroups {
-  items: {
-    class: string | null
-    /** Numbers and ids that differ are left out. */
-    message: string
-    count: number
-    jobs: string[]
-    since: string | null
-    /** As the parameter `error` it finds them. */
-    filter: string
-  }[]
+  items: ErrorGroup[]
   /** Of those that were looked at, how many the filters mean, with an error or without. */
   matching: number
   /** How many were looked at; all of them if `complete`. */
@@ -178,9 +181,26 @@ export interface ErrorGroups {
   complete: boolean
 }
 
+export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'held' | 'ended' | 'unknown'
+
+/** GET /jobs/:jid: where it is, and all that is known. */
+export interface FoundJob {
+  jid: string
+  state: JobState
+  queue: string | null
+  class: string | null
+  args: unknown[] | null
+  /** null when nothing is left of it. */
+  job: JobDetail | null
+  /** Of a row of a task. */
+  event: TaskEvent | null
+  result: unknown
+  failure: { message: string } | null
+}
+
 /** GET /retries/:jid?key= , /queues/:name/jobs/:jid?key= , and as `job` of GET /jobs/:jid */
 export interface JobDetail extends Omit<SetLine, 'at'> {
-  /** Of a job in a set; else null. */
+  /** null: it is in no set. */
   at: string | null
   /** Redacted; null when it is longer than 64 kB: `argsText` has its beginning, `?whole=true` all of it. */
   args: unknown[] | null

@@ -7,9 +7,11 @@ export type Change = Record<string, string | null | undefined>
 export function useQuery(): [
   query: Record<string, string>,
   change: (what: Change, how?: { replace?: boolean }) => void,
+  /** The address that a change leads to, for a link. */
+  link: (what: Change) => string,
 ] {
   const { query, route } = useLocation()
-  const change = (what: Change, { replace = false } = {}) => {
+  const link = (what: Change) => {
     // As it is now: somebody may have gone on since this was drawn.
     const { pathname: path, search: now } = window.location
     const search = new URLSearchParams(now)
@@ -17,7 +19,8 @@ export function useQuery(): [
       if (value === null || value === undefined || value === '') search.delete(name)
       else search.set(name, value)
     }
-    route(`${path}${search.size > 0 ? `?${search}` : ''}`, replace)
+    return `${path}${search.size > 0 ? `?${search}` : ''}`
   }
-  return [query, change]
+  const change = (what: Change, { replace = false } = {}) => route(link(what), replace)
+  return [query, change, link]
 }

@@ -58,3 +58,43 @@ export function Chip({ name, label }: { name: string; label: string }) {
     </span>
   )
 }
+
+/** A filter that is not set yet: it asks for its value where it stands. */
+export function AddChip({ name, label, known = [] }: { name: string; label: string; known?: readonly string[] }) {
+  const [query, change] = useQuery()
+  const [isAsking, setAsking] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [isAsking])
+  if (query[name]) return null
+  if (!isAsking) {
+    return (
+      <button type="button" class="chip add" onClick={() => setAsking(true)}>
+        <Icon name="plus" />
+        {label}
+      </button>
+    )
+  }
+  const settle = (value: string) => {
+    setAsking(false)
+    if (value !== '') change({ [name]: value, ...FROM_THE_START })
+  }
+  return (
+    <label class="chip asking">
+      <span>{label}</span>
+      <input
+        ref={field}
+        list={`known-${name}`}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') settle(event.currentTarget.value.trim())
+          else if (event.key === 'Escape') setAsking(false)
+        }}
+        onBlur={(event) => settle(event.currentTarget.value.trim())}
+      />
+      <datalist id={`known-${name}`}>
+        {known.map((value) => (
+          <option key={value} value={value} />
+        ))}
+      </datalist>
+    </label>
+  )
+}

@@ -1,0 +1,46 @@
+/** What a job is given: in full, or its beginning with a way to the whole. */
+
+import { useState } from 'preact/hooks'
+import { ask } from '../../api/client.ts'
+import type { JobDetail } from '../../api/shapes.ts'
+import { bytes } from '../../format/number.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+import { JsonWell } from './json.tsx'
+
+/** `path`: of the API, where the whole of it is. */
+export function Arguments({ job, path }: { job: JobDetail; path: string }) {
+  const [whole, setWhole] = useState<string>()
+  const text = whole ?? job.argsText
+  const isCut = job.args === null && whole === undefined
+  const fetchAll = async () => {
+    const all = await doing(ask<JobDetail>(path, { key: job.key, whole: true }))
+    if (all) setWhole(all.argsText)
+  }
+  return (
+    <>
+      <div class="sec">
+        <h3>{t('job.args')}</h3>
+        <span class="aside row">
+          {isCut
+            ? t('job.args.cut', { size: bytes(job.bytes) })
+            : [job.args && t('job.args.values', { n: job.args.length }), bytes(sizeOf(text))]
+                .filter(Boolean)
+                .join(', ')}
+          {!isCut && <Copy text={text} label={t('job.args.copy')} />}
+        </span>
+      </div>
+      <JsonWell text={text} label={t('job.args')} />
+      {isCut && (
+        <button type="button" class="btn s below" onClick={() => void fetchAll()}>
+          {t('job.args.all', { size: bytes(job.bytes) })}
+        </button>
+      )}
+    </>
+  )
+}
+
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length
+}

@@ -1,0 +1,57 @@
+/** Where an error came from: own frames in full, those of others folded. */
+
+import { useState } from 'preact/hooks'
+import { Copy } from '../../parts/copy.tsx'
+import { t } from '../../words/index.ts'
+import { frameText, type Run, runsOf } from './frames.ts'
+import { visible } from './json.tsx'
+
+export function Backtrace({ frames }: { frames: readonly string[] }) {
+  const runs = runsOf(frames)
+  // Of a fold that hides everything nobody has any use.
+  const isFolded = runs.some(({ isOwn }) => isOwn)
+  return (
+    <>
+      <div class="sec">
+        <h3>{t('job.backtrace')}</h3>
+        <span class="aside">
+          <Copy text={frames.join('\n')} label={t('job.backtrace.copy')} />
+        </span>
+      </div>
+      <ol class="trace">
+        {runs.map((run, i) =>
+          run.isOwn || !isFolded ? <Frames key={i} run={run} /> : <Fold key={`fold ${i}`} run={run} />,
+        )}
+      </ol>
+    </>
+  )
+}
+
+function Frames({ run }: { run: Run }) {
+  return (
+    <>
+      {run.frames.map((frame, i) => (
+        <li key={i} class={run.isOwn ? 'own' : ''}>
+          <bdi>{visible(frameText(frame))}</bdi>
+        </li>
+      ))}
+    </>
+  )
+}
+
+const NAMED = 3
+
+function Fold({ run }: { run: Run }) {
+  const [isOpen, setOpen] = useState(false)
+  const of = run.of.slice(0, NAMED).join(', ') + (run.of.length > NAMED ? ', …' : '')
+  return (
+    <>
+      <li class="fold">
+        <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <bdi>{t('job.backtrace.fold', { n: run.frames.length, of })}</bdi>
+        </button>
+      </li>
+      {isOpen && <Frames run={run} />}
+    </>
+  )
+}

@@ -1,0 +1,39 @@
+/** Taking a job back wherever it is: out of its queue, or from the worker that runs it. */
+
+import { tell } from '../../api/client.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+interface CancelButtonProps {
+  jid: string
+  queue: string | null
+  isRunning: boolean
+  onDone(): unknown
+}
+
+export function CancelButton({ jid, queue, isRunning, onDone }: CancelButtonProps) {
+  const cancel = async () => {
+    const isMeant = await confirm({
+      title: t('job.cancel.ask'),
+      body: t(isRunning ? 'job.cancel.running' : 'job.cancel.waiting'),
+      parts: [{ name: jid, count: 1 }],
+      act: t('job.cancel.do'),
+      keep: t('job.cancel.keep'),
+    })
+    if (!isMeant) return
+    const path = `/jobs/${encodeURIComponent(jid)}`
+    const told = tell<{ outcome: 'removed' | 'signalled' | 'marked' }>('DELETE', path, undefined, {
+      queue: isRunning ? null : queue,
+    })
+    await doing(told, ({ outcome }) => t(`job.cancel.${outcome}`))
+    await onDone()
+  }
+  return (
+    <button type="button" class="btn risk" data-key="D" onClick={() => void cancel()}>
+      <Icon name="x" />
+      {t('job.cancel')}
+    </button>
+  )
+}

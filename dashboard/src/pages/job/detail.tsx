@@ -1,0 +1,145 @@
+/** All that is known of a job, the error first: what drawers and its page show. */
+
+import type { JobDetail, JobState } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { bytes, number } from '../../format/number.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { Pill } from '../../parts/status.tsx'
+import { When } from '../../parts/time.tsx'
+import { t } from '../../words/index.ts'
+import { Arguments } from './arguments.tsx'
+import { Backtrace } from './backtrace.tsx'
+import { JsonWell, visible } from './json.tsx'
+import { Life } from './life.tsx'
+
+interface JobDetailProps {
+  job: JobDetail
+  state: JobState
+  /** Of the API, without its query: `/retries/8f3a…`, `/queues/default/jobs/8f3a…`. */
+  path: string
+}
+
+export function JobDetailView({ job, state, path }: JobDetailProps) {
+  return (
+    <>
+      {job.error && <JobError error={job.error} />}
+      {job.error && job.backtrace && job.backtrace.length > 0 && <Backtrace frames={job.backtrace} />}
+      {job.error && !job.backtrace && (
+        <p class="dim below">
+          {t('job.backtrace.none')} <code>backtrace: 20</code>
+        </p>
+      )}
+      <Arguments job={job} path={path} />
+      <Life job={job} state={state} />
+      <Facts job={job} />
+    </>
+  )
+}
+
+export function JobError({ error }: { error: NonNullable<JobDetail['error']> }) {
+  return (
+    <div class="err">
+      <b>
+        <bdi>{visible(error.class ?? t('job.error'))}</bdi>
+      </b>
+      <p>
+        <bdi>{visible(error.message)}</bdi>
+      </p>
+    </div>
+  )
+}
+
+/** `Retry 4 of 25`, and the like. */
+export function JobPill({ job, state }: { job: Pick<JobDetail, 'failures' | 'retries'>; state: JobState }) {
+  const like = ({ retry: 'error', dead: 'error', running: 'working', ended: 'finished' } as const)[state as string]
+  const words =
+    state === 'retry' && job.retries !== null
+      ? t('job.pill.retryOf', { n: job.failures, all: job.retries })
+      : t(`job.state.${state}`)
+  return <Pill like={like ?? 'enqueued'}>{words}</Pill>
+}
+
+/** Its id, to be copied, and what comes next. */
+export function JobAbout({ job, state }: { job: JobDetail; state: JobState }) {
+  return (
+    <p class="row dim job-about">
+      <code class="cut">{visible(job.jid)}</code>
+      <Copy text={job.jid} label={t('job.copyJid')} />
+      <Next job={job} state={state} />
+    </p>
+  )
+}
+
+/** `runs again in 48 s` */
+export function Next({ job, state }: { job: JobDetail; state: JobState }) {
+  if (job.at === null || !(state in NEXT)) return null
+  return (
+    <span class="nowrap">
+      {t(isOverdue(job.at, state) ? 'job.next.due' : NEXT[state as keyof typeof NEXT])} <When at={job.at} />
+    </span>
+  )
+}
+
+/** Its time has passed: nobody has moved it. */
+export function isOverdue(at: string, state: JobState): boolean {
+  return state !== 'dead' && new Date(at).getTime() < Date.now() - 1000
+}
+
+const NEXT = { retry: 'job.next.retry', scheduled: 'job.next.scheduled', dead: 'job.next.dead' } as const
+
+function Facts({ job }: { job: JobDetail }) {
+  return (
+    <>
+      <div class="sec">
+        <h3>{t('job.facts')}</h3>
+        <span class="aside">{bytes(job.bytes)}</span>
+      </div>
+      <dl class="kv">
+        <dt>{t('job.jid')}</dt>
+        <dd>
+          <a class="link mono" href={at(`/jobs/${encodeURIComponent(job.jid)}`)}>
+            {visible(job.jid)}
+          </a>
+        </dd>
+        <dt>{t('job.class')}</dt>
+        <dd>
+          <a class="link" href={at(`/metrics/${encodeURIComponent(job.class)}`)}>
+            <bdi>{visible(job.class)}</bdi>
+          </a>
+        </dd>
+        <dt>{t('job.queue')}</dt>
+        <dd>
+          <a class="link" href={at(`/queues/${encodeURIComponent(job.queue)}`)}>
+            <bdi>{visible(job.queue)}</bdi>
+          </a>
+        </dd>
+        {job.task && (
+          <>
+            <dt>{t('job.task')}</dt>
+            <dd>
+              <a class="link" href={at(`/tasks/${encodeURIComponent(job.task.id)}`)}>
+                {t('job.task.row', { row: number(job.task.index), id: job.task.id })}
+              </a>
+            </dd>
+          </>
+        )}
+        {job.tags.length > 0 && (
+          <>
+            <dt>{t('job.tags')}</dt>
+            <dd class="tags">
+              {job.tags.map((tag, i) => (
+                <span key={i} class="tag cut">
+                  <bdi>{visible(tag)}</bdi>
+                </span>
+              ))}
+            </dd>
+          </>
+        )}
+      </dl>
+      <details class="below">
+        <summary class="dim">{t('job.payload')}</summary>
+        <JsonWell text={JSON.stringify(job.payload)} label={t('job.payload')} />
+      </details>
+    </>
+  )
+}

@@ -1,0 +1,90 @@
+/** What a task keeps of a row that it ran: how it ended, what it said, what it answered. */
+
+import type { TaskEvent } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { duration, exact } from '../../format/time.ts'
+import { Pill } from '../../parts/status.tsx'
+import { When } from '../../parts/time.tsx'
+import { t } from '../../words/index.ts'
+import { JsonWell, visible } from './json.tsx'
+
+export function EventPanel({ event, task }: { event: TaskEvent; task: string }) {
+  const { status, code, messages, attempts, startedAt, finishedAt, number: row, result } = event
+  const took = startedAt && finishedAt ? (new Date(finishedAt).getTime() - new Date(startedAt).getTime()) / 1000 : null
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t('job.event')}</h2>
+        <span class="aside">
+          <Pill like={status}>{t(`status.${status}`)}</Pill>
+        </span>
+      </header>
+      <div class="body">
+        <dl class="kv">
+          <dt>{t('job.task')}</dt>
+          <dd>
+            <a class="link" href={at(`/tasks/${encodeURIComponent(task)}`)}>
+              {t('job.task.row', { row: number(row ?? event.index), id: task })}
+            </a>
+          </dd>
+          <dt>{t('job.event.attempts')}</dt>
+          <dd>{number(attempts)}</dd>
+          {code !== null && (
+            <>
+              <dt>{t('job.event.code')}</dt>
+              <dd>
+                <code>
+                  <bdi>{visible(code)}</bdi>
+                </code>
+              </dd>
+            </>
+          )}
+          <dt>{t('job.event.started')}</dt>
+          <dd>
+            <When at={startedAt} />
+          </dd>
+          <dt>{t('job.event.finished')}</dt>
+          <dd>
+            <When at={finishedAt} />
+            {took !== null && <span class="dim"> {t('job.event.took', { time: duration(Math.max(took, 0)) })}</span>}
+          </dd>
+        </dl>
+        {messages.length > 0 && <Messages messages={messages} />}
+        {result !== undefined && result !== null && <Value title={t('job.result')} value={result} />}
+      </div>
+    </section>
+  )
+}
+
+function Messages({ messages }: { messages: TaskEvent['messages'] }) {
+  return (
+    <>
+      <div class="sec">
+        <h3>{t('job.messages')}</h3>
+        <span class="aside">{number(messages.length)}</span>
+      </div>
+      <ol class="messages">
+        {messages.map(({ at: time, text }, i) => (
+          <li key={i}>
+            <span class="when dim" title={exact(time)}>
+              <When at={time} />
+            </span>
+            <bdi>{visible(text)}</bdi>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+export function Value({ title, value }: { title: string; value: unknown }) {
+  return (
+    <>
+      <div class="sec">
+        <h3>{title}</h3>
+      </div>
+      <JsonWell text={JSON.stringify(value) ?? ''} label={title} />
+    </>
+  )
+}

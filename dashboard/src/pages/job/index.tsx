@@ -1,0 +1,147 @@
+/** A job by its jid: where it is, all that is known of it, and what can be done with it there. */
+
+import { useRoute } from 'preact-iso'
+import type { FoundJob } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { about } from '../../live/pulse.ts'
+import { type Data, useData } from '../../live/use-data.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { Head } from '../../parts/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+import { ActButtons } from '../sets/act-buttons.tsx'
+import { act } from '../sets/acts.ts'
+import { KINDS, setOf } from '../sets/kinds.ts'
+import { CancelButton } from './cancel.tsx'
+import { JobDetailView, JobPill, Next } from './detail.tsx'
+import { EventPanel, Value } from './event.tsx'
+import { visible } from './json.tsx'
+import { AskingWhen } from './later.tsx'
+
+export default function JobPage() {
+  const { jid = '' } = useRoute().params
+  return <Found key={jid} jid={jid} />
+}
+
+function Found({ jid }: { jid: string }) {
+  const found = useData<FoundJob>(`/jobs/${encodeURIComponent(jid)}`)
+  const { data, error, reload } = found
+  const job = data?.job ?? null
+  const state = data?.state ?? 'unknown'
+  const set = setOf(state)
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={visible(job?.class ?? data?.class ?? t('job.title'))}
+        pill={data && <JobPill job={job ?? { failures: 0, retries: null }} state={state} />}
+        facts={[
+          <span key="jid" class="row">
+            <code class="cut">{visible(jid)}</code>
+            <Copy text={jid} label={t('job.copyJid')} />
+          </span>,
+          job?.at && <Next job={job} state={state} />,
+          set && (
+            <a class="link" href={at(`/${set}?job=${encodeURIComponent(jid)}`)}>
+              {t(`job.in.${set}`)}
+            </a>
+          ),
+        ]}
+      >
+        {data && about.value?.readOnly === false && <Acts found={found} jid={jid} />}
+      </Head>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && (
+        <section class="panel">
+          <Skeleton rows={8} />
+        </section>
+      )}
+      {data && <Body found={data} />}
+      <AskingWhen />
+    </main>
+  )
+}
+
+function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: string }) {
+  if (!data) return null
+  const { state, job } = data
+  const set = setOf(state)
+  if (set && job) {
+    return (
+      <ActButtons
+        acts={KINDS[set].acts}
+        onAct={async (name) => {
+          if (await act(set, name, [job])) await reload()
+        }}
+      />
+    )
+  }
+  if (state === 'queued' || state === 'running' || state === 'held') {
+    return <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
+  }
+  return null
+}
+
+function Body({ found }: { found: FoundJob }) {
+  const { jid, state, job, event, result, failure } = found
+  const task = job?.task?.id ?? (/^[0-9a-f]{24}$/.test(jid) ? jid.slice(0, 16) : null)
+  const hasOutcome = (event && task !== null) || result !== null || failure !== null
+  const outcome = hasOutcome && (
+    <div class="stack">
+      {event && task !== null && <EventPanel event={event} task={task} />}
+      {failure && (
+        <section class="panel">
+          <div class="err">
+            <b>{t('job.failure')}</b>
+            <p>
+              <bdi>{visible(failure.message)}</bdi>
+            </p>
+          </div>
+        </section>
+      )}
+      {result !== null && !event && (
+        <section class="panel">
+          <div class="body">
+            <Value title={t('job.result')} value={result} />
+          </div>
+        </section>
+      )}
+    </div>
+  )
+  if (!job && !hasOutcome) {
+    return (
+      <section class="panel">
+        <Empty icon="search" title={t(`job.nowhere.${state === 'unknown' ? 'unknown' : 'passing'}`)}>
+          {t(`job.nowhere.${state === 'unknown' ? 'unknown' : 'passing'}.what`)}
+        </Empty>
+      </section>
+    )
+  }
+  const set = setOf(state)
+  return (
+    <div class={job && outcome ? 'grid g21 flush' : 'grid flush'}>
+      {job && (
+        <section class="panel">
+          <div class="body job-body">
+            <JobDetailView
+              job={job}
+              state={state}
+              path={
+                set
+                  ? `/${set}/${encodeURIComponent(jid)}`
+                  : `/queues/${encodeURIComponent(job.queue)}/jobs/${encodeURIComponent(jid)}`
+              }
+            />
+          </div>
+        </section>
+      )}
+      {outcome}
+      {!job && event && event.params !== null && (
+        <section class="panel">
+          <div class="body">
+            <Value title={t('job.args')} value={event.params} />
+          </div>
+        </section>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,87 @@
+/** Asking when a job is to run: in a while, or at a time. */
+
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { duration, exact, inUtc } from '../../format/time.ts'
+import { t } from '../../words/index.ts'
+
+/** For the body of an act: `in` seconds, or `at`. */
+export type Later = { in: number } | { at: string }
+
+interface Asked {
+  title: string
+  answer(later: Later | null): void
+}
+
+const asked = signal<Asked | null>(null)
+
+/** null: not at all. */
+export function askWhen(title: string): Promise<Later | null> {
+  asked.value?.answer(null)
+  return new Promise((resolve) => {
+    asked.value = {
+      title,
+      answer(later) {
+        asked.value = null
+        resolve(later)
+      },
+    }
+  })
+}
+
+/** Stands once on a page that asks. */
+export function AskingWhen() {
+  const { value: question } = asked
+  useEffect(() => () => asked.value?.answer(null), [])
+  return question && <Dialog key={question.title} {...question} />
+}
+
+const WAITS = [60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400]
+
+function Dialog({ title, answer }: Asked) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState('')
+  useEffect(() => dialog.current?.showModal(), [])
+  const at = dateOf(text)
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="later-title" onClose={() => answer(null)}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (at) answer({ at: at.toISOString() })
+        }}
+      >
+        <h2 id="later-title">{title}</h2>
+        <div class="waits">
+          {WAITS.map((seconds) => (
+            <button key={seconds} type="button" class="btn" onClick={() => answer({ in: seconds })}>
+              {t('later.in', { time: duration(seconds) })}
+            </button>
+          ))}
+        </div>
+        <label class="field">
+          {t(inUtc.value ? 'later.atUtc' : 'later.at')}
+          <input type="datetime-local" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="dim" aria-live="polite">
+          {at ? (at.getTime() < Date.now() ? t('later.past') : exact(at)) : ' '}
+        </p>
+        <div class="acts">
+          <button type="button" class="btn" onClick={() => answer(null)}>
+            {t('later.keep')}
+          </button>
+          <button type="submit" class="btn primary" disabled={!at}>
+            {t('later.do')}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}
+
+/** What the field says, in the zone that the page tells times in. */
+function dateOf(text: string): Date | null {
+  const at = new Date(inUtc.value && text !== '' ? `${text}Z` : text)
+  return Number.isNaN(at.getTime()) ? null : at
+}

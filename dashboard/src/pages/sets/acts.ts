@@ -1,0 +1,70 @@
+/** Doing something with jobs of a set: asking where it is to be asked, and saying what came of it. */
+
+import { tell } from '../../api/client.ts'
+import type { Acted, SetLine } from '../../api/shapes.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { doing, say } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+import { askWhen, type Later } from '../job/later.tsx'
+import type { ActName, SetName } from './kinds.ts'
+
+/** What is to be known of a job that something is done with. */
+export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'> & { at: string | null }
+
+/** True: it was done, with some of them at least. */
+export async function act(set: SetName, name: ActName, jobs: readonly Target[]): Promise<boolean> {
+  const n = jobs.length
+  if (name === 'delete' && !(await isMeant(set, jobs))) return false
+  const later = name === 'reschedule' ? await askWhen(t('later.title', { n })) : {}
+  if (!later) return false
+  const acted = await doing(tellOf(set, name, jobs, later))
+  if (!acted) return false
+  const undo = name === 'reschedule' ? () => void putBack(set, jobs) : undefined
+  if (acted.done > 0) say(wordsOf(name, acted), undo)
+  else say(t('sets.refused', { n: acted.refused, why: acted.error ?? '' }))
+  return true
+}
+
+function tellOf(set: SetName, name: ActName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
+  return tell<Acted>('POST', `/${set}/${name}`, { jobs: jobs.map(({ jid, key }) => ({ jid, key })), ...later })
+}
+
+function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
+  const what = t(`sets.delete.${set}`, { n: jobs.length })
+  return confirm({
+    title: t('sets.ask', { what }),
+    body: t('sets.delete.what'),
+    parts: partsOf(jobs),
+    act: what,
+    keep: t(jobs.length === 1 ? 'sets.keepOne' : 'confirm.keep'),
+    count: jobs.length,
+  })
+}
+
+const MOST_PARTS = 8
+
+/** How many of which class in which queue. */
+function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
+  const counts = new Map<string, number>()
+  for (const { class: name, queue } of jobs) {
+    const part = t('sets.part', { class: name, queue })
+    counts.set(part, (counts.get(part) ?? 0) + 1)
+  }
+  return [...counts]
+    .map(([name, count]) => ({ name, count }))
+    .sort((a, b) => b.count - a.count)
+    .slice(0, MOST_PARTS)
+}
+
+export function wordsOf(name: ActName, { done, refused, error }: Acted): string {
+  const words = t(`sets.done.${name}`, { n: done })
+  return refused > 0 ? `${words} ${t('sets.refused', { n: refused, why: error ?? '' })}` : words
+}
+
+/** To the times that they had. Their keys are others by now: they are found by their ids. */
+async function putBack(set: SetName, jobs: readonly Target[]): Promise<void> {
+  const back = jobs.map(({ jid, at }) =>
+    tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid }], at: at as string }),
+  )
+  await doing(Promise.all(back), (all) => t('sets.undone', { n: all.reduce((sum, { done }) => sum + done, 0) }))
+}

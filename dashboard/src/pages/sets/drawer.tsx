@@ -1,0 +1,108 @@
+/** One job of a set beside the list: all about it, what can be done, and the way to its neighbours. */
+
+import { useRef } from 'preact/hooks'
+import type { JobDetail } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { about } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Drawer } from '../../parts/drawer.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+import { JobAbout, JobDetailView, JobPill } from '../job/detail.tsx'
+import { visible } from '../job/json.tsx'
+import { ActButtons } from './act-buttons.tsx'
+import { act } from './acts.ts'
+import { KINDS, type SetName } from './kinds.ts'
+import type { Row } from './rows.tsx'
+
+interface JobDrawerProps {
+  set: SetName
+  /** The row's. */
+  id: string
+  rows: readonly Row[]
+  /** After something was done. */
+  onDone(): void
+}
+
+export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
+  const [, change] = useQuery()
+  const row = rows.find((one) => one.id === id)
+  const place = usePlace(rows, id)
+  const line = useLast(row?.line, id)
+  const jid = line?.jid ?? id.replace(/#\d+$/, '')
+  const path = `/${set}/${encodeURIComponent(jid === '' ? '-' : jid)}`
+  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {})
+  const { state } = KINDS[set]
+  const go = (to: Row | undefined) => (to ? () => change({ job: to.id }, { replace: true }) : undefined)
+  const previous = go(rows[place - 1])
+  // When the job has left the list, the next one is where it was.
+  const next = go(rows[row ? place + 1 : place])
+  const isGone = error?.code === 'UNKNOWN_JID'
+  const close = () => change({ job: null })
+  return (
+    <Drawer
+      label={t('job.label', { jid })}
+      title={
+        <>
+          <h2 class="drawer-title cut">
+            <bdi>{visible(job?.class ?? line?.class ?? t('job.title'))}</bdi>
+          </h2>
+          {job && <JobPill job={job} state={state} />}
+        </>
+      }
+      about={job && <JobAbout job={job} state={state} />}
+      onClose={close}
+      onPrevious={previous}
+      onNext={next}
+      acts={
+        job &&
+        !isGone &&
+        !about.value?.readOnly && (
+          <ActButtons
+            acts={KINDS[set].acts}
+            isFoot
+            onAct={async (name) => {
+              if (!(await act(set, name, [job]))) return
+              if (name !== 'reschedule') (next ?? previous ?? close)()
+              onDone()
+            }}
+          />
+        )
+      }
+    >
+      {isGone && (
+        <Empty
+          icon="search"
+          title={t('sets.gone')}
+          acts={
+            <a class="btn" href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+              {t('sets.gone.look')}
+            </a>
+          }
+        >
+          {t('sets.gone.what')}
+        </Empty>
+      )}
+      {error && !isGone && <ErrorNote error={error} onRetry={reload} />}
+      {job && !isGone && <JobDetailView key={`${jid} ${job.at}`} job={job} state={state} path={path} />}
+      {!job && !error && <Skeleton />}
+    </Drawer>
+  )
+}
+
+/** Where the row is, or was last. */
+function usePlace(rows: readonly Row[], id: string): number {
+  const last = useRef(-1)
+  const i = rows.findIndex((one) => one.id === id)
+  if (i !== -1) last.current = i
+  return i === -1 ? last.current : i
+}
+
+/** The line as it was first seen at this time: its key may be written in another way when its neighbours change. */
+function useLast<Line extends { at: string }>(line: Line | undefined, id: string): Line | undefined {
+  const kept = useRef<{ id: string; line: Line | undefined }>({ id, line })
+  const { current } = kept
+  if (current.id !== id || (line && current.line?.at !== line.at)) kept.current = { id, line }
+  return kept.current.line
+}

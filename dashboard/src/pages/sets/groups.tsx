@@ -1,0 +1,76 @@
+/** The few causes of many jobs: each is a filter. */
+
+import { useState } from 'preact/hooks'
+import type { ErrorGroup, ErrorGroups } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { FROM_THE_START } from '../../parts/search.tsx'
+import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
+
+const SHOWN = 4
+
+export function Groups({ groups }: { groups: ErrorGroups }) {
+  const [isWhole, setWhole] = useState(false)
+  const { items } = groups
+  if (items.length === 0) return null
+  // Of one more than are shown nothing is gained by hiding it.
+  const shown = isWhole || items.length <= SHOWN + 1 ? items : items.slice(0, SHOWN)
+  const rest = items.slice(shown.length)
+  const all = items.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <div class="groups">
+      {shown.map((group) => (
+        <Group key={group.filter} group={group} all={all} />
+      ))}
+      {rest.length > 0 && (
+        <button type="button" class="grp" onClick={() => setWhole(true)}>
+          <span class="grow">
+            <b>{t('sets.groups.more', { n: rest.length })}</b>
+            <p class="cut">{t('sets.groups.all')}</p>
+          </span>
+          <Share n={rest.reduce((sum, { count }) => sum + count, 0)} all={all} />
+        </button>
+      )}
+      {!groups.complete && <p class="grp-note dim">{t('sets.groups.part', { n: groups.scanned })}</p>}
+    </div>
+  )
+}
+
+function Group({ group, all }: { group: ErrorGroup; all: number }) {
+  const [query, , link] = useQuery()
+  const isCurrent = query.error === group.filter
+  return (
+    <a
+      class="grp"
+      href={link({ error: isCurrent ? null : group.filter, job: null, ...FROM_THE_START })}
+      {...(isCurrent ? { 'aria-current': 'true' as const } : {})}
+    >
+      <span class="grow">
+        <span class="row">
+          <b class="cut grp-name">
+            <bdi>{visible(group.class ?? t('job.error'))}</bdi>
+          </b>
+          <span class="dim cut hide-s">
+            <bdi>{visible(group.message)}</bdi>
+          </span>
+        </span>
+        <p class="cut">
+          <bdi>{visible(group.jobs.join(', '))}</bdi>
+        </p>
+      </span>
+      <Share n={group.count} all={all} />
+    </a>
+  )
+}
+
+function Share({ n, all }: { n: number; all: number }) {
+  return (
+    <>
+      <span class="meter error" style={{ '--v': (n / Math.max(all, 1)) * 100 }}>
+        <i />
+      </span>
+      <span class="n">{number(n)}</span>
+    </>
+  )
+}

@@ -1,0 +1,116 @@
+/** Acting on all of a set, or on all that match: how far it is, and a way to stop it. It goes on from page to page. */
+
+import { signal } from '@preact/signals'
+import { ApiError, tellOn } from '../../api/client.ts'
+import type { Sweeping } from '../../api/shapes.ts'
+import { number } from '../../format/number.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { StatusBar } from '../../parts/status.tsx'
+import { doing, say } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+import { wordsOf } from './acts.ts'
+import { type Filter, filterWords, isFiltered } from './filter.ts'
+import type { ActName, SetName } from './kinds.ts'
+
+type SweepName = Exclude<ActName, 'reschedule'>
+
+interface Running {
+  set: SetName
+  name: SweepName
+  /** How many there were; null: not known. */
+  total: number | null
+  now: Pick<Sweeping, 'done' | 'refused'>
+  stop(): void
+}
+
+const running = signal<Running | null>(null)
+
+export interface All {
+  set: SetName
+  filter: Filter
+  /** How many are meant: all that were seen, or at least so many; null: nobody knows. */
+  count: number | null
+  isExact: boolean
+}
+
+/** True: it was begun, and is over or was stopped. */
+export async function sweep(name: SweepName, all: All): Promise<boolean> {
+  if (running.value !== null) {
+    say(t('sets.sweep.busy'))
+    return false
+  }
+  if (!(await isMeant(name, all))) return false
+  await doing(run(name, all))
+  return true
+}
+
+async function run(name: SweepName, { set, filter, count, isExact }: All): Promise<void> {
+  const stop = new AbortController()
+  let last: Sweeping = { done: 0, refused: 0, ended: false }
+  running.value = { set, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
+  try {
+    for await (const line of tellOn<Sweeping>(`/${set}/all/${name}`, filter, stop.signal)) {
+      last = line
+      if (running.value) running.value = { ...running.value, now: line }
+    }
+    if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
+    say(wordsOf(name, last))
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown
+    say(t('sets.sweep.stopped', { n: last.done }))
+  } finally {
+    running.value = null
+  }
+}
+
+function isMeant(name: SweepName, { set, filter, count, isExact }: All): Promise<boolean> {
+  const what =
+    count === null
+      ? t(`sets.${name}.matching`)
+      : name === 'delete'
+        ? t(`sets.delete.${set}`, { n: count })
+        : t(`sets.${name}.all`, { n: count })
+  const isRisky = name === 'delete' || name === 'kill'
+  return confirm({
+    title: t('sets.ask', { what }),
+    body: (
+      <>
+        {isFiltered(filter) && (
+          <>
+            {t('sets.which')} <bdi class="b">{filterWords(filter)}</bdi>.{' '}
+          </>
+        )}
+        {count !== null && !isExact && `${t('sets.atLeast', { n: count })} `}
+        {t(`sets.${name}.what`)}
+      </>
+    ),
+    act: what,
+    keep: t('confirm.keep'),
+    isDangerous: isRisky,
+    count: isRisky ? (count ?? 0) : 0,
+  })
+}
+
+export function SweepPanel({ set }: { set: SetName }) {
+  const { value: now } = running
+  if (now?.set !== set) return null
+  const { done, refused } = now.now
+  const rest = now.total === null ? 0 : Math.max(now.total - done - refused, 0)
+  return (
+    <section class="panel sweep" aria-label={t(`sets.doing.${now.name}`)}>
+      <div class="row">
+        <b class="b">{t(`sets.doing.${now.name}`)}</b>
+        <span class="grow dim hide-s">{t('sets.sweep.stay')}</span>
+        <span class="dim nowrap" role="status">
+          {now.total === null
+            ? t('sets.sweep.done', { n: done })
+            : t('sets.sweep.doneOf', { n: done, all: number(now.total) })}
+        </span>
+        <button type="button" class="btn s" onClick={now.stop}>
+          {t('sets.sweep.stop')}
+        </button>
+      </div>
+      {now.total !== null && <StatusBar counts={{ finished: done, failed: refused, enqueued: rest }} />}
+    </section>
+  )
+}
