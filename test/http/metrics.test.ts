@@ -137,3 +137,11 @@ test('the figures are for those who have logged in', async () => {
   expect((await call('GET', '/metrics')).status).toBe(401)
   expect((await call('GET', '/metrics', { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
 })
+
+test('a browser that comes to /metrics gets the page of the dashboard, Prometheus its figures', async () => {
+  const { handle } = api()
+  const get = async (accept: string) =>
+    (await handle(new Request('http://localhost:7433/metrics', { headers: { accept } }))).headers.get('content-type')
+  expect(await get('text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(/^text\/html/)
+  expect(await get('text/plain;version=0.0.4;q=0.3,*/*;q=0.1')).toMatch(/^text\/plain/)
+})
