@@ -24,7 +24,7 @@ export type FetchHandler = (request: Request, origin?: Origin) => Promise<Respon
 const router = new Router(ROUTES)
 
 /** Where no place of the dashboard is. */
-const NOT_PLACES = /^\/(api|assets|metrics|healthz|login|logout)(\/|$)/
+const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
 
 /**
  * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify

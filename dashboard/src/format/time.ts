@@ -43,7 +43,7 @@ const PARTS = [
 export function duration(seconds: number): string {
   const unit = (n: number, name: string, digits = 0) =>
     n.toLocaleString(locale(), { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits })
-  if (seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
+  if (seconds > 0 && seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
   if (seconds < 10) return unit(seconds, 'second', 1)
   const whole = Math.round(seconds)
   const first = PARTS.findIndex(([, size]) => whole >= size)

@@ -20,7 +20,7 @@ export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       <header>
         <h2>{t('ordered.shards')}</h2>
         <span class="aside">
-          {t('ordered.shardsOf', { n: shards.length, owners })}
+          {t('ordered.shardsOf', { n: shards.length })} · {t('ordered.owners', { n: owners })}
           {about.value?.readOnly === false && (
             <button type="button" class="btn s" onClick={() => setAsked(true)}>
               {t('ordered.reshardAsk')}
