@@ -14,6 +14,7 @@ export default defineConfig({
     // A policy that forbids data: in styles and scripts holds: nothing is put inside of what asks for it.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   // What a page loads later is found beside what is loaded already, wherever that is mounted.
   experimental: {
