@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { BusinessFailure } from 'highkiq'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import type { ServedApi } from '../http/bench.ts'
+import { inBrowser } from './browser.ts'
+
+const PAGES = ['/', '/tasks', '/queues', '/busy', '/retries', '/scheduled', '/dead', '/ordered', '/cron', '/metrics']
+const TITLES = ['Overview', 'Tasks', 'Queues', 'Busy', 'Retries', 'Scheduled', 'Dead', 'ApplyStock', 'Cron', 'Metrics']
+
+/** Something on every page. */
+async function furnish({ hq, work }: ServedApi): Promise<{ task: string; jid: string }> {
+  const Row = hq.job('Row', async (_ctx, n: number) => {
+    if (n === 1) throw new BusinessFailure('Price is empty', { code: 'price' })
+  })
+  hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async () => {
+    throw new Error('connect ECONNREFUSED 10.4.0.17')
+  })
+  const Stock = hq.ordered('ApplyStock', { shards: 2, maxRetries: 0 }, async (_ctx, batch) => {
+    if (batch.has('dies')) throw new Error('older than what is stored')
+  })
+  hq.cron('nightly', '0 3 * * *', Row, { args: [1] })
+  const jid = (await hq.push({ class: 'Broken', args: ['a', { b: 1 }] })) as string
+  await hq.push({ class: 'Later', args: [1], at: Date.now() / 1000 + 3600 })
+  await hq.push({ class: 'Waits', args: [1], queue: 'nobody' })
+  await hq.dead.schedule(Date.now() / 1000, { class: 'Gone', args: [1], error_class: 'Error', error_message: 'no' })
+  const task = await hq.tasks.create(Row, [[1], [2], [3]], { name: 'Spring sale' })
+  await Stock.performAsync([{ id: 'dies', payload: { v: 1 }, score: 1 }])
+  await Stock.performAsync([{ id: 'waits', payload: { v: 1 }, score: 1, performIn: '1h' }])
+  await work()
+  await task.wait({ every: 10 })
+  await expect.poll(() => hq.retries.size()).toBe(1)
+  await expect.poll(async () => (await Stock.stats()).morgueLength).toBe(1)
+  return { task: task.id, jid }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  id: string
+  impact: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+/** What keeps people from using a page, as axe sees it. */
+async function barriers(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in: it is put in from outside.
+  await page.evaluate(axe)
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: Violation[]
+  }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+    )
+}
+
+inBrowser('everywhere', (open) => {
+  test('every page is reached by its link, below any path, and keeps people out by nothing in either theme', async () => {
+    let made = { task: '', jid: '' }
+    const { page, url, go } = await open('/', {
+      http: { basePath: '/jobs' },
+      before: async (app) => {
+        made = await furnish(app)
+      },
+    })
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('No process serves queue nobody').waitFor()
+    const reach = async (name: string) => {
+      await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link', { name }).click()
+    }
+    const links = ['Overview', 'Tasks', 'Queues', 'Busy', 'Retries', 'Scheduled', 'Dead', 'Ordered', 'Cron', 'Metrics']
+    const found: string[] = []
+    for (const [i, name] of links.entries()) {
+      await reach(name)
+      await page.getByRole('heading', { level: 1, name: TITLES[i] as string }).waitFor()
+      expect(new URL(page.url()).pathname).toBe(`/jobs${PAGES[i]}`)
+      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      for (const theme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+        for (const barrier of await barriers(page)) found.push(`${name}, ${theme}: ${barrier}`)
+      }
+    }
+    for (const path of [`/tasks/${made.task}`, '/queues/nobody', `/jobs/${made.jid}`, '/metrics/Row', '/nowhere']) {
+      await go(path)
+      await page.locator('main h1').waitFor()
+      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      for (const barrier of await barriers(page)) found.push(`${path}: ${barrier}`)
+    }
+    expect(found).toEqual([])
+    // A page that is loaded again is where it was.
+    await page.goto(`${url}/jobs/queues/nobody`)
+    await page.getByRole('heading', { name: 'nobody' }).waitFor()
+  })
+
+  test('keys, languages, themes and zones: all of it without a mouse, and kept', async () => {
+    let made = { task: '', jid: '' }
+    const { page } = await open('/', {
+      before: async (app) => {
+        made = await furnish(app)
+      },
+    })
+    await page.keyboard.press('g')
+    await page.keyboard.press('r')
+    await page.getByRole('heading', { name: 'Retries' }).waitFor()
+    await page.keyboard.press('/')
+    await expect.poll(() => page.evaluate('document.activeElement.matches("input[data-search]")')).toBe(true)
+    await page.keyboard.press('Control+k')
+    await page
+      .getByRole('dialog')
+      .getByPlaceholder(/jid, class/)
+      .fill(made.jid)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Broken' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page
+      .getByRole('dialog')
+      .getByPlaceholder(/jid, class/)
+      .fill('spring')
+    await page.getByRole('option', { name: /Spring sale/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('heading', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Keys' }).waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Light or dark' }).click()
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
+    await page.getByRole('button', { name: 'Local time' }).click()
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('ru')
+    await page.getByRole('link', { name: 'Очереди' }).first().waitFor()
+    await page.reload()
+    await page.getByRole('link', { name: 'Очереди' }).first().waitFor()
+    expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dataset.theme]')).toEqual([
+      'ru',
+      'dark',
+    ])
+    await page.getByRole('button', { name: 'UTC' }).waitFor()
+    await page.getByRole('combobox', { name: 'Язык' }).selectOption('zh')
+    await page.getByRole('link', { name: '队列' }).first().waitFor()
+  })
+
+  test('without the stream the page asks by itself, and without a server it says since when and what its figures are worth', async () => {
+    const { page, hq, faults } = await open('/nowhere')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.route('**/api/v1/live', (route) => route.abort())
+    await page.reload()
+    await page.getByText('Not live').waitFor()
+    await hq.push({ class: 'Later', args: [1], at: Date.now() / 1000 + 3600 })
+    await page.getByRole('link', { name: 'Scheduled 1' }).waitFor()
+    await page.route('**/api/v1/**', (route) => route.abort())
+    await page.getByText('The server does not answer').waitFor()
+    await page.getByText(/The numbers on this page are from/).waitFor()
+    await page.unroute('**/api/v1/**')
+    await page.getByRole('button', { name: 'Try now' }).first().click()
+    await page.getByText('The server does not answer').waitFor({ state: 'detached' })
+    // That requests failed was meant.
+    expect(faults.splice(0).every((fault) => fault.includes('ERR_FAILED'))).toBe(true)
+  })
+
+  test('on a phone every place is in reach, and no page is wider than the screen', async () => {
+    const { page, go } = await open('/', { viewport: { width: 390, height: 844 }, before: furnish })
+    for (const path of PAGES) {
+      await go(path)
+      await page.locator('main h1').waitFor()
+      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+      expect(isWider, path).toBe(false)
+    }
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('dialog').getByRole('link', { name: 'Cron' }).click()
+    await page.getByRole('heading', { name: 'Cron' }).waitFor()
+  })
+})
