@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { chance } from '../conformance/chance.ts'
+import { chance } from '../conformance/chance.js'
 import { onRedis } from '../redis/suite.ts'
 import { lineOf } from './outcome.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Destination, PushItem, Settlement, Store, Taken, Turn, TurnAnswer } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { chance } from './chance.ts'
+import { chance } from './chance.js'
 
 /** One thing a store must do, in words, and the steps that show it. */
 export interface Case {

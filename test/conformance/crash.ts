@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
 import type { SetName, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, pause, sure } from './bench.ts'
+import { CLOCK, change, idOf, later, queueOf, TASK } from './stories.js'
 import { expectExact } from './tracked.ts'
-import { CLOCK, change, idOf, inPairs, type Line, later, queueOf, startVictim, TASK } from './victims.ts'
+import { inPairs, type Line, startVictim } from './victims.ts'
 
 /** How many calls the victim's life has. */
 const LIFE = 18

@@ -3,9 +3,10 @@ import { expect } from 'vitest'
 import { type Bench, type Case, pause } from './bench.ts'
 import { OrderedQueue } from './ordered-bench.ts'
 import { workOff } from './ordered-check.ts'
-import { CLOCK, inPairs, type Line, startVictim } from './victims.ts'
+import { CLOCK } from './stories.js'
+import { inPairs, type Line, startVictim } from './victims.ts'
 
-const VICTIM = fileURLToPath(new URL('./ordered-victim.ts', import.meta.url))
+const VICTIM = fileURLToPath(new URL('./ordered-victim.js', import.meta.url))
 /** The victim's calls after which it dies; those before only prepare. */
 const FIRST = 5
 const LIFE = 18

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Entry, EventEffect, EventStatus, Settlement, Taken, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, sure, toQueue } from './bench.ts'
-import { chance } from './chance.ts'
+import { chance } from './chance.js'
 import { type Adder, type Row, TaskLife } from './task-life-model.ts'
 import {
   allEvents,

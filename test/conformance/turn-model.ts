@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { SettleAnswer, Settlement, Taken } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, sure, toQueue } from './bench.ts'
-import { chance } from './chance.ts'
+import { chance } from './chance.js'
 
 /**
  * Two owners push, take, settle, release, die and are recovered in any order; a small model in memory does the same.

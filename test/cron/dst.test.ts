@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Schedule } from '#dist/cron/schedule.js'
-import { chance } from '../conformance/chance.ts'
+import { chance } from '../conformance/chance.js'
 import { expectedTicks } from './oracle.ts'
 import { OLD_ZONES, turningPoints, ZONES } from './zones.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { chance } from '../conformance/chance.ts'
+import { chance } from '../conformance/chance.js'
 import { type Faults, NO_FAULTS, type Weather } from './faults.ts'
 import { Link, MANNERS } from './link.ts'
 import { freePort } from './port.ts'

@@ -1,5 +1,10 @@
-/** Random numbers that are the same for the same seed. */
-export function chance(seed: number): () => number {
+/**
+ * Random numbers that are the same for the same seed.
+ *
+ * @param {number} seed
+ * @returns {() => number}
+ */
+export function chance(seed) {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -1,43 +1,35 @@
 import { writeSync } from 'node:fs'
-import type { OrderedEnd, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { chance } from './chance.ts'
-import { CLOCK, type Deed, type Line } from './victims.ts'
+import { chance } from './chance.js'
+import { CLOCK } from './stories.js'
 
 /**
- * A process that is killed while it works on an ordered queue: `node --import tsx ordered-victim.ts URL SCRIPT K SEED`.
- * `life` goes through every kind of call and stops, by its own hand, after call K; `churn` goes on without end.
+ * A process that is killed while it works on an ordered queue: `node ordered-victim.js URL SCRIPT K SEED`. (Plain
+ * JavaScript, for it is started often.) `life` goes through every kind of call and stops, by its own hand, after call K;
+ * `churn` goes on without end.
  *
  * It says on its standard output what it is about to do and that it was done. Each payload is pushed once.
  */
 const [url = '', script = 'life', k = '0', seed = '1'] = process.argv.slice(2)
-const store: Store = openStore(url)
+const store = openStore(url)
 const random = chance(Number(seed))
-const dice = (n: number) => Math.floor(random() * n)
+const dice = (n) => Math.floor(random() * n)
 const QUEUE = 'o'
-
-interface Mine {
-  id: string
-  ticket: string
-  shard: number
-  token: number
-  payloads: string[]
-}
 
 let calls = 0
 let pushed = 0
 let owners = 0
 let owner = ''
-let tokens: [shard: number, token: number][] = []
-let held: Mine[] = []
+let tokens = []
+let held = []
 
 await play()
 
-async function play(): Promise<void> {
+async function play() {
   await push(20)
   await join()
   if (script === 'life') {
-    for (const kind of ['back', 'failed', 'dead', 'done'] as const) {
+    for (const kind of ['back', 'failed', 'dead', 'done']) {
       await turn(3, () => kind)
       await push(4)
     }
@@ -69,7 +61,7 @@ async function play(): Promise<void> {
 }
 
 /** Says it, does it, says that it is done, and dies if this was the last call. */
-async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
+async function call(does, perform) {
   calls++
   say({ at: 'intend', call: calls, does })
   const answer = await perform()
@@ -81,11 +73,11 @@ async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
   return answer
 }
 
-function say(line: Line): void {
+function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
-async function push(count: number): Promise<void> {
+async function push(count) {
   const items = Array.from({ length: count }, () => {
     const payload = `"${process.pid}/${++pushed}"`
     return { id: `${dice(8)}`, payload, score: pushed, performIn: 0 }
@@ -94,7 +86,7 @@ async function push(count: number): Promise<void> {
   await call({ what: 'push', pushes }, () => store.pushOrdered(QUEUE, 2, items, CLOCK))
 }
 
-async function join(): Promise<void> {
+async function join() {
   owner = `victim:${process.pid}:${++owners}`
   await store.join(owner, { queues: [QUEUE], seconds: 60, host: 'gallows' })
   await call({ what: 'joinOrdered' }, () => store.joinOrdered(QUEUE, owner))
@@ -103,7 +95,7 @@ async function join(): Promise<void> {
   await own()
 }
 
-async function own(): Promise<void> {
+async function own() {
   const board = await store.orderedBoard(QUEUE)
   for (const { shard, owner: whose } of board?.owners ?? []) {
     if (whose !== null) continue
@@ -112,9 +104,9 @@ async function own(): Promise<void> {
   }
 }
 
-async function turn(n: number, fate?: () => OrderedEnd['kind']): Promise<void> {
+async function turn(n, fate) {
   const ending = held.filter(() => dice(4) > 0)
-  const kinds = ['done', 'failed', 'dead', 'back'] as const
+  const kinds = ['done', 'failed', 'dead', 'back']
   const settlements = ending.map(({ payloads: _, ...one }) => ({
     ...one,
     end: endOf(fate?.() ?? kinds[dice(4)] ?? 'done'),
@@ -138,43 +130,43 @@ async function turn(n: number, fate?: () => OrderedEnd['kind']): Promise<void> {
   held = [...held.filter((one) => !ending.includes(one)), ...taken]
 }
 
-function endOf(kind: OrderedEnd['kind']): OrderedEnd {
+function endOf(kind) {
   if (kind === 'failed' || kind === 'later') return { kind, state: { performIn: 0, retryCount: 0, error: 'x' } }
   return kind === 'dead' ? { kind, error: 'x' } : { kind }
 }
 
-async function resurrect(): Promise<void> {
+async function resurrect() {
   const ids = (await store.morgue(QUEUE, 'id', { limit: 2 })).map(({ id }) => id)
   await call({ what: 'resurrect' }, () => store.resurrect(QUEUE, ids, CLOCK))
 }
 
-async function act(what: 'kill' | 'now'): Promise<void> {
+async function act(what) {
   await call({ what }, () => store.actOrdered(QUEUE, what, [`${dice(8)}`], { now: CLOCK }))
 }
 
-async function reshard(): Promise<void> {
+async function reshard() {
   await call({ what: 'reshard' }, () => store.reshard(QUEUE, 1 + dice(4)))
 }
 
-async function move(): Promise<void> {
+async function move() {
   await call({ what: 'moveShards' }, () => store.moveShards(QUEUE))
   await own()
 }
 
 /** It is given up, and another owner of this process takes over. */
-async function takeOver(): Promise<void> {
+async function takeOver() {
   await call({ what: 'claim' }, () => store.claim(owner, null))
   await join()
 }
 
-async function release(): Promise<void> {
+async function release() {
   const [shard, token] = tokens.shift() ?? [0, 0]
   held = held.filter((one) => one.shard !== shard)
   await call({ what: 'releaseShard' }, () => store.releaseShard(QUEUE, shard, owner, token, CLOCK))
   await own()
 }
 
-async function leave(): Promise<void> {
+async function leave() {
   held = []
   await call({ what: 'leaveOrdered' }, () => store.leaveOrdered(QUEUE, owner, CLOCK))
 }

@@ -1,18 +1,18 @@
 import { writeSync } from 'node:fs'
-import type { Settlement, Store, Taken } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { chance } from './chance.ts'
-import { CLOCK, change, type Deed, type Fate, idOf, type Line, later, queueOf, type Script, TASK } from './victims.ts'
+import { chance } from './chance.js'
+import { CLOCK, change, idOf, later, queueOf, TASK } from './stories.js'
 
 /**
- * A process that is killed while it works on a store: `node --import tsx victim.ts URL SCRIPT K SEED`.
+ * A process that is killed while it works on a store: `node victim.js URL SCRIPT K SEED`. (Plain JavaScript, for
+ * it is started often.)
  *
  * It says on its standard output what it is about to do and that it was done, and kills itself when call K was done.
  */
 const [url = '', script = 'life', k = '0', seed = '1'] = process.argv.slice(2)
-const store: Store = openStore(url)
+const store = openStore(url)
 const random = chance(Number(seed))
-const dice = (n: number) => Math.floor(random() * n)
+const dice = (n) => Math.floor(random() * n)
 
 let calls = 0
 let pushed = 0
@@ -20,11 +20,11 @@ let added = 0
 let owners = 0
 let score = 0
 let owner = ''
-const held = new Map<string, Taken[]>()
+const held = new Map()
 
-await play(script as Script)
+await play(script)
 
-async function play(name: Script): Promise<void> {
+async function play(name) {
   if (name === 'push-one') return push(1)
   await call({ what: 'createTask' }, () =>
     store.createTask({
@@ -41,7 +41,6 @@ async function play(name: Script): Promise<void> {
   await add(7)
   owner = await join()
   if (name === 'churn') return churn()
-
   await turn(owner, 4)
   await turn(owner, 5)
   await add(4)
@@ -56,7 +55,7 @@ async function play(name: Script): Promise<void> {
   throw new Error(`the course has only ${calls} calls`)
 }
 
-async function churn(): Promise<void> {
+async function churn() {
   const steps = [
     () => push(3),
     () => turn(owner, 5),
@@ -70,7 +69,7 @@ async function churn(): Promise<void> {
 }
 
 /** Says it, does it, says that it is done, and dies if this was the last call. */
-async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
+async function call(does, perform) {
   calls++
   say({ at: 'intend', call: calls, does })
   const answer = await perform()
@@ -82,29 +81,29 @@ async function call<T>(does: Deed, perform: () => Promise<T>): Promise<T> {
   return answer
 }
 
-function say(line: Line): void {
+function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
 // ------------------------------------------------------------------------------------------------- calls
 
-async function push(count: number): Promise<void> {
+async function push(count) {
   const ids = Array.from({ length: count }, () => `${process.pid}/${++pushed}`)
   const items = ids.map((id, i) =>
     i === 2
-      ? ({ to: 'retry', text: JSON.stringify({ id }), score: ++score } as const)
-      : ({ to: 'queue', queue: 'q', text: JSON.stringify({ id }), end: 'back' } as const),
+      ? { to: 'retry', text: JSON.stringify({ id }), score: ++score }
+      : { to: 'queue', queue: 'q', text: JSON.stringify({ id }), end: 'back' },
   )
   await call({ what: 'push', pushes: ids }, () => store.push(items, CLOCK))
 }
 
-async function add(count: number): Promise<void> {
+async function add(count) {
   const rows = Array.from({ length: count }, (_, i) => ({ args: `[${added + i}]` }))
   await call({ what: 'addRows', rows: count }, () => store.addRows(TASK.id, TASK.adder, added, rows, CLOCK))
   added += count
 }
 
-async function join(): Promise<string> {
+async function join() {
   const name = `victim:${process.pid}:${++owners}`
   const about = { queues: ['q', TASK.queue], seconds: 60, host: 'gallows' }
   if (!(await call({ what: 'join' }, () => store.join(name, about)))) throw new Error('could not join')
@@ -113,7 +112,7 @@ async function join(): Promise<string> {
 }
 
 /** Settles all that is held, tells the beginnings of what it took the last time, takes more. */
-async function turn(who: string, n: number): Promise<void> {
+async function turn(who, n) {
   const mine = held.get(who) ?? []
   const keep = mine.filter(() => dice(5) === 0)
   const ending = mine.filter((taken) => !keep.includes(taken))
@@ -122,7 +121,7 @@ async function turn(who: string, n: number): Promise<void> {
     ticket,
     effects: change(text, 'working', 'keep', 1),
   }))
-  const fates = ending.map((): Fate => (['done', 'done', 'retry', 'dead', 'front'] as const)[dice(5)] ?? 'done')
+  const fates = ending.map(() => ['done', 'done', 'retry', 'dead', 'front'][dice(5)] ?? 'done')
   const settlements = ending.map((taken, i) => settlement(taken, fates[i] ?? 'done'))
   const settles = ending.map(({ text }, i) => ({ id: idOf(text), fate: fates[i] ?? 'done' }))
   const queues = dice(2) ? ['q', TASK.queue] : [TASK.queue, 'q']
@@ -133,31 +132,31 @@ async function turn(who: string, n: number): Promise<void> {
   held.set(who, [...keep, ...answer.taken])
 }
 
-async function promote(): Promise<void> {
+async function promote() {
   const { entries } = await store.due('retry', CLOCK, 3)
   const swaps = entries.map(({ text, score: was }) => ({
     text,
     score: was,
-    to: { to: 'queue', queue: queueOf(text), text, end: 'back' } as const,
+    to: { to: 'queue', queue: queueOf(text), text, end: 'back' },
     effects: change(text, 'enqueued', 'enter', 0),
   }))
   await call({ what: 'swap' }, () => store.swap('retry', swaps, CLOCK))
 }
 
 /** Takes jobs out of the middle of a queue. */
-async function putOff(queue: string): Promise<void> {
+async function putOff(queue) {
   const { items } = await store.scanQueue(queue, '', { limit: 2 })
   const pulls = items.map(({ text, at }) => ({
     text,
     at,
-    to: { to: 'retry', text, score: ++score } as const,
+    to: { to: 'retry', text, score: ++score },
     effects: change(text, 'enqueued', 'leave', 0),
   }))
   await call({ what: 'pull' }, () => store.pull(queue, pulls, CLOCK))
 }
 
 /** Another owner of this process takes jobs and is given up; its jobs are restored. */
-async function recover(): Promise<void> {
+async function recover() {
   const other = await join()
   await turn(other, 3)
   await call({ what: 'claim' }, () => store.claim(other, null))
@@ -166,7 +165,7 @@ async function recover(): Promise<void> {
     owner: whose,
     queue,
     ticket,
-    to: { to: 'queue', queue, text: later(text), end: 'front' } as const,
+    to: { to: 'queue', queue, text: later(text), end: 'front' },
     effects: change(text, 'enqueued', 'keep', 1),
   }))
   await call({ what: 'restore' }, () => store.restore(items, CLOCK))
@@ -174,7 +173,7 @@ async function recover(): Promise<void> {
 
 // ------------------------------------------------------------------------------------------------- moves
 
-function settlement(taken: Taken, fate: Fate): Settlement {
+function settlement(taken, fate) {
   const { queue, ticket, text } = taken
   const place = fate === 'front' ? 'keep' : 'leave'
   const status = fate === 'done' ? 'finished' : fate === 'dead' ? 'error' : 'enqueued'
