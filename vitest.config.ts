@@ -30,6 +30,8 @@ export default defineConfig({
             ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],
+          // Each file has apps and databases of its own; processes, and so the servers, serve many files.
+          isolate: false,
         },
       },
     ],

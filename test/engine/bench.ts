@@ -97,14 +97,19 @@ export interface Bench {
 
 let databases = 0
 
+/** The URL of an empty Redis database of its own, where the suite runs on Redis; else undefined. */
+export function database(): string | undefined {
+  const server = process.env.HIGHKIQ_TEST_REDIS
+  // The server has 10,000, and is emptied before each file.
+  return server && `${server}/${(databases++ % 9999) + 1}`
+}
+
 /** An app on an empty file of its own (or on `url`) with a quiet logger and no jitter; closed at the end of the test. */
 export function bench(options: HighkiqOptions & { query?: string } = {}): Bench {
   const { query = '', ...rest } = options
   let url = rest.url
-  const server = process.env.HIGHKIQ_TEST_REDIS
-  if (!url && server && query === '') {
-    url = `${server}/${++databases}`
-  } else if (!url) {
+  if (!url && query === '') url = database()
+  if (!url) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-engine-'))
     url = `sqlite:${folder}/jobs.db${query}`
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

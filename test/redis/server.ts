@@ -152,6 +152,16 @@ export async function startServer(options: ServerOptions = {}): Promise<RedisSer
   }
 }
 
+let lasting: Promise<RedisServer> | undefined
+
+/** The one server of all test files that a process runs one after the other: it holds nothing, and knows no script. */
+export async function emptyServer(): Promise<RedisServer> {
+  lasting ??= startServer({ databases: 10_000 })
+  const server = await lasting
+  await words(server.port, ['FLUSHALL'], ['SCRIPT', 'FLUSH'])
+  return server
+}
+
 /** One process of a server. */
 interface Run {
   pid: number
