@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
@@ -18,6 +19,9 @@ import { taskRows } from './task-rows.ts'
 import { taskTransitions } from './task-transitions.ts'
 import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
+
+// A property that fails is all that is asked for here: nobody needs the smallest example.
+fc.configureGlobal({ endOnFailure: true })
 
 /** Does the suite see what it is for? A store that is broken on purpose must fail the case that names its fault. */
 const faults: Fault[] = [
