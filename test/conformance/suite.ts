@@ -28,6 +28,7 @@ import { search } from './search.ts'
 import { secrets } from './secrets.ts'
 import { sets } from './sets.ts'
 import { taskAdders } from './task-adders.ts'
+import { taskApart } from './task-apart.ts'
 import { taskCancel } from './task-cancel.ts'
 import { taskGroups } from './task-groups.ts'
 import { taskKeeping } from './task-keeping.ts'
@@ -66,6 +67,7 @@ export const verbs = {
     ...taskRows,
     ...taskWindow,
     ...taskGroups,
+    ...taskApart,
     ...taskTransitions,
     ...taskSteering,
     ...taskCancel,

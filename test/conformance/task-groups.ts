@@ -262,7 +262,7 @@ function sizeOf(taken: { text: string }): number {
 }
 
 /** The same change of each row of a job. */
-function effectsOf(taken: { text: string }, more: Partial<EventEffect> = {}): EventEffect[] {
+export function effectsOf(taken: { text: string }, more: Partial<EventEffect> = {}): EventEffect[] {
   const task = payloadOf(taken).jid.slice(0, 16)
   return indexesOf(taken).map((index) => ({ ...change(taken, more), jid: jidOf(task, index) }))
 }
@@ -272,7 +272,7 @@ function ends(taken: Taken, more: Partial<EventEffect> = {}): Settlement {
 }
 
 /** Each row as a job of its own, on its way back to the queue after an attempt. */
-function branchesOf(taken: Taken, attempt = 1): Branch[] {
+export function branchesOf(taken: Taken, attempt = 1): Branch[] {
   const { hk_rows: _, args, ...rest } = payloadOf(taken) as ReturnType<typeof payloadOf> & { hk_rows?: number[] }
   const effects = effectsOf(taken, { attempt, status: 'enqueued', place: 'enter' })
   return effects.map((effect, i) => {

@@ -30,6 +30,7 @@ export async function contents(redis: Redis): Promise<Contents> {
 export function faultsOf(all: Contents): string[] {
   const places = placesOf(all)
   const faults = [...places].filter(([, where]) => where.length > 1).map(([jid, where]) => `${jid} is in ${where}`)
+  const others = othersOf(all)
   const held = new Map<string, number>()
   for (const [key, header] of Object.entries(all)) {
     const [, queue = '', id = ''] = /hk:\{queue:(.*)\}:task:([0-9a-f]{16})$/.exec(key) ?? []
@@ -60,7 +61,9 @@ export function faultsOf(all: Contents): string[] {
     held.set(queue, (held.get(queue) ?? 0) + said('held'))
     let placed = 0
     for (const [i, { status, place }] of events.entries()) {
-      const where = (places.get(id + i.toString(16).padStart(8, '0')) ?? []).join()
+      const jid = id + i.toString(16).padStart(8, '0')
+      if (others.has(jid)) continue
+      const where = (places.get(jid) ?? []).join()
       const isOpen = status <= 1
       if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
       const at = place === NEW ? (i < next ? 1 : 0) : place
@@ -91,6 +94,20 @@ export function faultsOf(all: Contents): string[] {
 /** Where each job lies, by its id. */
 export function placesOf(all: Contents): Map<string, string[]> {
   const places = new Map<string, string[]>()
+  for (const [place, { jid }] of jobsOf(all)) places.set(jid, [...(places.get(jid) ?? []), place])
+  return places
+}
+
+/** Rows that are one job with others, but for the first of each, which has the place of all. */
+function othersOf(all: Contents): Set<string> {
+  const others = new Set<string>()
+  for (const [, { jid, hk_rows = [] }] of jobsOf(all)) {
+    for (const row of hk_rows.slice(1)) others.add(jid.slice(0, 16) + row.toString(16).padStart(8, '0'))
+  }
+  return others
+}
+
+function* jobsOf(all: Contents): Generator<[place: string, job: { jid: string; hk_rows?: number[] }]> {
   for (const [key, value] of Object.entries(all)) {
     const name = /^(?:hk:\{queue:.*\}:)?(queue|working|arriving|backlog|retry|schedule|dead)\b/.exec(key)?.[1]
     const place = /:backlog$/.test(key) ? 'backlog' : name
@@ -100,12 +117,9 @@ export function placesOf(all: Contents): Map<string, string[]> {
       if (place === 'backlog' && !/^[^\n]*!\n/.test(line)) continue
       // A set's score stands behind its text, a backlog's index before it; an empty text is a mark.
       const text = line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)
-      if (text === '') continue
-      const { jid } = JSON.parse(text) as { jid: string }
-      places.set(jid, [...(places.get(jid) ?? []), place])
+      if (text !== '') yield [place, JSON.parse(text)]
     }
   }
-  return places
 }
 
 function plain(name: string, type: string, value: unknown): unknown {

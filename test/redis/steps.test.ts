@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type RedisServer, startServer } from './server.ts'
+import { aparts } from './steps/apart.ts'
 import { forgotten } from './steps/forgotten.ts'
 import { found } from './steps/found.ts'
 import { longest } from './steps/hand.ts'
@@ -25,6 +26,7 @@ onRedis('a fault at each step between a request and its answer', () => {
   })
 
   turns(() => server)
+  aparts(() => server)
   waits(() => server)
   found(() => server)
   starts(() => server)

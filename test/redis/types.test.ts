@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
+import { apart } from '../conformance/task-apart.ts'
 import { ADDER, change, jidOf, rows, spec } from '../conformance/tracked.ts'
 import { type Contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -41,6 +42,25 @@ const operations: Operation[] = [
       const more = await w.store.turn('A', turnOf(w.takes('rows')))
       w.taken.rows += more.taken.length
       return answer.problem ?? more.problem ?? (w.settlements.length > 0 ? answer.settled.join() : '')
+    },
+  },
+  {
+    name: 'turn: settles a job of several rows, which falls apart to all places',
+    async run(w) {
+      const task = spec(6, { queue: 'several', rowsPerJob: 5 })
+      await w.store.createTask(task)
+      await w.store.addRows(task.id, ADDER, 0, rows(0, 9), NOW)
+      await w.store.endAdding(task.id, ADDER, NOW)
+      await w.store.join('D', { queues: ['several'], seconds: 60, host: 'here' })
+      if (w.several === 'settled') return ''
+      if (!w.several) {
+        const { taken, problem } = await w.store.turn('D', turnOf({ take: { queues: ['several'], n: 1 } }))
+        w.several = taken[0]
+        if (!w.several) return problem ?? 'nothing came'
+      }
+      const { settled, problem } = await w.store.turn('D', turnOf({ settlements: [apart(w.several)] }))
+      if (settled[0] === 'ok') w.several = 'settled'
+      return problem ?? (settled[0] === 'ok' ? '' : settled.join())
     },
   },
   {

@@ -29,6 +29,8 @@ export class World {
   taken = { q: 0, rows: 0 }
   /** Whether an operation has made what it needs besides. */
   extra = false
+  /** A job of several rows, once it was taken. */
+  several: Taken | 'settled' | undefined
   readonly #broken = new Map<string, string>()
 
   constructor(url: string) {

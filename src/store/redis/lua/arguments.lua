@@ -1,4 +1,4 @@
--- Reading ARGV in order, and looking at what keys hold before anything is written.
+-- Reading ARGV in order, and looking at what keys hold before anything is written; what was thrown, as a line.
 
 local cursor = 0
 
@@ -26,4 +26,8 @@ end
 
 local function unusable(key)
   return 'WRONGTYPE the key ' .. key .. ' holds something else than what belongs there'
+end
+
+local function lineOf(thrown)
+  return tostring(type(thrown) == 'table' and thrown.err or thrown)
 end

@@ -146,7 +146,7 @@ local function closeBooks(complain)
   for _, book in ipairs(opened) do
     if complain then
       local ok, err = pcall(closeBook, book)
-      if not ok then complain(KEYS[book.base] .. ': ' .. tostring(type(err) == 'table' and err.err or err)) end
+      if not ok then complain(KEYS[book.base] .. ': ' .. lineOf(err)) end
     else
       closeBook(book)
     end

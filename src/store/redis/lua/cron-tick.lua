@@ -10,8 +10,9 @@ QUEUES = KEYS[2]
 now = number()
 local channel, expected, from, to, jid = text(), text(), text(), text(), text()
 local item = readItem()
-local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock) or wrongKey(item)
-if key then return redis.error_reply(unusable(key)) end
+local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock)
+local line = key and unusable(key) or obstacle(item)
+if line then return redis.error_reply(line) end
 
 local stands = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
 if stands[1] ~= expected or stands[2] ~= from or (stands[3] == '1' and to ~= from) then return { 'gone' } end
@@ -27,7 +28,7 @@ redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', 
 local ok, err = pcall(apply, item)
 if not ok then
   redis.call('HSET', entry, 'tick', from, 'jid', stands[4] or '', 'pushed', stands[5] or '')
-  return redis.error_reply(tostring(type(err) == 'table' and err.err or err))
+  return redis.error_reply(lineOf(err))
 end
 if lock then redis.call('SET', lock, jid) end
 finish(channel)

@@ -15,15 +15,6 @@ local function readDone()
   return group
 end
 
--- Throws when nothing can be counted in the task; false when there is none.
-local function soundBook(base)
-  local book = bookOf(base)
-  for i = TEXTS + 1, book and #FIELDS or 0 do
-    if not tonumber(book.before[i] or 0) then error(KEYS[base] .. ': its ' .. FIELDS[i] .. ' is no number', 0) end
-  end
-  return book
-end
-
 -- Answers whether the ticket was there (o) or gone (g), and then nothing has changed. All is looked at before the ticket
 -- goes: it throws before, or not at all, so that nobody need put the job back.
 local function endRow(book, group, i, working, ticket)

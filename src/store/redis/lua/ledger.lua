@@ -57,7 +57,7 @@ local function each(command, key, list)
   end
 end
 
--- False when there is no such task (any more).
+-- False when there is no such task (any more). Throws, and nothing is opened, when it can't be counted in.
 local function bookOf(base)
   local book = books[base]
   if book ~= nil then return book end
@@ -79,6 +79,7 @@ local function bookOf(base)
     else
       book[name] = value or ''
     end
+    if i > TEXTS and not tonumber(value or 0) then error(KEYS[base] .. ': its ' .. name .. ' is no number', 0) end
   end
   books[base] = book
   opened[#opened + 1] = book
@@ -93,7 +94,7 @@ local function recordOf(book, index)
   local written = book.written[index]
   if written then return written, 1 end
   local at = (index - book.first) * SIZE
-  if at < 0 or at >= #book.records then
+  if at < 0 or at + SIZE > #book.records then
     book.first, at = index, 0
     book.records = redis.call('GETRANGE', KEYS[book.base + 1], index * SIZE, (index + READ_AT_ONCE) * SIZE - 1)
     if #book.records < SIZE then return end

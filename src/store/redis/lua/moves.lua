@@ -73,15 +73,28 @@ local function takeEffect(effect)
   return true
 end
 
--- The first key of an item that holds something else than it should.
-local function wrongKey(item)
-  if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return item.key end
-  if item.kind == 'f' or item.kind == 'b' then
-    if wrong(QUEUES, 'set') then return QUEUES end
+-- Why an effect can't be taken, as a line; nothing if it can. A script that fails half-way is not taken back: whatever may
+-- be in the way is looked for before the first write.
+local function obstacleOf(effect)
+  local key = wrongEffect(effect)
+  if key then return unusable(key) end
+  if not effect.base then return end
+  local isSound, thrown = pcall(bookOf, effect.base)
+  if not isSound then return lineOf(thrown) end
+end
+
+-- The same of an item.
+local function obstacle(item)
+  if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return unusable(item.key) end
+  if item.kind == 'z' then
+    local score = tonumber(item.about)
+    if score ~= score or not score then return 'a set can not sort by ' .. item.about end
+  elseif item.kind ~= '-' and wrong(QUEUES, 'set') then
+    return unusable(QUEUES)
   end
   for _, effect in ipairs(item.effects) do
-    local key = wrongEffect(effect)
-    if key then return key end
+    local line = obstacleOf(effect)
+    if line then return line end
   end
 end
 
@@ -93,7 +106,6 @@ local function addToSet(key, score, entry)
 end
 
 local function apply(item)
-  -- First what may be refused: nothing has changed then.
   if item.kind == 'z' then addToSet(item.key, item.about, item.text) end
   local admitted = true
   for _, effect in ipairs(item.effects) do

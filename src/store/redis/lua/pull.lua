@@ -47,10 +47,10 @@ local answers, wrongs = {}, {}
 for i = 1, count do
   if passed > most then break end
   local job, before, item = text(), number(), readItem()
-  local key = wrongKey(item)
-  local index = not key and find(job, before)
-  if key then
-    wrongs[#wrongs + 1] = unusable(key)
+  local line = obstacle(item)
+  local index = not line and find(job, before)
+  if line then
+    wrongs[#wrongs + 1] = line
     answers[i] = 'e'
   elseif not index then
     answers[i] = 'g'
@@ -67,7 +67,7 @@ for i = 1, count do
       answers[i] = 'o'
     else
       redis.call('LSET', queue, index + shift, job)
-      wrongs[#wrongs + 1] = tostring(type(err) == 'table' and err.err or err)
+      wrongs[#wrongs + 1] = lineOf(err)
       answers[i] = 'e'
     end
   end

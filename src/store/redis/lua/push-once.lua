@@ -10,8 +10,8 @@ local channel, seconds = text(), number()
 local new, marked = {}, {}
 for i = 1, number() do
   local mark, item = KEYS[number()], readItem()
-  local key = wrong(mark, 'string') and mark or wrongKey(item)
-  if key then return redis.error_reply(unusable(key)) end
+  local line = wrong(mark, 'string') and unusable(mark) or obstacle(item)
+  if line then return redis.error_reply(line) end
   if not marked[mark] and redis.call('EXISTS', mark) == 0 then
     marked[mark] = true
     new[#new + 1] = { mark = mark, item = item }

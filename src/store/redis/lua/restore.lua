@@ -35,10 +35,11 @@ end
 for i = 1, number() do
   local owner, leases, working, arriving = text(), KEYS[number()], KEYS[number()], KEYS[number()]
   local source, name, item = text(), text(), readItem()
-  local key = wrongKey(item) or (wrong(leases, 'zset') and leases) or (wrong(working, 'hash') and working)
+  local key = (wrong(leases, 'zset') and leases) or (wrong(working, 'hash') and working)
     or (wrong(arriving, 'list') and arriving)
-  if key then
-    refuse(i, unusable(key))
+  local line = key and unusable(key) or obstacle(item)
+  if line then
+    refuse(i, line)
   elseif not isClaimed(leases, owner) then
     answers[i] = 'g'
   else
@@ -48,7 +49,7 @@ for i = 1, number() do
       local ok, err = pcall(apply, item)
       if not ok then
         putBack()
-        refuse(i, tostring(type(err) == 'table' and err.err or err))
+        refuse(i, lineOf(err))
       end
     end
   end

@@ -14,9 +14,9 @@ if wrong(set, 'zset') then return redis.error_reply(unusable(set)) end
 local answers, wrongs = {}, {}
 for i = 1, number() do
   local entry, score, item = text(), text(), readItem()
-  local key = wrongKey(item)
-  if key then
-    wrongs[#wrongs + 1] = unusable(key)
+  local line = obstacle(item)
+  if line then
+    wrongs[#wrongs + 1] = line
     answers[i] = 'e'
   elseif tonumber(redis.call('ZSCORE', set, entry) or 'nan') ~= tonumber(score) then
     answers[i] = 'g'
@@ -26,7 +26,7 @@ for i = 1, number() do
     answers[i] = ok and 'o' or 'e'
     if not ok then
       redis.call('ZADD', set, score, entry)
-      wrongs[#wrongs + 1] = tostring(type(err) == 'table' and err.err or err)
+      wrongs[#wrongs + 1] = lineOf(err)
     end
   end
 end

@@ -9,8 +9,8 @@ now = number()
 local channel = text()
 local effects = readEffects()
 for _, effect in ipairs(effects) do
-  local key = wrongEffect(effect)
-  if key then return redis.error_reply(unusable(key)) end
+  local line = obstacleOf(effect)
+  if line then return redis.error_reply(line) end
 end
 -- At its memory limit the server refuses a script whose first write may grow: this one removes nothing.
 redis.call('SREM', QUEUES, '')

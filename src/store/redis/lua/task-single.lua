@@ -13,10 +13,13 @@ for i = 1, number() do
   local one = { base = number(), id = text(), created = text(), args = text(), placed = number(), fields = {} }
   for j = 1, 2 * number() do one.fields[j] = text() end
   one.item = readItem()
-  local key = wrongTask(one.base) or wrongKey(one.item)
-  if key then return redis.error_reply(unusable(key)) end
+  local key = wrongTask(one.base)
+  local line = key and unusable(key) or obstacle(one.item)
+  if line then return redis.error_reply(line) end
   if redis.call('EXISTS', KEYS[one.base]) == 0 then singles[#singles + 1] = one end
 end
+-- Those that are made here were not there when they were looked at.
+books, opened = {}, {}
 for _, one in ipairs(singles) do
   local event = {
     status = 0, place = one.placed == 1 and PLACED or ELSEWHERE, code = 0, result = 0, source = 0, run = 1, step = 1,

@@ -71,9 +71,9 @@ if beginnings > 0 then redis.call('LREM', queues[1].arriving, 1, '') end
 for i = 1, beginnings do
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do
-    local key = wrongEffect(effect)
-    if key then
-      tell(unusable(key))
+    local line = obstacleOf(effect)
+    if line then
+      tell(line)
     elseif not takeEffect(effect) then
       started[i] = 's'
     end
@@ -107,13 +107,13 @@ for _ = 1, number() do
   local group = readDone()
   local key = wrongTask(group.base)
   local ok, book = not key, key and unusable(key)
-  if ok then ok, book = pcall(soundBook, group.base) end
-  if not ok then tell(book) end
+  if ok then ok, book = pcall(bookOf, group.base) end
+  if not ok then tell(lineOf(book)) end
   for i = 1, tickets do
     local answer = 'e'
     if ok then
       local isSettled, told = pcall(endRow, book, group, i, queue.working, ARGV[before + i])
-      if isSettled then answer = told else tell(tostring(told)) end
+      if isSettled then answer = told else tell(lineOf(told)) end
     end
     if answer == 'o' then processed = processed + 1 end
     settled[#settled + 1] = answer
@@ -125,10 +125,11 @@ for _ = 1, number() do
   local counts, fails = number(), number()
   local items = { readItem() }
   for j = 1, number() do items[j + 1] = readItem() end
-  local key
-  for _, item in ipairs(items) do key = key or wrongKey(item) end
-  if key then
-    tell(unusable(key))
+  -- One that can't go its way keeps all of them here.
+  local line
+  for _, item in ipairs(items) do line = line or obstacle(item) end
+  if line then
+    tell(line)
     settled[#settled + 1] = 'e'
   else
     local putBack, answer = release(queue, source, name, arrival)
@@ -140,7 +141,7 @@ for _ = 1, number() do
         failed = failed + fails
       else
         putBack()
-        tell(tostring(type(err) == 'table' and err.err or err))
+        tell(lineOf(err))
         answer = 'e'
       end
     end

@@ -1,0 +1,73 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Settlement, Store, Taken } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { keysOf } from '#dist/store/redis/keys.js'
+import { NOW, turnOf } from '../conformance/bench.ts'
+import { apart } from '../conformance/task-apart.ts'
+import { ADDER, begin, expectExact, postpone, rows, spec } from '../conformance/tracked.ts'
+import { contents, faultsOf } from './census.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+const TASK = spec(1, { rowsPerJob: 5, window: 3 })
+const [HEADER = '', EVENTS = ''] = keysOf('', 'sidekiq').task('q', TASK.id)
+
+onRedis('books of a task that somebody has spoilt', () => {
+  let server: RedisServer
+  let databases = 0
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.remove())
+
+  /** An owner with the first job, of five rows; one more is in the queue. */
+  async function withJob(use: (store: Store, redis: Redis, taken: Taken) => Promise<void>): Promise<void> {
+    const url = server.url(++databases)
+    const [store, redis] = [openStore(url), new Redis(url)]
+    try {
+      await store.createTask(TASK)
+      await store.addRows(TASK.id, ADDER, 0, rows(0, 9), NOW)
+      await store.join('A', { queues: ['q'], seconds: 60, host: 'here' })
+      const { taken } = await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
+      await use(store, redis, taken[0] as Taken)
+    } finally {
+      redis.disconnect()
+      await store.close()
+    }
+  }
+
+  test.each(['enqueued', 'finished', 'placed', 'held'])('with a header whose %s is no number nothing moves', (field) =>
+    withJob(async (store, redis, taken) => {
+      const sound = await redis.hget(HEADER, field)
+      await redis.hset(HEADER, field, 'many')
+      const before = await contents(redis)
+      const settle = (settlement: Settlement) => store.turn('A', turnOf({ settlements: [settlement] }))
+      for (const settlement of [apart(taken), postpone(taken, 5), apart(taken)]) {
+        const { settled, problem } = await settle(settlement)
+        expect({ settled, problem }).toEqual({ settled: ['error'], problem: expect.stringContaining(`its ${field}`) })
+        expect(await contents(redis)).toEqual(before)
+      }
+      const { problem } = await store.turn('A', turnOf({ started: [begin(taken)] }))
+      expect(problem).toContain(`its ${field}`)
+      expect(await contents(redis)).toEqual(before)
+
+      if (sound === null) await redis.hdel(HEADER, field)
+      else await redis.hset(HEADER, field, sound)
+      expect((await settle(apart(taken))).settled).toEqual(['ok'])
+      await expectExact({ store }, TASK)
+      expect(faultsOf(await contents(redis))).toEqual([])
+    }),
+  )
+
+  test('with a record that is cut off within, its job goes its way, and each text stands once', () =>
+    withJob(async (store, redis, taken) => {
+      const records = await redis.getBuffer(EVENTS)
+      await redis.set(EVENTS, (records as Buffer).subarray(0, 4 * 20 + 7))
+      const { settled } = await store.turn('A', turnOf({ settlements: [apart(taken)] }))
+      expect(settled).toEqual(['ok'])
+      expect(await redis.llen('queue:q')).toBe(3)
+      expect(await redis.hlen('hk:{queue:q}:working:A')).toBe(0)
+      expect([await redis.zcard('retry'), await redis.zcard('dead')]).toEqual([1, 1])
+    }))
+})
