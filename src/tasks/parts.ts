@@ -8,7 +8,7 @@ import { deflate, inflate } from 'node:zlib'
 import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { taskJid } from '../job/payload.ts'
-import type { EventRecord, Store } from '../store/contract.ts'
+import { isInAttempt, type OfAttempt, type Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
 import type { ExportRow } from './sheet/export-file.ts'
 
@@ -23,12 +23,9 @@ const unpack = promisify(inflate)
 /** Rows of one page. */
 export type PageRows = readonly ExportRow[]
 
-/** Which attempt made it. */
-export type MadeBy = NonNullable<Parameters<Store['putPart']>[4]>
-
 export interface Parts {
   /** Does nothing if the row is not in that attempt (any more). */
-  put(index: number, rows: PageRows, by: MadeBy): Promise<void>
+  put(index: number, rows: PageRows, by: OfAttempt): Promise<void>
   /** null: there is none. */
   get(index: number): Promise<PageRows | null>
 }
@@ -51,7 +48,7 @@ class StoredParts implements Parts {
     this.#task = task
   }
 
-  async put(index: number, rows: PageRows, by: MadeBy): Promise<void> {
+  async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
     const bytes = await packed(rows)
     const answer = await insist(() => this.#store().putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
     // A deleted task wants nothing any more, and a row nothing of another attempt.
@@ -79,9 +76,9 @@ class PartFiles implements Parts {
     this.#folder = folder
   }
 
-  async put(index: number, rows: PageRows, by: MadeBy): Promise<void> {
+  async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
     const event = await insist(() => this.#store().event(taskJid(this.#task, index)))
-    if (!event || !isIn(event, by)) return
+    if (!event || !isInAttempt(event, by)) return
     const path = this.#path(index)
     const part = `${path}.${randomUUID()}`
     await mkdir(this.#folder, { recursive: true })
@@ -113,12 +110,6 @@ class PartFiles implements Parts {
   #path(index: number): string {
     return join(this.#folder, `${index}.part`)
   }
-}
-
-/** As `putPart` has it: it has begun, or what ended last is the attempt before. */
-function isIn({ status, run, attempts }: EventRecord, by: MadeBy): boolean {
-  if (run !== by.run) return false
-  return status === 'working' ? attempts === by.attempt : status === 'enqueued' && attempts === by.attempt - 1
 }
 
 async function packed(rows: PageRows): Promise<Uint8Array> {

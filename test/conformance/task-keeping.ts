@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Taken } from '#dist/store/contract.js'
 import { type Case, NOW, sure, toQueue, until } from './bench.ts'
 import {
   begin,
@@ -191,6 +192,32 @@ export const taskKeeping: Case[] = [
       expect(await t.store.part(task.id, 0)).toEqual(new Uint8Array([1, 2]))
       expect([await put(1, 1, 1), await put(1, 1, 2)]).toEqual(['ok', 'stale'])
       expect(await t.store.putPart(taskId(9), 0, new Uint8Array(1), 9, { run: 1, attempt: 1 })).toBe('unknown')
+    },
+  },
+  {
+    name: 'a part that comes late in the attempt in which its row was judged lost is kept, as the late end is',
+    async run(t) {
+      const task = await taskWith(t, 1, 3)
+      const put = (index: number, attempt: number, run = 1) =>
+        t.store.putPart(task.id, index, new Uint8Array([attempt]), 100, { run, attempt })
+      const owner = await t.owner()
+      const [first, second, third] = await t.take(owner, 'q', 3)
+      await t.turn(owner, { started: [begin(first), begin(third)] })
+      const lost = (taken: Taken, code: string, attempt: number) => change(taken, { status: 'error', code, attempt })
+      await t.store.changeEvents([lost(first, 'lost', 1), lost(second, 'foreign', 0), lost(third, 'broke', 1)], NOW)
+      expect([await put(0, 1), await put(1, 1)]).toEqual(['ok', 'ok'])
+      const others = [await put(0, 2), await put(0, 1, 2), await put(1, 2), await put(1, 0), await put(2, 1)]
+      expect(others).toEqual(Array(5).fill('stale'))
+      await t.turn(owner, { settlements: [finish(first), finish(second)] })
+      expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 2, error: 1 }) })
+      expect([await put(0, 1), await put(1, 1)]).toEqual(['stale', 'stale'])
+      expect(await t.store.part(task.id, 0)).toEqual(new Uint8Array([1]))
+
+      // Put back to work it is in another run.
+      await t.store.changeEvents([lost(first, 'lost', 2)], NOW)
+      await t.store.startRun(task.id, 1, owner, NOW)
+      await t.store.retryRows(task.id, 2, [{ index: 0 }], NOW)
+      expect([await put(0, 2), await put(0, 1), await put(0, 1, 2)]).toEqual(['stale', 'stale', 'ok'])
     },
   },
   {

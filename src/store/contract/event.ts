@@ -53,6 +53,26 @@ export interface EventRecord {
   messages: Message[]
 }
 
+/** Which attempt of its row something comes from. */
+export interface OfAttempt {
+  run: number
+  attempt: number
+}
+
+/**
+ * Whether a row is in that attempt: begun, or about to begin. That it was judged lost, or taken by a program that knows no
+ * tasks, is overruled by whoever comes late in the same attempt.
+ */
+export function isInAttempt(
+  { status, run, attempts, code }: Pick<EventRecord, 'status' | 'run' | 'attempts' | 'code'>,
+  by: OfAttempt,
+): boolean {
+  const isJudged = status === 'error'
+  if (run !== by.run) return false
+  if (status === 'working' || (isJudged && code === 'lost')) return attempts === by.attempt
+  return (status === 'enqueued' || (isJudged && code === 'foreign')) && attempts === by.attempt - 1
+}
+
 export interface EventQuery {
   status?: EventStatus[]
   /** Only rejected events with this code. */

@@ -1,7 +1,7 @@
 /** Tracked tasks: many jobs as one thing, an event for each. */
 
 import type { EventEffect } from './effect.ts'
-import type { EventQuery, EventRecord, EventStatus, Message } from './event.ts'
+import type { EventQuery, EventRecord, EventStatus, Message, OfAttempt } from './event.ts'
 import type { PushItem } from './job.ts'
 import type { Entry } from './set.ts'
 
@@ -227,14 +227,14 @@ export interface TaskVerbs {
   /**
    * Keeps a piece of what a task makes, for as long as the task; the same index again takes the place of what was there.
    * `full`: all of them together would have more than `most` bytes, and it was not kept. With `by` it is kept only of the
-   * attempt that the row with this index is in, begun or about to; of every other one it is `stale`.
+   * attempt that the row with this index is in (`isInAttempt`); of every other one it is `stale`.
    */
   putPart(
     task: string,
     index: number,
     bytes: Uint8Array,
     most: number,
-    by?: { run: number; attempt: number },
+    by?: OfAttempt,
   ): Promise<'ok' | 'full' | 'unknown' | 'stale'>
   part(task: string, index: number): Promise<Uint8Array | null>
 

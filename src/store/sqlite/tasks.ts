@@ -1,7 +1,7 @@
 /** Tracked tasks: making, finding and deleting them, and what they make. */
 
 import { memberText } from '../../job/json.ts'
-import type { PushItem, Store, TaskRecord, TaskSpec } from '../contract.ts'
+import { EVENT_STATUSES, isInAttempt, type PushItem, type Store, type TaskRecord, type TaskSpec } from '../contract.ts'
 import { Adding } from './adding.ts'
 import type { Database } from './database.ts'
 import { Events } from './events.ts'
@@ -88,10 +88,8 @@ export class Tasks {
     if (!task) return 'unknown'
     if (by) {
       const event = this.#db.all<EventState>(sql.event.load, task.key, JSON.stringify([index]))[0]
-      if (!event || event.run !== by.run || event.status > STATUS_CODE.working) return 'stale'
-      // It has begun, or what ended last is the attempt before.
-      const step = event.step - 2 * by.attempt
-      if (step !== 0 && step !== -1) return 'stale'
+      const status = event && EVENT_STATUSES[event.status]
+      if (!status || !isInAttempt({ ...event, status, attempts: event.step >> 1 }, by)) return 'stale'
     }
     const before = this.#db.first<{ bytes: number }>(sql.task.partSize, task.key, index)?.bytes ?? 0
     const grown = bytes.length - before

@@ -10,10 +10,14 @@ local index, bytes, most, run, attempt = text(), text(), number(), number(), num
 local book = bookOf(1)
 if not book then return 'unknown' end
 if run then
+  -- As isInAttempt in store/contract/event.ts has it.
   local event = eventOf(book, tonumber(index))
-  -- It has begun, or what ended last is the attempt before.
-  local step = event and event.status <= 1 and event.run == run and event.step - 2 * attempt
-  if step ~= 0 and step ~= -1 then return 'stale' end
+  local status = event and event.run == run and event.status
+  local judged = status == 4 and redis.call('HGET', KEYS[3], 'c' .. index)
+  local attempts = event and math.floor(event.step / 2)
+  local isIn = (status == 1 or judged == 'lost') and attempts == attempt
+    or (status == 0 or judged == 'foreign') and attempts == attempt - 1
+  if not isIn then return 'stale' end
 end
 local all = tonumber(redis.call('HGET', KEYS[12], 'bytes') or 0) - redis.call('HSTRLEN', KEYS[12], index) + #bytes
 if all > most then return 'full' end
