@@ -19,8 +19,8 @@ export function resultOfRow({ hk_list, hk_rows }: Payload, result: unknown, row:
   return Array.isArray(result) && result.length === (hk_rows?.length ?? 1) ? result[row] : undefined
 }
 
-/** The most characters of the arguments of rows that are one job. */
-export const MOST_ROWS_CHARACTERS = 1_000_000
+/** The most bytes (UTF-8) of the arguments of rows that are one job; a longer one is a job alone. In lua/waiting.lua, too. */
+export const MOST_ROWS_BYTES = 1_000_000
 
 /** The bare arguments of a job that gets its rows as one list: of each row its bare arguments, one value. */
 function argsOfRows(rows: readonly string[]): string {

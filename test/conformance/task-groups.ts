@@ -80,6 +80,25 @@ export const taskGroups: Case[] = [
     },
   },
   {
+    name: 'how many rows are one job is counted in bytes, whatever the characters are',
+    async run(t) {
+      // Of each row its brackets and quotes are four bytes more.
+      const together: [character: string, lengths: number[], sizes: number[]][] = [
+        ['x', [499_996, 499_996, 1], [2, 1]],
+        ['x', [499_996, 499_997], [1, 1]],
+        ['ž', [300_000, 300_000, 199_992], [1, 2]],
+        ['😀', [200_000, 50_000, 100_000, 1], [1, 3]],
+      ]
+      for (const [i, [character, lengths, sizes]] of together.entries()) {
+        const task = spec(i + 1, { rowsPerJob: 10, window: 20, queue: `sizes${i}` })
+        await t.store.createTask(task)
+        const added = lengths.map((length) => ({ args: `["${character.repeat(length)}"]` }))
+        await t.store.addRows(task.id, ADDER, 0, added, NOW)
+        expect((await t.waiting(task.queue)).map((text) => sizeOf({ text }))).toEqual(sizes)
+      }
+    },
+  },
+  {
     name: 'each row of a job begins and ends by itself; one that was overtaken does not',
     async run(t) {
       const task = await taskWith(t, 1, 3, { rowsPerJob: 3 })

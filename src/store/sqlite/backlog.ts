@@ -1,7 +1,7 @@
 /** Rows that wait inside their task: which one comes next, and their way into the queue. */
 
 import { completeRow } from '../../job/payload.ts'
-import { completeRows, MOST_ROWS_CHARACTERS } from '../../job/rows.ts'
+import { completeRows, MOST_ROWS_BYTES } from '../../job/rows.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 import type { TaskRow } from './task-row.ts'
@@ -84,6 +84,9 @@ export class Backlog {
       } else if (row) {
         const end = returned ? Math.floor(returned.place / BEHIND) : Number.POSITIVE_INFINITY
         const group = groupOf(task, fresh, j, end)
+        // There may be more of it behind what was looked at: it comes whole with the next.
+        const isCutOff = j > 0 && j + group.length === fresh.length && group.length < (task.rows_per_job ?? 1)
+        if (isCutOff && !seenAll) break
         j += group.length
         const others = group.slice(1).map(({ idx }) => idx)
         task.next = (others.at(-1) ?? row.idx) + 1
@@ -114,12 +117,12 @@ export class Backlog {
 function groupOf({ rows_per_job }: TaskRow, fresh: readonly Fresh[], from: number, end: number): Fresh[] {
   const first = fresh[from] as Fresh
   const group = [first]
-  let characters = first.args.length
+  let bytes = Buffer.byteLength(first.args)
   while (group.length < (isWhole(first.args) ? 1 : (rows_per_job ?? 1))) {
     const row = fresh[from + group.length]
     if (!row || row.idx >= end || row.run !== first.run || isWhole(row.args)) break
-    characters += row.args.length
-    if (characters > MOST_ROWS_CHARACTERS) break
+    bytes += Buffer.byteLength(row.args)
+    if (bytes > MOST_ROWS_BYTES) break
     group.push(row)
   }
   return group

@@ -90,7 +90,7 @@ local function complete(book, index, run, args)
   return form.head .. args .. ',' .. form.jid .. place .. form.tail
 end
 
--- The most characters of the arguments of rows that are one job.
+-- The most bytes of the arguments of rows that are one job: the same as MOST_ROWS_BYTES in job/rows.ts.
 local MOST_GROUPED = 1000000
 
 -- The whole payload of rows that are one job, which gets them as a list: the same as completeRows in job/payload.ts.
