@@ -32,7 +32,7 @@ const MOST_SCORE = 2 ** 53
 /** The one score of a process that was given last, in microseconds. */
 let lastScore = 0
 
-const BATCHES_AT_ONCE = 10
+const BATCHES_AT_ONCE = 20
 
 /** Now in seconds; each call answers more than the one before. */
 function nextScore(nowMs: number): number {

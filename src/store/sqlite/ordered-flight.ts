@@ -4,7 +4,7 @@ import { type MorgueEntry, type OrderedInFlight, type OrderedState, type ScoredP
 import type { Database } from './database.ts'
 import type { OrderedBook } from './ordered-book.ts'
 import type { OrderedMorgue } from './ordered-morgue.ts'
-import { newRow, type OrderedWaiting, type WaitingRow } from './ordered-waiting.ts'
+import { type Change, newRow, type OrderedWaiting, type WaitingRow } from './ordered-waiting.ts'
 import { sql } from './sql.generated.ts'
 
 export interface Flight {
@@ -85,20 +85,24 @@ export class OrderedFlights {
     const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
     const waiting = this.#waiting.find(book.id, ids)
     const fresh: WaitingRow[] = []
+    const back: WaitingRow[] = []
+    const changes: Change[] = []
     for (const { id, taken } of flights) {
       if (!taken) continue
       const { performIn, retryCount, error, stalls, suspect, payloads } = taken
       const there = waiting.get(id)
       const row = there ?? newRow(id, { shard: shardOf(id, book.queue.shards), held: 0, performIn, retryCount })
       Object.assign(row, { performIn, retryCount, error, stalls, suspect })
-      this.#waiting.add(book.id, row, payloads)
+      changes.push([row, payloads])
       if (there) {
-        this.#letGo(book, there)
+        back.push(there)
       } else {
         fresh.push(row)
         book.waits(row)
       }
     }
+    this.#waiting.add(book.id, changes)
+    for (const row of back) this.#letGo(book, row)
     this.#waiting.enter(book.id, fresh)
   }
 

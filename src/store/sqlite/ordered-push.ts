@@ -4,7 +4,7 @@ import { HighkiqError } from '../../job/errors.ts'
 import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../contract.ts'
 import type { OrderedBook } from './ordered-book.ts'
 import type { OrderedFlights } from './ordered-flight.ts'
-import { newRow, type OrderedWaiting, type WaitingRow } from './ordered-waiting.ts'
+import { type Change, newRow, type OrderedWaiting, type WaitingRow } from './ordered-waiting.ts'
 
 /** All items of one id, in the order in which they came. */
 interface Bundle {
@@ -36,22 +36,28 @@ export function pushItems(
   const there = waiting.find(book.id, ids)
   const inFlight = flights.among(book.id, ids)
   const fresh: WaitingRow[] = []
+  const grown: [row: WaitingRow, before: number][] = []
+  const woken: WaitingRow[] = []
+  const changes: Change[] = []
   for (const [id, { payloads, performIn, wake }] of bundles) {
     const known = there.get(id)
     if (known) {
-      waiting.add(book.id, known, payloads)
+      changes.push([known, payloads])
       if (wake < known.performIn) {
         known.performIn = wake
         if (!known.held) book.soon(book.shard(known.shard), wake)
-        waiting.change(book.id, known)
-      } else waiting.grow(book.id, known)
+        woken.push(known)
+      } else grown.push([known, known.size])
     } else {
       const place = { shard: shardOf(id, book.queue.shards), held: inFlight.has(id) ? 1 : 0, retryCount: -1 }
       const row = newRow(id, { ...place, performIn: Math.min(performIn, wake) })
-      waiting.add(book.id, row, payloads)
+      changes.push([row, payloads])
       fresh.push(row)
     }
   }
+  waiting.add(book.id, changes)
+  waiting.grow(book.id, grown)
+  for (const row of woken) waiting.change(book.id, row)
   const held = fresh.filter((row) => row.held)
   flights.more(book.id, held)
   book.waitFresh(held.length > 0 ? fresh.filter((row) => !row.held) : fresh)

@@ -18,6 +18,9 @@ export interface WaitingRow extends Place {
   text: string | null
 }
 
+/** A row, and payloads that come to it. */
+export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
+
 type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
 
 export class OrderedWaiting {
@@ -64,9 +67,19 @@ export class OrderedWaiting {
     )
   }
 
-  /** Its payloads are others than before; everything else is as it was. */
-  grow(queue: number, { id, size, score, text }: WaitingRow): void {
-    this.#db.run(sql.waiting.grow, queue, id, size, score, text)
+  /** Their payloads are others than before, and they had so many; everything else is as it was. */
+  grow(queue: number, rows: readonly (readonly [row: WaitingRow, before: number])[]): void {
+    const more = new Map<number, string[]>()
+    for (const [{ id, size, score, text }, before] of rows) {
+      if (text !== null) {
+        this.#db.run(sql.waiting.lower, queue, id, score)
+        continue
+      }
+      const same = more.get(size - before)
+      if (same) same.push(id)
+      else more.set(size - before, [id])
+    }
+    for (const [n, ids] of more) this.#db.run(sql.waiting.grow, queue, n, JSON.stringify(ids))
   }
 
   change(queue: number, r: WaitingRow): void {
@@ -86,25 +99,32 @@ export class OrderedWaiting {
   }
 
   /**
-   * Adds payloads to a row, which its caller then writes: a payload that is there keeps the smaller score. Those in their
+   * Adds payloads to rows, which its caller then writes: a payload that is there keeps the smaller score. Those in their
    * table are written at once.
    */
-  add(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
-    const [first] = payloads
-    if (!first) return
-    if (payloads.length === 1) {
-      const [text, score] = first
-      if (row.size === 0) {
-        row.size = 1
-        row.text = text
-        row.score = score
-        return
-      }
-      if (row.text === text) {
-        row.score = Math.min(row.score as number, score)
-        return
-      }
+  add(queue: number, changes: readonly Change[]): void {
+    const spread = changes.filter(([row, payloads]) => !addInside(row, payloads))
+    if (spread.length > 1 && this.#addNew(queue, spread)) return
+    for (const [row, payloads] of spread) this.#addTo(queue, row, payloads)
+  }
+
+  /** All at once, if none of them is there yet; else false, and nothing is changed. */
+  #addNew(queue: number, changes: readonly Change[]): boolean {
+    const values: Value[][] = []
+    for (const [row, payloads] of changes) {
+      if (row.text !== null) values.push([queue, row.id, 0, row.score, row.text])
+      for (const [text, score] of payloads) values.push([queue, row.id, 0, score, text])
     }
+    this.#db.run('SAVEPOINT ordered_add')
+    const isNew = this.#db.insert(sql.payload.add, values) === values.length
+    if (!isNew) this.#db.run('ROLLBACK TO ordered_add')
+    this.#db.run('RELEASE ordered_add')
+    if (!isNew) return false
+    for (const [row, payloads] of changes) Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
+    return true
+  }
+
+  #addTo(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
     this.#spread(queue, row)
     const added = this.#db.insert(
       sql.payload.add,
@@ -175,6 +195,21 @@ export class OrderedWaiting {
     const rows = this.#db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
     return rows.map(([text, score]) => [text, Number(score)])
   }
+}
+
+/** Whether payloads leave a row with one of its own, or bring it there, or are none: then nothing is left to do. */
+function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
+  const [first] = payloads
+  if (!first) return true
+  if (payloads.length > 1) return false
+  const [text, score] = first
+  if (row.size === 0) {
+    Object.assign(row, { size: 1, text, score })
+    return true
+  }
+  if (row.text !== text) return false
+  row.score = Math.min(row.score as number, score)
+  return true
 }
 
 /** A row for an id that did not wait, without payloads. */

@@ -13,8 +13,13 @@ UPDATE ordered_waiting SET shard = ?3, held = ?4, perform_in = ?5, retry_count =
   size = ?9, score = ?10, error = ?11, text = ?12
 WHERE queue = ?1 AND id = ?2;
 
--- grow: one that has other payloads than before, and stays where it is; what no index has to hear of.
-UPDATE ordered_waiting SET size = ?3, score = ?4, text = ?5 WHERE queue = ?1 AND id = ?2;
+-- grow: those of a JSON array have ?2 payloads more than before, all of them in their table, and stay where they are; what
+-- no index has to hear of.
+UPDATE ordered_waiting SET size = size + ?2, score = NULL, text = NULL
+WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?3));
+
+-- lower: one with a payload of its own has another score for it.
+UPDATE ordered_waiting SET score = ?3 WHERE queue = ?1 AND id = ?2;
 
 -- remove: those of a JSON array wait no more.
 DELETE FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
