@@ -20,6 +20,18 @@ export const orderedPush: Case[] = [
     await o.push(item('2', 'v1', 30), item('2', 'v2', 25), item('2', 'v1', 20), item('2', 'v2', 40))
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:10}}', '2{1000,-1,{v1:20,v2:25}}'])
   }),
+  ordered('one call brings payloads of several ids, some of which wait already', async (o) => {
+    await o.push(item('1', 'v1', 10), item('2', 'v1', 10), item('2', 'v2', 20), item('3', 'v1', 10))
+    await o.push(item('1', 'v2', 20), item('2', 'v3', 30), item('3', 'v2', 5), item('4', 'v1', 1), item('4', 'v2', 2))
+    const fresh = ['1{1000,-1,{v1:10,v2:20}}', '2{1000,-1,{v1:10,v2:20,v3:30}}']
+    expect(await o.waiting()).toEqual([...fresh, '3{1000,-1,{v2:5,v1:10}}', '4{1000,-1,{v1:1,v2:2}}'])
+    await o.push(item('1', 'v3', 30), item('1', 'v1', 5), item('2', 'v3', 40), item('3', 'v1', 1), item('3', 'v2', 9))
+    await o.push(item('5', 'v1', 3))
+    await o.push(item('5', 'v1', 2), item('5', 'v1', 1), item('4', 'v2', 0))
+    const merged = ['1{1000,-1,{v1:5,v2:20,v3:30}}', '2{1000,-1,{v1:10,v2:20,v3:30}}', '3{1000,-1,{v1:1,v2:5}}']
+    expect(await o.waiting()).toEqual([...merged, '4{1000,-1,{v2:0,v1:1}}', '5{1000,-1,{v1:1}}'])
+    expect((await o.all('id')).map(({ size }) => size)).toEqual([3, 3, 2, 2, 1])
+  }),
   ordered('[4] a push adds payloads to an id that waits for its retry and changes nothing else of it', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))

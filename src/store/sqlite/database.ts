@@ -85,13 +85,16 @@ export class Database {
     return Number(this.#statement(sql).run(...values).changes)
   }
 
-  /** An INSERT of one row, for many: it costs half of one by one, and numbers are exact, which they are not in JSON. */
-  insert(sql: string, rows: readonly Value[][]): number {
+  /**
+   * An INSERT of one row, for many: it costs half of one by one, and numbers are exact, which they are not in JSON. `rows`:
+   * what is bound of one after the other, `width` values each; `shared`: what is the same in all, ?1, ?2, …
+   */
+  insert(sql: string, shared: readonly Value[], width: number, rows: readonly Value[]): number {
     let changes = 0
     for (let from = 0; from < rows.length; ) {
-      const n = INSERTED_AT_ONCE.find((size) => size <= rows.length - from) as number
-      changes += this.run(manyRows(sql, n), ...rows.slice(from, from + n).flat())
-      from += n
+      const n = INSERTED_AT_ONCE.find((size) => size * width <= rows.length - from) as number
+      changes += this.run(manyRows(sql, n), ...shared, ...rows.slice(from, from + n * width))
+      from += n * width
     }
     return changes
   }
@@ -181,6 +184,8 @@ export class Database {
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')
+    // Pages (16 MB of log): what changes often is copied into the file seldom, and waiting for the disk is shared.
+    this.exec('PRAGMA wal_autocheckpoint = 4000')
     if (version < migrations.length || !ours) this.#migrate()
   }
 

@@ -53,18 +53,15 @@ export class OrderedWaiting {
   }
 
   enter(queue: number, rows: readonly WaitingRow[]): void {
-    const isPlain = (r: WaitingRow) =>
-      r.text !== null && r.retryCount === -1 && r.error === null && r.held + r.stalls + r.suspect === 0
-    const plain = rows.filter(isPlain)
-    this.#db.insert(
-      sql.waiting.enterFresh,
-      plain.map((r) => [queue, r.id, r.shard, r.performIn, r.score, r.text]),
-    )
-    if (plain.length === rows.length) return
-    this.#db.insert(
-      sql.waiting.enter,
-      rows.filter((r) => !isPlain(r)).map((r) => this.#values(queue, r)),
-    )
+    const plain: Value[] = []
+    const others: Value[] = []
+    for (const r of rows) {
+      const isPlain = r.text !== null && r.retryCount === -1 && r.error === null && r.held + r.stalls + r.suspect === 0
+      if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
+      else others.push(...valuesOf(r))
+    }
+    this.#db.insert(sql.waiting.enterFresh, [queue], 5, plain)
+    this.#db.insert(sql.waiting.enter, [queue], 11, others)
   }
 
   /** Their payloads are others than before, and they had so many; everything else is as it was. */
@@ -82,13 +79,8 @@ export class OrderedWaiting {
     for (const [n, ids] of more) this.#db.run(sql.waiting.grow, queue, n, JSON.stringify(ids))
   }
 
-  change(queue: number, r: WaitingRow): void {
-    this.#db.run(sql.waiting.change, ...this.#values(queue, r))
-  }
-
-  #values(queue: number, r: WaitingRow): Value[] {
-    const place = [queue, r.id, r.shard, r.held, r.performIn, r.retryCount]
-    return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
+  change(queue: number, row: WaitingRow): void {
+    this.#db.run(sql.waiting.change, queue, ...valuesOf(row))
   }
 
   /** Takes rows out, with their payloads. */
@@ -110,26 +102,24 @@ export class OrderedWaiting {
 
   /** All at once, if none of them is there yet; else false, and nothing is changed. */
   #addNew(queue: number, changes: readonly Change[]): boolean {
-    const values: Value[][] = []
-    for (const [row, payloads] of changes) {
-      if (row.text !== null) values.push([queue, row.id, 0, row.score, row.text])
-      for (const [text, score] of payloads) values.push([queue, row.id, 0, score, text])
+    const values: Value[] = []
+    for (const [{ id, score, text }, payloads] of changes) {
+      if (text !== null) values.push(id, score, text)
+      for (const [text, score] of payloads) values.push(id, score, text)
     }
     this.#db.run('SAVEPOINT ordered_add')
-    const isNew = this.#db.insert(sql.payload.add, values) === values.length
+    const isNew = this.#db.insert(sql.payload.add, [queue, 0], 3, values) * 3 === values.length
     if (!isNew) this.#db.run('ROLLBACK TO ordered_add')
     this.#db.run('RELEASE ordered_add')
     if (!isNew) return false
-    for (const [row, payloads] of changes) Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
+    for (const [row, payloads] of changes)
+      Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
     return true
   }
 
   #addTo(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
     this.#spread(queue, row)
-    const added = this.#db.insert(
-      sql.payload.add,
-      payloads.map(([text, score]) => [queue, row.id, 0, score, text]),
-    )
+    const added = this.#insert(queue, row.id, 0, payloads)
     row.size += added
     if (added === payloads.length) return
     for (const [text, score] of payloads) this.#db.run(sql.payload.lower, queue, row.id, text, score)
@@ -163,10 +153,7 @@ export class OrderedWaiting {
 
   /** Payloads die: those that are dead already keep their scores. */
   buryPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
-    this.#db.insert(
-      sql.payload.add,
-      payloads.map(([text, score]) => [queue, id, 1, score, text]),
-    )
+    this.#insert(queue, id, 1, payloads)
   }
 
   /** What is dead of an id waits with the rest of a row, which its caller then writes. */
@@ -186,15 +173,27 @@ export class OrderedWaiting {
 
   /** The row's own payload goes to the others. */
   #spread(queue: number, row: WaitingRow): void {
-    if (row.text !== null) this.#db.insert(sql.payload.add, [[queue, row.id, 0, row.score, row.text]])
+    if (row.text !== null) this.#insert(queue, row.id, 0, [[row.text, row.score as number]])
     row.text = null
     row.score = null
+  }
+
+  /** Answers how many were not there yet. */
+  #insert(queue: number, id: string, dead: 0 | 1, payloads: readonly ScoredPayload[]): number {
+    const values = payloads.flatMap(([text, score]) => [id, score, text])
+    return this.#db.insert(sql.payload.add, [queue, dead], 3, values)
   }
 
   #lowest(queue: number, id: string, dead: 0 | 1, n: number): ScoredPayload[] {
     const rows = this.#db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
     return rows.map(([text, score]) => [text, Number(score)])
   }
+}
+
+/** In the order in which the statements name them, from the id on. */
+function valuesOf(r: WaitingRow): Value[] {
+  const place = [r.id, r.shard, r.held, r.performIn, r.retryCount]
+  return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
 }
 
 /** Whether payloads leave a row with one of its own, or bring it there, or are none: then nothing is left to do. */

@@ -4,7 +4,8 @@ INSERT INTO ordered_flight
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- among: those of a JSON array that are in flight.
-SELECT json_group_array(id) AS json FROM ordered_flight WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
+SELECT json_group_array(f.id) AS json
+FROM json_each(?2) AS named CROSS JOIN ordered_flight AS f ON f.queue = ?1 AND f.id = named.value;
 
 -- find: those of a JSON array; of the first ?3 with what was taken. The fifth: whether more of it waits.
 SELECT json_group_array(json_array(

@@ -1,5 +1,5 @@
 -- add: payloads of an id, but for those that are there.
-INSERT INTO ordered_payload (queue, id, dead, score, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO ordered_payload (queue, dead, id, score, text) VALUES (?1, ?2, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- lower: one that is there keeps the smaller score.
 UPDATE ordered_payload SET score = ?4 WHERE queue = ?1 AND id = ?2 AND dead = 0 AND text = ?3 AND score > ?4;

@@ -1,12 +1,12 @@
 -- enter: ids that did not wait.
 INSERT INTO ordered_waiting
   (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, error, text)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- enterFresh: the same, of those that are fresh, with a payload each: what is bound is what costs.
 INSERT INTO ordered_waiting
   (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, text)
-VALUES (?, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
+VALUES (?1, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
 
 -- change: one that does.
 UPDATE ordered_waiting SET shard = ?3, held = ?4, perform_in = ?5, retry_count = ?6, stalls = ?7, suspect = ?8,
@@ -26,9 +26,9 @@ DELETE FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_e
 
 -- find: those of a JSON array.
 SELECT json_group_array(json_array(
-  id, shard, held, format('%!.17g', perform_in), retry_count, stalls, suspect, size, format('%!.17g', score), error, text
+  w.id, shard, held, format('%!.17g', perform_in), retry_count, stalls, suspect, size, format('%!.17g', score), error, text
 )) AS json
-FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
+FROM json_each(?2) AS named CROSS JOIN ordered_waiting AS w ON w.queue = ?1 AND w.id = named.value;
 
 -- text: of a payload that stands by its id.
 SELECT text FROM ordered_waiting WHERE queue = ? AND id = ?;
