@@ -4,7 +4,7 @@ import type { OrderedTaken } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
 import type { Candidate } from './scheduler.ts'
 
-/** Ids at hand, unless a batch needs more. */
+/** Ids at hand beside those that run, unless a batch needs more. */
 const PREFETCH = 50
 
 export interface ShardSettings {
@@ -77,8 +77,11 @@ export class Shard implements Candidate {
   get room(): number {
     if (this.leaving || this.taking || this.stuck) return 0
     if (this.alone) return this.held === 0 ? 1 : 0
-    const most = Math.max(PREFETCH, this.#settings.batchSize)
-    return this.size > most / 2 ? 0 : most - this.size
+    const { batchSize } = this.#settings
+    const most = Math.max(PREFETCH, batchSize)
+    if (this.size > most / 2) return 0
+    // Where nothing runs, a batch of them begins at once.
+    return most - this.size + (this.running.size === 0 ? batchSize : 0)
   }
 
   /** Nothing of it runs, and nothing waits for an answer. */
