@@ -302,6 +302,63 @@ onRedis('ordered queues', () => {
     }
   })
 
+  test('names are written down while somebody goes through them, and forgotten when nobody did for long', async () => {
+    const one = await scene()
+    const { store, redis } = one
+    const root = 'hk:{queue:many}:ordered'
+    const ids = Array.from({ length: 2300 }, (_, n) => `id${String(n).padStart(4, '0')}`)
+    const push = async (some: readonly string[]) => {
+      for (let from = 0; from < some.length; from += 100) {
+        const items = some.slice(from, from + 100).map((id) => item(id, '"x"'))
+        await store.pushOrdered('many', 2, items, MS)
+      }
+    }
+    const named = async () => {
+      const found = await store.orderedWaiting('many', 'id', { limit: 5000, payloads: 0 })
+      return found.map(({ id }) => id)
+    }
+    try {
+      await push(ids.slice(0, 2000))
+      expect(await redis.exists(`${root}:names`)).toBe(0)
+      // Somebody has begun, on a server that was started again since: how far he came means nothing.
+      await redis.hset(root, { named: Date.now() + 60_000, naming: '0123abc 4711' })
+      await push(ids.slice(2000, 2100))
+      expect(await named()).toEqual(ids.slice(0, 2100))
+      // What comes and goes meanwhile.
+      await push(ids.slice(2100, 2200))
+      await store.actOrdered('many', 'delete', ids.slice(0, 50), { now: MS })
+      await store.join('W', { queues: ['many'], seconds: 600, host: 'here' })
+      await store.joinOrdered('many', 'W')
+      const { token } = sure(await store.ownShard('many', 0, 'W', 3, MS))
+      const answer = await store.orderedTurn('many', 'W', turn([], [{ shard: 0, token, n: 20 }]))
+      const taken = new Set(sure(answer.taken[0]).ids.map(({ id }) => id))
+      expect(taken.size).toBe(20)
+      const left = ids.slice(50, 2200).filter((id) => !taken.has(id))
+      expect(await redis.zcard(`${root}:names`)).toBe(left.length)
+      expect(await named()).toEqual(left)
+      // Nobody has asked for long.
+      await redis.hset(root, 'named', 1)
+      await push(ids.slice(2200, 2250))
+      expect(await redis.exists(`${root}:names`)).toBe(0)
+      expect(await redis.hmget(root, 'named', 'naming')).toEqual([null, null])
+      expect(await named()).toEqual([...left, ...ids.slice(2200, 2250)])
+      // They are forgotten in the middle of moving shards: all are moved all the same.
+      await store.reshard('many', 5)
+      expect(await store.moveShards('many')).toBeGreaterThan(0)
+      await redis.hset(root, 'named', 1)
+      await push(ids.slice(2250))
+      expect(await redis.exists(`${root}:names`)).toBe(0)
+      while ((await store.moveShards('many')) > 0);
+      expect(await store.orderedBoard('many')).toMatchObject({ shards: 5, from: null })
+      for (let shard = 0; shard < 5; shard++) {
+        const due = await redis.zrange(`${root}:due:${shard}`, 0, '-1')
+        expect(due.filter((id) => shardOf(id, 5) !== shard)).toEqual([])
+      }
+    } finally {
+      await one.close()
+    }
+  })
+
   test('a queue that is begun anew while it is forgotten is still found', async () => {
     const proxy = new FaultProxy(await freePort(), server.port, 1)
     await proxy.listen()

@@ -12,7 +12,7 @@ import type { Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import { allShards, type OrderedQueues, readError } from './ordered-queue.ts'
 import type { OrderedShards } from './ordered-shards.ts'
-import { pairs, readState } from './ordered-turns.ts'
+import { pairs, readState, ticketOf } from './ordered-turns.ts'
 
 /** Payloads that are shown of an id where nobody says how many. */
 const MOST_PAYLOADS = 1000
@@ -184,6 +184,7 @@ export class OrderedLook {
     const { desc, after, limit } = page
     if (limit <= 0) return []
     const key = this.#key(queue, index)
+    if (index === 'names') await this.#queues.name(queue)
     const main = await this.#queues.server.ready()
     const ids = await main.call((client) =>
       desc
@@ -220,7 +221,14 @@ export class OrderedLook {
 function readFlight(id: string, flight: string, about: ReadonlyMap<string, string>): OrderedInFlight {
   const [, shard = '', token, takenAt] = flight.split(' ')
   const owner = about.get(`owner:${shard}`) ?? ''
-  return { id, ticket: flight, shard: Number(shard), token: Number(token), owner, takenAt: Number(takenAt) }
+  return {
+    id,
+    ticket: ticketOf(id, flight),
+    shard: Number(shard),
+    token: Number(token),
+    owner,
+    takenAt: Number(takenAt),
+  }
 }
 
 function waitingOf(id: string, [, shard, performIn, line, size, flat]: Shown): OrderedWaiting | null {

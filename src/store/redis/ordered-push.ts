@@ -33,19 +33,23 @@ export async function pushOrdered(
 
 /** By shard, and of each in the order in which they came. */
 function argumentsOf(items: readonly OrderedPush[], known: Shards): Argument[] {
-  const groups = new Map<string, Argument[]>()
+  const groups = new Map<string, { ids: string[]; args: Argument[] }>()
   for (const { id, payload, score, performIn, wake } of items) {
     const [home, old] = homesOf(id, known)
     const name = `${home} ${old}`
     let group = groups.get(name)
     if (!group) {
-      group = [home, old ?? '', 0]
+      group = { ids: [], args: [home, old ?? '', 0] }
       groups.set(name, group)
     }
-    group.push(id, payload, score, wake ? `w${performIn}` : performIn)
-    group[2] = (group[2] as number) + 1
+    group.ids.push(id)
+    group.args.push(`\n${score} ${payload}`, wake ? `w${performIn}` : performIn)
   }
-  return [groups.size, ...[...groups.values()].flat()]
+  const all = [...groups.values()]
+  for (const { ids, args } of all) args[2] = ids.length
+  const ids = all.flatMap((group) => group.ids)
+  const isRepeated = new Set(ids).size < ids.length
+  return [ids.length, ...ids, isRepeated ? '1' : '', all.length, ...all.flatMap(({ args }) => args)]
 }
 
 function isShard(shard: number | undefined): shard is number {

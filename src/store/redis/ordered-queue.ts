@@ -11,6 +11,9 @@ export interface Shards {
   from: number | null
 }
 
+/** About as many ids are looked at in one step. */
+const NAMED_AT_ONCE = 500
+
 export class OrderedQueues {
   readonly server: Server
   readonly #known = new Map<string, Shards>()
@@ -79,6 +82,11 @@ export class OrderedQueues {
     await this.#list(queue)
     if (this.#known.get(queue)?.shards !== has) this.#known.delete(queue)
     return has
+  }
+
+  /** Sees to it that what waits can be gone through by name, for some minutes from now on. */
+  async name(queue: string): Promise<void> {
+    while ((await this.run(queue, lua.orderedName, allShards, () => [NAMED_AT_ONCE])) === 0);
   }
 
   /** Behind the queue itself; unless it has been begun anew by then, it is found nowhere any more. */

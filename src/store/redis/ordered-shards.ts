@@ -98,7 +98,8 @@ export class OrderedShards {
     for (;;) {
       const answer = await this.#queues.run(queue, lua.orderedMove, allShards, () => [RESHARD_PAGE])
       const [moved, goesOn] = (answer ?? [0, 0]) as [number, number]
-      if (moved > 0 || goesOn === 0) return moved
+      if (goesOn === 2) await this.#queues.name(queue)
+      else if (moved > 0 || goesOn === 0) return moved
     }
   }
 

@@ -18,7 +18,7 @@ const MOST_SETTLED = 200
 const MOST_TAKEN = 500
 
 /** As lua/ordered-take.lua has it. */
-const PADDING = ' '.repeat(64)
+const LONG = 65
 
 const LETTERS: Record<string, OrderedTurnAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
 
@@ -47,14 +47,14 @@ export class OrderedTurns {
 
   async #step(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
     const { now, settlements, takes, maxPayloads } = turn
-    // By (shard, token), with the places where their answers go.
-    const groups = new Map<string, { shard: number; token: number; places: number[]; args: Argument[] }>()
+    // By flight, with the places where their answers go.
+    const groups = new Map<string, { shard: number; token: number; places: number[]; ids: string[] }>()
     const others: number[] = []
     const settled: OrderedTurnAnswer['settled'] = []
     for (const [i, { id, ticket, shard, token, end }] of settlements.entries()) {
-      const name = `${shard} ${token}`
-      // A ticket of another shard is none of this one's, whatever it is.
-      if (!ticket.includes(` ${name} `)) {
+      const flight = flightOf(id, ticket)
+      // A ticket of another shard or id is none of this one's, whatever it is.
+      if (!flight?.includes(` ${shard} ${token} `)) {
         settled[i] = 'fenced'
         continue
       }
@@ -62,13 +62,13 @@ export class OrderedTurns {
         others.push(i)
         continue
       }
-      let group = groups.get(name)
+      let group = groups.get(flight)
       if (!group) {
-        group = { shard, token, places: [], args: [] }
-        groups.set(name, group)
+        group = { shard, token, places: [], ids: [] }
+        groups.set(flight, group)
       }
       group.places.push(i)
-      group.args.push(id, ticket)
+      group.ids.push(id)
     }
     const shardsOf = (known: Shards) => {
       const most = Math.max(known.shards, known.from ?? 0)
@@ -84,7 +84,9 @@ export class OrderedTurns {
     const argsOf = (known: Shards): Argument[] => {
       shards = known.shards
       const args: Argument[] = [owner, now, now / 1000, maxPayloads, ORDERED_BYTES, groups.size]
-      for (const group of groups.values()) args.push(group.shard, group.token, group.places.length, ...group.args)
+      for (const [flight, { shard, token, ids }] of groups) {
+        args.push(shard, token, flight.padEnd(LONG), ids.length, ...ids)
+      }
       args.push(others.length)
       for (const i of others) args.push(...argumentsOf(settlements[i] as OrderedSettlement))
       args.push(takes.length)
@@ -108,7 +110,7 @@ export class OrderedTurns {
       taken: taken.map((flat) => takenOf(flat as string[])),
       paused: isPaused === 1,
       shards,
-      cancelled: pairs(cancelled).map(([id, ticket]) => ({ id, ticket })),
+      cancelled: pairs(cancelled).map(([id, flight]) => ({ id, ticket: ticketOf(id, flight) })),
       ...(wrongs === '' ? {} : { problem: wrongs }),
     }
   }
@@ -123,7 +125,7 @@ export class OrderedTurns {
 }
 
 function argumentsOf({ id, ticket, shard, token, end }: OrderedSettlement): Argument[] {
-  return [shard, token, id, ticket, end.kind, ...endOf(end)]
+  return [shard, token, id, flightOf(id, ticket)?.padEnd(LONG) ?? '', end.kind, ...endOf(end)]
 }
 
 function endOf(end: OrderedEnd): Argument[] {
@@ -131,12 +133,19 @@ function endOf(end: OrderedEnd): Argument[] {
   return end.kind === 'dead' ? [writeError(end.error)] : []
 }
 
-function takenOf([next, before, flight = '', ...flat]: string[]): OrderedTurnAnswer['taken'][number] {
+function takenOf([next, flight = '', ...flat]: string[]): OrderedTurnAnswer['taken'][number] {
   if (next === 'lost') return { lost: true, ids: [], next: null }
-  const ids = pairs(flat).map(([id, record], i) =>
-    readTaken(id, Number(before) + 1 + i + flight + (i === 0 ? PADDING : ''), record),
-  )
+  const ids = pairs(flat).map(([id, record]) => readTaken(id, ticketOf(id, flight), record))
   return { lost: false, ids, next: next === '' || next === undefined ? null : Number(next) }
+}
+
+/** As lua/ordered-open.lua has it: what was taken together shares a flight. */
+export function ticketOf(id: string, flight: string): string {
+  return `${flight.trimEnd()} ${id}`
+}
+
+function flightOf(id: string, ticket: string): string | undefined {
+  return ticket.endsWith(` ${id}`) ? ticket.slice(0, -id.length - 1) : undefined
 }
 
 /** As lua/ordered-book.lua writes it. */

@@ -117,7 +117,7 @@ local function putIn(id, flat, state, performIn)
     unplace(id)
   else
     if #flat == 2 then body = flat[1] .. ' ' .. flat[2] else addPayloads(PAYLOADS .. id, 'LT', flat) end
-    redis.call('ZADD', NAMES, 0, id)
+    if named then redis.call('ZADD', NAMES, 0, id) end
   end
   redis.call('HSET', IDS, id, writeState(state) .. body)
   place(id, performIn, state.retryCount)
@@ -127,7 +127,7 @@ end
 local function drop(id)
   if redis.call('HDEL', IDS, id) == 0 then return false end
   redis.call('UNLINK', PAYLOADS .. id)
-  redis.call('ZREM', NAMES, id)
+  if named then redis.call('ZREM', NAMES, id) end
   unplace(id)
   return true
 end

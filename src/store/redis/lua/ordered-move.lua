@@ -3,8 +3,8 @@
 --
 -- KEYS  see ordered-open.lua.
 -- ARGV  as there, all shards; most ids to look at.
--- Gives how many it moved, and whether it should go on at once (1).
--- include: arguments ordered-open ordered-bell
+-- Gives how many it moved, and whether it should go on at once (1), or first see to the names (2).
+-- include: arguments ordered-open ordered-bell clock ordered-names
 
 local refused = opened()
 if refused then return refused end
@@ -13,6 +13,8 @@ if not from then return { 0, 0 } end
 
 local isAtEnd = redis.call('HEXISTS', QUEUE, 'cursor') == 0
 if not isAtEnd then
+  if not named or redis.call('HEXISTS', QUEUE, 'naming') == 1 then return { 0, 2 } end
+  keepNames()
   local behind = redis.call('HGET', QUEUE, 'cursor')
   local ids = redis.call('ZRANGEBYLEX', NAMES, behind == '' and '-' or '(' .. behind, '+', 'LIMIT', 0, most)
   local moved, isRung = 0, {}

@@ -2,11 +2,14 @@
 -- is due, its retries and what was taken from it. ARGV begins with: how many shards the caller believes there are, how many
 -- there were before if it believes that they are being changed ("" else), how many shards it names, and which.
 --
--- The queue is a hash: shards, from, cursor (of what is being moved), paused, tickets (the last one), and for each shard
--- owner:S, token:S, processed:S, failed:S, suspect:S (there: the id in flight runs alone).
--- An id that waits is in `ids` and `names`, and either in what is due of one shard or, as long as it is in flight, behind.
+-- The queue is a hash: shards, from, cursor (of what is being moved), paused, tickets (the last one), named and naming (see
+-- ordered-name.lua), and for each shard owner:S, token:S, processed:S, failed:S, suspect:S (there: the id in flight runs
+-- alone).
+-- An id that waits is in `ids`, and either in what is due of one shard or, as long as it is in flight, behind; and while
+-- somebody goes through them by name in `names`.
 -- What waits in a shard and has failed is in its retries: id → retryCount.
--- An id in flight is in `flights` with its ticket: "number shard token takenAt", and with all that was taken in its shard's `taken`.
+-- An id in flight is in `flights` with "number shard token takenAt" (the number is that of the take), and with all that was
+-- taken in its shard's `taken`. Its ticket is that, a space and the id.
 -- A payload's key, the morgue's and a bell's are made of a stem and an id or owner, which no caller knows beforehand.
 
 local FIXED = 14
@@ -17,6 +20,8 @@ local KINDS = {
 }
 local DUE, RETRIES, TAKEN = {}, {}, {}
 local shards, from
+-- Until when `names` is kept (ms of this server), or nothing.
+local named
 
 -- Answers what is to be answered instead, if nothing can be done: an error, or how many shards there are.
 local function opened()
@@ -32,9 +37,9 @@ local function opened()
     DUE[shard], RETRIES[shard], TAKEN[shard] = KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
     at = at + 3
   end
-  local told = redis.call('HMGET', QUEUE, 'shards', 'from')
+  local told = redis.call('HMGET', QUEUE, 'shards', 'from', 'named')
   if told[1] ~= believed or (told[2] or '') ~= before then return { 'moved', told[1] or '', told[2] or '' } end
-  shards, from = tonumber(believed), tonumber(before)
+  shards, from, named = tonumber(believed), tonumber(before), tonumber(told[3] or nil)
 end
 
 local NIBBLES = {

@@ -1,8 +1,10 @@
 -- Taking what is due of a shard.
 
 local FEW = 16
--- Behind the first value of each take: a hash with one of more than 64 bytes is not a list that is gone through.
+-- Behind the first value of each take, and in each flight: a hash with a value of more than 64 bytes is not a list that is
+-- gone through.
 local PADDING = string.rep(' ', 64)
+local LONG = 65
 
 -- What is taken of an id with several payloads, as it is written down: the lowest ones, at least one, at most `most` and
 -- `room` bytes; its bytes; how many they are; whether some are left, and whether for want of room.
@@ -29,33 +31,36 @@ local function isSuspect(record)
 end
 
 -- Answers when the next one is due, and what was taken as id, record, id, …; `room`: bytes that may be handed out still,
--- but for the first payload of all. `flight`: what stands behind the number in each ticket. The numbers are the next ones.
-local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight, ticket, tell)
+-- but for the first payload of all. `flight`: what all of them get.
+local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight, tell)
   local due = redis.call('ZRANGE', DUE[shard], 0, wanted, 'WITHSCORES')
+  local count = math.min(#due / 2, wanted)
+  while count > 0 and tonumber(due[2 * count]) > seconds do count = count - 1 end
+  if count == 0 then return due[2], {} end
   local ids = {}
-  for i = 1, math.min(#due, 2 * wanted), 2 do
-    if tonumber(due[i + 1]) > seconds then break end
-    ids[#ids + 1] = due[i]
-  end
-  if #ids == 0 then return due[2], {} end
+  for i = 1, count do ids[i] = due[2 * i - 1] end
 
-  local out, gone, whole, leftover, takenFields, flights, handed = {}, {}, {}, {}, {}, {}, {}
+  -- With counters: there are many.
+  local out, gone, whole, leftover, flights, handed = {}, {}, {}, {}, {}, {}
+  local outs, wholes, taken = 0, 0, 0
   local isOver, isAlone, largest = false, false, nil
   local i, bytes = 1, 0
-  while i <= #ids and not isOver do
+  while i <= count and not isOver do
     local step = largest and math.max(math.floor((room - bytes) / largest), 1) or FEW
-    local last = math.min(i + step - 1, #ids)
+    local last = math.min(i + step - 1, count)
     for j, record in ipairs(redis.call('HMGET', IDS, unpack(ids, i, last))) do
-      local id, time = ids[i + j - 1], due[2 * (i + j - 1)]
+      local k = i + j - 1
+      local id, time = ids[k], due[2 * k]
       local size, isSeveral, isLeft, isCut, n = 0, false, false, false, 0
+      local suspect = record and isSuspect(record)
       if not record then
         -- Nobody knows what was to be done.
         gone[#gone + 1] = id
-      elseif isSuspect(record) and (#handed > 0 or redis.call('EXISTS', TAKEN[shard]) == 1) then
+      elseif suspect and (taken > 0 or redis.call('EXISTS', TAKEN[shard]) == 1) then
         isOver = true
       else
-        isAlone = isSuspect(record)
-        isSeveral = string.find(record, '\n', 1, true) == #record
+        isAlone = suspect
+        isSeveral = string.byte(record, -1) == 10
         if isSeveral and wrong(PAYLOADS .. id, 'zset') then
           tell(unusable(PAYLOADS .. id))
         else
@@ -66,22 +71,21 @@ local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight,
           else
             size = #record
           end
-          if (isCut or bytes + size > room) and not (isFirst and #handed == 0) then
+          if (isCut or bytes + size > room) and not (isFirst and taken == 0) then
             isOver, isAlone = true, false
           else
-            local padding = #handed == 0 and PADDING or ''
-            record = time .. padding .. '\n' .. record
+            record = time .. (taken == 0 and PADDING or '') .. '\n' .. record
             bytes = bytes + size
-            largest = math.max(largest or 1, size)
-            ticket = ticket + 1
-            out[#out + 1] = id
-            takenFields[#takenFields + 1] = id
-            takenFields[#takenFields + 1] = record
-            flights[#flights + 1] = id
-            flights[#flights + 1] = ticket .. flight .. padding
-            handed[#handed + 1] = id
-            handed[#handed + 1] = record
-            if not isLeft then whole[#whole + 1] = id end
+            if not largest or size > largest then largest = math.max(size, 1) end
+            outs = outs + 1
+            out[outs] = id
+            flights[taken + 1], flights[taken + 2] = id, flight
+            handed[taken + 1], handed[taken + 2] = id, record
+            taken = taken + 2
+            if not isLeft then
+              wholes = wholes + 1
+              whole[wholes] = id
+            end
             if isSeveral then leftover[#leftover + 1] = { id, isLeft, time, n } end
             if isAlone then isOver = true end
           end
@@ -94,13 +98,13 @@ local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight,
   for _, id in ipairs(gone) do out[#out + 1] = id end
   if #out > 0 then
     redis.call('ZREM', DUE[shard], unpack(out))
-    redis.call('ZREM', RETRIES[shard], unpack(out))
+    if redis.call('EXISTS', RETRIES[shard]) == 1 then redis.call('ZREM', RETRIES[shard], unpack(out)) end
   end
   if #whole > 0 then
     redis.call('HDEL', IDS, unpack(whole))
-    redis.call('ZREM', NAMES, unpack(whole))
+    if named then redis.call('ZREM', NAMES, unpack(whole)) end
   end
-  if #gone > 0 then redis.call('ZREM', NAMES, unpack(gone)) end
+  if named and #gone > 0 then redis.call('ZREM', NAMES, unpack(gone)) end
   for _, one in ipairs(leftover) do
     local id, isLeft, time, n = unpack(one)
     redis.call('ZREMRANGEBYRANK', PAYLOADS .. id, 0, n - 1)
@@ -109,10 +113,10 @@ local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight,
       redis.call('ZADD', BEHIND, time, id)
     end
   end
-  if #handed > 0 then
-    redis.call('HSET', TAKEN[shard], unpack(takenFields))
+  if taken > 0 then
+    redis.call('HSET', TAKEN[shard], unpack(handed))
     redis.call('HSET', FLIGHTS, unpack(flights))
     if isAlone then redis.call('HSET', QUEUE, 'suspect:' .. shard, 1) end
   end
-  return redis.call('ZRANGE', DUE[shard], 0, 0, 'WITHSCORES')[2], handed, bytes, ticket
+  return redis.call('ZRANGE', DUE[shard], 0, 0, 'WITHSCORES')[2], handed, bytes
 end

@@ -2,13 +2,13 @@
 --
 -- KEYS  see ordered-open.lua.
 -- ARGV  as there; owner, now (ms), the same in seconds, most payloads of an id, most bytes; number of groups of what is
---       simply done, and of each: shard, token, number of ids, and of each id, ticket; number of other ends, and of
---       each: shard, token, id, ticket, "failed" | "later" (then performIn, retryCount, error) | "dead" (then
+--       simply done, and of each: shard, token, their flight, number of ids, ids; number of other ends, and of
+--       each: shard, token, id, flight, "failed" | "later" (then performIn, retryCount, error) | "dead" (then
 --       error) | "back" | "cancelled"; number of takes, and of each: shard, token, most ids.
 -- Gives answers to what is done as one text, and to the other ends (o ok, f fenced, e error); what was wrong, as lines;
--- whether it is paused (1); id, ticket, id, … of the owner's flights that somebody cancelled; and of each take "lost", or
--- when the next one is due or "", the number before the first ticket, what is behind each number, id, record, id, …
--- include: arguments ordered-open ordered-bell ordered-book ordered-restore ordered-take
+-- whether it is paused (1); id, flight, id, … of the owner's flights that somebody cancelled; and of each take "lost", or
+-- when the next one is due or "", the flight, id, record, id, …
+-- include: arguments ordered-open ordered-bell clock ordered-names ordered-book ordered-restore ordered-take
 
 local refused = opened()
 if refused then return refused end
@@ -16,6 +16,7 @@ local owner, nowMs, nowSeconds = text(), text(), text()
 local mostPayloads, mostBytes = number(), number()
 local seconds = tonumber(nowSeconds)
 local isHere = holds(owner)
+forgetNames()
 
 local wrongs = {}
 local function tell(line)
@@ -52,18 +53,14 @@ end
 
 local done = {}
 for i = 1, number() do
-  local shard, token, n = number(), text(), number()
-  local ids, tickets = {}, {}
-  for j = 1, n do
-    ids[j], tickets[j] = ARGV[cursor + 1], ARGV[cursor + 2]
-    cursor = cursor + 2
-  end
+  local shard, token, flight, n = number(), text(), text(), number()
   local ended = {}
   if owns(shard, token) then
-    local flights = redis.call('HMGET', FLIGHTS, unpack(ids))
+    local flights = redis.call('HMGET', FLIGHTS, unpack(ARGV, cursor + 1, cursor + n))
     local isSeen = {}
-    for j, id in ipairs(ids) do
-      local isOurs = flights[j] == tickets[j] and not isSeen[id]
+    for j = 1, n do
+      local id = ARGV[cursor + j]
+      local isOurs = flights[j] == flight and not isSeen[id]
       if isOurs then
         ended[#ended + 1] = id
         isSeen[id] = true
@@ -73,6 +70,7 @@ for i = 1, number() do
   else
     done[#done + 1] = string.rep('f', n)
   end
+  cursor = cursor + n
   if #ended > 0 then
     redis.call('HDEL', FLIGHTS, unpack(ended))
     redis.call('HDEL', TAKEN[shard], unpack(ended))
@@ -122,11 +120,11 @@ end
 
 local settled = {}
 for i = 1, number() do
-  local shard, token, id, ticket, kind = number(), text(), text(), text(), text()
+  local shard, token, id, flight, kind = number(), text(), text(), text(), text()
   local performIn, retryCount, err
   if kind == 'failed' or kind == 'later' then performIn, retryCount, err = text(), number(), text() end
   if kind == 'dead' then err = text() end
-  if not owns(shard, token) or redis.call('HGET', FLIGHTS, id) ~= ticket then
+  if not owns(shard, token) or redis.call('HGET', FLIGHTS, id) ~= flight then
     settled[i] = 'f'
   elseif wrongId(id) then
     tell(unusable(wrongId(id)))
@@ -145,16 +143,17 @@ for i = 1, number() do
     answers[i] = { 'lost' }
   else
     if isPaused or owned[shard][3] or bytes >= mostBytes then wanted = 0 end
-    local ticket = wanted > 0 and tonumber(redis.call('HGET', QUEUE, 'tickets')) or 0
-    local flight = ' ' .. shard .. ' ' .. token .. ' ' .. nowMs
-    local due, handed, size, last =
-      take(shard, wanted, mostPayloads, mostBytes - bytes, isFirst, seconds, flight, ticket, tell)
+    local ticket = wanted > 0 and tonumber(redis.call('HGET', QUEUE, 'tickets')) + 1 or 0
+    local flight = string.format('%d %d %s %s', ticket, shard, token, nowMs)
+    flight = flight .. string.rep(' ', LONG - #flight)
+    local due, handed, size =
+      take(shard, wanted, mostPayloads, mostBytes - bytes, isFirst, seconds, flight, tell)
     if #handed > 0 then
-      redis.call('HINCRBY', QUEUE, 'tickets', last - ticket)
+      redis.call('HINCRBY', QUEUE, 'tickets', 1)
       bytes, isFirst = bytes + size, false
       owned[shard] = nil
     end
-    answers[i] = { due or '', string.format('%d', ticket), flight, unpack(handed) }
+    answers[i] = { due or '', flight, unpack(handed) }
   end
 end
 
