@@ -7,9 +7,9 @@ import { HighkiqError } from '../job/errors.ts'
 import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Outage } from '../worker/outage.ts'
-import type { Batch } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
+import { type Dies, Settling } from './settling.ts'
 import type { Shard } from './shard.ts'
 
 export interface TurnsHost {
@@ -39,16 +39,14 @@ const MOST_SETTLEMENTS = 500
 /** So often in a row a call may fail when nothing is left to do but to tell. */
 const MOST_FAILURES = 5
 
+const NONE: ReadonlySet<Shard> = new Set()
+
 export class Turns {
   readonly #engine: Engine
   readonly #definition: OrderedDefinition
   readonly #host: TurnsHost
   readonly #shards: ReadonlyMap<number, Shard>
-  #pending: OrderedSettlement[] = []
-  /** By ticket: what dies when that is settled, and the batch that it was in. */
-  readonly #deaths = new Map<string, { batch: Batch; death: OrderedDeath }>()
-  /** Tickets whose settlement was sent before, and not answered: by now it may be no news. */
-  readonly #repeated = new Set<string>()
+  readonly #settling = new Settling()
   /** Another one when all was forgotten. */
   #generation = 0
   #underWay = 0
@@ -90,9 +88,8 @@ export class Turns {
   }
 
   /** An id that was taken ended so. */
-  end(shard: Shard, { id, ticket }: OrderedTaken, end: OrderedEnd, dies?: { batch: Batch; death: OrderedDeath }): void {
-    if (dies) this.#deaths.set(ticket, dies)
-    this.#pending.push({ id, ticket, shard: shard.shard, token: shard.token, end })
+  end(shard: Shard, { id, ticket }: OrderedTaken, end: OrderedEnd, dies?: Dies): void {
+    this.#settling.add({ id, ticket, shard: shard.shard, token: shard.token, end }, dies)
     this.plan()
   }
 
@@ -163,25 +160,18 @@ export class Turns {
   /** What the owner holds belongs to others now. */
   reset(): void {
     this.#generation++
-    this.#pending = []
-    this.#deaths.clear()
-    this.#repeated.clear()
+    this.#settling.reset()
     this.#inDoubt = false
     this.#next()
   }
 
   /** A shard is not ours any more: nothing of it is told. */
   forget(shard: number): void {
-    this.#pending = this.#pending.filter((settlement) => {
-      if (settlement.shard !== shard) return true
-      this.#deaths.delete(settlement.ticket)
-      this.#repeated.delete(settlement.ticket)
-      return false
-    })
+    this.#settling.forget(shard)
   }
 
   get #hasWork(): boolean {
-    if (this.#pending.length > 0) return true
+    if (this.#settling.size > 0) return true
     if (this.isQuiet) return false
     const now = this.#engine.now() / 1000
     for (const shard of this.#shards.values()) if (shard.ask || this.#wantedOf(shard, now) > 0) return true
@@ -195,7 +185,7 @@ export class Turns {
 
   get #isFlushed(): boolean {
     if (this.#underWay > 0 || this.#planned) return false
-    return this.#pending.length === 0 || (this.#outage.failures > MOST_FAILURES && this.isQuiet)
+    return this.#settling.size === 0 || (this.#outage.failures > MOST_FAILURES && this.isQuiet)
   }
 
   /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
@@ -203,18 +193,31 @@ export class Turns {
     return [...this.#shards.values()].sort((a, b) => a.size - b.size || a.fedAt - b.fedAt)
   }
 
+  /**
+   * Where more waits than can be at hand, a part of the shards is left to the next call: while the store works on one,
+   * this process works on what the other has brought.
+   */
+  #deferred(wanting: readonly { shard: Shard; n: number }[], now: number): ReadonlySet<Shard> {
+    const { turnsAtOnce } = this.#engine.store
+    if (turnsAtOnce === 1 || this.#underWay > 0) return NONE
+    const piled = wanting.filter(({ shard, n }) => n > 0 && !shard.ask && shard.next !== undefined && shard.next <= now)
+    return new Set(piled.slice(Math.ceil(piled.length / turnsAtOnce)).map(({ shard }) => shard))
+  }
+
   async #launch(): Promise<void> {
     const { store, now } = this.#engine
     const generation = this.#generation
     const owner = this.#host.owner()
     const at = now()
-    const settlements = this.#pending.splice(0, MOST_SETTLEMENTS)
+    const settlements = this.#settling.draw(MOST_SETTLEMENTS)
     const touched = new Set<number>()
     for (const { shard } of settlements) touched.add(shard)
     const asked: Shard[] = []
     const takes: { shard: number; token: number; n: number }[] = []
-    for (const shard of this.#inNeed()) {
-      const n = this.#wantedOf(shard, at / 1000)
+    const wanting = this.#inNeed().map((shard) => ({ shard, n: this.#wantedOf(shard, at / 1000) }))
+    const deferred = this.#deferred(wanting, at / 1000)
+    for (const { shard, n } of wanting) {
+      if (deferred.has(shard)) continue
       if (n === 0 && !shard.ask && !touched.has(shard.shard)) continue
       shard.ask = false
       if (n > 0) shard.taking = true
@@ -229,12 +232,10 @@ export class Turns {
     const { maxPayloads } = this.#definition.options
     const sentAt = performance.now()
     try {
-      const answer = await store.orderedTurn(this.#definition.queue, owner, {
-        now: at,
-        settlements,
-        takes,
-        maxPayloads,
-      })
+      const turn = { now: at, settlements, takes, maxPayloads }
+      const answering = store.orderedTurn(this.#definition.queue, owner, turn)
+      if (deferred.size > 0) this.plan()
+      const answer = await answering
       if (generation === this.#generation) this.#hear(settlements, { shards: asked, takes, at, sentAt }, answer)
     } catch (thrown) {
       if (generation === this.#generation) this.#giveBack(settlements, thrown)
@@ -297,39 +298,16 @@ export class Turns {
   }
 
   /** @returns how many could not be settled */
-  #hearSettled(settlements: readonly OrderedSettlement[], { settled }: OrderedTurnAnswer): number {
-    let refused: OrderedSettlement[] | undefined
-    let fenced: OrderedSettlement[] | undefined
-    let dead: Map<Batch, OrderedDeath[]> | undefined
-    for (const [i, settlement] of settlements.entries()) {
-      const { ticket, shard: place, token } = settlement
-      const said = settled[i]
-      if (said === 'error') {
-        refused ??= []
-        refused.push(settlement)
-        continue
-      }
+  #hearSettled(settlements: readonly OrderedSettlement[], answer: OrderedTurnAnswer): number {
+    const { refused, fenced, dead } = this.#settling.hear(settlements, answer, ({ shard: place, token }) => {
       const shard = this.#shards.get(place)
-      if (shard?.token === token) {
-        shard.held--
-        shard.stuck = false
-      }
-      const repeated = this.#repeated.size > 0 && this.#repeated.delete(ticket)
-      if (said === 'fenced' && !repeated) {
-        fenced ??= []
-        fenced.push(settlement)
-      }
-      const dies = this.#deaths.size > 0 ? this.#deaths.get(ticket) : undefined
-      if (!dies) continue
-      this.#deaths.delete(ticket)
-      if (said === 'fenced' && !repeated) continue
-      dead ??= new Map()
-      dead.set(dies.batch, [...(dead.get(dies.batch) ?? []), dies.death])
-    }
-    if (refused) this.#pending = [...refused, ...this.#pending]
-    for (const deaths of dead?.values() ?? []) this.#host.died(deaths)
-    if (fenced) this.#tellFenced(fenced)
-    return refused?.length ?? 0
+      if (shard?.token !== token) return
+      shard.held--
+      shard.stuck = false
+    })
+    for (const deaths of dead) this.#host.died(deaths)
+    if (fenced.length > 0) this.#tellFenced(fenced)
+    return refused
   }
 
   /** @returns how many ids came */
@@ -373,10 +351,7 @@ export class Turns {
   }
 
   #giveBack(settlements: readonly OrderedSettlement[], thrown: unknown): void {
-    for (const { ticket } of settlements) this.#repeated.add(ticket)
-    // Of shards that are still ours.
-    const ours = settlements.filter(({ shard, token }) => this.#shards.get(shard)?.token === token)
-    this.#pending = [...ours, ...this.#pending]
+    this.#settling.repeat(settlements, ({ shard, token }) => this.#shards.get(shard)?.token === token)
     this.#inDoubt = true
     for (const shard of this.#shards.values()) shard.ask = true
     this.#failed(thrown)
@@ -398,14 +373,13 @@ export class Turns {
     const { store } = this.#engine
     const inFlight = await store.orderedInFlight(this.#definition.queue, this.#host.owner())
     if (generation !== this.#generation) return
-    const known = new Set(this.#pending.map(({ ticket }) => ticket))
+    const known = new Set(this.#settling.tickets)
     for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)
     for (const { id, ticket, shard: place, token } of inFlight) {
       const shard = this.#shards.get(place)
       if (known.has(ticket) || shard?.token !== token) continue
       shard.held++
-      this.#repeated.add(ticket)
-      this.#pending.push({ id, ticket, shard: place, token, end: { kind: 'back' } })
+      this.#settling.addDoubtful({ id, ticket, shard: place, token, end: { kind: 'back' } })
     }
   }
 

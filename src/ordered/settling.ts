@@ -1,0 +1,106 @@
+/** What ended and is not yet told: as long as no answer came it is told again, and only then what died with it is heard. */
+
+import type { OrderedSettlement, OrderedTurnAnswer } from '../store/contract.ts'
+import type { Batch } from './batch.ts'
+import type { OrderedDeath } from './definition.ts'
+
+export interface Dies {
+  batch: Batch
+  death: OrderedDeath
+}
+
+/** What became of what a call told. */
+export interface Heard {
+  /** Could not be settled, and is told again. */
+  refused: number
+  /** The shard is somebody else's, or the ticket was settled by somebody else. */
+  fenced: OrderedSettlement[]
+  /** By batch. */
+  dead: OrderedDeath[][]
+}
+
+export class Settling {
+  #pending: OrderedSettlement[] = []
+  /** By ticket: what dies when that is settled, and the batch that it was in. */
+  readonly #deaths = new Map<string, Dies>()
+  /** Tickets whose settlement was sent before, and not answered: by now it may be no news. */
+  readonly #repeated = new Set<string>()
+
+  get size(): number {
+    return this.#pending.length
+  }
+
+  get tickets(): string[] {
+    return this.#pending.map(({ ticket }) => ticket)
+  }
+
+  add(settlement: OrderedSettlement, dies?: Dies): void {
+    if (dies) this.#deaths.set(settlement.ticket, dies)
+    this.#pending.push(settlement)
+  }
+
+  /** It lies with us, and we do not know why: an answer was lost, maybe this one's, too. */
+  addDoubtful(settlement: OrderedSettlement): void {
+    this.#repeated.add(settlement.ticket)
+    this.#pending.push(settlement)
+  }
+
+  /** The next ones, to be told. */
+  draw(most: number): OrderedSettlement[] {
+    return this.#pending.splice(0, most)
+  }
+
+  /** No answer came: those that are still ours are told again, before all others. */
+  repeat(settlements: readonly OrderedSettlement[], isOurs: (settlement: OrderedSettlement) => boolean): void {
+    for (const { ticket } of settlements) this.#repeated.add(ticket)
+    this.#pending = [...settlements.filter(isOurs), ...this.#pending]
+  }
+
+  /** `ended`: called with each that is settled, by us or by others. */
+  hear(
+    settlements: readonly OrderedSettlement[],
+    { settled }: OrderedTurnAnswer,
+    ended: (settlement: OrderedSettlement) => void,
+  ): Heard {
+    let refused: OrderedSettlement[] | undefined
+    const fenced: OrderedSettlement[] = []
+    let dead: Map<Batch, OrderedDeath[]> | undefined
+    for (const [i, settlement] of settlements.entries()) {
+      const { ticket } = settlement
+      const said = settled[i]
+      if (said === 'error') {
+        refused ??= []
+        refused.push(settlement)
+        continue
+      }
+      ended(settlement)
+      const repeated = this.#repeated.size > 0 && this.#repeated.delete(ticket)
+      const isFenced = said === 'fenced' && !repeated
+      if (isFenced) fenced.push(settlement)
+      const dies = this.#deaths.size > 0 ? this.#deaths.get(ticket) : undefined
+      if (!dies) continue
+      this.#deaths.delete(ticket)
+      if (isFenced) continue
+      dead ??= new Map()
+      dead.set(dies.batch, [...(dead.get(dies.batch) ?? []), dies.death])
+    }
+    if (refused) this.#pending = [...refused, ...this.#pending]
+    return { refused: refused?.length ?? 0, fenced, dead: [...(dead?.values() ?? [])] }
+  }
+
+  /** A shard is not ours any more: nothing of it is told. */
+  forget(shard: number): void {
+    this.#pending = this.#pending.filter((settlement) => {
+      if (settlement.shard !== shard) return true
+      this.#deaths.delete(settlement.ticket)
+      this.#repeated.delete(settlement.ticket)
+      return false
+    })
+  }
+
+  reset(): void {
+    this.#pending = []
+    this.#deaths.clear()
+    this.#repeated.clear()
+  }
+}
