@@ -66,7 +66,12 @@ export class OrderedLine implements Line {
     this.#scheduler = new Scheduler(options.scheduler, (thrown) =>
       engine.report(thrown, { during: 'scheduler; the shard that has waited longest is next' }),
     )
-    const pace = { pollMs: options.pollSeconds * 1000, leaseMs: options.leaseSeconds * 1000 }
+    const sharing = {
+      pollMs: options.pollSeconds * 1000,
+      leaseMs: options.leaseSeconds * 1000,
+      // A function may mean that nobody has a shard.
+      adopts: typeof options.splitter !== 'function',
+    }
     this.#runners = definitions.map((definition) => {
       const { queue } = definition
       const runner: QueueRunner = new QueueRunner(
@@ -80,7 +85,7 @@ export class OrderedLine implements Line {
           ready: () => this.#pump(),
           idle: () => this.#idled(runner),
         },
-        pace,
+        sharing,
       )
       return runner
     })

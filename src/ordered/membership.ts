@@ -26,6 +26,8 @@ export interface MembershipHost {
 export interface MembershipOptions {
   pollMs: number
   leaseMs: number
+  /** What nobody takes for long is taken, whoever should have it. */
+  adopts: boolean
 }
 
 /** So often in a row a lease may seem lost. */
@@ -219,7 +221,7 @@ export class Membership {
       this.#adopted = { members, shards: new Set() }
       this.#freeSince.clear()
     }
-    if (this.isQuiet) return
+    if (this.isQuiet || !this.#options.adopts) return
     const now = performance.now()
     for (const { shard, owner } of board.owners) {
       if (this.#adopted.shards.has(shard)) wanted.add(shard)

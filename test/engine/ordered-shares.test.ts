@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Splitter } from 'highkiq'
 import { expect, test } from 'vitest'
 import { shardOf } from '#dist/store/contract.js'
 import { bench, gate, until } from './bench.ts'
@@ -207,4 +208,24 @@ test('[38] a shard whose payloads fill an answer does not keep the others from t
   await empty()
   expect(order.indexOf(1), `shards ran as ${order}`).toBeLessThan(5)
   expect(order.indexOf(0), `shards ran as ${order}`).toBeLessThan(5)
+})
+
+test('a shard that a splitter function leaves to nobody stays nobody’s; one of a node that is not there is taken', async () => {
+  const owners = async (splitter: Splitter) => {
+    const here = bench()
+    const { job } = ordered(here, { shards: 2 }, () => {})
+    let boards = 0
+    const board = here.hq.store.orderedBoard.bind(here.hq.store)
+    here.hq.store.orderedBoard = async (queue) => {
+      boards++
+      return board(queue)
+    }
+    const owned = async () => (await job.stats()).shards.map(({ owner }) => owner !== null)
+    await here.work({ leaseSeconds: 1, splitter })
+    // It looks thrice a lease: this is more than two of them.
+    await until(async () => boards >= 10 || (await owned()).every(Boolean))
+    return owned()
+  }
+  expect(await owners((all) => all.filter(({ shard }) => shard === 1))).toEqual([false, true])
+  expect(await owners({ nodes: 2, node: 1 })).toEqual([true, true])
 })
