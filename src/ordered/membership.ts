@@ -139,7 +139,6 @@ export class Membership {
     if (this.#joined !== owner) {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
-    const askedAt = performance.now()
     const board = await store.orderedBoard(this.#queue)
     // Another epoch began meanwhile.
     if (this.#joined !== owner) return
@@ -149,7 +148,7 @@ export class Membership {
       if (!this.isQuiet) this.#lookSoon()
       return
     }
-    await this.#share(board, owner, askedAt)
+    await this.#share(board, owner)
     if (this.isQuiet && this.shards.size === 0 && this.#joined === owner) {
       this.#joined = undefined
       await store.leaveOrdered(this.#queue, owner, this.#engine.now())
@@ -184,7 +183,7 @@ export class Membership {
     return false
   }
 
-  async #share(board: OrderedBoard, owner: string, askedAt: number): Promise<void> {
+  async #share(board: OrderedBoard, owner: string): Promise<void> {
     const wanted = new Set(this.isQuiet ? [] : this.#host.wanted(board, owner))
     this.#adopt(board, wanted)
     for (const { shard: place, owner: by, token } of board.owners) {
@@ -199,9 +198,10 @@ export class Membership {
       } else if (wanted.has(place) && by === null) {
         if (!(await this.#take(place, owner))) this.#lookSoon()
       } else if (by === owner) {
-        // We asked for it, and the answer was lost.
-        if (wanted.has(place)) this.#own(place, token, askedAt)
-        else await this.#engine.store.releaseShard(this.#queue, place, owner, token, this.#engine.now())
+        // We asked for it, and the answer was lost: it says what died, too.
+        await this.#take(place, owner)
+        const taken = this.shards.get(place)
+        if (taken && !wanted.has(place)) await this.#handOver(taken, owner)
       } else if (wanted.has(place)) {
         this.#lookSoon()
       }

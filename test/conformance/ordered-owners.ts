@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Case, sure, until } from './bench.ts'
 import { back, cancelled, dead, done, failed, item, settlement } from './ordered-bench.ts'
@@ -37,13 +38,18 @@ export const orderedOwners: Case[] = [
     async (o, t) => {
       const stores = [o.store, await t.another(), await t.another()]
       const members = await Promise.all(Array.from({ length: 10 }, (_, n) => o.member(stores[n % 3])))
+      let last: number | undefined
       for (let round = 1; round <= 3; round++) {
         const answers = await Promise.all(members.map((member) => member.ask()))
-        expect(answers.filter(Boolean)).toEqual([{ token: round, restored: 0, died: [] }])
+        const { token } = sure(answers.find(Boolean))
+        expect(answers.filter(Boolean)).toEqual([
+          { token: last === undefined ? token : last + 1, restored: 0, died: [] },
+        ])
+        last = token
         const winner = sure(members[answers.findIndex(Boolean)])
         const { owners } = sure(await o.store.orderedBoard(o.name))
-        expect(owners).toEqual([{ shard: 0, owner: winner.name, token: round }])
-        expect(await o.store.releaseShard(o.name, 0, winner.name, round, o.ms)).toBe(true)
+        expect(owners).toEqual([{ shard: 0, owner: winner.name, token }])
+        expect(await o.store.releaseShard(o.name, 0, winner.name, token, o.ms)).toBe(true)
       }
     },
     { shared: true },
@@ -78,7 +84,10 @@ export const orderedOwners: Case[] = [
     await owner.die()
     const answer = await owner.turn({ settlements: held.map((one) => settlement(one, done)), takes: [owner.takes(1)] })
     expect(answer).toMatchObject({ settled: ['fenced'], taken: [{ lost: true, ids: [] }] })
-    expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ members: [], owners: [{ owner: null, token: 1 }] })
+    expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({
+      members: [],
+      owners: [{ owner: null, token: owner.tokens.get(0) }],
+    })
     expect(await o.busy()).toEqual(['1'])
   }),
   ordered(
@@ -123,10 +132,15 @@ export const orderedOwners: Case[] = [
       expect(await o.of('0')).toBe('0{900,-1,{v1:1,v2:2}}')
       const { members, owners } = sure(await o.store.orderedBoard(o.name))
       expect(members).toEqual([])
-      expect(owners.map(({ owner, token }) => [owner, token])).toEqual([1, 2, 3].map(() => [null, 1]))
+      expect(owners.map((one) => [one.owner, one.token])).toEqual(
+        [0, 1, 2].map((shard) => [null, owner.tokens.get(shard)]),
+      )
       expect((await owner.turn({ takes: [owner.takes(5)] })).taken).toMatchObject([{ lost: true, ids: [] }])
       const heir = await o.member()
-      for (let shard = 0; shard < 3; shard++) expect(await heir.own(shard)).toEqual({ token: 2, restored: 0, died: [] })
+      for (let shard = 0; shard < 3; shard++) {
+        const token = sure(owner.tokens.get(shard)) + 1
+        expect(await heir.own(shard)).toEqual({ token, restored: 0, died: [] })
+      }
       const taken = await heir.takeAll(10)
       expect(taken.map(({ suspect, stalls }) => [suspect, stalls])).toEqual(taken.map(() => [false, 0]))
       expect(taken).toHaveLength(9)
@@ -162,17 +176,43 @@ export const orderedOwners: Case[] = [
       tokens.push(token)
       expect(await o.store.releaseShard(o.name, 0, member.name, token, o.ms)).toBe(true)
     }
-    expect(tokens).toEqual([1, 2, 3, 4, 5])
+    const [first = 0] = tokens
+    expect(tokens).toEqual([0, 1, 2, 3, 4].map((n) => first + n))
     await o.push(item('1'))
     await o.store.leaveOrdered(o.name, one.name, o.ms)
     await o.store.leaveOrdered(o.name, two.name, o.ms)
-    expect(await (await o.member()).own()).toMatchObject({ token: 6 })
+    expect(await (await o.member()).own()).toMatchObject({ token: first + 5 })
   }),
   ordered('a member that was struck off may come back', async (o) => {
     const member = await o.owner()
+    const token = sure(member.tokens.get(0))
     await o.store.leaveOrdered(o.name, member.name, o.ms)
     expect(await member.ask()).toBe(null)
     expect(await o.store.joinOrdered(o.name, member.name)).toBe(true)
-    expect(await member.own()).toMatchObject({ token: 2 })
+    expect(await member.own()).toMatchObject({ token: token + 1 })
+  }),
+  ordered('a queue that was deleted and is begun anew gives none of the tokens that it gave before', async (o) => {
+    const before = await o.owner()
+    const { token } = await (async () => {
+      await o.store.releaseShard(o.name, 0, before.name, sure(before.tokens.get(0)), o.ms)
+      return before.own()
+    })()
+    await o.store.leaveOrdered(o.name, before.name, o.ms)
+    expect(await o.store.deleteOrderedQueue(o.name)).toBe(true)
+    // A call of the store may take less than the clock can tell.
+    await sleep(5)
+    await o.store.defineOrdered(o.name, 1)
+    const heir = await o.member()
+    expect((await heir.own()).token).toBeGreaterThan(token)
+    expect((await before.turn({ takes: [before.takes(1)] })).taken).toMatchObject([{ lost: true }])
+  }),
+  ordered('an owner that asks for its shard again hears the same token, and nobody else anything', async (o) => {
+    const owner = await o.owner()
+    const token = sure(owner.tokens.get(0))
+    await o.push(item('1'))
+    await owner.take()
+    expect(await owner.ask()).toEqual({ token, restored: 0, died: [] })
+    expect(await (await o.member()).ask()).toBe(null)
+    expect(await o.busy()).toEqual(['1'])
   }),
 ]

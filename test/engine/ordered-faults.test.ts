@@ -127,6 +127,34 @@ test('an id that kills its process three times in a row goes to the morgue, and 
   expect((await job.morgue.list()).items).toMatchObject([{ id: 'bad', error: 'crashed 3 times' }])
 })
 
+test('what died when a shard was taken over is told, though the answer that said so was lost', async (context) => {
+  const t = bench()
+  context.skip(t.url.startsWith('sqlite'), 'its answers can not be lost on their way')
+  const told = new Heard<unknown>()
+  const options = { shards: 1, maxStalls: 1, onExhausted: (dead: unknown) => told.say(dead) }
+  const job = t.hq.ordered('Sync', options, () => {})
+  await job.performAsync({ id: 'x', payload: 'p', score: 1 })
+  const { store } = t.hq
+  await store.join('gone', { queues: ['Sync'], seconds: 60, host: 'elsewhere' })
+  await store.joinOrdered('Sync', 'gone')
+  const owned = await store.ownShard('Sync', 0, 'gone', 1, Date.now())
+  const takes = [{ shard: 0, token: owned?.token ?? 0, n: 1 }]
+  await store.orderedTurn('Sync', 'gone', { now: Date.now(), settlements: [], takes, maxPayloads: 1 })
+  await store.claim('gone', null)
+  const own = store.ownShard.bind(store)
+  let lost = 0
+  store.ownShard = async (...about) => {
+    const answer = await own(...about)
+    if (lost++ === 0) throw new Error('the connection broke')
+    return answer
+  }
+  await t.work()
+  expect(await told.atLeast(1)).toEqual([
+    [{ id: 'x', payloads: [{ payload: 'p', score: 1 }], error: 'crashed 1 times' }],
+  ])
+  expect(lost).toBe(2)
+})
+
 test('an error that nobody catches counts as a crash of the id that ran', async () => {
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})

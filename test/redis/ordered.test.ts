@@ -264,7 +264,7 @@ onRedis('ordered queues', () => {
           .sort(),
       ).toEqual([w1, w2].sort())
       expect(await store.joinOrdered('o', 'B')).toBe(true)
-      expect(await store.ownShard('o', 1, 'B', 1, MS)).toMatchObject({ token: 2, died: [{ id: ONE[0] }] })
+      expect(await store.ownShard('o', 1, 'B', 1, MS)).toMatchObject({ died: [{ id: ONE[0] }] })
       expect(await store.releaseShard('o', 0, 'A', one.token, MS)).toBe(true)
       expect(await store.cancelOrdered('o', [w1])).toEqual(['removed'])
       expect(await store.resurrect('o', [dead], MS)).toBe(1)
@@ -299,6 +299,21 @@ onRedis('ordered queues', () => {
       redis.disconnect()
       await store.close()
       await proxy.close()
+    }
+  })
+
+  test('who lost the answer that a shard is his hears again what died, until he takes something', async () => {
+    const one = await scene()
+    const { store } = one
+    try {
+      const first = sure(await store.ownShard('o', 1, 'B', 1, MS))
+      expect(first.died).toMatchObject([{ id: ONE[0], error: 'crashed 1 times', deaths: 1 }])
+      expect(await store.ownShard('o', 1, 'B', 1, MS)).toEqual({ ...first, restored: 0 })
+      expect(await store.ownShard('o', 1, 'A', 1, MS)).toBe(null)
+      await store.orderedTurn('o', 'B', turn([], [{ shard: 1, token: first.token, n: 1 }]))
+      expect(await store.ownShard('o', 1, 'B', 1, MS)).toEqual({ token: first.token, restored: 0, died: [] })
+    } finally {
+      await one.close()
     }
   })
 

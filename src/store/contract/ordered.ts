@@ -209,7 +209,9 @@ export interface OrderedVerbs {
    * Makes a member the owner of a shard that nobody with a lease owns, under a new token; null: somebody does, or the
    * member's lease is lost. What an owner before left in flight goes back in the same step, as it was taken and merged: if
    * it was one id, a stall of it is counted, and at `maxStalls` all that was taken goes to the morgue ("crashed 3 times");
-   * if there were more, all become suspects, and nobody is counted. `died`: those that went to the morgue.
+   * if there were more, all become suspects, and nobody is counted. `died`: those that went to the morgue. Who lost the
+   * answer asks again: the owner that a shard has hears its token and, where an answer can be lost on its way, of the same
+   * deaths until it has taken something. A shard's first token is no 1: a queue of that name may have been there before, and no token of a name is given twice.
    */
   ownShard(
     queue: string,

@@ -39,11 +39,15 @@ export class OrderedOwners {
     if (!(number < book.width)) return null
     const member = this.#db.first<{ id: number }>(sql.ordered.member, book.id, owner)
     const before = book.look(number)
-    if (!member || !before || this.#db.first(sql.ordered.holds, before.owner)) return null
+    if (!member || !before) return null
+    if (this.#db.first(sql.ordered.holds, before.owner)) {
+      return before.owner === member.id ? { token: before.token, restored: 0, died: [] } : null
+    }
     const shard = book.shard(number)
     const ended = this.#flights.restore(book, number, now, maxStalls)
     shard.owner = member.id
-    shard.token++
+    // A queue of that name may have been there before, and somebody may still hold a fence of it.
+    shard.token = shard.token === 0 ? Date.now() : shard.token + 1
     book.tell(shard, null)
     return { token: shard.token, ...ended }
   }

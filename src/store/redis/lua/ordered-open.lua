@@ -4,7 +4,7 @@
 --
 -- The queue is a hash: shards, from, cursor (of what is being moved), paused, tickets (the last one), named and naming (see
 -- ordered-name.lua), and for each shard owner:S, token:S, processed:S, failed:S, suspect:S (there: the id in flight runs
--- alone).
+-- alone), died:S (what its owner has heard of who died, if it has).
 -- An id that waits is in `ids`, and either in what is due of one shard or, as long as it is in flight, behind; and while
 -- somebody goes through them by name in `names`.
 -- What waits in a shard and has failed is in its retries: id → retryCount.

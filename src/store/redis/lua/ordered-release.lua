@@ -11,7 +11,7 @@ if not DUE[shard] or redis.call('HGET', QUEUE, 'owner:' .. shard) ~= owner then 
 if token ~= '' and not (holds(owner) and redis.call('HGET', QUEUE, 'token:' .. shard) == token) then return 0 end
 local key = wrongFlights(shard)
 if key then return redis.error_reply(unusable(key)) end
-redis.call('HDEL', QUEUE, 'owner:' .. shard)
+redis.call('HDEL', QUEUE, 'owner:' .. shard, 'died:' .. shard)
 restore(shard)
 ringAll()
 return 1

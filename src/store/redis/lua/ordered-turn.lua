@@ -31,8 +31,10 @@ local function owns(shard, token)
   if not isHere or not DUE[shard] then return false end
   local known = owned[shard]
   if not known then
-    known = redis.call('HMGET', QUEUE, 'owner:' .. shard, 'token:' .. shard, 'suspect:' .. shard)
+    known = redis.call('HMGET', QUEUE, 'owner:' .. shard, 'token:' .. shard, 'suspect:' .. shard, 'died:' .. shard)
     owned[shard] = known
+    -- Who acts under its token has heard what died when it became the owner.
+    if known[4] and known[1] == owner and known[2] == token then redis.call('HDEL', QUEUE, 'died:' .. shard) end
   end
   return known[1] == owner and known[2] == token
 end
