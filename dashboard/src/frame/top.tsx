@@ -56,7 +56,7 @@ function Connection() {
   return (
     <div class={`store ${how}`} role="status" title={t(`connection.${how}.why`)}>
       <i class="dot" />
-      {t(`connection.${how}`)}
+      <span>{t(`connection.${how}`)}</span>
       {what && (
         <>
           <span class="sep" />
