@@ -107,7 +107,11 @@ export function newTaskId(): string {
 
 /** The jid of a task's row: the task's 16 hex digits and 8 of the index. */
 export function taskJid(task: string, index: number): string {
-  return task + index.toString(16).padStart(8, '0')
+  return task + hexIndex(index)
+}
+
+function hexIndex(index: number): string {
+  return index.toString(16).padStart(8, '0')
 }
 
 export function splitTaskJid(jid: string): { id: string; index: number } {
@@ -135,12 +139,27 @@ export function completeRow(row: {
   run: number
   now: number
 }): string {
-  const seconds = row.template.endsWith(IN_SECONDS)
-  const time = jsonOf('enqueued_at', timeOf(row.now, seconds ? 7 : 8), seconds ? 7 : 8)
-  const rest = `"jid":"${taskJid(row.task, row.index)}","hk_run":${row.run},"enqueued_at":${time}}`
-  if (row.args.startsWith('{')) return opened(row.args) + rest
-  const template = seconds ? `${row.template.slice(0, -IN_SECONDS.length)}}` : row.template
-  return `${opened(template)}"args":${row.args},${rest}`
+  const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame(row)
+  const rest = hexIndex(row.index) + beforeRun + row.run + end
+  // What is open ends with a comma.
+  if (row.args.startsWith('{')) return opened(row.args) + beforeIndex.slice(1) + rest
+  return beforeArgs + row.args + beforeIndex + rest
+}
+
+/**
+ * What stands around a row's bare arguments, its index (8 hex digits) and its run, in this order: what stores splice for
+ * many rows at once.
+ */
+export function rowFrame({ template, task, now }: { template: string; task: string; now: number }) {
+  const seconds = template.endsWith(IN_SECONDS)
+  const wire = seconds ? 7 : 8
+  const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template
+  return {
+    beforeArgs: `${opened(bare)}"args":`,
+    beforeIndex: `,"jid":"${task}`,
+    beforeRun: '","hk_run":',
+    end: `,"enqueued_at":${jsonOf('enqueued_at', timeOf(now, wire), wire)}}`,
+  }
 }
 
 /** A task's callback, spliced from its template: its arguments are the task and the run, which also make its jid. */

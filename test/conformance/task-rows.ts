@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { NewRow } from '#dist/store/contract.js'
 import { type Case, NOW, sure } from './bench.ts'
 import {
   ADDER,
@@ -224,6 +225,39 @@ export const taskRows: Case[] = [
         attempts: 0,
       })
       expect(await t.store.event(jidOf(task.id, 2))).toMatchObject({ status: 'cancelled', code: null, messages: [] })
+    },
+  },
+  {
+    name: 'rows that wait leave many at a time, whatever stands between them, and in order',
+    async run(t) {
+      const task = spec(1, { window: 4 })
+      await t.store.createTask(task)
+      const rejected = { status: 'failed' as const, code: 'no', messages: [] }
+      const whole = (n: number) => ({ args: `{"class":"Other","queue":"q","args":[${n}]}`, job: 'Other' })
+      const list: NewRow[] = rows(0, 30).map((row, n) =>
+        n % 7 === 5 ? { ...row, rejected } : n === 20 ? whole(n) : row,
+      )
+      await t.store.addRows(task.id, ADDER, 0, list.slice(0, 11), NOW)
+      await t.store.addRows(task.id, ADDER, 11, list.slice(11), NOW)
+      const wanted = list.flatMap((row, n) => (row.rejected ? [] : [n]))
+      const owner = await t.owner()
+      const seen: unknown[] = []
+      for (;;) {
+        const waits = Math.min(4, wanted.length - seen.length)
+        expect(await t.store.queues(['q'])).toMatchObject([{ size: waits }])
+        const taken = await t.take(owner, 'q', 3)
+        if (taken.length === 0) break
+        for (const one of taken) {
+          const { jid, args, hk_run: run } = payloadOf(one)
+          expect({ jid, run }).toEqual({ jid: jidOf(task.id, args[0] as number), run: 1 })
+          seen.push(args[0])
+        }
+        await t.turn(owner, { settlements: taken.map((one) => finish(one)) })
+        await expectExact(t, task)
+      }
+      expect(seen).toEqual(wanted)
+      await t.store.endAdding(task.id, ADDER, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', held: 0, placed: 0 })
     },
   },
   {

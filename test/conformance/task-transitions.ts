@@ -126,6 +126,45 @@ export const taskTransitions: Case[] = [
     },
   },
   {
+    name: 'rows begin and end many at once, near each other and far apart, each with its own times and result',
+    async run(t) {
+      const task = await taskWith(t, 1, 300, { window: 300 })
+      const owner = await t.owner()
+      const taken = await t.take(owner, 'q', 300)
+      const some = taken.filter((_, i) => i % 3 === 0 || i > 200)
+      const at = (one: Taken) => NOW + (payloadOf(one).args[0] as number) * SECOND
+      const begun = await t.turn(owner, { started: some.map((one) => begin(one, { at: at(one) })) })
+      expect(begun.started).toEqual(some.map(() => 'ok'))
+      // One more time, as after a lost answer, together with one that was not told.
+      const [repeated, untold] = [taken[3], taken[4]].map((one) => begin(sure(one), { at: at(sure(one)) }))
+      expect((await t.turn(owner, { started: [sure(repeated), sure(untold)] })).started).toEqual(['ok', 'ok'])
+      const working = some.length + 1
+      const some2 = counts({ working, enqueued: 300 - working })
+      expect(await expectExact(t, task)).toMatchObject({ counts: some2, placed: 300 })
+
+      const ends = taken.filter((_, i) => i < 60 || i % 100 === 99)
+      const settlements = ends.map((one, i) => {
+        const index = payloadOf(one).args[0] as number
+        const times = some.includes(one) || index === 4 ? {} : { startedAt: at(one) }
+        return finish(one, { at: at(one) + SECOND, ...times, ...(i % 2 ? { result: `"ř${index}\\u0000\\""` } : {}) })
+      })
+      expect((await t.turn(owner, { settlements })).settled).toEqual(ends.map(() => 'ok'))
+      for (const [i, one] of ends.entries()) {
+        const index = payloadOf(one).args[0] as number
+        expect(await eventOf(t, task, index)).toMatchObject({
+          status: 'finished',
+          attempts: 1,
+          startedAt: at(one),
+          finishedAt: at(one) + SECOND,
+          result: i % 2 ? `"ř${index}\\u0000\\""` : null,
+        })
+      }
+      expect(await expectExact(t, task)).toMatchObject({ placed: 300 - ends.length, progressAt: NOW })
+      expect(await eventOf(t, task, 61)).toMatchObject({ status: 'enqueued', place: 'placed', finishedAt: null })
+      expect(await eventOf(t, task, 63)).toMatchObject({ status: 'working', startedAt: NOW + 63 * SECOND })
+    },
+  },
+  {
     name: 'every way to end is counted, with its code and messages',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 4 })

@@ -1,8 +1,9 @@
 /** Who adds rows to a task, how far they have come, and the rows themselves. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../contract.ts'
+import type { Book } from './book.ts'
 import type { Database } from './database.ts'
-import type { Book, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { sql } from './sql.generated.ts'
 import {
   BROKEN,
@@ -47,8 +48,16 @@ export class Adding {
     const ended = row ? hasEnded(task) || isStopped(task) : adder?.state !== OPEN
     if (ended) return { ok: false, reason: 'ended', cursor }
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
-    const events = rows.map((one) => this.#newEvent(ledger, book, one, now))
-    this.#db.run(sql.event.add, task.key, JSON.stringify(events))
+    if (rows.every(isBare)) {
+      const texts = JSON.stringify(rows.map(({ args }) => args))
+      this.#db.run(sql.event.addBare, task.key, task.total, task.run, texts)
+      task.total += rows.length
+      task.enqueued += rows.length
+      task.held += rows.length
+    } else {
+      const events = rows.map((one) => this.#newEvent(ledger, book, one, now))
+      this.#db.run(sql.event.add, task.key, JSON.stringify(events))
+    }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
     this.#db.run(sql.adder.advance, task.key, token, cursor + rows.length)
     return { ok: true, total: task.total }
@@ -147,6 +156,11 @@ export class Adding {
       dropped ? null : (source ?? null),
     ]
   }
+}
+
+/** There is nothing but its arguments. */
+function isBare({ number, source, job, rejected }: NewRow): boolean {
+  return number === undefined && source === undefined && job === undefined && rejected === undefined
 }
 
 const unknown: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }

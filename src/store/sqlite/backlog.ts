@@ -1,8 +1,9 @@
 /** Rows that wait inside their task: which one comes next, and their way into the queue. */
 
-import { completeRow } from '../../job/payload.ts'
+import { completeRow, rowFrame } from '../../job/payload.ts'
 import { completeRows, MOST_ROWS_BYTES } from '../../job/rows.ts'
 import type { Database } from './database.ts'
+import type { Queues } from './queues.ts'
 import { sql } from './sql.generated.ts'
 import type { TaskRow } from './task-row.ts'
 
@@ -18,6 +19,15 @@ interface Issued {
   isFresh: boolean
   /** The rows that go with it, without places of their own. */
   others: number[]
+}
+
+/** The next rows never issued. */
+interface Next {
+  n: number
+  first: number
+  last: number
+  bare: number
+  others: 0 | 1
 }
 
 interface Fresh {
@@ -55,6 +65,22 @@ export class Backlog {
 
   remove(task: TaskRow, index: number): void {
     this.#db.run(sql.backlog.remove, task.key, index)
+  }
+
+  /** The next rows go straight into their queue, when they are nothing but arguments and a job each. False: they are not. */
+  issueBare(task: TaskRow, room: number, now: number, queues: Queues): boolean {
+    if (task.rows_per_job !== null) return false
+    const next = this.#db.first<Next>(sql.backlog.next, task.key, task.next, room)
+    if (!next || next.n === 0 || next.others === 1 || next.bare !== next.n) return false
+    const { n, first, last } = next
+    const { id, place } = queues.openBack(task.queue, n, last - first + 1)
+    const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame({ template: task.template, task: task.id, now })
+    const frame = [beforeArgs, beforeIndex, beforeRun, end] as const
+    this.#db.run(sql.backlog.issue, task.key, first, last, id, place, ...frame)
+    task.held -= n
+    task.placed += n
+    task.next = n < room ? task.total : last + 1
+    return true
   }
 
   /** The next rows leave it, as at most `room` jobs. `runOf` knows of runs that are not written yet. */

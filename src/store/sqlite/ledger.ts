@@ -6,16 +6,20 @@
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, StartAnswer } from '../contract.ts'
 import { Backlog } from './backlog.ts'
+import { type Book, openBook, termsOf } from './book.ts'
 import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
 import type { Marks } from './marks.ts'
 import type { Queues } from './queues.ts'
 import { sql } from './sql.generated.ts'
+import { takeSteps } from './steps.ts'
 import {
   ELSEWHERE,
   type EventState,
+  eventsOf,
   FRESH,
   HELD,
+  isDropped,
   isStopped,
   PLACED,
   REJECTED,
@@ -23,24 +27,13 @@ import {
   STATUS_NAME,
   type TaskRow,
 } from './task-row.ts'
-import { callbacks, type Happened, judge, moveOn } from './task-state.ts'
+import { callbacks, judge, moveOn } from './task-state.ts'
 
 /** Of at most 50 messages the first ones tell how it began; the oldest behind them make room. */
 const KEPT_MESSAGES = 50
 const FIRST_MESSAGES = 10
 /** The code of rows that were cancelled with their task: nothing re-opens them in the same run. */
 export const CANCELLED = 'cancelled'
-
-/** A task and those of its events that this operation touches. */
-export interface Book extends Happened {
-  task: TaskRow
-  events: Map<number, EventState>
-  changed: Set<EventState>
-  /** Changes of the numbers of rejected rows, by status and code. */
-  reasons: Map<string, number>
-  /** As they are in the file. */
-  terms: unknown[]
-}
 
 export class Ledger {
   readonly #db: Database
@@ -64,7 +57,7 @@ export class Ledger {
   book(id: string): Book | undefined {
     if (!this.#books.has(id)) {
       const task = this.#db.first<TaskRow>(sql.task.load, id)
-      this.#books.set(id, task && open(task))
+      this.#books.set(id, task && openBook(task))
     }
     return this.#books.get(id)
   }
@@ -77,18 +70,22 @@ export class Ledger {
   /** Reads many events at once, which is much cheaper than one by one. */
   load(book: Book, indexes: readonly number[]): void {
     if (indexes.length === 0) return
-    const events = this.#db.all<EventState>(sql.event.load, book.task.key, JSON.stringify(indexes))
-    for (const event of events) {
+    for (const event of eventsOf(this.#db, book.task.key, indexes)) {
       if (event.place === FRESH && event.idx < book.task.next) event.place = PLACED
       book.events.set(event.idx, event)
     }
   }
 
-  /** Reads the events of many changes. */
-  prepare(effects: Iterable<Effect>): void {
+  /** Makes the changes that need no look at their rows; answers which. */
+  advance(effects: readonly Effect[]): ReadonlySet<Effect> {
+    return takeSteps(this.#db, (id) => this.book(id), effects, this.#now)
+  }
+
+  /** Reads the events of many changes, but for those that are made already. */
+  prepare(effects: Iterable<Effect>, made?: ReadonlySet<Effect>): void {
     const wanted = new Map<Book, number[]>()
     for (const effect of effects) {
-      if (effect.kind !== 'event') continue
+      if (effect.kind !== 'event' || made?.has(effect)) continue
       const { id, index } = splitTaskJid(effect.jid)
       const book = this.book(id)
       if (!book || book.events.has(index)) continue
@@ -99,17 +96,20 @@ export class Ledger {
     for (const [book, indexes] of wanted) this.load(book, indexes)
   }
 
-  /** Changes that come with a job which stays out of the queue, or is done; or with none. */
-  apply(effects: readonly Effect[] = []): StartAnswer {
+  /** Changes that come with a job which stays out of the queue, or is done; or with none. Not those `made` already. */
+  apply(effects: readonly Effect[] = [], made?: ReadonlySet<Effect>): StartAnswer {
     let answer: StartAnswer = 'ok'
-    for (const effect of effects) if (this.#change(effect) === 'superseded') answer = 'superseded'
+    for (const effect of effects) {
+      if (!made?.has(effect) && this.#change(effect) === 'superseded') answer = 'superseded'
+    }
     return answer
   }
 
   /** The same for a job on its way into a queue; false when its task holds it back, and then it is kept here. */
-  admit(text: string, effects: readonly Effect[] = []): boolean {
+  admit(text: string, effects: readonly Effect[] = [], made?: ReadonlySet<Effect>): boolean {
     let admitted = true
     for (const effect of effects) {
+      if (made?.has(effect)) continue
       // A text that has been overtaken goes on its way and is settled unrun: it has no place.
       if (this.#change(effect) === 'superseded') continue
       if (effect.kind === 'event' && effect.place === 'enter') admitted = this.#enter(effect, text) && admitted
@@ -280,7 +280,7 @@ export class Ledger {
     const { task } = book
     if (task.paused || isStopped(task)) return
     const room = Math.min(task.window - task.placed, task.held)
-    if (room <= 0) return
+    if (room <= 0 || this.#backlog.issueBare(task, room, this.#now, this.#queues)) return
     const issued = this.#backlog.issue(task, room, this.#now, (index) => book.events.get(index)?.run)
     const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
     this.load(
@@ -355,32 +355,6 @@ export class Ledger {
   }
 }
 
-function open(task: TaskRow): Book {
-  const fresh = { events: new Map(), changed: new Set<EventState>(), reasons: new Map() }
-  return { task, ...fresh, terms: termsOf(task), rejected: false, addingEnded: false }
-}
-
-/** In the order of `saveTerms`. */
-function termsOf(task: TaskRow) {
-  return [
-    task.name,
-    task.window,
-    task.tolerance,
-    task.beyond,
-    task.paused,
-    task.reason,
-    task.adders,
-    task.broken,
-    task.run,
-    task.run_at,
-    task.ended_before,
-    task.mixed,
-    task.done_run,
-    task.failed_run,
-    task.swept,
-  ]
-}
-
 function isHeld({ place }: EventState): boolean {
   return place === HELD || place === FRESH
 }
@@ -392,9 +366,4 @@ function isCancelledWithTask({ status, code }: EventState): boolean {
 /** Of a task that is stopped no row begins, and none waits to begin. */
 function isHalted({ status }: EventEffect, repeated: boolean): boolean {
   return status === 'enqueued' || (status === 'working' && !repeated)
-}
-
-function isDropped(task: TaskRow, status: EventStatus): boolean {
-  if (status === 'enqueued' || task.keep_params === 'all') return false
-  return task.keep_params === 'none' || status === 'finished'
 }

@@ -80,9 +80,10 @@ export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
   }
   const { owner, marks } = current
   return withLedger(s, turn.now, (ledger) => {
-    const branches = turn.settlements.flatMap(({ also }) => also ?? [])
-    ledger.prepare([...turn.started, ...turn.settlements, ...branches].flatMap(({ effects }) => effects ?? []))
-    const started = turn.started.map(({ effects }) => ledger.apply(effects))
+    const begun = turn.started.flatMap(({ effects }) => effects)
+    const made = ledger.advance(begun)
+    ledger.prepare(begun, made)
+    const started = turn.started.map(({ effects }) => ledger.apply(effects, made))
     const settled = settle(s, ledger, owner, turn.settlements)
     count(s, turn, settled)
     // What this turn freed comes in before it takes.
@@ -106,13 +107,17 @@ function settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly 
     const rows = s.db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
     for (const { place } of rows) gone.add(ticketOf(queue, place))
   }
-  return settlements.map(({ ticket, move: to, effects, also = [] }) => {
-    // One that is named twice in a call counts once.
-    if (!gone.delete(ticket)) return 'fenced'
-    if (to || effects) move(s, ledger, to, effects)
-    for (const branch of also) move(s, ledger, branch.to, branch.effects)
-    return 'ok'
-  })
+  // One that is named twice in a call counts once.
+  const ours = settlements.map(({ ticket }) => gone.delete(ticket))
+  const ended = settlements.filter((_, i) => ours[i])
+  const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
+  const made = ledger.advance(effects)
+  ledger.prepare(effects, made)
+  for (const { move: to, effects, also = [] } of ended) {
+    if (to || effects) move(s, ledger, to, effects, made)
+    for (const branch of also) move(s, ledger, branch.to, branch.effects, made)
+  }
+  return ours.map((isOurs) => (isOurs ? 'ok' : 'fenced'))
 }
 
 function count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
@@ -128,12 +133,18 @@ function count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
   s.db.run(sql.look.count, new Date(turn.now).toISOString().slice(0, 10), processed, failed)
 }
 
-/** A job goes where it goes, and what comes with it changes. */
-export function move(s: Opened, ledger: Ledger, to: Destination | null, effects?: readonly Effect[]): void {
+/** A job goes where it goes, and what comes with it changes, but for what is `made` already. */
+export function move(
+  s: Opened,
+  ledger: Ledger,
+  to: Destination | null,
+  effects?: readonly Effect[],
+  made?: ReadonlySet<Effect>,
+): void {
   if (to?.to !== 'queue') {
-    ledger.apply(effects)
+    ledger.apply(effects, made)
     if (to) s.sets.add(to.to, to)
-  } else if (ledger.admit(to.text, effects)) {
+  } else if (ledger.admit(to.text, effects, made)) {
     if (to.end === 'front') s.queues.pushFront(to.queue, to.text)
     else s.queues.pushBack(to.queue, [to.text])
   }

@@ -17,18 +17,24 @@ export class Queues {
   /** Behind all others, in the order given. */
   pushBack(queue: string, texts: readonly string[]): void {
     if (texts.length === 0) return
-    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, texts.length)
-    let place = tail - texts.length + 1
+    const back = this.openBack(queue, texts.length)
+    let { place } = back
     for (const slice of slicesOf(texts)) {
-      this.#db.run(sql.queue.putAll, id, place, JSON.stringify(slice))
+      this.#db.run(sql.queue.putAll, back.id, place, JSON.stringify(slice))
       place += slice.length
     }
+  }
+
+  /** Places behind all others, for so many jobs: the queue's id, and the first of the places. */
+  openBack(queue: string, jobs: number, places = jobs): { id: number; place: number } {
+    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, places)
     this.#rung.add(queue)
+    return { id, place: tail - places + 1 }
   }
 
   /** Before all others. */
   pushFront(queue: string, text: string): void {
-    const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1)
+    const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1, 1)
     this.#db.run(sql.queue.put, id, head + 1, text.toWellFormed())
     this.#rung.add(queue)
   }
@@ -71,11 +77,11 @@ export class Queues {
     return this.#db.all<{ text: string }>(sql.queue.peek, queue, limit, offset).map((row) => row.text)
   }
 
-  #grow<Row>(statement: string, queue: string, n: number): Row {
-    const row = this.#db.first<Row>(statement, n, queue)
+  #grow<Row>(statement: string, queue: string, jobs: number, places: number): Row {
+    const row = this.#db.first<Row>(statement, queue, jobs, places)
     if (row) return row
     this.#db.run(sql.queue.create, queue)
-    return this.#db.first<Row>(statement, n, queue) as Row
+    return this.#db.first<Row>(statement, queue, jobs, places) as Row
   }
 }
 

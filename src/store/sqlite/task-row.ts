@@ -9,6 +9,8 @@ import {
   type TaskState,
   type Tolerance,
 } from '../contract.ts'
+import type { Database } from './database.ts'
+import { sql } from './sql.generated.ts'
 
 export const STATUS_CODE: Record<EventStatus, number> = {
   enqueued: 0,
@@ -100,6 +102,14 @@ export interface EventState {
   drop?: boolean
 }
 
+/** What decides whether transitions apply, of those of the rows that there are. */
+export function eventsOf(db: Database, task: number, indexes: readonly number[]): EventState[] {
+  const rows = db.list<(number | string | null)[]>(sql.event.load, task, JSON.stringify(indexes))
+  return rows.map(([idx, status, place, run, step, code, started_at, finished_at, result]) => {
+    return { idx, status, place, run, step, code, started_at, finished_at, result } as EventState
+  })
+}
+
 /** Of a task that is cancelling or cancelled no row comes into the queue. */
 export function isStopped({ state }: TaskRow): boolean {
   return state === 'cancelling' || state === 'cancelled'
@@ -107,6 +117,12 @@ export function isStopped({ state }: TaskRow): boolean {
 
 export function hasEnded({ state }: TaskRow): boolean {
   return state === 'done' || state === 'cancelled'
+}
+
+/** Whether a row that became this needs its arguments no more. */
+export function isDropped({ keep_params }: TaskRow, status: EventStatus): boolean {
+  if (status === 'enqueued' || keep_params === 'all') return false
+  return keep_params === 'none' || status === 'finished'
 }
 
 export function parsed<T extends Tolerance | Callback | Message>(text: string | null): T | null {

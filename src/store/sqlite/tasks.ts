@@ -8,7 +8,7 @@ import { Events } from './events.ts'
 import { Runs } from './runs.ts'
 import type { Sets } from './sets.ts'
 import { sql } from './sql.generated.ts'
-import { ELSEWHERE, type EventState, OPEN, PLACED, recordOf, STATUS_CODE, type TaskRow, written } from './task-row.ts'
+import { ELSEWHERE, eventsOf, OPEN, PLACED, recordOf, STATUS_CODE, type TaskRow, written } from './task-row.ts'
 
 const KEEP_MS = 30 * 86_400_000
 const UNKNOWN_AFTER_MS = 3_600_000
@@ -87,7 +87,7 @@ export class Tasks {
     const task = this.#db.first<{ key: number; bytes: number }>(sql.task.size, id)
     if (!task) return 'unknown'
     if (by) {
-      const event = this.#db.all<EventState>(sql.event.load, task.key, JSON.stringify([index]))[0]
+      const event = eventsOf(this.#db, task.key, [index])[0]
       const status = event && EVENT_STATUSES[event.status]
       if (!status || !isInAttempt({ ...event, status, attempts: event.step >> 1 }, by)) return 'stale'
     }

@@ -11,5 +11,16 @@ SELECT backlog.place, backlog.idx, text, run, CASE WHEN text IS NULL THEN args E
 FROM backlog JOIN event ON event.task = backlog.task AND event.idx = backlog.idx
 WHERE backlog.task = ? ORDER BY backlog.place LIMIT ?;
 
+-- next: the next rows never issued, in short; `bare`: how many of them have bare arguments. `others`: some go before or
+-- between them.
+SELECT count(*) AS n, min(idx) AS first, max(idx) AS last, count(*) FILTER (WHERE substr(args, 1, 1) = '[') AS bare,
+  EXISTS (SELECT 1 FROM backlog WHERE task = ?1) AS others
+FROM (SELECT idx, args FROM event WHERE task = ?1 AND idx >= ?2 AND place = 3 ORDER BY idx LIMIT ?3);
+
+-- issue: rows never issued go from ?2 to ?3 into a queue, at places from ?5 on, each spliced of ?6 to ?9 (see rowFrame).
+INSERT INTO ready (queue, place, text)
+SELECT ?4, idx - ?2 + ?5, ?6 || args || ?7 || format('%08x', idx) || ?8 || run || ?9
+FROM event WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND place = 3;
+
 -- remove: a row waits no more.
 DELETE FROM backlog WHERE task = ? AND idx = ?;

@@ -3,8 +3,32 @@ INSERT INTO event (task, idx, status, place, run, step, number, job, code, finis
 SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
 FROM json_each(?2);
 
+-- addBare: rows of which there is nothing but arguments, from an index on; the texts as a JSON array.
+INSERT INTO event (task, idx, status, place, run, step, args)
+SELECT ?1, ?2 + key, 0, 3, ?3, 1, value FROM json_each(?4);
+
+-- plain: how many rows between two indexes, of those that have a place in a JSON array, are of a run and an attempt
+-- (?5 and ?6: the steps before and in it) and not in the backlog, before the next row never issued (?7); how many of them
+-- are working, and how many have a place.
+SELECT count(*) AS n, count(*) FILTER (WHERE status = 1) AS working, count(*) FILTER (WHERE place <> 2) AS placed
+FROM event WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND run = ?4
+  AND (status = 0 AND step = ?5 OR status = 1 AND step = ?6) AND (place IN (1, 2) OR place = 3 AND idx < ?7)
+  AND ?8 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+
+-- begin: the same rows begin to work; the array says when.
+UPDATE event SET status = 1, step = ?4, code = NULL, started_at = ?5 ->> (idx - CAST(?2 AS INTEGER)), finished_at = NULL
+WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+
+-- finish: the same rows finish; the arrays say when, and where it is told when they began, and with which result. ?8: whether
+-- the arguments are not needed any more.
+UPDATE event SET status = 2, place = 2, step = ?4, code = NULL,
+  started_at = coalesce(?6 ->> (idx - CAST(?2 AS INTEGER)), started_at),
+  finished_at = ?5 ->> (idx - CAST(?2 AS INTEGER)), result = ?7 ->> (idx - CAST(?2 AS INTEGER)),
+  args = CASE WHEN ?8 THEN NULL ELSE args END, source = CASE WHEN ?8 THEN NULL ELSE source END
+WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+
 -- load: what decides whether transitions apply, of the rows in a JSON array of indexes.
-SELECT idx, status, place, run, step, code, started_at, finished_at, result FROM event
+SELECT json_group_array(json_array(idx, status, place, run, step, code, started_at, finished_at, result)) AS json FROM event
 WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2));
 
 -- save: changed rows, as a JSON array of arrays; the last element says that the arguments are not needed any more.

@@ -1,8 +1,8 @@
--- growBack: reserves places at the back; answers the queue and its last place. Nothing when the queue is new.
-UPDATE queue SET tail = tail + ?1, size = size + ?1, cleared = 0 WHERE name = ?2 RETURNING id, tail;
+-- growBack: reserves ?3 places at the back, for ?2 jobs; answers the queue and its last place. Nothing when it is new.
+UPDATE queue SET tail = tail + ?3, size = size + ?2, cleared = 0 WHERE name = ?1 RETURNING id, tail;
 
 -- growFront: reserves places at the front; answers the queue and the place before its first.
-UPDATE queue SET head = head - ?1, size = size + ?1, cleared = 0 WHERE name = ?2 RETURNING id, head;
+UPDATE queue SET head = head - ?3, size = size + ?2, cleared = 0 WHERE name = ?1 RETURNING id, head;
 
 -- create: enters a queue; harmless when it is there.
 INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
