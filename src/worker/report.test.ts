@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SettleAnswer, Settlement, TurnAnswer } from '../store/contract.ts'
+import type { Effect, EventEffect, SettleAnswer, Settlement, TurnAnswer } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
 import { goneBy, Report } from './report.ts'
 
@@ -47,13 +47,47 @@ test('what was not told is told with the next call, before what has ended since'
   expect(report.draw().ends.map(({ jids }) => jids)).toEqual([['a'], ['b']])
 })
 
-test('an end that the store refuses five times is reduced to what matters', () => {
+const changed: EventEffect = { kind: 'event', jid: 'j', run: 1, attempt: 1, at: 7, status: 'finished', place: 'leave' }
+const messages = [{ at: 7, code: 'said', params: { text: 'x' } }]
+
+test('an end that the store refuses five times keeps what matters, and after five times more its job goes at least', () => {
   const { report, codes } = begin()
-  report.ended({ ...done('a', retry), effects: [] }, ['a'])
+  const unlock: Effect = { kind: 'unlock', lock: 'l', holder: 'j' }
+  const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', place: 'enter', messages }
+  report.ended({
+    ...done('a'),
+    effects: [
+      { ...changed, result: '1', messages },
+      { ...changed, jid: 'f', status: 'failed', code: 'odd', messages },
+      unlock,
+    ],
+    also: [{ to: { to: 'queue', queue: 'default', text: '{"n":1}', end: 'front' }, effects: [again] }],
+  })
+  const untilRefused = (times: number) => {
+    for (let n = 1; n <= times; n++) report.hear(report.draw(), answer('error'))
+    const { ends } = report.draw()
+    report.giveBack({ started: [], ends })
+    return ends[0]?.settlement
+  }
+  expect(untilRefused(4)?.also?.[0]?.to.to).toBe('queue')
+  const to = { to: 'dead', text: '{"n":1}', score: 5 }
+  const dead = { ...changed, jid: 'k', status: 'error', code: 'STORE_UNUSABLE' }
+  const failed = { ...changed, jid: 'f', status: 'failed', code: 'odd' }
+  expect(untilRefused(1)).toEqual({ ...done('a'), effects: [changed, failed, unlock], also: [{ to, effects: [dead] }] })
+  expect(codes).toEqual(['STORE_UNUSABLE'])
+  expect(untilRefused(5)).toEqual({ ...done('a'), also: [{ to }] })
+  // It stays what it is, and nobody hears of it any more.
+  expect(untilRefused(20)).toEqual({ ...done('a'), also: [{ to }] })
+  expect(codes).toEqual(['STORE_UNUSABLE', 'STORE_UNUSABLE'])
+})
+
+test('a retry that the store refuses five times is dead, and its row an error', () => {
+  const { report } = begin()
+  report.ended({ ...done('a', retry), effects: [{ ...changed, status: 'enqueued', messages }] }, ['a'])
   for (let n = 1; n <= 5; n++) report.hear(report.draw(), answer('error'))
   const [end] = report.draw().ends
-  expect(end?.settlement).toEqual(done('a', { to: 'dead', text: '{}', score: 5 }))
-  expect(codes).toEqual(['STORE_UNUSABLE'])
+  const effects = [{ ...changed, status: 'error', code: 'STORE_UNUSABLE' }]
+  expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects })
 })
 
 test('a start that is not told any more is told with no call', () => {

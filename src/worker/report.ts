@@ -3,9 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import type { Settlement, Started, TurnAnswer } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
-
-/** After so many refusals a settlement is reduced to what matters. */
-const MOST_REFUSALS = 5
+import { MOST_REFUSALS, reduced, reducedMore } from './reduced.ts'
 
 interface End {
   settlement: Settlement
@@ -134,18 +132,14 @@ export class Report {
   #again(settlement: Settlement): Settlement {
     const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
     this.#refusals.set(settlement.ticket, refusals)
-    if (refusals < MOST_REFUSALS) return settlement
-    this.#refusals.delete(settlement.ticket)
-    const { move, also, effects: _, ...rest } = settlement
-    this.#engine.report(new HighkiqError('STORE_UNUSABLE', "the store refuses a job's end: it goes to the dead set"), {
-      ticket: settlement.ticket,
-    })
-    const score = this.#engine.now() / 1000
-    return {
-      ...rest,
-      move: move && { to: 'dead', text: move.text, score },
-      ...(also ? { also: also.map(({ to: { text } }) => ({ to: { to: 'dead', text, score } })) } : {}),
-    }
+    const isMore = refusals === 2 * MOST_REFUSALS
+    if (refusals !== MOST_REFUSALS && !isMore) return settlement
+    const goesOn = settlement.move !== null || (settlement.also?.length ?? 0) > 0
+    const then = goesOn ? ': what would go on goes to the dead set' : ''
+    const lost = isMore ? ', and what is known of its row stays as it is' : ', without messages and result'
+    const message = `the store refuses a job's end${then}${lost}`
+    this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), { ticket: settlement.ticket })
+    return isMore ? reducedMore(settlement) : reduced(settlement, this.#engine.now())
   }
 }
 
