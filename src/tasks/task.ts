@@ -30,7 +30,7 @@ export interface TaskStatus {
   job: string
   queue: string
   state: TaskState
-  /** Why it is paused, cancelled or interrupted, where something is known. */
+  /** Why it is paused, cancelled or interrupted, where something is known; or that more rows were rejected than tolerated. */
   reason?: string
   run: number
   /** When the run began: the first one with the task, each other one with a retry. */

@@ -114,20 +114,23 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a task whose last row is one too many that was rejected is done',
+    name: 'a task whose last row is one too many that was rejected is done, and says so until it runs again',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone, tolerance: { rows: 0 } })
       await work(t, await t.owner(), { status: 'failed', n: 2 })
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: null, finishedAt: NOW })
+      const beyond = (rejected: number, ended: number) => ({ at: NOW, code: 'tolerance', params: { rejected, ended } })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: beyond(2, 2), finishedAt: NOW })
       expect(await t.waiting('calls')).toHaveLength(1)
 
       const share = await taskWith(t, 2, 5, { window: 5, onDone, tolerance: { percent: 40 }, open: true })
       await work(t, await t.owner(), { status: 'failed', n: 3 })
       await work(t, await t.owner(), { n: 2 })
       await twice(t, share, () => t.store.endAdding(share.id, ADDER, NOW))
-      expect(await expectExact(t, share)).toMatchObject({ state: 'done', reason: null })
+      expect(await expectExact(t, share)).toMatchObject({ state: 'done', reason: beyond(3, 5) })
       expect(await t.waiting('calls')).toHaveLength(2)
+      expect(await t.store.startRun(share.id, 1, 'other', NOW)).toBe('ok')
+      expect(await record(t, share)).toMatchObject({ state: 'adding', reason: null })
     },
   },
   {
@@ -139,10 +142,11 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 2, { onDone, open: true })
       await work(t, await t.owner())
       for (const one of [task, empty]) {
-        await t.store.changeTask(one.id, paused, NOW)
-        expect(await record(t, one)).toMatchObject({ state: 'paused', adding: true })
+        await t.store.changeTask(one.id, { ...paused, reason: REASON }, NOW)
+        expect(await record(t, one)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
         await twice(t, one, () => t.store.endAdding(one.id, ADDER, NOW))
-        expect(await expectExact(t, one)).toMatchObject({ state: 'done', adding: false, finishedAt: NOW })
+        const done = { state: 'done', adding: false, reason: null, finishedAt: NOW }
+        expect(await expectExact(t, one)).toMatchObject(done)
       }
       expect(await t.waiting('calls')).toHaveLength(2)
     },

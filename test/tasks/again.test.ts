@@ -264,10 +264,13 @@ test('a task beyond what is tolerated whose rows have all ended is done, and its
   })
   const task = await hq.tasks.create(Row, rows(2), { toleratedFailures: 0, window: 2 })
   await work()
-  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { failed: 2 } })
+  const reason = '2 of 2 rows were rejected: more than is tolerated'
+  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', reason, counts: { failed: 2 } })
   strict = false
   await task.retry()
-  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', run: 2, counts: { finished: 2 } })
+  const again = await task.wait({ every: 10 })
+  expect(again).toMatchObject({ state: 'done', run: 2, counts: { finished: 2 } })
+  expect(again.reason).toBe(undefined)
 })
 
 test('rows that broke leave the dead set, and it is not read for others', async () => {

@@ -102,7 +102,8 @@ export interface RetryRow {
 export interface TaskChange {
   /**
    * True: no row comes into the queue any more; adding goes on. False: it goes on, as far as nothing else holds it. A
-   * pause ends by itself, its reason with it, when there is nothing left to hold back: all rows have ended, and adding.
+   * pause ends by itself when there is nothing left to hold back: all rows have ended, and adding. Its reason goes with
+   * it, but for the code `tolerance`.
    */
   paused?: boolean
   /** Why, for people; null: no reason. */
@@ -141,7 +142,10 @@ export interface TaskRecord {
   keepParams: 'rejected' | 'all' | 'none'
   tolerance: Tolerance | null
   beyond: 'pause' | 'cancel'
-  /** Why it is paused, cancelled or interrupted, where that was not a person's wish alone. */
+  /**
+   * Why it is paused, cancelled or interrupted, where that was not a person's wish alone; of one that is done with more
+   * rejected rows than are tolerated, that.
+   */
   reason: Message | null
   unknownAfter: number
   single: boolean

@@ -4,6 +4,8 @@ import { completeCallback } from '../../job/payload.ts'
 import { type Callback, endedOf, type Message, type TaskState, type Tolerance } from '../contract.ts'
 import { hasEnded, isStopped, parsed, type TaskRow, written } from './task-row.ts'
 
+/** The code of the reason of a task of which more rows were rejected than are tolerated. */
+const BEYOND = 'tolerance'
 /** A share of fewer ended rows says nothing yet. */
 const ENOUGH_FOR_PERCENT = 100
 
@@ -30,7 +32,7 @@ export function judge(task: TaskRow, { rejected, addingEnded }: Happened, now: n
     ? (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > tolerance.percent * of
     : rejected && bad > tolerance.rows
   if (!isBeyond) return false
-  const reason: Message = { at: now, code: 'tolerance', params: { rejected: bad, ended: of } }
+  const reason: Message = { at: now, code: BEYOND, params: { rejected: bad, ended: of } }
   task.reason = written(reason)
   if (task.beyond === 'pause') task.paused = 1
   else task.state = 'cancelling'
@@ -43,10 +45,10 @@ export function moveOn(task: TaskRow, now: number): void {
   if (state === task.state) return
   task.state = state
   const ended = hasEnded(task)
-  // What a pause held is over, and so is the pause.
+  // What a pause held is over, and so is the pause; that too many were rejected stays true.
   if (ended && task.paused) {
     task.paused = 0
-    task.reason = null
+    if (parsed<Message>(task.reason)?.code !== BEYOND) task.reason = null
   }
   task.finished_at = ended ? now : null
   task.expires_at = ended ? now + task.keep : null

@@ -56,8 +56,10 @@ local function moveOn(book)
     book.state, book.ended = 'cancelled', now
     announce(book, 'done')
   elseif book.state == 'open' and open == 0 and book.adders == '' and book.broken == '' then
-    -- What a pause held is over, and so is the pause.
-    if book.paused ~= '' then redis.call('HSET', KEYS[book.base], 'reason', '') end
+    -- What a pause held is over, and so is the pause; that too many were rejected stays true.
+    if book.paused ~= '' and not string.find(header(book, 'reason')[1] or '', '"code":"tolerance"', 1, true) then
+      redis.call('HSET', KEYS[book.base], 'reason', '')
+    end
     book.state, book.paused, book.ended = 'done', '', now
     announce(book, 'done')
   elseif book.state == 'done' and open > 0 then
