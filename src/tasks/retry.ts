@@ -6,7 +6,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
-import type { Entry, Pull, RetryRow, TaskRecord } from '../store/contract.ts'
+import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
 import { trackedTasks } from './aspect.ts'
 import { type Chosen, checkRetry, chosenOf, type Retried, type RetryOptions } from './chosen.ts'
 import { insist } from './insist.ts'
@@ -30,8 +30,13 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
   checkRetry(options)
   const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
   const chunks = inPages(await chosenOf(host, record, given(options), retried))
-  const first = await chunks.next()
-  if (first.done) return retried
+  // A run without rows would call what is to be called when it is done: whatever was read is looked at once more.
+  let first: readonly Chosen[] = []
+  while (first.length === 0) {
+    const chunk = await chunks.next()
+    if (chunk.done) return retried
+    first = await rejectedStill(host, record, chunk.value, retried)
+  }
   const submitter = new Submitter(host.store)
   const { store, now } = host
   const { id, queue, run } = record
@@ -53,7 +58,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
         if (answer === 'dropped') retried.dropped++
       }
     }
-    await put(first.value)
+    await put(first)
     for await (const rows of chunks) await put(rows)
     // Rows of a report that was sent slowly, or of a task so large that there was time for it.
     const then = await insist(() => store().task(id))
@@ -68,6 +73,27 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     // The report, of which not all was read.
     await chunks.return(undefined)
   }
+}
+
+/** Those that nobody has put to work, or dropped the arguments of, since they were read; the others are counted. */
+async function rejectedStill(
+  { store }: TaskHost,
+  { id }: TaskRecord,
+  rows: readonly Chosen[],
+  retried: Retried,
+): Promise<Chosen[]> {
+  const indexes = rows.map(({ index }) => index)
+  const found = await insist(() => store().events(id, { indexes, limit: indexes.length }))
+  const now = new Map(found.map((event) => [event.index, event]))
+  return rows.filter(({ index, args }) => {
+    const event = now.get(index)
+    if (!event) return false
+    if (event.status === 'finished') retried.finished++
+    else if (!isRejected(event.status)) retried.open++
+    else if (args === undefined && event.args === null) retried.dropped++
+    else return true
+    return false
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Rejected rows run once more: which, what is counted, and what is refused. */
 import { BusinessFailure, type Highkiq, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
-import { all, bench, Heard } from '../engine/bench.ts'
+import { all, bench, Heard, until } from '../engine/bench.ts'
 
 const NOTHING = { rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
 const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
@@ -300,4 +300,32 @@ test('rows that broke leave the dead set, and it is not read for others', async 
   await task.wait({ every: 10 })
   expect(await hq.dead.size()).toBe(0)
   expect((await all(task.events())).map(({ status }) => status)).toEqual(Array(3).fill('finished'))
+})
+
+test('rows that somebody else put to work while they were chosen begin no run', async () => {
+  const { hq, work, queue } = bench()
+  let strict = true
+  const Row = hq.job('Row', { retry: 0 }, async (_ctx, _n: number) => {
+    if (strict) throw new Error('broken')
+  })
+  const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
+  const task = await hq.tasks.create(Row, rows(2), { onDone: Done, keepParams: 'all' })
+  await work()
+  await task.wait({ every: 10 })
+  strict = false
+  const { events } = hq.store
+  let reads = 0
+  Object.defineProperty(hq.store, 'events', {
+    value: async (...query: Parameters<typeof events>) => {
+      const found = await events.apply(hq.store, query)
+      if (query[1].status && reads++ === 0) {
+        for (const entry of await all(hq.dead)) await entry.retry()
+        await until(async () => (await hq.store.task(task.id))?.counts.finished === 2)
+      }
+      return found
+    },
+  })
+  expect(await task.retry()).toEqual({ ...NOTHING, run: 1, finished: 2 })
+  expect(await task.status()).toMatchObject({ state: 'done', run: 1, counts: { finished: 2 } })
+  expect(await queue('calls')).toHaveLength(1)
 })
