@@ -73,14 +73,21 @@ export function fallApart(
   return { ...settlementAs(attempt, also), processed: hasRun ? 1 : 0, failed: hasRun ? 1 : 0 }
 }
 
-/** Some of its rows were cancelled before it began; the others go back together. Undefined: they can't be told apart. */
-export function leaveOut(engine: Engine, attempt: Attempt, cancelled: ReadonlySet<string>): Settlement | undefined {
+/**
+ * Some of its rows were cancelled before it began, and end as `drop` says; the others go back together. Undefined: they
+ * can't be told apart.
+ */
+export function leaveOut(
+  engine: Engine,
+  attempt: Attempt,
+  cancelled: ReadonlySet<string>,
+  drop: (row: Attempt) => Settlement,
+): Settlement | undefined {
   const { taken, payload } = attempt
   const rows = rowsOf(attempt)
   if (!rows) return undefined
   const ended = rows.filter((row) => cancelled.has(row.payload.jid))
-  for (const row of ended) row.outcome = { kind: 'cancelled', begun: false }
-  const effects = ended.flatMap((row) => effectsOf(engine, row.payload, row.outcome as Outcome) ?? [])
+  const effects = ended.flatMap((row) => drop(row).effects ?? [])
   const places = [...rows.keys()].filter((i) => !cancelled.has(rows[i]?.payload.jid as string))
   const text = someRows(taken.text, payload, places)
   const rest = readPayload(text) as Payload

@@ -138,11 +138,7 @@ export class Slots {
       if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
       else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
       else if (found.size === 0) this.#admit(attempt)
-      else
-        this.#end(
-          attempt,
-          leaveOut(this.#engine, attempt, found) ?? putBack(this.#engine, attempt, { kind: 'untouched' }),
-        )
+      else this.#leaveOut(attempt, found)
     } catch (thrown) {
       this.#bury(taken, thrown)
     }
@@ -205,8 +201,19 @@ export class Slots {
     this.#report.began(started, { waits: true, hear })
   }
 
+  #leaveOut(attempt: Attempt, cancelled: ReadonlySet<string>): void {
+    const drop = (row: Attempt) => dropped(this.#engine, row, { kind: 'cancelled', begun: false })
+    const settlement = leaveOut(this.#engine, attempt, cancelled, drop)
+    if (settlement) this.#endKept(attempt, settlement)
+    else this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
+  }
+
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
-    const settlement = dropped(this.#engine, attempt, outcome)
+    this.#endKept(attempt, dropped(this.#engine, attempt, outcome))
+  }
+
+  /** It ends without having begun, and whoever waits for its result hears of it. */
+  #endKept(attempt: Attempt, settlement: Settlement): void {
     if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
     else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
   }

@@ -253,11 +253,12 @@ test('rows that are one job with others do not count as waiting for a retry', as
   await task.cancel()
 })
 
-test('a row that was cancelled is left out, whichever it is, and the others run', async () => {
-  const { hq, work } = bench()
+test('a row that was cancelled is left out, whichever it is, told and logged, and the others run', async () => {
+  const { hq, work, log } = bench()
   const calls: number[][] = []
-  const Rows = hq.job('Rows', async ({ task }, rows: number[]) => {
+  const Rows = hq.job('Rows', { keepResult: 60 }, async ({ task }, rows: number[]) => {
     calls.push(rows, [...(task?.indexes ?? [])])
+    return rows.map((n) => n * 10)
   })
   const task = await hq.tasks.create(Rows, ten.slice(0, 5), { rowsPerJob: 5, window: 1 })
   const jids = (await collect(task.events())).map(({ jid }) => jid)
@@ -271,6 +272,13 @@ test('a row that was cancelled is left out, whichever it is, and the others run'
   ])
   const { status } = await expectExact(hq, task)
   expect(status?.counts).toMatchObject({ finished: 3, cancelled: 2 })
+  for (const i of [0, 3]) {
+    await expect(hq.store.result(jids[i] as string, 0)).resolves.toContain('JOB_CANCELLED')
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ message: 'dropped: cancelled', about: expect.objectContaining({ jid: jids[i] }) }),
+    )
+  }
+  expect(await hq.result(jids[2] as string)).toBe(20)
   expect(await hq.store.cancelledAmong(jids)).toEqual([])
 })
 
