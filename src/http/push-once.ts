@@ -6,7 +6,7 @@ import type { Highkiq } from '../app.ts'
 import type { HighkiqError } from '../job/errors.ts'
 import { DAY, digest, keyOf, reused } from './idempotency.ts'
 
-/** How long a request that has not told its end is left to it. */
+/** How long a request that tells nothing is left to it; while it pushes it says so three times within that. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 100
 
@@ -79,9 +79,12 @@ async function pushed(
     if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
   }
   const answers: (string | null)[] = [...jids]
+  const hold = keepHold(hq, key, claim)
   try {
     for (const [n, answer] of (await push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
+    claim = await hold.end()
   } catch (thrown) {
+    claim = await hold.end()
     // Nothing went in: what is wrong may be mended under the same key. Else a repeat looks at once for what is there.
     const { code, details } = (thrown ?? {}) as Partial<HighkiqError>
     const wentIn = details?.pushed as unknown[] | undefined
@@ -93,6 +96,27 @@ async function pushed(
   const stopped = answers.flatMap((jid, i) => (jid === null ? [i] : [])).join(',')
   await hq.store.remember(key, write({ ...claim, stopped: stopped === '' ? '-' : stopped }), DAY, write(claim))
   return answers
+}
+
+/** Nobody takes over while the jobs are still being pushed. `end` answers how the claim stands by then. */
+function keepHold(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
+  let held = claim
+  let told: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    told = told.then(async () => {
+      const next = { ...held, at: hq.now() }
+      // A store that is away for a moment is told with the next one; a claim that somebody has taken stays theirs.
+      if ((await hq.store.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
+    })
+  }, PATIENCE_MS / 3)
+  timer.unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await told
+      return held
+    },
+  }
 }
 
 function told(claim: Claim, { jids }: Batch): (string | null)[] {

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { gate } from '../engine/bench.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { gate, Heard } from '../engine/bench.ts'
 import { api } from './bench.ts'
 
 const lines = (...all: unknown[]) => ({
@@ -57,6 +57,45 @@ test('an array is pushed whole; one that is no job keeps all out, one that is re
   const half = await call('POST', '/api/v1/jobs', { json: [{ class: 'A', args: [] }, { class: 'A' }] })
   expect(half.body.error).toMatchObject({ code: 'INVALID_JOB', details: { index: 1, pushed: [expect.any(String)] } })
   expect(await queue()).toHaveLength(4)
+})
+
+test('whoever asks again while the first one still pushes, however long, waits for it', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { call, hq, clock } = api()
+  const pushing = gate()
+  const begun = new Heard<string>()
+  hq.client.use(async (payload, next) => {
+    begun.say(payload.jid)
+    await pushing.opened
+    return next()
+  })
+  const asked = new Heard<string | null>()
+  const { remember } = hq.store
+  Object.defineProperty(hq.store, 'remember', {
+    value: async (...what: Parameters<typeof remember>) => {
+      const there = await remember.apply(hq.store, what)
+      asked.say(there)
+      return there
+    },
+  })
+  const push = () =>
+    call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] }, headers: { 'idempotency-key': 'slow' } })
+  const first = push()
+  await begun.atLeast(1)
+  for (let n = 2; n <= 4; n++) {
+    clock.ahead += 15
+    vi.advanceTimersByTime(10_000)
+    await asked.atLeast(n)
+  }
+  const again = push()
+  await asked.atLeast(6)
+  expect(begun.all).toHaveLength(1)
+  pushing.open()
+  const answers = [await first, await again]
+  expect(answers.map(({ status }) => status)).toEqual([201, 200])
+  expect(answers[1]?.body).toEqual(answers[0]?.body)
+  expect(await hq.queue('default').size()).toBe(1)
 })
 
 test('the same key pushes the same jobs once, also when the server died before it could tell', async () => {
