@@ -1,5 +1,5 @@
 /** What messages call an option of the library, in the words of the command line. */
-const WORDS: readonly (readonly [option: string, flag: string])[] = [
+export const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ['or say again: true', 'or add --again'],
   ['allow more with maxRows', 'allow more with --max-rows'],
   ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],

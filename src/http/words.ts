@@ -1,5 +1,5 @@
 /** What messages call an option of the library, in the words of who asks over HTTP. */
-const WORDS: readonly (readonly [option: string, parameter: string])[] = [
+export const WORDS: readonly (readonly [option: string, parameter: string])[] = [
   ['or say again: true', 'or send it with again=1'],
   ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
   ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],

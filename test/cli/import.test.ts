@@ -108,6 +108,11 @@ describe.concurrent('highkiq import', () => {
       'no row to run again\n2 rows that validate refused stay as they were: to validate them again, load the file of their job with -r\n',
     ])
     folder.write({ 'jobs.mjs': CHECKED })
+    const found = await folder.run(['task', 'retry', id])
+    expect([found.code, found.stdout]).toEqual([
+      3,
+      'no row to run again\n2 rows were refused once more, and stay as they were\n',
+    ])
     const { code, stdout } = await folder.run(back)
     expect(stdout).toMatch(/^1 row runs again, in run 2\n1 row was refused once more, and stays as it was\n/)
     expect(code).toBe(3)

@@ -25,7 +25,7 @@ const EXAMPLES = `
 A report is a file of \`highkiq task report\` whose cells were corrected: columns may be moved, rows left out, but the
 column "row key" and the names of the columns stay as they are. What was said of columns at the import holds here, too.
 Rows pass through the job's \`validate\` again: a report's, and those that it had refused. It is in the file that -r names;
-for a report without -r that is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
+without -r that is jobs.ts or src/jobs.ts (or .mts, .js, .mjs), if there is one.
 
 Exit code: 0 done, 3 rows were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
 
@@ -66,11 +66,11 @@ function checkFile({ report, ...options }: RetryCommandOptions): void {
   }
 }
 
-/** A report passes through the `validate` of its job, which is found where `highkiq import` finds it. */
+/** Rows pass through the `validate` of their job, which is found where `highkiq import` finds it. */
 function withJobs(options: RetryCommandOptions): RetryCommandOptions {
-  const { require: files, report } = options
+  const { require: files } = options
   if (files) return { ...options, require: jobsFiles('task retry', files) }
-  const found = report === undefined ? undefined : jobsFileOf('.')
+  const found = jobsFileOf('.')
   return found === undefined ? options : { ...options, require: [found] }
 }
 
