@@ -11,7 +11,10 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'highkiq', include: ['test/**/*.test.ts'] } },
       // Beside what they test: each file has nothing but functions to call, and needs no process of its own.
-      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts', 'dashboard/src/**/*.test.ts'], isolate: false } },
+      {
+        extends: true,
+        test: { name: 'units', include: ['src/**/*.test.ts', 'dashboard/src/**/*.test.ts'], isolate: false },
+      },
       {
         extends: true,
         test: {
