@@ -20,7 +20,7 @@ export const ABOUT_ROUTE: Route = route({
       app: await nameOf(hq),
       environment: environmentName() ?? 'development',
       store: { kind, title: titleOf(kind, url) },
-      readOnly: false,
+      readOnly: site.readOnly,
       canLogOut: site.access.isSignedIn(request),
       jobs: hq[PROGRAM].jobs().map(({ name, options }) => ({ name, queue: options.queue ?? 'default' })),
     })

@@ -7,15 +7,16 @@ import { refuseUnknown } from '../job/options.ts'
 import type { Links } from './link.ts'
 
 /**
- * A login: a bearer token (or one of several), a name with its password, or both. A function decides instead, for apps
- * that know their users already; it answers false to refuse.
+ * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
+ * name with its password, or both. A function decides instead, for apps that know their users already; it answers false
+ * to refuse, and true or the user's name to let in.
  */
 export type Auth =
   | {
-      bearer?: string | readonly string[]
+      bearer?: string | readonly string[] | Readonly<Record<string, string>>
       basic?: { user: string; password: string }
     }
-  | ((request: Request) => boolean | Promise<boolean>)
+  | ((request: Request) => boolean | string | Promise<boolean | string>)
 
 /** What the caller of a handler knows of a request's connection. */
 export interface Peer {
@@ -23,16 +24,26 @@ export interface Peer {
   remote?: string | undefined
 }
 
-/** How somebody showed who they are. `open`: nobody has to, at this address. */
-type Login = 'bearer' | 'basic' | 'cookie' | 'app' | 'open'
+/** Who has come in, and how. */
+interface Visitor {
+  /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
+  who: string
+  /** It was the link of a task that opened. */
+  byLink: boolean
+}
+
+interface Token {
+  who: string
+  digest: Buffer
+}
 
 const COOKIE = 'highkiq_login'
 const COOKIE_SECONDS = 30 * 86_400
 
 export class Access {
   readonly #auth: Auth | undefined
-  readonly #bearers: Buffer[]
-  readonly #basic: Buffer | undefined
+  readonly #bearers: Token[]
+  readonly #basic: Token | undefined
   readonly #links: Links
 
   /** @throws INVALID_OPTION */
@@ -41,23 +52,26 @@ export class Access {
     this.#auth = auth
     this.#links = links
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
-    this.#bearers = [bearer].flat().map(digest)
-    this.#basic = basic && digest(Buffer.from(`${basic.user}:${basic.password}`).toString('base64'))
+    this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
+    this.#basic = basic && {
+      who: basic.user,
+      digest: digest(Buffer.from(`${basic.user}:${basic.password}`).toString('base64')),
+    }
   }
 
   /**
    * @param task the task that the route is about, when a link to it is enough
-   * @returns whether it was the link that opened
    * @throws UNAUTHORIZED, FORBIDDEN
    */
-  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<boolean> {
+  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
     if (!this.#auth) checkLoopback(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
-    if (task !== undefined && (await this.#hasLink(request, url, task))) return true
-    const login = await this.#login(request)
-    if (!login) throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
-    if (request.method !== 'GET' && request.method !== 'HEAD' && login !== 'bearer') checkOrigin(request, url)
-    return false
+    if (task !== undefined && (await this.#hasLink(request, url, task))) return { who: 'link', byLink: true }
+    const { who, isBearer = false } = (await this.#login(request)) ?? {}
+    if (who === undefined)
+      throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
+    if (isChange(request) && !isBearer) checkOrigin(request, url)
+    return { who, byLink: false }
   }
 
   /** Whether a token lets somebody in. */
@@ -74,7 +88,7 @@ export class Access {
   signIn(token: string, about: CookieAbout): string | undefined {
     const given = digest(token)
     let key: Buffer | undefined
-    for (const known of this.#bearers) if (timingSafeEqual(given, known)) key = known
+    for (const known of this.#bearers) if (timingSafeEqual(given, known.digest)) key = known.digest
     if (!key) return undefined
     const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
     return cookie(`${until}.${signed(key, until).toString('base64url')}`, COOKIE_SECONDS, about)
@@ -85,14 +99,18 @@ export class Access {
   }
 
   isSignedIn(request: Request): boolean {
-    return cookiesOf(request).some((value) => {
+    return this.#signedIn(request) !== undefined
+  }
+
+  #signedIn(request: Request): Token | undefined {
+    let found: Token | undefined
+    for (const value of cookiesOf(request)) {
       const [, until, signature = ''] = /^(\d{1,12})\.([\w-]{43})$/.exec(value) ?? []
-      if (until === undefined || Number(until) * 1000 < Date.now()) return false
+      if (until === undefined || Number(until) * 1000 < Date.now()) continue
       const given = Buffer.from(signature, 'base64url')
-      let found = false
-      for (const key of this.#bearers) if (timingSafeEqual(given, signed(key, Number(until)))) found = true
-      return found
-    })
+      for (const token of this.#bearers) if (timingSafeEqual(given, signed(token.digest, Number(until)))) found = token
+    }
+    return found
   }
 
   /** What a browser is asked for. */
@@ -111,16 +129,27 @@ export class Access {
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
   }
 
-  async #login(request: Request): Promise<Login | undefined> {
+  async #login(request: Request): Promise<{ who: string; isBearer?: boolean } | undefined> {
     const auth = this.#auth
-    if (!auth) return 'open'
-    if (typeof auth === 'function') return (await auth(request)) ? 'app' : undefined
+    if (!auth) return { who: 'loopback' }
+    if (typeof auth === 'function') {
+      const answer = await auth(request)
+      return answer ? { who: typeof answer === 'string' ? answer : 'app' } : undefined
+    }
     const bearer = credentials(request, 'bearer')
-    if (bearer !== undefined && isOneOf(bearer, this.#bearers)) return 'bearer'
+    const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
+    if (token) return { who: token.who, isBearer: true }
     const basic = credentials(request, 'basic')
-    if (basic !== undefined && this.#basic && isOneOf(basic, [this.#basic])) return 'basic'
-    return this.isSignedIn(request) ? 'cookie' : undefined
+    const login = basic !== undefined && this.#basic ? oneOf(basic, [this.#basic]) : undefined
+    return login ?? this.#signedIn(request)
   }
+}
+
+/** Each with the name of who has it. */
+function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, string>>): [who: string, string][] {
+  if (typeof bearer === 'string') return [['bearer', bearer]]
+  if (Array.isArray(bearer)) return bearer.map((token) => ['bearer', token])
+  return Object.entries(bearer)
 }
 
 interface CookieAbout {
@@ -150,7 +179,7 @@ function checkAuth(auth: Auth | undefined): void {
   const given: Record<string, unknown> = isObject(auth) ? auth : {}
   refuseUnknown('auth', given, ['bearer', 'basic'])
   const { bearer, basic } = given
-  const bearers = bearer === undefined ? [] : [bearer].flat()
+  const bearers = bearer === undefined ? [] : isObject(bearer) ? Object.values(bearer) : [bearer].flat()
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
   const isLogin = (value: unknown) =>
     isObject(value) && isText(value.user) && !String(value.user).includes(':') && isText(value.password)
@@ -158,7 +187,7 @@ function checkAuth(auth: Auth | undefined): void {
   if (bearers.every(isText) && isWhole && bearers.length + (basic ? 1 : 0) > 0) return
   throw new HighkiqError(
     'INVALID_OPTION',
-    "auth is { bearer: 'a long secret' }, { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
+    "auth is { bearer: 'a long secret' } (or a list of them, or { name: 'a long secret' }), { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
   )
 }
 
@@ -172,10 +201,10 @@ function digest(text: string): Buffer {
 }
 
 /** Takes the same time whatever is right of it. */
-export function isOneOf(text: string, digests: readonly Buffer[]): boolean {
+function oneOf(text: string, tokens: readonly Token[]): Token | undefined {
   const given = digest(text)
-  let found = false
-  for (const known of digests) if (timingSafeEqual(given, known)) found = true
+  let found: Token | undefined
+  for (const token of tokens) if (timingSafeEqual(given, token.digest)) found = token
   return found
 }
 
@@ -207,6 +236,10 @@ function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
     'FORBIDDEN',
     'without a login this is for its own machine alone: use http://localhost, or give the server a login (the option auth; highkiq web --token)',
   )
+}
+
+export function isChange({ method }: Pick<Request, 'method'>): boolean {
+  return method !== 'GET' && method !== 'HEAD'
 }
 
 /** @throws FORBIDDEN: the change was, or may have been, asked for by a page of another site */

@@ -58,15 +58,19 @@ export const ACT_ROUTES: Route[] = [
       const { hq, site, path, request, byLink } = call
       const { id, job } = await statusOf(hq, path)
       const type = typeOf(request)
+      const retried = (rows: Retried) => {
+        call.did({ count: rows.rows })
+        return json(rows, 202)
+      }
       const isFile = request.body !== null && type !== 'application/json' && type !== ''
-      if (isFile) return json(await retryReport(call, id, job), 202)
+      if (isFile) return retried(await retryReport(call, id, job))
       if (byLink) {
         throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
       }
       const options = retryOf(await readObject(request, site.limits.bodyBytes))
       const { validate } = site.imports[job] ?? {}
       const as = options.rows || !validate ? {} : { as: { validate } }
-      return json(await hq.tasks.get(id).retry({ ...options, ...as }), 202)
+      return retried(await hq.tasks.get(id).retry({ ...options, ...as }))
     },
   }),
   act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),

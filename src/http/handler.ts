@@ -1,15 +1,16 @@
 /** From a request to an answer. */
 
 import type { Highkiq } from '../app.ts'
-import { codeOf, statusOfCode } from '../job/errors.ts'
-import type { Peer } from './access.ts'
+import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
+import { isChange, type Peer } from './access.ts'
 import { errorAnswer, guarded } from './answer.ts'
+import type { Deed } from './audit.ts'
 import { checkType } from './body.ts'
 import { errorPage } from './frame.ts'
 import { wayIn } from './login.ts'
 import { APP_ROUTE } from './page.ts'
 import { readParameters } from './parameter.ts'
-import { checkAccept, Router } from './route.ts'
+import { checkAccept, type Route, Router } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { type HttpOptions, Site } from './site.ts'
 
@@ -22,6 +23,7 @@ export interface Origin extends Peer {
 export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
 
 const router = new Router(ROUTES)
+const NOBODY = { who: 'anybody', byLink: false }
 
 /** Where no place of the dashboard is. */
 const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
@@ -53,13 +55,20 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
     try {
       const { route, path } = find(request, pathname)
       isPage = route.page === true
-      const byLink =
-        route.access !== 'all' &&
-        (await site.access.check(request, url, route.access === 'task' ? path.id : undefined, { remote }))
+      const task = route.access === 'task' ? path.id : undefined
+      const visitor = route.access === 'all' ? NOBODY : await site.access.check(request, url, task, { remote })
+      const changes = isChange(request) && route.page !== true
+      if (changes && site.readOnly) {
+        throw new HighkiqError('READ_ONLY', 'this server is for looking alone: nothing can be changed here')
+      }
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       const query = readParameters(url.searchParams, route.query ?? {}, route.page)
-      return await route.run({ hq, site, base, request, url, path, query, byLink })
+      const telling = tellingOf(visitor.who, route, path)
+      const { did, later } = telling
+      const answer = await route.run({ hq, site, base, request, url, path, query, byLink: visitor.byLink, did, later })
+      if (changes && answer.status < 400) telling.answered()
+      return answer
     } catch (thrown) {
       const answer = refusal(thrown)
       if (!isPage) return answer
@@ -68,6 +77,22 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
         return wayIn({ site, base, request }, answer.headers, base + pathname + url.search)
       }
       return errorPage(thrown, answer.status, answer.headers, base, isLink)
+    }
+  }
+
+  function tellingOf(who: string, { method, path: action }: Route, target: Record<string, string>) {
+    const deed: Deed = {}
+    let isLater = false
+    const write = () => site.auditor.write({ who, action: `${method} ${action}`, target }, deed)
+    return {
+      did: (more: Deed) => void Object.assign(deed, more),
+      later: () => {
+        isLater = true
+        return write
+      },
+      answered: () => {
+        if (!isLater) write()
+      },
     }
   }
 

@@ -124,11 +124,12 @@ async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task
 
 /** @throws what is wrong before the first rows are stored */
 async function importFile(
-  { hq, site, base, request, query }: Call<Values<typeof QUERY>>,
+  { hq, site, base, request, query, did }: Call<Values<typeof QUERY>>,
   keyed?: Keyed,
 ): Promise<Response> {
   const { job: name, dryRun, again, columns, rowKey } = query
   const job = hq.jobNamed(name) as never
+  did({ job: name, ...(dryRun ? { dryRun } : {}) })
   const leave = site.uploads.enter()
   const upload = await openUpload(request, site.limits.uploadBytes).catch((thrown) => {
     leave()
@@ -179,6 +180,7 @@ async function importFile(
     )
   const id = await Promise.race([started, importing.then((task) => task.id)])
   await made()
+  did({ id })
   return new Response(endOf(hq, id, importing), { status: 202, headers: headersOf(base, id) })
 }
 

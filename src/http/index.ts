@@ -8,6 +8,7 @@
  */
 
 export type { Auth, Peer } from './access.ts'
+export type { Audit, AuditEntry } from './audit.ts'
 export { createHandler, type FetchHandler } from './handler.ts'
 export { type NodeListener, nodeListener, type ServeOptions, serve } from './node.ts'
 export type { Redact } from './redact.ts'

@@ -43,15 +43,16 @@ export const JOB_ROUTES: Route[] = [
       200: { description: 'What the same key has pushed', content: PUSHED },
       201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
     },
-    async run({ hq, request, site: { limits } }) {
+    async run({ hq, request, did, site: { limits } }) {
       const key = request.headers.get('idempotency-key')
       if (LINES.includes(typeOf(request))) {
         if (key !== null) throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
-        return pushLines({ hq, request, limits })
+        return pushLines({ hq, request, limits, did })
       }
       const body = await readBody(request, limits.bodyBytes)
       const bodies = Array.isArray(body) ? body : [body]
       const isList = bodies === body
+      did({ count: bodies.length })
       const push = async (some: unknown[]) => {
         if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
         return Promise.all(some.map((one) => hq.push(pushOf(one))))
@@ -160,7 +161,12 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: 
 }
 
 /** Pushes while it reads, so that memory does not grow with the stream (but for the ids). */
-async function pushLines({ hq, request, limits }: Pick<Call, 'hq' | 'request'> & Pick<Call['site'], 'limits'>) {
+async function pushLines({
+  hq,
+  request,
+  limits,
+  did,
+}: Pick<Call, 'hq' | 'request' | 'did'> & Pick<Call['site'], 'limits'>) {
   const jids: (string | null)[] = []
   let bodies: unknown[] = []
   let first = 1
@@ -187,6 +193,7 @@ async function pushLines({ hq, request, limits }: Pick<Call, 'hq' | 'request'> &
     const { message, details } = thrown as HighkiqError
     throw new HighkiqError(code, message, { ...details, pushed: jids }, { cause: thrown })
   }
+  did({ count: jids.length })
   return json({ jids }, 201)
 }
 

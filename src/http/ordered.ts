@@ -2,6 +2,7 @@
 
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../index.ts'
 import { invalid, json } from './answer.ts'
+import { named } from './audit.ts'
 import { readObject, refuseMembers } from './body.ts'
 import { dateOf } from './job-line.ts'
 import { flag, integer, oneOf, text } from './parameter.ts'
@@ -81,11 +82,15 @@ function actOnIds(
       const queue = await queueOf(call)
       const { ids, all, ...rest } = await readObject(call.request, call.site.limits.bodyBytes)
       refuseMembers(rest, 'it', ['ids', 'all'])
-      if (all === true && ids === undefined) return json({ ids: await run(queue, undefined) })
+      const acted = (count: number) => {
+        call.did({ count, ids: all === true ? 'all' : named((ids as unknown[]).map(String)) })
+        return json({ ids: count })
+      }
+      if (all === true && ids === undefined) return acted(await run(queue, undefined))
       const known = Array.isArray(ids) && ids.every((id) => typeof id === 'string' || typeof id === 'number')
       if (!known || all !== undefined) throw invalid('say `ids`, a list of them, or `all: true`')
       if (ids.length > MOST_IDS) throw invalid(`at most ${MOST_IDS} ids at a time`)
-      return json({ ids: await run(queue, ids.map(String)) })
+      return acted(await run(queue, ids.map(String)))
     },
   })
 }

@@ -7,7 +7,7 @@ import { serves, slotsFor } from '../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../inspect/queue.ts'
 import { json } from './answer.ts'
 import { heldByQueue } from './held.ts'
-import { detailOf, lineOf } from './job-line.ts'
+import { cut, detailOf, lineOf } from './job-line.ts'
 import { flag, integer, text } from './parameter.ts'
 import { cursor, key, keyOfQueued, placeOf, queuedOf } from './place.ts'
 import { type Call, type Route, route } from './route.ts'
@@ -130,10 +130,11 @@ export const QUEUE_ROUTES: Route[] = [
     summary: 'Takes one job out of a queue; it does not run',
     query: { key },
     answers: { 200: { description: 'What became of it', content: { 'application/json': 'Acted' } } },
-    async run({ hq, site, path, query, request }) {
+    async run({ hq, site, path, query, request, did }) {
       const named = { jid: path.jid ?? '', key: query.key }
       const job = await queuedOf(site, hq.queue(path.name ?? ''), named, request.signal)
       const isGone = await job.delete()
+      did({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
       return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
     },
   }),
@@ -144,8 +145,10 @@ export const QUEUE_ROUTES: Route[] = [
     path: `${PATH}/clear`,
     summary: 'Drops all jobs that wait in it',
     answers: { 200: { description: 'How many it were', content: { 'application/json': 'Cleared' } } },
-    async run({ hq, path }) {
-      return json({ done: await hq.queue(path.name ?? '').clear() })
+    async run({ hq, path, did }) {
+      const done = await hq.queue(path.name ?? '').clear()
+      did({ count: done })
+      return json({ done })
     },
   }),
 ]

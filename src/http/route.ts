@@ -3,6 +3,7 @@
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { invalid } from './answer.ts'
+import type { Deed } from './audit.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { Site } from './site.ts'
 
@@ -30,6 +31,9 @@ export interface Call<Query = Record<string, unknown>> {
   query: Query
   /** Who asks has no login, but the link of the task. */
   byLink: boolean
+  /** Tells the audit more of what is done. It is told when the answer is there; with `later`, when that is called. */
+  did(deed: Deed): void
+  later(): () => void
 }
 
 export interface Route {

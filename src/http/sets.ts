@@ -5,6 +5,7 @@ import { filterOf, type JobFilter } from '../inspect/filter.ts'
 
 import { isObject } from '../job/json.ts'
 import { invalid, json } from './answer.ts'
+import { named } from './audit.ts'
 import { readObject, refuseMembers } from './body.ts'
 import { cut, dateOf, detailOf, setLineOf, timeOf } from './job-line.ts'
 import { secondsOf } from './jobs.ts'
@@ -199,6 +200,7 @@ async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, ac
   const at = act.isTimed ? whenOf(await readObject(request, site.limits.bodyBytes), call) : 0
   const entry = await entryOf(site, set, { jid: path.jid ?? '', key: query.key }, request.signal)
   const isDone = await act.one(entry, at)
+  call.did({ count: isDone ? 1 : 0, class: cut(entry.displayClass) })
   return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
 }
 
@@ -207,7 +209,9 @@ async function actOnSome(call: Call, set: JobSet, act: Act): Promise<Response> {
   const { jobs, ...rest } = await readObject(request, site.limits.bodyBytes)
   const at = act.isTimed ? whenOf(rest, call) : 0
   if (!act.isTimed) refuseMembers(rest, 'it', ['jobs'])
-  const acted = await selected(site, set, jobsOf(jobs), (entry) => act.one(entry, at), request.signal)
+  const chosen = jobsOf(jobs)
+  const acted = await selected(site, set, chosen, (entry) => act.one(entry, at), request.signal)
+  call.did({ count: acted.done, jids: named(chosen.map(({ jid }) => jid)) })
   return json(acted)
 }
 

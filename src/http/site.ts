@@ -7,6 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { given, refuseUnknown } from '../job/options.ts'
 import { Access, type Auth } from './access.ts'
+import { type Audit, Auditor } from './audit.ts'
 import { Dashboard } from './dashboard.ts'
 import { checkImports, type Imports } from './imports.ts'
 import { JobCounters } from './job-counters.ts'
@@ -59,11 +60,18 @@ export interface HttpOptions {
   secret?: string
   /** What is never shown: names of members of arguments and payloads, or a function. Reports of tasks are whole. */
   redact?: Redact
+  /** Everything can be looked at, and nothing changed: neither by who runs this nor by who submitted a task. */
+  readOnly?: boolean
+  /** Whether each change is told of, with who made it: `true` to the log, or to a function. */
+  audit?: Audit
   /** The folder of a dashboard that was built elsewhere; default the one of this package. */
   dashboard?: string
 }
 
-const OPTIONS: (keyof HttpOptions)[] = ['auth', 'basePath', 'limits', 'imports', 'secret', 'redact', 'dashboard']
+const OPTIONS: (keyof HttpOptions)[] = [
+  ...(['auth', 'basePath', 'limits', 'imports', 'secret'] as const),
+  ...(['redact', 'readOnly', 'audit', 'dashboard'] as const),
+]
 
 export class Site {
   readonly base: string
@@ -72,6 +80,8 @@ export class Site {
   readonly access: Access
   readonly links: Links
   readonly redaction: Redaction
+  readonly readOnly: boolean
+  readonly auditor: Auditor
   readonly uploads: Gauge
   readonly streams: Gauge
   readonly watches: Watches
@@ -87,13 +97,26 @@ export class Site {
   constructor(hq: Highkiq, options: HttpOptions) {
     if (!isObject(options as unknown)) throw invalid('the options of http are an object')
     refuseUnknown('http', options, OPTIONS)
-    const { auth, basePath = '', limits = {}, imports = {}, secret, redact, dashboard } = options
+    const {
+      auth,
+      basePath = '',
+      limits = {},
+      imports = {},
+      secret,
+      redact,
+      readOnly = false,
+      audit,
+      dashboard,
+    } = options
     if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
       throw invalid('secret is a text that nobody guesses, and not an empty one')
     }
     if (dashboard !== undefined && (typeof dashboard !== 'string' || dashboard === '')) {
       throw invalid(`dashboard is the path of a folder, not ${shown(dashboard)}`)
     }
+    if (typeof readOnly !== 'boolean') throw invalid(`readOnly is true or false, not ${shown(readOnly)}`)
+    this.readOnly = readOnly
+    this.auditor = new Auditor(hq, audit)
     this.base = checkBase(basePath)
     this.limits = checkLimits(limits)
     this.imports = checkImports(hq, imports)

@@ -31,7 +31,9 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
       const { hq, site, request } = call
       const body = await readObject(request, site.limits.bodyBytes)
       const set = setOf(hq)
-      const search = filterOf(filterIn(body), site.redaction.text)
+      const filter = filterIn(body)
+      const search = filterOf(filter, site.redaction.text)
+      call.did({ count: 0, filter })
       const options = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
       const leave = site.streams.enter()
       const isLines = wantsLines(request)
@@ -41,7 +43,8 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
           { headers },
         )
       try {
-        return json(sweepingOf(await sweep(set, { ...options, signal: request.signal }), true))
+        const onProgress = ({ done }: BulkResult) => call.did({ count: done })
+        return json(sweepingOf(await sweep(set, { ...options, signal: request.signal, onProgress }), true))
       } finally {
         leave()
       }
@@ -56,11 +59,12 @@ const headers = {
 }
 
 function lines(
-  { hq, request }: Call,
+  { hq, request, did, later }: Call,
   sweep: (more: Pick<SweepOptions, 'signal' | 'onProgress'>) => Promise<BulkResult>,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const gone = new AbortController()
+  const tellAudit = later()
   const signal = AbortSignal.any([gone.signal, request.signal])
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -73,6 +77,7 @@ function lines(
       tell(sweepingOf(sofar, false))
       const onProgress = (now: BulkResult) => {
         sofar = now
+        did({ count: now.done })
         if (performance.now() - told < TELL_MS) return
         told = performance.now()
         tell(sweepingOf(now, false))
@@ -87,6 +92,7 @@ function lines(
         })
         .finally(() => {
           leave()
+          tellAudit()
           if (!signal.aborted) controller.close()
         })
     },

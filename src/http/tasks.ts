@@ -36,7 +36,7 @@ export const TASK_ROUTES: Route[] = [
       },
     },
     headers: KEY,
-    async run({ hq, site, base, request }) {
+    async run({ hq, site, base, request, did }) {
       const body = await readBody(request, site.limits.bodyBytes)
       if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
       refuseMembers(body, 'a task', ['job', 'args', ...Object.keys(TASK_MEMBERS)])
@@ -58,6 +58,7 @@ export const TASK_ROUTES: Route[] = [
               signal: request.signal,
             })
       const total = (await hq.tasks.get(id).status())?.total ?? args.length
+      did({ count: total, id, job })
       return json({ id, total }, isNew ? 202 : 200, { location: `${base}/api/v1/tasks/${id}` })
     },
   }),

@@ -1,0 +1,151 @@
+import type { AuditEntry } from 'highkiq/http'
+import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { api, apiDocument } from './bench.ts'
+
+const jid = (n: number) => n.toString(16).padStart(24, '0')
+const textOf = (n: number) => JSON.stringify({ class: 'Job', args: [n], queue: 'default', jid: jid(n) })
+
+/** A handler that tells an audit, and what it has told. */
+function audited(options: Parameters<typeof api>[0] = {}) {
+  const entries: AuditEntry[] = []
+  const t = api({ ...options, audit: (entry) => void entries.push(entry) })
+  return { ...t, entries, told: () => entries.splice(0).map(({ at: _, ...entry }) => entry) }
+}
+
+test('each change is told of: who made it, what it was, how many it concerned', async () => {
+  const t = audited()
+  const { call, told } = t
+  const jobs = [1, 2, 3].map((n) => ({ class: 'Job', args: [n] }))
+  await call('POST', '/api/v1/jobs', { json: jobs })
+  const who = 'loopback'
+  expect(told()).toEqual([{ who, action: 'POST /api/v1/jobs', target: {}, count: 3, details: {} }])
+  await t.hq.store.push(
+    [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: textOf(n), score: n })),
+    Date.now(),
+  )
+  await call('DELETE', `/api/v1/dead/${jid(1)}`)
+  await call('POST', '/api/v1/dead/delete', { json: { jobs: [{ jid: jid(2) }, { jid: 'nobody' }] } })
+  await call('POST', '/api/v1/dead/all/delete', { json: { search: jid(3) } })
+  const lines = await t.handle(
+    new Request('http://localhost:7433/api/v1/dead/all/retry', {
+      method: 'POST',
+      headers: { accept: 'application/x-ndjson' },
+    }),
+  )
+  await lines.text()
+  await call('POST', '/api/v1/queues/default/clear')
+  await call('POST', '/api/v1/queues/default/pause')
+  await until(() => t.entries.length === 6)
+  const of = (path: string, target: object, count: number | null, details: object) => ({
+    ...{ who, action: path, target, count, details },
+  })
+  expect(told()).toEqual([
+    of('DELETE /api/v1/dead/{jid}', { jid: jid(1) }, 1, { class: 'Job' }),
+    of('POST /api/v1/dead/delete', {}, 1, { jids: [jid(2), 'nobody'] }),
+    of('POST /api/v1/dead/all/delete', {}, 1, { filter: { search: jid(3) } }),
+    of('POST /api/v1/dead/all/retry', {}, 2, { filter: {} }),
+    of('POST /api/v1/queues/{name}/clear', { name: 'default' }, 5, {}),
+    of('POST /api/v1/queues/{name}/pause', { name: 'default' }, null, {}),
+  ])
+  // Who looks changes nothing, and who is refused has changed nothing.
+  await call('GET', '/api/v1/dead')
+  await call('DELETE', `/api/v1/dead/${jid(9)}`)
+  await call('POST', '/api/v1/dead/all/delete', { json: { odd: 1 } })
+  expect(told()).toEqual([])
+})
+
+test('who did it is the name of the login', async () => {
+  const push = { json: { class: 'Job', args: [] } }
+  const whoIs = async (options: Parameters<typeof api>[0], headers: Record<string, string>) => {
+    const { call, entries } = audited(options)
+    const { status } = await call('POST', '/api/v1/jobs', { ...push, headers })
+    return [status, entries[0]?.who]
+  }
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const basic = { authorization: `Basic ${btoa('ann:secret')}`, 'sec-fetch-site': 'same-origin' }
+  const named = { auth: { bearer: { deploys: 'one', ann: 'two' } } }
+  expect(await whoIs(named, bearer('two'))).toEqual([201, 'ann'])
+  expect(await whoIs(named, bearer('one'))).toEqual([201, 'deploys'])
+  expect(await whoIs(named, bearer('ann'))).toEqual([401, undefined])
+  expect(await whoIs({ auth: { bearer: ['one', 'two'] } }, bearer('two'))).toEqual([201, 'bearer'])
+  expect(await whoIs({ auth: { basic: { user: 'ann', password: 'secret' } } }, basic)).toEqual([201, 'ann'])
+  const same = { 'sec-fetch-site': 'same-origin' }
+  expect(await whoIs({ auth: async () => 'bob' }, same)).toEqual([201, 'bob'])
+  expect(await whoIs({ auth: () => true }, same)).toEqual([201, 'app'])
+  expect(await whoIs({ auth: () => '' }, same)).toEqual([401, undefined])
+
+  const t = audited({ ...named, jobs: (hq) => void hq.job('Row', async () => {}) })
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
+  const { token } = (await t.call('GET', `/api/v1/tasks/${id}/link`, { headers: bearer('one') })).body
+  await t.call('POST', `/api/v1/tasks/${id}/cancel?token=${token}`)
+  expect(t.entries).toMatchObject([{ who: 'link', action: 'POST /api/v1/tasks/{id}/cancel', target: { id } }])
+  // A cookie stands for the token that it was given for.
+  const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...same } }
+  const login = await t.handle(new Request('http://localhost:7433/login', { ...form, body: 'token=two' }))
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
+  await t.call('POST', '/api/v1/jobs', { ...push, headers: { ...same, cookie } })
+  expect(t.entries.at(-1)?.who).toBe('ann')
+})
+
+test('without a function it is told to the log; an audit that throws is told there, and the change stands', async () => {
+  const logged = api({ audit: true })
+  await logged.call('POST', '/api/v1/queues/low/pause')
+  expect(logged.log.lines).toContainEqual({
+    level: 'info',
+    about: {
+      audit: {
+        at: expect.any(Date),
+        who: 'loopback',
+        action: 'POST /api/v1/queues/{name}/pause',
+        target: { name: 'low' },
+        count: null,
+        details: {},
+      },
+    },
+    message: 'loopback: POST /api/v1/queues/{name}/pause',
+  })
+  const broken = api({
+    audit: () => {
+      throw new Error('no disk')
+    },
+  })
+  expect((await broken.call('POST', '/api/v1/queues/low/pause')).body.paused).toBe(true)
+  expect(broken.log.lines.map(({ message }) => message)).toContain('the audit threw')
+  const silent = api()
+  await silent.call('POST', '/api/v1/queues/low/pause')
+  expect(silent.log.lines.filter(({ about }) => 'audit' in about)).toEqual([])
+  for (const wrong of [{ audit: 'yes' }, { audit: null }, { readOnly: 'yes' }, { readOnly: null }]) {
+    expect(() => api(wrong as never)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  }
+})
+
+test('a server for looking alone changes nothing, whatever it is asked', async () => {
+  const auth = { bearer: 'secret' }
+  const t = api({ readOnly: true, auth, jobs: (hq) => void hq.job('Row', async () => {}) })
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
+  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
+  const headers = { authorization: 'Bearer secret' }
+  const { document } = await apiDocument()
+  let tried = 0
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const method of Object.keys(operations).filter((method) => method !== 'get')) {
+      const real = path.replace('{id}', id).replace(/\{\w+\}/g, 'x')
+      const { status, body } = await t.call(method.toUpperCase(), real, { headers })
+      expect([status, body.error.code], `${method} ${path}`).toEqual([403, 'READ_ONLY'])
+      tried++
+    }
+  }
+  expect(tried).toBeGreaterThan(40)
+  expect((await t.call('GET', '/api/v1/dead', { headers })).body.items).toHaveLength(1)
+  expect((await t.call('GET', '/api/v1/about', { headers })).body.readOnly).toBe(true)
+  expect((await t.call('POST', '/api/v1/dead/all/delete')).status).toBe(401)
+  // Nor by who submitted it.
+  const { token } = (await t.call('GET', `/api/v1/tasks/${id}/link`, { headers })).body
+  expect((await t.call('POST', `/api/v1/tasks/${id}/cancel?token=${token}`)).body.error.code).toBe('READ_ONLY')
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const login = await t.handle(
+    new Request('http://localhost:7433/login', { method: 'POST', headers: form, body: 'token=secret' }),
+  )
+  expect(login.status).toBe(303)
+})
