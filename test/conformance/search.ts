@@ -66,6 +66,34 @@ export const search: Case[] = [
     },
   },
   {
+    name: 'a search that begins at a job meets it soon, whatever was pushed, taken and put back meanwhile',
+    async run(t) {
+      const texts = Array.from({ length: 3000 }, (_, n) => t.job(n))
+      await t.push('q', ...texts)
+      const first = await t.store.scanQueue('q', '', { limit: 1000 })
+      const second = await t.store.scanQueue('q', '', { after: first.next ?? '', limit: 1000 })
+      const listed = [...first.items, ...second.items]
+      const chosen = [0, 500, 1500, 1999].map((i) => listed[i] as (typeof listed)[number])
+      await t.push('q', ...Array.from({ length: 300 }, (_, n) => t.job(`new ${n}`)))
+      await t.take(await t.owner(), 'q', 200)
+      const back = Array.from({ length: 100 }, (_, n) => toQueue('q', t.job(`back ${n}`), 'front'))
+      await t.store.push(back, NOW)
+      for (const { text, at } of chosen) {
+        let looked = 0
+        let after: string | undefined
+        let isMet = false
+        do {
+          const page: Scan<{ text: string }> = await t.store.scanQueue('q', '', { at, after, limit: 100 })
+          looked += page.scanned
+          isMet = page.items.some((item) => item.text === text)
+          after = page.next ?? undefined
+        } while (!isMet && after !== undefined)
+        expect(isMet).toBe(true)
+        expect(looked).toBeLessThanOrEqual(900)
+      }
+    },
+  },
+  {
     name: 'what a search has found can be removed before its next page, and it skips and repeats nothing',
     async run(t) {
       const texts = Array.from({ length: 50 }, (_, n) => t.job(n))
