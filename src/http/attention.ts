@@ -2,14 +2,17 @@
 
 import type { Highkiq } from '../app.ts'
 import type { Process } from '../index.ts'
+import { serves } from '../inspect/process.ts'
 import type { QueueSummary } from '../inspect/queue.ts'
 import { statusOf } from '../tasks/task.ts'
 import { Cached } from './cached.ts'
+import { type SharedError, sharedErrors } from './causes.ts'
 import { QueueGrowth } from './growth.ts'
 import { LeaseWatch } from './leases.ts'
+import type { Redaction } from './redact.ts'
 
 export type Attention =
-  | { kind: 'retries-share-error'; level: 'error'; error: string; class: string; count: number; since: Date }
+  | SharedError
   | { kind: 'process-silent'; level: 'error'; identity: string; beat: Date; busy: number; returnsIn: number }
   | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
   | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
@@ -21,6 +24,8 @@ export type Attention =
 const MINUTE = 60_000
 /** Tasks and ordered queues are many calls. */
 const SLOW_MS = 10_000
+/** Thousands of retries are read. */
+const CAUSES_MS = 30_000
 /** Of each kind. */
 const MOST = 5
 /** The newest that are looked at; of older ones those that stand still. */
@@ -52,8 +57,11 @@ export class Watchman {
   readonly #tasks: Cached<{ running: number; still: Task[]; paused: Task[] }>
   readonly #ordered: Cached<{ count: number; silent: Attention[] }>
 
-  constructor(hq: Highkiq) {
+  readonly #causes: Cached<SharedError[]>
+
+  constructor(hq: Highkiq, redaction: Redaction) {
     this.#hq = hq
+    this.#causes = new Cached(CAUSES_MS, () => sharedErrors(hq, redaction))
     this.#tasks = new Cached(SLOW_MS, () => tasksOf(hq))
     this.#ordered = new Cached(SLOW_MS, () => orderedOf(hq))
   }
@@ -65,12 +73,13 @@ export class Watchman {
 
   async look(): Promise<Look> {
     const hq = this.#hq
-    const [processes, leases, queues, tasks, ordered] = await Promise.all([
+    const [processes, leases, queues, tasks, ordered, causes] = await Promise.all([
       all(hq.processes()),
       hq.store.leases().catch(() => []),
       hq.queueSummaries(),
       this.#tasks.get(),
       this.#ordered.get(),
+      this.#causes.get(),
     ])
     this.#leases.look(leases, performance.now())
     const silent = processes.flatMap((process) => this.#silent(process, leases))
@@ -82,6 +91,7 @@ export class Watchman {
       attention: [
         ...unserved,
         ...silent.slice(0, MOST),
+        ...causes,
         ...this.#growing(queues.filter(({ name }) => isServed(name))),
         ...tasks.paused.slice(0, MOST).map(paused),
         // Where its queue is not served, or paused, that is the cause.
@@ -98,7 +108,7 @@ export class Watchman {
     const { identity, beat, busy } = process
     const hold = this.#leases.holdOf(identity, leases, Date.now(), performance.now())
     // A process may be too busy to show itself, and yet keep what it works on.
-    const isSilent = hold.isLost || (isLate(process, this.#hq.now()) && !hold.isRenewed)
+    const isSilent = hold.isLost || (process.stateAt(this.#hq.now()) === 'silent' && !hold.isRenewed)
     if (!isSilent) return []
     return [
       { kind: 'process-silent' as const, level: 'error' as const, identity, beat, busy, returnsIn: hold.returnsIn },
@@ -114,11 +124,6 @@ export class Watchman {
       .slice(0, MOST)
       .map((growth) => ({ kind: 'queue-grows', level: 'failed', ...growth }))
   }
-}
-
-/** Beats come every ten seconds. */
-function isLate({ beat }: Process, now: number): boolean {
-  return now - beat.getTime() > 25_000
 }
 
 /** Queues whose jobs nobody takes, and whether a queue is one whose jobs somebody would take. */
@@ -137,10 +142,6 @@ function queuesWithout({ live, queues }: Now): [Attention[], (queue: string) => 
     return { kind: 'queue-unserved', level: 'error', queue: name, size }
   })
   return [told, isServed]
-}
-
-function serves({ queues, capsules }: Process, queue: string): boolean {
-  return queues.includes(queue) || Object.values(capsules).some(({ weights }) => queue in weights)
 }
 
 interface Task {

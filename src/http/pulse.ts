@@ -4,6 +4,7 @@ import type { Highkiq } from '../app.ts'
 import { hasCode } from '../job/errors.ts'
 import { type Attention, Watchman } from './attention.ts'
 import { Cached } from './cached.ts'
+import type { Redaction } from './redact.ts'
 import { Ring, STEP_MS } from './ring.ts'
 
 /** At most so often. */
@@ -55,9 +56,9 @@ export class Pulses {
   #sampler: NodeJS.Timeout | undefined
   #askedAt = 0
 
-  constructor(hq: Highkiq) {
+  constructor(hq: Highkiq, redaction: Redaction) {
     this.#hq = hq
-    this.#watchman = new Watchman(hq)
+    this.#watchman = new Watchman(hq, redaction)
     // A little less than a beat, which must not find what the last one found.
     this.#latest = new Cached(PULSE_MS - 100, () => this.#take())
     this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons()).length)

@@ -129,7 +129,7 @@ export class Site {
     this.streams = new Gauge(this.limits.streams, 'streams')
     this.watches = new Watches(hq)
     this.dashboard = new Dashboard(dashboard)
-    this.pulses = new Pulses(hq)
+    this.pulses = new Pulses(hq, this.redaction)
     this.throughputs = new Throughputs(hq, this.pulses)
     this.topJobs = new TopJobsLook(hq)
     this.jobCounters = new JobCounters(hq)

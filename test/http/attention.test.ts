@@ -145,7 +145,8 @@ test('a queue grows minute by minute', async () => {
   await app.work({ queues: ['elsewhere', 'grows', 'steady'], concurrency: 1 })
   for (const name of ['grows', 'steady']) await hq.queue(name).pause()
   const { Watchman } = await import('#dist/http/attention.js')
-  const watchman = new Watchman(hq)
+  const { Redaction } = await import('#dist/http/redact.js')
+  const watchman = new Watchman(hq, new Redaction(undefined))
   await hq.pushBulk({ class: 'A', args: Array.from({ length: 50 }, () => []), queue: 'steady' })
   const began = clock.ahead
   for (let minute = 0; minute <= 6; minute++) {
@@ -167,4 +168,58 @@ test('a queue grows minute by minute', async () => {
     { kind: 'queue-grows', level: 'failed', queue: 'grows', perMinute: 10, minutes: 6, latency: expect.any(Number) },
   ])
   doors.open()
+})
+
+/** Retries that are due one after the other, of which each failed of what `errorOf` says. */
+async function fail({ hq, clock }: Api, count: number, errorOf: (n: number) => string): Promise<void> {
+  const now = clock.now()
+  const entries = Array.from({ length: count }, (_, n) => {
+    const failed = { error_class: 'Error', error_message: errorOf(n), failed_at: now - 1000 * n, retry_count: 0 }
+    const job = { class: n % 50 === 0 ? 'Other' : 'SyncStock', args: [n], jid: `${n}`, queue: 'default', ...failed }
+    return { to: 'retry' as const, text: JSON.stringify(job), score: now / 1000 + 60 + n }
+  })
+  for (let from = 0; from < count; from += 1000) await hq.store.push(entries.slice(from, from + 1000), now)
+}
+
+test('many retries share one error', async () => {
+  const app = api()
+  await fail(app, 60, (n) => (n < 45 ? `connect ECONNREFUSED 10.0.0.${n}:5432` : `another ${'x'.repeat(n)}`))
+  const told = await attention(app)
+  expect(told).toEqual([
+    {
+      kind: 'retries-share-error',
+      level: 'error',
+      error: 'Error: connect ECONNREFUSED …',
+      filter: expect.stringContaining('connect ECONNREFUSED *'),
+      class: expect.stringMatching(/SyncStock|Other/),
+      count: 45,
+      since: expect.any(String),
+    },
+  ])
+  expect(Date.parse(told[0].since)).toBeCloseTo(Date.now() - 44_000, -4)
+  const found = await app.call('GET', `/api/v1/retries?limit=100&error=${encodeURIComponent(told[0].filter)}`)
+  expect(found.body.items).toHaveLength(45)
+})
+
+test('few retries of one error, or a small share of all, are told of no more than what is redacted', async () => {
+  const few = api()
+  await fail(few, 19, () => 'no')
+  expect(await attention(few)).toEqual([])
+  const small = api()
+  await fail(small, 300, (n) => `${'abcdefghijklmnopqrstuvwxyz'[n % 26]} broke`)
+  expect(await attention(small)).toEqual([])
+  const redacted = api({ redact: ['error_message'] })
+  await fail(redacted, 30, () => 'the password is tiger')
+  const told = await attention(redacted)
+  expect(told).toMatchObject([{ kind: 'retries-share-error', count: 30 }])
+  expect(JSON.stringify(told)).not.toContain('tiger')
+})
+
+test('of very many retries a part is looked at, from both ends', async () => {
+  const app = api()
+  await fail(app, 5000, (n) => (n < 3500 ? 'connect ECONNREFUSED' : 'timeout'))
+  const told = await attention(app)
+  const counts = Object.fromEntries(told.map(({ error, count }: { error: string; count: number }) => [error, count]))
+  expect(Object.keys(counts).sort()).toEqual(['Error: connect ECONNREFUSED', 'Error: timeout'])
+  expect(counts['Error: timeout']).toBeGreaterThan(500)
 })

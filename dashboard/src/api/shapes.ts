@@ -63,7 +63,16 @@ export interface Stats {
 
 /** A cause that asks for a look; the page says it in words. The worst first. */
 export type Attention =
-  | { kind: 'retries-share-error'; level: 'error'; error: string; class: string; count: number; since: string }
+  | {
+      kind: 'retries-share-error'
+      level: 'error'
+      error: string
+      /** As the parameter `error` of /retries it finds them. */
+      filter: string
+      class: string
+      count: number
+      since: string
+    }
   | { kind: 'process-silent'; level: 'error'; identity: string; beat: string; busy: number; returnsIn: number }
   | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
   | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }

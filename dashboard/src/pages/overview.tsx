@@ -223,7 +223,7 @@ function wordsOf(one: Attention): { title: string; what: string; to: string } {
       return {
         title: t('attention.retries-share-error', { n: one.count }),
         what: t('attention.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
-        to: `/retries?error=${name(one.error)}`,
+        to: `/retries?error=${name(one.filter)}`,
       }
     case 'process-silent':
       return {
