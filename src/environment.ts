@@ -14,7 +14,8 @@ export const VARIABLES = {
   REDIS_PROVIDER: 'the *name* of the variable that holds the URL, for instance `REDISTOGO_URL`',
   REDIS_URL: 'the store, as Sidekiq names it',
   HIGHKIQ_SQLITE_DRIVER: '`node` or `libsql`: which SQLite driver is taken',
-  HIGHKIQ_WEB_TOKEN: 'what clients of `highkiq web` must send, as a bearer token',
+  HIGHKIQ_WEB_TOKEN:
+    'what lets somebody into the dashboard and the HTTP API: a browser asks for it, clients send it as a bearer token',
   HIGHKIQ_NODES: 'shards of ordered queues are dealt to so many processes by hand',
   HIGHKIQ_NODE: 'which of them this one is, from 0',
   HIGHKIQ_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',

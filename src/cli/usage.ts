@@ -147,3 +147,9 @@ export function tolerated(text: string): number | `${number}%` {
   if (/^\d+(\.\d+)?%$/.test(text)) return text as `${number}%`
   throw new InvalidArgumentError("It is a number of rows, a share such as 5%, or 'all'.")
 }
+
+export function portNumber(text: string): number {
+  const n = Number(text)
+  if (/^\d+$/.test(text) && n <= 65_535) return n
+  throw new InvalidArgumentError('It is a number up to 65535; 0 is any that is free.')
+}

@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Catalogue } from '#dist/cli/demo/catalogue.js'
 import type { Product } from '#dist/cli/demo/product.js'
 import { cellValues, HEADER, makeProducts } from '#dist/cli/demo/products.js'
@@ -107,6 +108,7 @@ describe('npm run demo', () => {
     expect(ended.stdout).toContain('10,000 products: 9,800 imported, 200 rejected in ')
     expect(ended.stdout).toContain('10,000 of 10,000 (100%)')
     expect(ended.stdout).toMatch(/open the report +\S+ \S*products-rejected\.xlsx/)
+    expect(ended.stdout).toMatch(/see it in the dashboard +npx highkiq demo --web\n/)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: no colours in a pipe
     expect(ended.stdout).not.toMatch(/\u001B/)
   })
@@ -172,6 +174,31 @@ describe('npm run demo', () => {
     expect(existsSync(join(folder, 'mine.db'))).toBe(true)
     expect(existsSync(join(folder, 'other', 'queue.db'))).toBe(false)
   })
+})
+
+it('npm run demo -- --web leaves the dashboard open on the task, with a worker, until Ctrl-C', async () => {
+  const { NO_COLOR, FORCE_COLOR, HIGHKIQ_LOG_LEVEL, HIGHKIQ_WEB_TOKEN, ...env } = process.env
+  const argv = [MAIN, 'demo', '--out', join(folder, 'open'), '--rows', '100', '--web']
+  const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stdout = ''
+  const url = await new Promise<string>((resolve) => {
+    child.stdout.on('data', (text) => {
+      stdout += text
+      const [, found] = /The dashboard is open at (http:\S+\/tasks\/\S+)\n/.exec(stdout) ?? []
+      if (found) resolve(found)
+    })
+  })
+  expect(stdout).not.toContain('see it in the dashboard')
+  const page = await fetch(url, { headers: { accept: 'text/html' } })
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script type="module"')])
+  const task = url.replace('/tasks/', '/api/v1/tasks/')
+  const before = (await (await fetch(task)).json()) as { total: number; run: number; counts: Record<string, number> }
+  expect([before.total, before.counts.finished, before.run]).toEqual([100, 98, 1])
+  expect((await fetch(`${task}/retry`, { method: 'POST' })).status).toBe(202)
+  await expect.poll(async () => ((await (await fetch(task)).json()) as { state: string }).state).toBe('done')
+  child.kill('SIGINT')
+  expect(await once(child, 'close')).toEqual([0, null])
 })
 
 describe('npm run demo -- --file', () => {

@@ -15,6 +15,7 @@ export function register(program: Command): void {
     .option('--url <url>', 'the store; default a fresh SQLite file in the output folder')
     .option('--rows <n>', `rows of the workbook that is made (default: ${count(ROWS)})`, rowCount)
     .option('--out <folder>', 'where the files go', 'demo-output')
+    .option('--web', 'leave the dashboard open on what was imported, until Ctrl-C')
     .action(async (options: DemoOptions) => {
       // Loaded when it is asked for: no other command should wait for what reads and writes workbooks.
       const { demo } = await import('../demo/demo.ts')

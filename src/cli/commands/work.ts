@@ -1,5 +1,6 @@
 /** `highkiq work`: a worker, or several. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
@@ -12,6 +13,7 @@ import { type Resolved, resolveSettings, withSettings } from '../config/resolve.
 import type { Settings } from '../config/settings.ts'
 import { plural } from '../figures.ts'
 import { checkLogVariables, withApp } from '../open-app.ts'
+import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
 import { served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
@@ -29,11 +31,14 @@ Examples:
   highkiq work -r jobs.ts
   highkiq work -r jobs.ts -c 25 -q critical,3 -q default
   highkiq work -r jobs.ts --processes 4 --max-memory 512
+  highkiq work -r jobs.ts --web
   highkiq work -r jobs.ts -C config/sidekiq.yml -e production
   HIGHKIQ_QUEUES="critical,3 default" HIGHKIQ_CONCURRENCY=25 highkiq work -r jobs.ts
 `
 
 const MOST_SHOWN = 10
+/** Until the next try to serve the dashboard. */
+const WEB_AGAIN_MS = 1000
 
 export function register(program: Command): void {
   const command = program.command('work').description('run jobs until TERM or INT')
@@ -48,6 +53,7 @@ async function work(resolved: Resolved): Promise<void> {
   process.env.NODE_ENV ||= environment
   say(settings)
   const files = jobsFiles('work', settings.require)
+  if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
   const child = Child.here()
   const { processes = 1, maxMemory, tag = appFolder() } = settings
   if (!child && (processes > 1 || maxMemory !== undefined)) {
@@ -87,6 +93,9 @@ async function runWorker(
     hq.on('startup', () => void tellUnserved(hq, worker).catch(() => {}))
   }
   child?.lead(worker)
+  // Of a family the first one serves.
+  const isServing = settings.web !== undefined && (child?.place ?? 1) === 1
+  const web = isServing ? await openWeb(hq, settings, child) : undefined
   try {
     await worker.run({
       onStart: () => {
@@ -99,7 +108,40 @@ async function runWorker(
     })
   } finally {
     release()
+    await web?.close()
     await systemd?.end()
+  }
+}
+
+/** A child takes the place of one that may not be gone yet: it tries until the port is free. */
+async function openWeb(
+  hq: Highkiq,
+  { web: port = WEB_PORT, webHost: host = WEB_HOST }: Settings,
+  child: Child | undefined,
+): Promise<{ close(): Promise<void> }> {
+  const open = async () => {
+    const web = await serveWeb(hq, { port, host })
+    hq.log.info({ url: web.url }, `the dashboard is at ${web.url}/`)
+    return web
+  }
+  if (!child) return open()
+  const ended = new AbortController()
+  const opening = (async () => {
+    for (let tries = 0; !ended.signal.aborted; tries++) {
+      try {
+        return await open()
+      } catch (thrown) {
+        if (tries === 0) hq.log.warn({ err: thrown }, 'the dashboard is not served yet: trying on')
+        await sleep(WEB_AGAIN_MS, undefined, { ref: false, signal: ended.signal }).catch(() => {})
+      }
+    }
+    return undefined
+  })()
+  return {
+    async close() {
+      ended.abort()
+      await (await opening)?.close()
+    },
   }
 }
 

@@ -31,8 +31,9 @@ export function withSettings(command: Command): Command {
     const { flags, about, usual } = setting
     const text = usual ? `${about} (default: ${usual})` : about
     const option = new Option(flags, flags.startsWith('--no-') ? `do not ${about}` : text)
-    // Those without a value are read by commander itself.
-    if (option.required) option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
+    // Those without a value are read by commander itself, and so is one whose value is left out.
+    if (option.required || option.optional)
+      option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
     command.addOption(option)
   }
   return command
@@ -74,7 +75,9 @@ function fromFlags(command: Command): Settings {
   for (const option of command.options) {
     const key = option.attributeName()
     const name = NAMES.find((one) => (SETTINGS[one] as Setting).flags === option.flags)
-    if (name && command.getOptionValueSource(key) === 'cli') settings[name] = command.getOptionValue(key)
+    if (!name || command.getOptionValueSource(key) !== 'cli') continue
+    const value: unknown = command.getOptionValue(key)
+    settings[name] = value === true && option.optional ? SETTINGS[name].read(value) : value
   }
   return settings as Settings
 }

@@ -7,7 +7,15 @@ import { delimiter } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { CapsuleOptions, QueueOption } from '../../index.ts'
 import { FORMATS } from '../../log/line.ts'
-import { positiveSeconds, positiveSecondsOrInfinity, wholeNumber, wholeNumberOrNone, yesOrNo } from '../usage.ts'
+import { WEB_PORT } from '../serve-web.ts'
+import {
+  portNumber,
+  positiveSeconds,
+  positiveSecondsOrInfinity,
+  wholeNumber,
+  wholeNumberOrNone,
+  yesOrNo,
+} from '../usage.ts'
 
 export interface Setting<T = unknown> {
   /** What it does, for people. */
@@ -100,6 +108,22 @@ export const SETTINGS = {
     variable: 'HIGHKIQ_PROCESSES',
     key: 'processes',
     read: word(wholeNumber),
+  },
+  web: {
+    about: 'serves the dashboard and the HTTP API, too, at this port',
+    usual: 'no; 7433 when no port is given',
+    flags: '--web [port]',
+    variable: 'HIGHKIQ_WEB',
+    key: 'web',
+    read: word(webPort),
+  },
+  webHost: {
+    about: 'where that listens; any other address than this machine’s own needs HIGHKIQ_WEB_TOKEN',
+    usual: '127.0.0.1',
+    flags: '--web-host <address>',
+    variable: 'HIGHKIQ_WEB_HOST',
+    key: 'web_host',
+    read: word(String),
   },
   maxMemory: {
     about: 'megabytes above which a worker process is replaced by a new one',
@@ -242,6 +266,17 @@ function word<T>(read: (text: string) => T): (value: unknown) => T {
   return (value) => {
     if (typeof value === 'object' || value === undefined) throw new InvalidArgumentError('It is one value.')
     return read(String(value))
+  }
+}
+
+/** A port; yes: the usual one; no: none. */
+function webPort(text: string): number | undefined {
+  // Nobody listens at port 1.
+  if (/^\d+$/.test(text) && text !== '1') return portNumber(text)
+  try {
+    return yesOrNo(text) ? WEB_PORT : undefined
+  } catch {
+    throw new InvalidArgumentError('It is a port up to 65535, yes or no.')
   }
 }
 

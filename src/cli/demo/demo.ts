@@ -1,6 +1,7 @@
 /** What `highkiq demo` does. */
 
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { Highkiq, HighkiqError, type Job, type Task, type TaskStatus } from '../../index.ts'
 import { readSheet, writeSheet } from '../../tasks/sheet/sheet.ts'
@@ -8,6 +9,8 @@ import { count, duration } from '../figures.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { quoted } from '../open-app.ts'
 import { watchTask } from '../progress.ts'
+import { serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
+import { CliError } from '../usage.ts'
 import { Catalogue } from './catalogue.ts'
 import { type Columns, findColumns } from './columns.ts'
 import { type Folder, openFolder, shown } from './folder.ts'
@@ -66,7 +69,8 @@ async function importFile(options: DemoOptions, screen: Screen, stop: AbortSigna
     if (outcome.rejected > 0) await task.report(folder.report)
     tellWhere(screen, folder, outcome.rejected, columns)
     if (broken) throw broken
-    tellNext(screen, folder, outcome.rejected, task.id, options.url === undefined ? url : hq.store.url)
+    tellNext(screen, folder, outcome.rejected, task.id, options.url === undefined ? url : hq.store.url, !options.web)
+    if (options.web) await leaveOpen(hq, task, screen, stop)
     return status.counts.error + status.counts.cancelled > 0 ? 1 : 0
   } finally {
     await hq.close()
@@ -148,13 +152,26 @@ function tellWhere(screen: Screen, folder: Folder, rejected: number, columns: Co
   screen.places(places)
 }
 
-function tellNext(screen: Screen, folder: Folder, rejected: number, id: string, url: string): void {
+/** Its worker goes on: what is put back there runs. */
+async function leaveOpen(hq: Highkiq, task: Task, screen: Screen, stop: AbortSignal): Promise<void> {
+  const { url, close } = await serveWeb(hq, { port: WEB_PORT, host: WEB_HOST }).catch((thrown) => {
+    // Another one may be open.
+    if (!(thrown instanceof CliError)) throw thrown
+    return serveWeb(hq, { port: 0, host: WEB_HOST })
+  })
+  screen.dashboard(`${url}/tasks/${task.id}`)
+  if (!stop.aborted) await once(stop, 'abort')
+  await close()
+}
+
+function tellNext(screen: Screen, folder: Folder, rejected: number, id: string, url: string, offersWeb: boolean): void {
   const open = { darwin: 'open', win32: 'start' }[process.platform as string] ?? 'xdg-open'
   const demo = process.env.npm_lifecycle_event === 'demo' ? 'npm run demo --' : 'npx highkiq demo'
   screen.next([
     rejected > 0
       ? ['open the report', `${open} ${shown(folder.report)}`]
       : ['see what the queue did', `npx highkiq stats --url ${quoted(url)}`],
+    ...(offersWeb ? [['see it in the dashboard', `${demo} --web`] as [string, string]] : []),
     ['import a file of yours', `${demo} --file yours.xlsx`],
     ['ask how it went', `npx highkiq task show ${id} --url ${quoted(url)}`],
   ])

@@ -97,6 +97,11 @@ export class Screen {
     this.#say('')
   }
 
+  dashboard(url: string): void {
+    this.#say(`  ${this.#paint('bold', 'The dashboard')} is open at ${this.#paint('cyan', url)}`)
+    this.#say(`  ${this.#paint('dim', 'until Ctrl-C')}`, '')
+  }
+
   stopped(text: string): void {
     this.#say('', `  ${this.#paint('yellow', text)}`)
   }
