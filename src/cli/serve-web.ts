@@ -16,14 +16,14 @@ export interface WebAddress {
 export async function serveWeb(
   hq: Highkiq,
   { port, host }: WebAddress,
-  token = variable('HIGHKIQ_WEB_TOKEN'),
+  { token = variable('HIGHKIQ_WEB_TOKEN'), readOnly = false }: { token?: string; readOnly?: boolean } = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
   if (token === '') throw new CliError('--token is empty: give a long secret, or leave it out', 2)
   if (token === undefined) await checkHost(host)
   const auth = token === undefined ? {} : { auth: { bearer: token } }
   // Most commands serve nothing.
   const { serve } = await import('../http/index.ts')
-  return serve(hq, { port, host, ...auth }).catch((thrown) => {
+  return serve(hq, { port, host, readOnly, ...auth }).catch((thrown) => {
     throw unheard(thrown, { port, host })
   })
 }

@@ -57,6 +57,16 @@ test('where nothing can listen, highkiq web says in one line what to do', async 
   expect(denied).toMatchObject({ exitCode: 1, message: expect.stringContaining('choose one above 1023') })
 })
 
+test('highkiq web --read-only lets everything be looked at, and nothing changed', async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const web = folder.start(['web', '-r', 'jobs.mjs', '--port', '0', '--read-only'])
+  await until(() => /http:\S+\/api\/v1 is served/.test(web.stdout))
+  const call = caller(/(http:\S+)\/api\/v1 is/.exec(web.stdout)?.[1] as string, (request) => fetch(request))
+  expect((await call('GET', '/api/v1/about')).body.readOnly).toBe(true)
+  const { status, body } = await call('POST', '/api/v1/jobs', { json: { class: 'Row', args: [] } })
+  expect([status, body.error.code]).toEqual([403, 'READ_ONLY'])
+})
+
 test('highkiq work --web serves the dashboard beside its jobs, by the same rules, as long as it works', async ({
   folder,
 }) => {

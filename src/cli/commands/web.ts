@@ -11,6 +11,7 @@ interface WebOptions extends AppOptions {
   port: number
   host: string
   token?: string
+  readOnly?: boolean
 }
 
 const EXAMPLES = `
@@ -30,15 +31,16 @@ export function register(program: Command): void {
     .option('-p, --port <number>', 'where it listens', portNumber, WEB_PORT)
     .option('--host <address>', 'where it listens', WEB_HOST)
     .option('--token <token>', 'what lets somebody in; default HIGHKIQ_WEB_TOKEN')
+    .option('--read-only', 'everything can be looked at, and nothing changed')
     .addHelpText('after', EXAMPLES)
     .action(web)
 }
 
-function web({ port, host, token, ...options }: WebOptions): Promise<void> {
+function web({ port, host, token, readOnly, ...options }: WebOptions): Promise<void> {
   return withApp(options, async (hq) => {
     // A store that can't be opened is told by one line.
     await hq.store.open()
-    const { url, close } = await serveWeb(hq, { port, host }, token)
+    const { url, close } = await serveWeb(hq, { port, host }, { token, readOnly })
     const interrupt = onInterrupt()
     print(`The dashboard of ${hq.store.url} is at ${url}/`)
     print(`${url}/api/v1 is served, too (see ${url}/api/v1/openapi.json)`)
