@@ -633,7 +633,7 @@ export const en = {
   'metrics.retriesOf': 'its retries',
   'metrics.perMinute': 'Runs per minute',
   'metrics.runTimes': 'Run times',
-  'metrics.heatWhat': 'the darker, the more runs took so long',
+  'metrics.heatWhat': 'the fuller the colour, the more runs took so long',
 
   // The submitter's page
   'submitter.done': 'Done',

@@ -861,7 +861,7 @@ export const ru: Words = {
   'metrics.retriesOf': 'его повторы',
   'metrics.perMinute': 'Запусков в минуту',
   'metrics.runTimes': 'Время выполнения',
-  'metrics.heatWhat': 'чем темнее, тем больше запусков шли столько',
+  'metrics.heatWhat': 'чем ярче, тем больше запусков шли столько',
 
   // The submitter's page
   'submitter.done': 'Готово',

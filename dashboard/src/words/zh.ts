@@ -612,7 +612,7 @@ export const zh: Words = {
   'metrics.retriesOf': '其重试',
   'metrics.perMinute': '每分钟运行次数',
   'metrics.runTimes': '运行时间',
-  'metrics.heatWhat': '颜色越深，耗时如此的运行越多',
+  'metrics.heatWhat': '颜色越浓，耗时如此的运行越多',
 
   // The submitter's page
   'submitter.done': '完成',
