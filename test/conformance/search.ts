@@ -76,7 +76,7 @@ export const search: Case[] = [
       const chosen = [0, 500, 1500, 1999].map((i) => listed[i] as (typeof listed)[number])
       await t.push('q', ...Array.from({ length: 300 }, (_, n) => t.job(`new ${n}`)))
       await t.take(await t.owner(), 'q', 200)
-      const back = Array.from({ length: 100 }, (_, n) => toQueue('q', t.job(`back ${n}`), 'front'))
+      const back = Array.from({ length: 300 }, (_, n) => toQueue('q', t.job(`back ${n}`), 'front'))
       await t.store.push(back, NOW)
       for (const { text, at } of chosen) {
         let looked = 0
