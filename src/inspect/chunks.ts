@@ -7,6 +7,33 @@ const MOST = 500
 /** Characters that one chunk should have. */
 const SIZE = 1_000_000
 
+/** A look of a limited time sees so much all the same, so that a slow moment is not taken for a large set. */
+const LEAST = { entries: 1000, characters: 2_000_000 }
+
+/** How much was looked at, and whether there is time for more. */
+export class Looked {
+  entries = 0
+  #characters = 0
+  readonly #end: number
+  readonly #most: number
+
+  constructor({ most, ms }: { most: number; ms: number }) {
+    this.#most = most
+    this.#end = performance.now() + ms
+  }
+
+  add({ text }: Entry): void {
+    this.entries++
+    this.#characters += text.length
+  }
+
+  get isEnough(): boolean {
+    if (this.entries >= this.#most) return true
+    const isLittle = this.entries < LEAST.entries && this.#characters < LEAST.characters
+    return !isLittle && performance.now() > this.#end
+  }
+}
+
 export interface ChunkOptions {
   /** Begins behind it. */
   after?: Entry | undefined

@@ -1,6 +1,7 @@
 /** What the jobs of a set failed of: the few causes of many entries. */
 
 import type { Entry } from '../store/contract.ts'
+import { Looked } from './chunks.ts'
 import { errorOf } from './filter.ts'
 import type { Search } from './pattern.ts'
 import { JobRecord } from './record.ts'
@@ -52,26 +53,28 @@ const VARYING =
 
 export async function errorGroups(
   chunks: AsyncIterable<Entry[]>,
-  { most, ms }: GroupingLimits,
+  limits: GroupingLimits,
   { shown = (text) => text, search }: GroupingOptions = {},
 ): Promise<ErrorGroups> {
   const groups = new Map<string, ErrorGroup>()
-  const end = performance.now() + ms
-  const answer = { matching: 0, scanned: 0, complete: true }
+  const looked = new Looked(limits)
+  let matching = 0
+  let complete = true
   for await (const chunk of chunks) {
-    if (answer.scanned >= most || performance.now() > end) {
-      answer.complete = false
+    if (looked.isEnough) {
+      complete = false
       break
     }
-    answer.scanned += chunk.length
-    for (const { text } of chunk) {
+    for (const entry of chunk) {
+      const { text } = entry
+      looked.add(entry)
       if (search && !search.matches(text)) continue
-      answer.matching++
+      matching++
       add(groups, new JobRecord(shown(text), { now: () => 0 }))
     }
   }
   const items = [...groups.values()].sort((a, b) => b.count - a.count).slice(0, MOST_SHOWN)
-  return { items, ...answer }
+  return { items, matching, scanned: looked.entries, complete }
 }
 
 function add(groups: Map<string, ErrorGroup>, job: JobRecord): void {

@@ -8,7 +8,7 @@ import { newJid, type Payload, readPayload, writePayload } from '../job/payload.
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
-import { chunksOf } from './chunks.ts'
+import { chunksOf, Looked } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
 import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
@@ -115,20 +115,19 @@ export class JobSet implements AsyncIterable<SetEntry> {
   ): Promise<Page<SetEntry> & { scanned: number }> {
     const store = this.#host.store()
     const items: SetEntry[] = []
-    const end = performance.now() + SEARCH_MS
-    let scanned = 0
+    const looked = new Looked({ most: MOST_SEARCHED, ms: SEARCH_MS })
     let last: Entry | undefined
     for await (const chunk of chunksOf(store, this.name, { after: after ? placeOf(after) : undefined, desc })) {
       for (const entry of chunk) {
         if (items.length === limit) break
         if (matches(entry.text)) items.push(this.#entry(entry))
         last = entry
-        scanned++
+        looked.add(entry)
       }
-      if (items.length === limit || scanned >= MOST_SEARCHED || performance.now() > end) break
+      if (items.length === limit || looked.isEnough) break
     }
     const [behind] = last ? await store.entries(this.name, { after: last, desc, limit: 1 }) : []
-    return { items, next: last && behind ? nameOf(last, behind, desc) : null, scanned }
+    return { items, next: last && behind ? nameOf(last, behind, desc) : null, scanned: looked.entries }
   }
 
   /**

@@ -32,6 +32,21 @@ async function first(entries: AsyncIterable<SetEntry>): Promise<SetEntry> {
   throw new Error('there is none')
 }
 
+test('a look at causes that has no time sees some all the same, and says when there are more', async () => {
+  const t = bench()
+  const dead = (name: string, from: number) =>
+    Array.from({ length: 900 }, (_, n): [string, number] => [
+      text(`${name}-${n}`, { error_class: 'E', error_message: 'no' }),
+      from + n,
+    ])
+  await fill(t, 'dead', dead('first', 0))
+  const noTime = { most: 100_000, ms: 0 }
+  expect(await t.hq.dead.errors(noTime)).toMatchObject({ scanned: 900, complete: true, items: [{ count: 900 }] })
+  await fill(t, 'dead', dead('more', 900))
+  const { scanned, complete } = await t.hq.dead.errors(noTime)
+  expect([complete, scanned >= 1000, scanned < 1800]).toEqual([false, true, true])
+})
+
 test('a set is walked from the highest score down, in pages or one by one, and tells what it holds', async () => {
   const t = bench()
   const entries = Array.from({ length: 120 }, (_, n) => [text(n), n < 60 ? 5 : n] as [string, number])
