@@ -11,13 +11,18 @@ interface PagingProps {
   children?: preact.ComponentChildren
 }
 
+/** The page that needs no cursor. */
+const FIRST = '-'
+
 /** Takes `cursor` and `back` (the cursors of the pages before, newest last) from the address. */
 export function Paging({ next, children }: PagingProps) {
   const [query, change] = useQuery()
   const before = query.back === undefined ? [] : query.back.split('\n')
-  const forth = () => change({ cursor: next, back: [...before, query.cursor ?? ''].join('\n') })
-  const back = () =>
-    change({ cursor: before.at(-1) || null, back: before.length > 1 ? before.slice(0, -1).join('\n') : null })
+  const forth = () => change({ cursor: next, back: [...before, query.cursor ?? FIRST].join('\n') })
+  const back = () => {
+    const to = before.at(-1)
+    change({ cursor: to === FIRST ? null : to, back: before.length > 1 ? before.slice(0, -1).join('\n') : null })
+  }
   if (next === null && query.back === undefined) return children ? <div class="more">{children}</div> : null
   return (
     <div class="more">
