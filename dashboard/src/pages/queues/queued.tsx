@@ -9,6 +9,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
 import { t } from '../../words/index.ts'
+import { JobDetailView } from '../job/detail.tsx'
 
 interface QueuedDrawerProps {
   queue: string
@@ -48,14 +49,7 @@ export function QueuedDrawer({ queue, job: { jid, class: name, key }, onClose, o
     >
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
-      {data && (
-        <>
-          <div class="sec">
-            <h3>{t('task.params')}</h3>
-          </div>
-          <pre>{data.args === null ? data.argsText : JSON.stringify(data.args, null, 2)}</pre>
-        </>
-      )}
+      {data && <JobDetailView job={data} state="queued" path={path} />}
     </Drawer>
   )
 }
