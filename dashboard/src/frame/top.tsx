@@ -35,6 +35,7 @@ function Crumbs() {
   const rest = place ? path.slice(at(place.path).length).split('/').filter(Boolean) : []
   return (
     <nav class="crumbs" aria-label={t('top.where')}>
+      {path.startsWith(at('/jobs/')) && <span aria-current="page">{t('job.title')}</span>}
       {place && rest.length === 0 && <span aria-current="page">{t(place.title)}</span>}
       {place && rest.length > 0 && <a href={at(place.path)}>{t(place.title)}</a>}
       {rest.map((part, i) => (

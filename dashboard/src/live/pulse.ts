@@ -47,6 +47,13 @@ export async function poll(): Promise<void> {
   }
 }
 
+/** After something was done: what it changed is seen at once. */
+export async function look(): Promise<Pulse> {
+  const now = await ask<Pulse>('/stats')
+  pulse.value = now
+  return now
+}
+
 function heard(now: Pulse, by: 'live' | 'polling'): void {
   pulse.value = now
   connection.value = by

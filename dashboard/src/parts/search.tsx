@@ -1,6 +1,6 @@
 /** Looking for something in a list: a field, and filters as chips. All of it is the address. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useQuery } from '../live/use-query.ts'
 import { t } from '../words/index.ts'
 import { Icon } from './icon.tsx'
@@ -64,7 +64,7 @@ export function AddChip({ name, label, known = [] }: { name: string; label: stri
   const [query, change] = useQuery()
   const [isAsking, setAsking] = useState(false)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.focus(), [isAsking])
+  useLayoutEffect(() => field.current?.focus(), [isAsking])
   if (query[name]) return null
   if (!isAsking) {
     return (

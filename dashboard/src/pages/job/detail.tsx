@@ -118,7 +118,7 @@ function Facts({ job }: { job: JobDetail }) {
             <dt>{t('job.task')}</dt>
             <dd>
               <a class="link" href={at(`/tasks/${encodeURIComponent(job.task.id)}`)}>
-                {t('job.task.row', { row: number(job.task.index), id: job.task.id })}
+                {t('job.task.row', { row: number(job.task.index + 1), id: job.task.id })}
               </a>
             </dd>
           </>

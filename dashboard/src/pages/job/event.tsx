@@ -25,7 +25,7 @@ export function EventPanel({ event, task }: { event: TaskEvent; task: string }) 
           <dt>{t('job.task')}</dt>
           <dd>
             <a class="link" href={at(`/tasks/${encodeURIComponent(task)}`)}>
-              {t('job.task.row', { row: number(row ?? event.index), id: task })}
+              {t('job.task.row', { row: number(row ?? event.index + 1), id: task })}
             </a>
           </dd>
           <dt>{t('job.event.attempts')}</dt>

@@ -8,6 +8,7 @@ import { type Data, useData } from '../../live/use-data.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Head } from '../../parts/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Pill } from '../../parts/status.tsx'
 import { t } from '../../words/index.ts'
 import { ActButtons } from '../sets/act-buttons.tsx'
 import { act } from '../sets/acts.ts'
@@ -33,7 +34,7 @@ function Found({ jid }: { jid: string }) {
     <main class="main" id="main" tabIndex={-1}>
       <Head
         title={visible(job?.class ?? data?.class ?? t('job.title'))}
-        pill={data && <JobPill job={job ?? { failures: 0, retries: null }} state={state} />}
+        pill={data && <StatePill found={data} />}
         facts={[
           <span key="jid" class="row">
             <code class="cut">{visible(jid)}</code>
@@ -61,6 +62,12 @@ function Found({ jid }: { jid: string }) {
   )
 }
 
+/** Of what has ended its task knows how. */
+function StatePill({ found: { state, job, event } }: { found: FoundJob }) {
+  if (state === 'ended' && event) return <Pill like={event.status}>{t(`status.${event.status}`)}</Pill>
+  return <JobPill job={job ?? { failures: 0, retries: null }} state={state} />
+}
+
 function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: string }) {
   if (!data) return null
   const { state, job } = data
@@ -70,7 +77,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
       <ActButtons
         acts={KINDS[set].acts}
         onAct={async (name) => {
-          if (await act(set, name, [job])) await reload()
+          if (await act(set, name, [job], reload)) await reload()
         }}
       />
     )
@@ -88,7 +95,7 @@ function Body({ found }: { found: FoundJob }) {
   const outcome = hasOutcome && (
     <div class="stack">
       {event && task !== null && <EventPanel event={event} task={task} />}
-      {failure && (
+      {failure && !event && (
         <section class="panel">
           <div class="err">
             <b>{t('job.failure')}</b>

@@ -11,15 +11,20 @@ import type { ActName, SetName } from './kinds.ts'
 /** What is to be known of a job that something is done with. */
 export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'> & { at: string | null }
 
-/** True: it was done, with some of them at least. */
-export async function act(set: SetName, name: ActName, jobs: readonly Target[]): Promise<boolean> {
+/** True: it was done, or tried. `undone` hears when it was taken back. */
+export async function act(
+  set: SetName,
+  name: ActName,
+  jobs: readonly Target[],
+  undone: () => unknown,
+): Promise<boolean> {
   const n = jobs.length
   if (name === 'delete' && !(await isMeant(set, jobs))) return false
   const later = name === 'reschedule' ? await askWhen(t('later.title', { n })) : {}
   if (!later) return false
   const acted = await doing(tellOf(set, name, jobs, later))
   if (!acted) return false
-  const undo = name === 'reschedule' ? () => void putBack(set, jobs) : undefined
+  const undo = name === 'reschedule' ? () => void putBack(set, jobs).then(undone) : undefined
   if (acted.done > 0) say(wordsOf(name, acted), undo)
   else say(t('sets.refused', { n: acted.refused, why: acted.error ?? '' }))
   return true

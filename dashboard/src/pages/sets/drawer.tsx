@@ -1,6 +1,6 @@
 /** One job of a set beside the list: all about it, what can be done, and the way to its neighbours. */
 
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobDetail } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
@@ -32,13 +32,29 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
   const line = useLast(row?.line, id)
   const jid = line?.jid ?? id.replace(/#\d+$/, '')
   const path = `/${set}/${encodeURIComponent(jid === '' ? '-' : jid)}`
-  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {})
+  // Which time it has is in its key: one that was given another is looked for by its jid alone.
+  const [moved, setMoved] = useState<string>()
+  const [gone, setGone] = useState<string>()
+  const [isActing, setActing] = useState(false)
+  const {
+    data: job,
+    error,
+    reload,
+  } = useData<JobDetail>(path, line && moved !== path ? { key: line.key } : {}, {
+    live: gone !== path && !isActing,
+  })
+  const isUnknown = error?.code === 'UNKNOWN_JID'
+  const isGone = isUnknown && moved === path
+  useEffect(() => {
+    if (isUnknown) setMoved(path)
+    // What has gone does not come back.
+    setGone(isGone ? path : undefined)
+  }, [isUnknown, isGone, path])
   const { state } = KINDS[set]
   const go = (to: Row | undefined) => (to ? () => change({ job: to.id }, { replace: true }) : undefined)
   const previous = go(rows[place - 1])
   // When the job has left the list, the next one is where it was.
   const next = go(rows[row ? place + 1 : place])
-  const isGone = error?.code === 'UNKNOWN_JID'
   const close = () => change({ job: null })
   return (
     <Drawer
@@ -63,8 +79,12 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
             acts={KINDS[set].acts}
             isFoot
             onAct={async (name) => {
-              if (!(await act(set, name, [job]))) return
-              if (name !== 'reschedule') (next ?? previous ?? close)()
+              setActing(true)
+              const isDone = await act(set, name, [job], onDone)
+              setActing(false)
+              if (!isDone) return
+              if (name === 'reschedule') setMoved(path)
+              else (next ?? previous ?? close)()
               onDone()
             }}
           />
@@ -84,7 +104,7 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
           {t('sets.gone.what')}
         </Empty>
       )}
-      {error && !isGone && <ErrorNote error={error} onRetry={reload} />}
+      {error && !isUnknown && <ErrorNote error={error} onRetry={reload} />}
       {job && !isGone && <JobDetailView key={`${jid} ${job.at}`} job={job} state={state} path={path} />}
       {!job && !error && <Skeleton />}
     </Drawer>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ErrorGroups, Page, Queue, Searched, SetLine } from '../../api/shapes.ts'
 import { number } from '../../format/number.ts'
 import { clock } from '../../format/time.ts'
-import { about, pulse } from '../../live/pulse.ts'
+import { about, look, pulse } from '../../live/pulse.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Split } from '../../parts/drawer.tsx'
@@ -26,7 +26,7 @@ import { Groups } from './groups.tsx'
 import { KINDS, type SetName } from './kinds.ts'
 import { Rows, rowsOf } from './rows.tsx'
 import { Selection } from './selection.tsx'
-import { type All, SweepPanel, sweep } from './sweep.tsx'
+import { type Counted, SweepPanel, sweep } from './sweep.tsx'
 
 const LIMIT = 50
 
@@ -54,7 +54,7 @@ function SetPage({ set }: { set: SetName }) {
   const isCounted = isNarrow && (filter.error !== undefined || !kind.hasErrors)
   const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
   const matching = isCounted ? counted.data : groups.data
-  const all: All = isNarrow
+  const all: Counted = isNarrow
     ? { set, filter, count: matching?.matching ?? null, isExact: matching?.complete ?? false }
     : { set, filter, count: size ?? null, isExact: true }
 
@@ -64,12 +64,13 @@ function SetPage({ set }: { set: SetName }) {
 
   const isAllowed = about.value?.readOnly === false
   const reload = () => {
+    void look().catch(() => {})
     void list.reload()
     void groups.reload()
     void counted.reload()
   }
   const doAll = async (name: 'retry' | 'addToQueue' | 'kill' | 'delete') => {
-    if (await sweep(name, all)) choose(new Set())
+    if (await sweep(name, { set, filter })) choose(new Set())
     reload()
   }
   const some = rows.filter(({ id }) => chosen.has(id)).map(({ line }) => line)
@@ -119,7 +120,7 @@ function SetPage({ set }: { set: SetName }) {
             onNone={() => choose(new Set())}
             onAct={async (name) => {
               if (isAll && name !== 'reschedule') return doAll(name)
-              if (await act(set, name, some)) choose(new Set())
+              if (await act(set, name, some, reload)) choose(new Set())
               reload()
             }}
           />

@@ -4,12 +4,12 @@ import { t } from '../../words/index.ts'
 import { ActButtons } from './act-buttons.tsx'
 import { isFiltered } from './filter.ts'
 import type { ActName, KINDS } from './kinds.ts'
-import type { All } from './sweep.tsx'
+import type { Counted } from './sweep.tsx'
 
 interface SelectionProps {
   /** null: nobody knows how many. */
   count: number | null
-  all: All
+  all: Counted
   isAll: boolean
   /** There are more than are shown, and all that are shown are chosen. */
   canAll: boolean
@@ -42,7 +42,7 @@ export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAc
   )
 }
 
-function allWords({ filter, count, isExact }: All): string {
+function allWords({ filter, count, isExact }: Counted): string {
   if (count === null || !isExact) return t('sets.selectMatching')
   return t(isFiltered(filter) ? 'sets.selectAllMatching' : 'sets.selectAll', { n: count })
 }

@@ -1,9 +1,10 @@
 /** Acting on all of a set, or on all that match: how far it is, and a way to stop it. It goes on from page to page. */
 
 import { signal } from '@preact/signals'
-import { ApiError, tellOn } from '../../api/client.ts'
-import type { Sweeping } from '../../api/shapes.ts'
+import { ApiError, ask, tellOn } from '../../api/client.ts'
+import type { ErrorGroups, Sweeping } from '../../api/shapes.ts'
 import { number } from '../../format/number.ts'
+import { look } from '../../live/pulse.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { StatusBar } from '../../parts/status.tsx'
 import { doing, say } from '../../parts/toast.tsx'
@@ -25,26 +26,39 @@ interface Running {
 
 const running = signal<Running | null>(null)
 
+/** All of a set that are meant. */
 export interface All {
   set: SetName
   filter: Filter
-  /** How many are meant: all that were seen, or at least so many; null: nobody knows. */
+}
+
+/** How many they are: all that were seen, or at least so many; null: not known yet. */
+export interface Counted extends All {
   count: number | null
   isExact: boolean
 }
 
+/** As it is now, for a question that names how many. */
+async function counted({ set, filter }: All): Promise<Counted> {
+  const { matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
+  // Of very many the figure that is told every two seconds is near enough.
+  const isKnown = !complete && !isFiltered(filter)
+  return { set, filter, count: isKnown ? (await look()).stats[set] : matching, isExact: complete || isKnown }
+}
+
 /** True: it was begun, and is over or was stopped. */
-export async function sweep(name: SweepName, all: All): Promise<boolean> {
+export async function sweep(name: SweepName, meant: All): Promise<boolean> {
   if (running.value !== null) {
     say(t('sets.sweep.busy'))
     return false
   }
-  if (!(await isMeant(name, all))) return false
+  const all = await doing(counted(meant))
+  if (!all || !(await isMeant(name, all))) return false
   await doing(run(name, all))
   return true
 }
 
-async function run(name: SweepName, { set, filter, count, isExact }: All): Promise<void> {
+async function run(name: SweepName, { set, filter, count, isExact }: Counted): Promise<void> {
   const stop = new AbortController()
   let last: Sweeping = { done: 0, refused: 0, ended: false }
   running.value = { set, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
@@ -63,7 +77,7 @@ async function run(name: SweepName, { set, filter, count, isExact }: All): Promi
   }
 }
 
-function isMeant(name: SweepName, { set, filter, count, isExact }: All): Promise<boolean> {
+function isMeant(name: SweepName, { set, filter, count, isExact }: Counted): Promise<boolean> {
   const what =
     count === null
       ? t(`sets.${name}.matching`)

@@ -1,0 +1,99 @@
+import { BusinessFailure } from 'highkiq'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { all, Heard, until } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const pill = (page: Page, words: string) => page.locator('h1 .pill', { hasText: words }).waitFor()
+
+inBrowser('a job by its jid', (open) => {
+  test('is followed from its queue through its runs to the dead, and acted on wherever it is', async () => {
+    const stopped = new Heard<string>()
+    const { page, hq, work } = await open('/', {
+      before: ({ hq }) => {
+        hq.job('SyncStock', { retry: 3 }, async ({ signal }, sku: string) => {
+          if (sku === 'bad') throw new TypeError('sku bad is unknown')
+          await new Promise((_, abort) => {
+            signal.addEventListener('abort', () => {
+              stopped.say((signal.reason as { code: string }).code)
+              abort(signal.reason)
+            })
+          })
+        })
+      },
+    })
+    const push = (sku: string) => hq.push({ class: 'SyncStock', args: [sku] }) as Promise<string>
+    const [waiting, running, failing] = [await push('waits'), await push('runs'), await push('bad')]
+    const find = async (jid: string) => {
+      await page.keyboard.press('Control+k')
+      await page.getByPlaceholder('jid, class, queue, task, page').fill(jid)
+      await page.keyboard.press('Enter')
+      await page.locator('h1').getByText('SyncStock').waitFor()
+    }
+
+    await find(waiting)
+    await pill(page, 'in its queue')
+    await page.getByText('["waits"]').waitFor()
+    await button(page, 'Cancel…').click()
+    await button(page, 'Cancel the job').click()
+    await page.getByText('Cancelled: it will not run.').waitFor()
+    await page.getByText('No job with this jid').waitFor()
+    expect((await hq.queue('default').page()).items.map(({ jid }) => jid).sort()).toEqual([running, failing].sort())
+
+    await work()
+    await until(async () => (await hq.retries.size()) === 1)
+    await find(running)
+    await pill(page, 'running')
+    await button(page, 'Cancel…').click()
+    await button(page, 'Cancel the job').click()
+    // Its worker may have stopped it before it was found there.
+    await page.getByText(/Its worker was told to stop it\.|Cancelled: it will not run\./).waitFor()
+    expect(await stopped.atLeast(1)).toEqual(['JOB_CANCELLED'])
+
+    await find(failing)
+    await pill(page, 'Retry 1 of 3')
+    await page.locator('.err').getByText('sku bad is unknown').waitFor()
+    await button(page, 'Later…').click()
+    await button(page, 'in 7 days').click()
+    await page.getByText('1 job runs at another time.').waitFor()
+    await page
+      .getByText(/runs again in [67] days/)
+      .first()
+      .waitFor()
+    await button(page, 'Kill').click()
+    await pill(page, 'dead')
+    expect((await hq.dead.page()).items.map(({ jid }) => jid)).toEqual([failing])
+    await page.getByRole('link', { name: 'among the dead' }).click()
+    await page.locator('aside.drawer .err').getByText('sku bad is unknown').waitFor()
+    await page.goBack()
+    await pill(page, 'dead')
+    await page.keyboard.press('Shift+D')
+    await button(page, 'Delete 1 dead job').click()
+    await page.getByText('No job with this jid').waitFor()
+    expect(await hq.dead.size()).toBe(0)
+  })
+
+  test('tells of a row of a task how it ended, what it said, and where it belongs', async () => {
+    const { page, hq, work, go } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('ImportRow', { retry: false }, async (ctx, row: { sku: string }) => {
+          await ctx.message(`read <b>${row.sku}</b>`)
+          throw new BusinessFailure('no price', { code: 'price_missing' })
+        })
+      },
+    })
+    const task = await hq.tasks.create(hq.jobNamed('ImportRow'), [[{ sku: 'a-1' }]])
+    await work()
+    await until(async () => (await task.status())?.state === 'done')
+    const [event] = await all(task.events())
+    await go(`/jobs/${event?.jid}`)
+    await page.getByText('read <b>a-1</b>').waitFor()
+    await pill(page, 'failed')
+    await page.locator('.messages').getByText('no price').waitFor()
+    await page.getByText('price_missing').waitFor()
+    await page.getByText('"a-1"').waitFor()
+    await page.getByRole('link', { name: task.id }).click()
+    await page.getByRole('heading', { name: 'ImportRow' }).first().waitFor()
+  })
+})

@@ -1,0 +1,316 @@
+import type { Highkiq } from 'highkiq'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+const MINUTE = 60_000
+const SOON = { timeout: 10_000 }
+const inMinutes = (n: number) => new Date(Date.now() + n * MINUTE)
+const rowsOf = (page: Page) => page.locator('tbody tr')
+const row = (page: Page, text: string) => page.locator('tbody tr', { hasText: text })
+const drawer = (page: Page) => page.locator('aside.drawer')
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const chosen = (page: Page) => page.getByRole('region', { name: 'Selection' })
+const params = (page: Page) => new URL(page.url()).searchParams
+
+/** A retry as a worker leaves it. */
+function failed(
+  hq: Highkiq,
+  name: string,
+  args: unknown[],
+  { error = 'Refused', message = 'no answer', due = 10, queue = 'default' } = {},
+) {
+  return hq.retries.schedule(inMinutes(due), {
+    class: name,
+    args,
+    queue,
+    retry: true,
+    retry_count: 2,
+    created_at: Date.now() - 9 * MINUTE,
+    failed_at: Date.now() - 5 * MINUTE,
+    retried_at: Date.now() - MINUTE,
+    error_class: error,
+    error_message: message,
+  })
+}
+
+inBrowser('retries, scheduled and dead jobs', (open) => {
+  test('a job that failed is found, explained, and run again by its worker', async () => {
+    let isMended = false
+    const { page, hq, work } = await open('/retries', {
+      before: async ({ hq, work }) => {
+        hq.job('SyncStock', { backtrace: true }, async () => {
+          if (isMended) return
+          const error = new RangeError('shelf 9 is too high')
+          error.stack +=
+            '\n    at chain (/app/node_modules/@acme/chain/index.js:1:2)\n    at run (node:internal/run:3:4)'
+          throw error
+        })
+        await hq.push({ class: 'SyncStock', args: ['FRN-0412', { level: 118 }], tags: ['north'] })
+        const worker = await work()
+        await until(async () => (await hq.retries.size()) === 1)
+        await worker.stop()
+      },
+    })
+    await row(page, 'SyncStock').getByText('shelf 9 is too high').waitFor()
+    await row(page, 'SyncStock').click()
+    const { jid } = (await hq.retries.page()).items[0] as { jid: string }
+    expect(params(page).get('job')).toBe(jid)
+    await drawer(page).getByText('RangeError').first().waitFor()
+    await drawer(page).getByText('Retry 1 of 25').waitFor()
+    // Its own frames are there, those of others are folded until somebody asks.
+    expect(await drawer(page).locator('.trace .own').first().textContent()).toContain('sets.test.ts')
+    await button(page, '2 frames of @acme/chain, Node.js').click()
+    await drawer(page).getByText('chain (/app/node_modules/@acme/chain/index.js:1:2)').waitFor()
+    expect(await drawer(page).locator('.well').first().textContent()).toBe('["FRN-0412", {"level": 118}]')
+    await drawer(page).getByText('Failed', { exact: false }).first().waitFor()
+
+    isMended = true
+    await page.keyboard.press('r')
+    await page.getByText('1 job went to its queue.').waitFor()
+    expect((await hq.queue('default').page()).items.map((job) => job.jid)).toEqual([jid])
+    await page.getByText('No retries').waitFor()
+    await work()
+    await until(async () => (await hq.stats()).processed === 2)
+    expect(await hq.retries.size()).toBe(0)
+  })
+
+  test('causes, search and filters narrow the list, and all that match are acted on at once', async () => {
+    const { page, hq } = await open('/retries', {
+      before: async ({ hq }) => {
+        for (let n = 0; n < 60; n++)
+          await failed(hq, 'SyncStock', [n], { message: `no answer from 10.0.0.${n}`, due: 10 + n })
+        for (let n = 0; n < 3; n++) await failed(hq, 'SendReceipt', [`mail-${n}`], { error: 'Bounced', queue: 'mail' })
+      },
+    })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(50)
+    await page.getByText('1–50 of 63').waitFor()
+    await page.getByText('60 share one error').waitFor()
+
+    // Further and back, and the other way round.
+    await button(page, 'Further').click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(13)
+    await button(page, 'Back').click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(50)
+    await button(page, 'Next run').click()
+    await expect.poll(() => rowsOf(page).first().textContent(), SOON).toContain('[59]')
+    expect(params(page).get('desc')).toBe('true')
+
+    await page.locator('.grp', { hasText: 'Bounced' }).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    await button(page, 'Remove the filter error').click()
+    await page.getByLabel('Search the retries').fill('mail-1')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    await page.getByLabel('Search the retries').fill('')
+    await button(page, 'queue').click()
+    await page.getByLabel('queue', { exact: true }).fill('mail')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    await page.reload()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    await button(page, 'Remove the filter queue').click()
+    await button(page, 'class').click()
+    await page.getByLabel('class', { exact: true }).fill('NoSuch')
+    await page.keyboard.press('Enter')
+    await page.getByText('63 are outside of this filter.').waitFor()
+    await button(page, 'Clear filters').click()
+
+    // More than are on the page: said how many, asked, done, and nothing else is touched.
+    await page.locator('.grp', { hasText: 'Refused' }).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(50)
+    await page.getByLabel('Select all on this page').check()
+    await chosen(page).getByText('50 selected').waitFor()
+    await button(page, 'Select all 60 that match').click()
+    await chosen(page).getByRole('button', { name: 'Retry now' }).click()
+    await page.getByRole('dialog').getByText('Refused: no answer from *').waitFor()
+    await button(page, 'Retry 60 jobs').click()
+    await page.getByText('60 jobs went to their queues.').waitFor()
+    expect([await hq.retries.size(), await hq.queue('default').size()]).toEqual([3, 60])
+    await page.getByText('Nothing matches').waitFor()
+  })
+
+  test('chosen rows are put off, taken back, killed and deleted, by keys as well', async () => {
+    const { page, hq, faults } = await open('/retries', {
+      before: async ({ hq }) => {
+        for (let n = 0; n < 6; n++) await failed(hq, 'SyncStock', [`sku-${n}`], { due: 10 + n })
+      },
+    })
+    const dues = async () => (await hq.retries.page({ desc: false })).items.map(({ score }) => score)
+    const before = await dues()
+    await row(page, 'sku-0').getByRole('checkbox').check()
+    await row(page, 'sku-1').getByRole('checkbox').check()
+    await button(page, 'Later…').click()
+    await button(page, 'in 1 hr').click()
+    await page.getByText('2 jobs run at another time.').waitFor()
+    await expect.poll(() => rowsOf(page).first().textContent(), SOON).toContain('sku-2')
+    const later = (await dues()).filter((due) => due > Date.now() / 1000 + 59 * 60)
+    expect(later).toHaveLength(2)
+    await page.keyboard.press('z')
+    await page.getByText('2 jobs run when they would have.').waitFor()
+    expect((await dues()).map((due) => Math.round(due))).toEqual(before.map((due) => Math.round(due)))
+
+    // By keys: down, chosen, deleted; what it is about is said first, and no means no.
+    await expect.poll(() => rowsOf(page).first().textContent(), SOON).toContain('sku-0')
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.keyboard.press('Shift+D')
+    await page.getByRole('dialog').getByText('SyncStock in default').waitFor()
+    await button(page, 'Keep it').click()
+    expect(await hq.retries.size()).toBe(6)
+    await page.keyboard.press('Shift+D')
+    await button(page, 'Delete 1 retry').click()
+    await page.getByText('1 job deleted.').waitFor()
+    expect(await hq.retries.size()).toBe(5)
+
+    // One after the other, in the drawer.
+    await row(page, 'sku-1').getByRole('link').click()
+    await drawer(page).getByText('["sku-1"]').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await drawer(page).getByText('["sku-2"]').waitFor()
+    await drawer(page).getByRole('button', { name: 'Previous' }).click()
+    await drawer(page).getByText('["sku-1"]').waitFor()
+    await drawer(page).getByRole('button', { name: 'Kill' }).click()
+    await page.getByText('1 job is dead now.').waitFor()
+    await drawer(page).getByText('["sku-2"]').waitFor()
+    expect((await hq.dead.page()).items.map(({ args }) => args)).toEqual([['sku-1']])
+    // Somebody else was faster: it says so, and where to look.
+    await hq.retries.deleteAll()
+    await drawer(page).getByText('Not here any more').waitFor()
+    expect(faults.splice(0)).toEqual(Array(2).fill(expect.stringContaining('404')))
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'See 1 dead job' }).click()
+
+    await row(page, 'sku-1').click()
+    await drawer(page).getByText('dead', { exact: true }).waitFor()
+    await drawer(page).getByRole('button', { name: 'Retry now' }).click()
+    await page.getByText('No dead jobs').waitFor()
+    expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([['sku-1']])
+  })
+
+  test('what is scheduled is put off to a day, run now, and all of it, until somebody stops it', async () => {
+    const held = gate()
+    let isHeld = false
+    const { page, hq } = await open('/scheduled', {
+      before: async ({ hq }) => {
+        hq.client.use(async ({ args }, next) => {
+          if (isHeld && args[0] === 60) await held.opened
+          return next()
+        })
+        const args = Array.from({ length: 250 }, (_, n) => [n])
+        await hq.pushBulk({ class: 'SendNews', args, at: args.map((_, n) => Date.now() / 1000 + 3600 + n) })
+      },
+    })
+    await page.getByText('1–50 of 250').waitFor()
+    await row(page, '[0]').getByRole('link').click()
+    await drawer(page).getByRole('button', { name: 'Reschedule…' }).click()
+    await page.getByLabel('At a time').fill('2031-02-03T04:05')
+    await button(page, 'Reschedule').click()
+    await page.getByText('1 job runs at another time.').waitFor()
+    await drawer(page)
+      .getByText(/runs in \d+ yrs?|runs in \d,\d+ days/)
+      .waitFor()
+    const [last] = (await hq.scheduled.page({ limit: 1 })).items
+    expect([last?.args, last?.at.toISOString()]).toEqual([[0], '2031-02-03T04:05:00.000Z'])
+    await row(page, '[1]').getByRole('link').click()
+    await drawer(page).getByRole('button', { name: 'Add to queue' }).click()
+    await page.getByText('1 job went to its queue.').waitFor()
+    expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([[1]])
+
+    // The second hundred waits in the middle of it.
+    isHeld = true
+    await page.keyboard.press('Escape')
+    await button(page, 'Add all to queue…').click()
+    await button(page, 'Add 249 jobs to their queues').click()
+    await button(page, 'Stop').click()
+    await page.getByText(/Stopped: \d+ w/).waitFor()
+    isHeld = false
+    held.open()
+    await expect.poll(() => hq.scheduled.size(), SOON).toBe(49)
+    await page.getByText('1–49 of 49').waitFor()
+    expect(await hq.queue('default').size()).toBe(201)
+
+    await button(page, 'More actions').click()
+    await page.getByRole('menuitem', { name: 'Delete all…' }).click()
+    await button(page, 'Delete 49 scheduled jobs').click()
+    await page.getByText('Nothing is scheduled').waitFor()
+    expect(await hq.scheduled.size()).toBe(0)
+  })
+
+  test('who may only look is offered nothing else', async () => {
+    const { page, hq, go } = await open('/retries', {
+      http: { readOnly: true },
+      before: ({ hq }) => failed(hq, 'SyncStock', ['sku-1']),
+    })
+    await row(page, 'sku-1').click()
+    await drawer(page).getByText('["sku-1"]').waitFor()
+    const acts = page.getByRole('button', { name: /Retry|Kill|Delete|Later|More actions/ })
+    expect([await acts.count(), await page.getByRole('checkbox').count()]).toEqual([0, 0])
+    await go(`/jobs/${(await hq.retries.page()).items[0]?.jid}`)
+    await page.locator('h1 .pill').waitFor()
+    expect(await acts.count()).toBe(0)
+  })
+
+  test('whatever stands in a job is shown as it is, and does nothing', async () => {
+    const bad = '<img src=x onerror="document.title=1">\u202egnp.exe\u0007'
+    const { page, hq } = await open('/retries', {
+      before: async ({ hq }) => {
+        const text = JSON.stringify({
+          jid: '<svg onload=alert(1)>/..?#',
+          class: `${bad}${'W'.repeat(5000)}`,
+          args: [bad, 'long '.repeat(200_000), { [bad]: '12345678901234567890' }],
+          queue: `q${bad}`,
+          tags: [bad, 'y'.repeat(2000)],
+          retry_count: 0,
+          failed_at: Date.now(),
+          error_class: bad,
+          error_message: `${bad}\nsecond line ${'m'.repeat(9000)}`,
+        })
+        await hq.retries.schedule(inMinutes(5), text)
+        await hq.retries.schedule(inMinutes(6), text.replace('second line', 'the same again'))
+        const garbage = {
+          to: 'retry',
+          text: '{"class": [1, <b>no job</b>',
+          score: inMinutes(7).getTime() / 1000,
+        } as const
+        await hq.store.push([garbage], Date.now())
+      },
+      viewport: { width: 390, height: 844 },
+    })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    await fits(page)
+    await rowsOf(page).first().getByRole('link').click()
+    await drawer(page).locator('.err', { hasText: 'second line' }).waitFor()
+    await drawer(page).getByText('\\u202egnp.exe\\u0007').first().waitFor()
+    await fits(page)
+    for (const name of ['Retry now', 'Later…', 'Kill', 'Delete…'])
+      await inSight(page, drawer(page).getByRole('button', { name }))
+    await button(page, 'Show all 1MB').click()
+    await drawer(page).getByText('12345678901234567890').waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+    await button(page, 'Close').click()
+
+    // Two have the same jid: each is the one that is meant. One is no job at all, and has none.
+    await rowsOf(page).last().getByRole('link').click()
+    await drawer(page).getByRole('button', { name: 'Delete…' }).click()
+    await button(page, 'Delete 1 retry').click()
+    await page.getByText('1 job deleted.').waitFor()
+    await drawer(page).locator('.err', { hasText: 'the same again' }).waitFor()
+    await drawer(page).getByRole('button', { name: 'Delete…' }).click()
+    await button(page, 'Delete 1 retry').click()
+    await page.getByText('1 job deleted.').waitFor()
+    expect((await hq.retries.page()).items.map(({ errorMessage }) => errorMessage)).toEqual([
+      expect.stringContaining('second line'),
+    ])
+  })
+})
+
+async function fits(page: Page): Promise<void> {
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+}
+
+async function inSight(page: Page, what: ReturnType<Page['getByRole']>): Promise<void> {
+  const box = await what.boundingBox()
+  const { width, height } = page.viewportSize() as { width: number; height: number }
+  expect(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height).toBe(true)
+}
