@@ -30,6 +30,8 @@ export default defineConfig({
               'test/engine/{threads,signals,cron}.test.ts',
               'test/tasks/bad-files.test.ts',
               'test/http/{dashboard,mounts,page}.test.ts',
+              // The frame is the same on every store; the pages in it are tested on both.
+              'test/dashboard/frame.test.ts',
             ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],
