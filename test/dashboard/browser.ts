@@ -42,7 +42,7 @@ export function inBrowser(
         const opened = app ?? (await served(http))
         await before?.(opened)
         const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'UTC', ...context })
-        page.setDefaultTimeout(10_000)
+        page.setDefaultTimeout(30_000)
         const faults: string[] = []
         watch(page, faults)
         onTestFinished(async () => {
@@ -59,7 +59,7 @@ export function inBrowser(
         return { ...opened, page, faults, go }
       })
     },
-    { timeout: 60_000 },
+    { timeout: 150_000 },
   )
 }
 
