@@ -1,8 +1,9 @@
 /** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
 
-import { isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
+import { type CorrectedRow, isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
+import { given } from '../job/options.ts'
 import type { Retried, RetryOptions } from '../tasks/retry.ts'
 import { openSource } from '../tasks/sheet/source.ts'
 import { spooled } from '../tasks/sheet/spool.ts'
@@ -69,7 +70,7 @@ export const ACT_ROUTES: Route[] = [
       }
       const options = retryOf(await readObject(request, site.limits.bodyBytes))
       const { validate } = site.imports[job] ?? {}
-      const as = options.rows || !validate ? {} : { as: { validate } }
+      const as = validate ? { as: { validate } } : {}
       return retried(await hq.tasks.get(id).retry({ ...options, ...as }))
     },
   }),
@@ -136,9 +137,12 @@ function retryOf(body: Record<string, unknown>): RetryOptions {
   if (code !== undefined && typeof code !== 'string') throw invalid('`code` is a text')
   if (rows === undefined) return { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }
   if (status !== undefined || code !== undefined) throw invalid('`rows` says which rows: leave `status` and `code` out')
-  const isRow = (row: unknown) => isObject(row) && Number.isSafeInteger(row.index) && Array.isArray(row.args)
-  if (!Array.isArray(rows) || !rows.every(isRow)) throw invalid('`rows` is a list of { index, args: […] }')
-  return { rows: rows.map(({ index, args }) => ({ index, args })) }
+  const isRow = (row: unknown) =>
+    isObject(row) && Number.isSafeInteger(row.index) && (row.args === undefined || Array.isArray(row.args))
+  if (!Array.isArray(rows) || !rows.every(isRow)) {
+    throw invalid('`rows` is a list of { index, args: […] }, or { index } for one as it was')
+  }
+  return { rows: rows.map(({ index, args }) => given({ index, args }) as CorrectedRow) }
 }
 
 /** The file is kept until its end is there: how fast it is sent is no matter of the task's. */

@@ -139,8 +139,8 @@ export const SCHEMAS: Record<string, Schema> = {
       code: text,
       rows: {
         type: 'array',
-        description: 'these instead, each with other arguments',
-        items: object({ index: count, args: { type: 'array' } }),
+        description: 'these instead, each with other arguments, or as it was',
+        items: object({ index: count, args: { type: 'array', description: 'left out: those that it had' } }, ['args']),
       },
     },
     ['status', 'code', 'rows'],

@@ -23,11 +23,11 @@ import { Revalidation } from './revalidation.ts'
 import { asOneValue, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 
-/** A row as it was corrected. */
+/** A row that is to run again. */
 export interface CorrectedRow {
   index: number
-  /** The handler's arguments. */
-  args: unknown[]
+  /** The handler's arguments; left out, those that it had, as they are kept: nothing of them is written anew. */
+  args?: unknown[]
   /** The row as it came, for the report, when that is not what the handler gets. */
   source?: object
 }
@@ -37,7 +37,7 @@ export interface RetryOptions {
   status?: RejectedStatus[]
   /** Only those with this code. */
   code?: string
-  /** These instead, with other arguments; each index once. */
+  /** These instead, each with other arguments, or as it was; each index once. */
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
   /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
   report?: Source
@@ -83,11 +83,12 @@ export function checkRetry(options: RetryOptions): void {
   const told = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (told.length > 1) throw invalid(`say which rows in one way: by ${told.join(', or by ')}`)
   if (as !== undefined) checkImport('task.retry: as', as)
-  const isForReport = rows !== undefined || Object.keys(given(as ?? {})).some((name) => name !== 'validate')
+  const isForReport = Object.keys(given(as ?? {})).some((name) => name !== 'validate')
   if (as !== undefined && report === undefined && isForReport) {
     throw invalid('`as` says how a report is read: name it, too (report)')
   }
-  if (rows !== undefined && !isIterable(rows)) throw invalid('rows is a list of { index, args: […] }')
+  if (rows !== undefined && !isIterable(rows))
+    throw invalid('rows is a list of { index, args: […] }, or { index } for one as it was')
   if (report !== undefined) checkSource('task.retry: report', report)
 }
 
@@ -99,11 +100,10 @@ export async function chosenOf(
   retried: Retried,
 ): Promise<AsyncGenerator<Chosen, void, void>> {
   const { rows, report, as = {} } = options
-  if (rows) return chosen(host, record, givenRows(host, record, rows), retried)
   const { validate = host.optionsOf(record.job).validate } = as
-  if (report === undefined) {
-    return rejectedRows(host, record, options, new Revalidation(record, validate, host.now), retried)
-  }
+  const asItWas = asKept(host, record, new Revalidation(record, validate, host.now), retried)
+  if (rows) return chosen(host, record, givenRows(host, record, rows), retried, asItWas)
+  if (report === undefined) return rejectedRows(host, record, options, asItWas)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected.ts')
   // What can be read twice is: a fault in it is known before any row runs again.
@@ -115,35 +115,52 @@ export async function chosenOf(
   return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
 }
 
-async function* rejectedRows(
-  { store, client }: TaskHost,
+/** A rejected row with the arguments that it had; undefined: it can't run with them, and is counted. */
+type AsItWas = (event: EventRecord) => Promise<Chosen | undefined>
+
+function asKept(
+  { client }: Pick<TaskHost, 'client'>,
   record: TaskRecord,
-  { status = ['failed', 'error'], code }: RetryOptions,
   validation: Revalidation,
   retried: Retried,
+): AsItWas {
+  return async (event) => {
+    const { index, args, status } = event
+    if (args === null) {
+      retried.dropped++
+      return undefined
+    }
+    if (!validation.isNeeded(event)) return { index, isDead: status === 'error' }
+    const again = await validation.again(event)
+    if (again) return asCorrected(client, record, event, again)
+    retried.refused++
+    return undefined
+  }
+}
+
+async function* rejectedRows(
+  { store }: TaskHost,
+  record: TaskRecord,
+  { status = ['failed', 'error'], code }: RetryOptions,
+  asItWas: AsItWas,
 ): AsyncGenerator<Chosen, void, void> {
   const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
   for await (const events of eventPages(store, record.id, filter)) {
     for (const event of events) {
-      const { index, args, status: is } = event
-      if (args === null) {
-        retried.dropped++
-      } else if (validation.isNeeded(event)) {
-        const again = await validation.again(event)
-        if (again) yield asCorrected(client, record, event, again)
-        else retried.refused++
-      } else {
-        yield { index, isDead: is === 'error' }
-      }
+      const row = await asItWas(event)
+      if (row) yield row
     }
   }
 }
+
+/** One that was named: as what, or undefined: as it was. */
+type NamedRow = Omit<ReportedRow, 'again'> & { again: Row | undefined }
 
 async function* givenRows(
   { store }: TaskHost,
   { id, total }: TaskRecord,
   rows: NonNullable<RetryOptions['rows']>,
-): AsyncGenerator<ReportedRow, void, void> {
+): AsyncGenerator<NamedRow, void, void> {
   const seen = new Set<number>()
   for await (const page of inPages(rows)) {
     for (const row of page) {
@@ -158,8 +175,8 @@ async function* givenRows(
     for (const { index, args, source } of page) {
       const event = events.get(index)
       if (!event) throw unknownTask(id)
-      const isSame = stringifyJson(args) === stringifyJson(paramsOf(event))
-      yield { event, isSame, again: { args, ...(source === undefined ? {} : { source }) } }
+      const isSame = args === undefined || stringifyJson(args) === stringifyJson(paramsOf(event))
+      yield { event, isSame, again: args && { args, ...(source === undefined ? {} : { source }) } }
     }
   }
 }
@@ -168,17 +185,22 @@ async function* givenRows(
 function checkRow(row: unknown): asserts row is CorrectedRow {
   const { index, args, source } = (row ?? {}) as Partial<CorrectedRow>
   const isIndex = Number.isSafeInteger(index) && (index as number) >= 0
-  if (!isIndex || !Array.isArray(args) || (source !== undefined && (typeof source !== 'object' || source === null))) {
-    throw invalid('each of rows is { index, args: […] }, and a `source` that is an object if there is one')
+  const isAsItWas = args === undefined && source === undefined
+  const isSource = source === undefined || (typeof source === 'object' && source !== null)
+  if (!isIndex || !(isAsItWas || Array.isArray(args)) || !isSource) {
+    throw invalid(
+      'each of rows is { index, args: […] }, and a `source` that is an object if there is one; or { index }, for one as it was',
+    )
   }
-  checkArgs(args, `task.retry: row ${index}`)
+  if (args !== undefined) checkArgs(args, `task.retry: row ${index}`)
 }
 
 async function* chosen(
   { client }: TaskHost,
   record: TaskRecord,
-  rows: AsyncGenerator<ReportedRow, void, void>,
+  rows: AsyncGenerator<ReportedRow | NamedRow, void, void>,
   retried: Retried,
+  asItWas: AsItWas = async () => undefined,
 ): AsyncGenerator<Chosen, void, void> {
   for await (const { event, again, number, isSame = false } of rows) {
     const { status } = event
@@ -186,6 +208,10 @@ async function* chosen(
     else if (!isRejected(status)) retried.open++
     else if (again?.rejected) retried.refused++
     else if (again) yield { ...asCorrected(client, record, event, again, number), isSame }
+    else {
+      const row = await asItWas(event)
+      if (row) yield { ...row, isSame }
+    }
   }
 }
 

@@ -131,7 +131,8 @@ test('rejected rows run again: all, by status, by code, or with other arguments'
     { status: ['finished'] },
     { status: 'failed' },
     { code: 5 },
-    { rows: [{ index: 1 }] },
+    { rows: [{ index: 1, args: 'a-2' }] },
+    { rows: [{ args: [1] }] },
     { rows: [], code: 'price' },
     { odd: 1 },
   ]) {

@@ -148,3 +148,29 @@ test('rules that are wrong are refused when the handler is made', () => {
     )
   }
 })
+
+test('a row runs again as it was, and not as it is shown', async () => {
+  const seen: unknown[] = []
+  const t = api({
+    redact: RULES,
+    jobs: (hq) =>
+      void hq.job('Row', { retry: false }, async (_ctx, row: unknown) => {
+        seen.push(row)
+        if (seen.length === 1) throw new Error('rejected')
+      }),
+  })
+  const row = { password: SECRET, big: 9_007_199_254_740_993n }
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[row], ['another']])
+  await t.work({ concurrency: 1 })
+  await until(async () => (await task.status())?.state === 'done')
+  const { body } = await t.call('GET', `/api/v1/tasks/${task.id}/events?status=error`)
+  expect(body.items[0].params[0].password).toBe('[redacted]')
+  const retry = (json: object) => t.call('POST', `/api/v1/tasks/${task.id}/retry`, { json })
+  expect((await retry({ rows: [{ index: 0 }, { index: 1 }] })).body).toMatchObject({
+    rows: 1,
+    unchanged: 1,
+    finished: 1,
+  })
+  await until(async () => (await task.status())?.counts.finished === 2)
+  expect(seen).toEqual([row, 'another', row])
+})

@@ -41,6 +41,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
   const none = await hq.tasks.create(Row, rows(3), { onDone: Done, keepParams: 'none' })
   await none.wait({ every: 10 })
   expect(await none.retry()).toEqual({ ...NOTHING, run: 1, dropped: 1 })
+  expect(await none.retry({ rows: [{ index: 1 }] })).toEqual({ ...NOTHING, run: 1, dropped: 1 })
   expect(await none.status()).toMatchObject({ state: 'done', run: 1 })
   expect(await queue('calls')).toHaveLength(2)
 })

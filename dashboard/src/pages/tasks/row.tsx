@@ -23,7 +23,8 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
   const title = event ? t('task.rowNumber', { n: event.number ?? event.index + 1 }) : jid
   const retry = async () => {
     if (!event) return
-    const rows = [{ index: event.index, args: event.params ?? [] }]
+    // As it was: what is shown of it may be redacted, and is no longer what it was written as.
+    const rows = [{ index: event.index }]
     await doing(tell('POST', `/tasks/${task.id}/retry`, { rows }), () => t('task.retried', { n: 1 }))
     await reload()
   }
