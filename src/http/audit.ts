@@ -13,7 +13,7 @@ export interface AuditEntry {
   target: Record<string, string>
   /** How many jobs or rows it concerned; null where that is not counted. */
   count: number | null
-  /** What else was said: which jobs, or by which filter. */
+  /** What else was said: which jobs, or by which filter. `brokenOff: true`: it was not done to its end. */
   details: Record<string, unknown>
 }
 

@@ -52,6 +52,7 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
     const url = new URL(request.url)
     const pathname = withoutBase(url.pathname, base)
     let isPage = false
+    let telling: ReturnType<typeof tellingOf> | undefined
     try {
       const { route, path } = find(request, pathname)
       isPage = route.page === true
@@ -64,13 +65,14 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       const query = readParameters(url.searchParams, route.query ?? {}, route.page)
-      const telling = tellingOf(visitor.who, route, path)
-      const { did, later } = telling
+      if (changes) telling = tellingOf(visitor.who, route, path)
+      const { did = () => {}, later = () => () => {} } = telling ?? {}
       const answer = await route.run({ hq, site, base, request, url, path, query, byLink: visitor.byLink, did, later })
-      if (changes && answer.status < 400) telling.answered()
+      if (answer.status < 400) telling?.answered()
       return answer
     } catch (thrown) {
-      const answer = refusal(thrown)
+      telling?.brokenOff()
+      const answer = refusal(thrown, request)
       if (!isPage) return answer
       const isLink = url.searchParams.has('token')
       if (answer.status === 401 && !isLink) {
@@ -93,12 +95,19 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       answered: () => {
         if (!isLater) write()
       },
+      // Who hangs up, or asks for one thing too many, has done what was done before.
+      brokenOff: () => {
+        if (isLater || !deed.count) return
+        deed.brokenOff = true
+        write()
+      },
     }
   }
 
-  function refusal(thrown: unknown): Response {
+  function refusal(thrown: unknown, { signal }: Request): Response {
     const code = codeOf(thrown)
-    if (!code || statusOfCode(code) >= 500) hq.log.error({ err: thrown }, 'a request failed')
+    const isLeft = signal.aborted && thrown === signal.reason
+    if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
     if (code === 'UNAUTHORIZED') return errorAnswer(thrown, site.access.challenge)
     if (code !== 'METHOD_NOT_ALLOWED') return errorAnswer(thrown)
     const { allow } = (thrown as { details: { allow: string[] } }).details

@@ -43,31 +43,15 @@ export const JOB_ROUTES: Route[] = [
       200: { description: 'What the same key has pushed', content: PUSHED },
       201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
     },
-    async run({ hq, request, did, site: { limits } }) {
-      const key = request.headers.get('idempotency-key')
-      if (LINES.includes(typeOf(request))) {
-        if (key !== null) throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
-        return pushLines({ hq, request, limits, did })
+    async run(call) {
+      const isLines = LINES.includes(typeOf(call.request))
+      try {
+        return await (isLines ? pushLines(call) : pushBody(call))
+      } catch (thrown) {
+        const { pushed = [] } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+        call.did({ count: (pushed as unknown[]).length })
+        throw thrown
       }
-      const body = await readBody(request, limits.bodyBytes)
-      const bodies = Array.isArray(body) ? body : [body]
-      const isList = bodies === body
-      did({ count: bodies.length })
-      const push = async (some: unknown[]) => {
-        if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
-        return Promise.all(some.map((one) => hq.push(pushOf(one))))
-      }
-      if (key === null) {
-        const jids = await push(bodies)
-        return json(isList ? { jids } : { jid: jids[0] }, 201)
-      }
-      const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
-      const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
-        jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
-        push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
-        signal: request.signal,
-      })
-      return json(isList ? { jids } : { jid: jids[0] }, isNew ? 201 : 200)
     },
   }),
   route({
@@ -106,6 +90,30 @@ export const JOB_ROUTES: Route[] = [
 // Pushing ------------------------------------------------------------------------------------------------------
 
 type Push = Parameters<Highkiq['push']>[0]
+
+/** One job, or an array of them. */
+async function pushBody({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+  const body = await readBody(request, limits.bodyBytes)
+  const bodies = Array.isArray(body) ? body : [body]
+  const isList = bodies === body
+  const push = async (some: unknown[]) => {
+    if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
+    return Promise.all(some.map((one) => hq.push(pushOf(one))))
+  }
+  const told = (jids: (string | null)[], status: number) => {
+    did({ count: bodies.length })
+    return json(isList ? { jids } : { jid: jids[0] }, status)
+  }
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return told(await push(bodies), 201)
+  const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
+  const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
+    jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
+    push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
+    signal: request.signal,
+  })
+  return told(jids, isNew ? 201 : 200)
+}
 
 /** @throws INVALID_REQUEST */
 function pushOf(body: unknown): Push {
@@ -161,12 +169,10 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: 
 }
 
 /** Pushes while it reads, so that memory does not grow with the stream (but for the ids). */
-async function pushLines({
-  hq,
-  request,
-  limits,
-  did,
-}: Pick<Call, 'hq' | 'request' | 'did'> & Pick<Call['site'], 'limits'>) {
+async function pushLines({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+  if (request.headers.has('idempotency-key')) {
+    throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
+  }
   const jids: (string | null)[] = []
   let bodies: unknown[] = []
   let first = 1

@@ -31,7 +31,10 @@ export interface Call<Query = Record<string, unknown>> {
   query: Query
   /** Who asks has no login, but the link of the task. */
   byLink: boolean
-  /** Tells the audit more of what is done. It is told when the answer is there; with `later`, when that is called. */
+  /**
+   * Tells the audit more of what is done. It is told when the answer is there; with `later`, when that is called; and of
+   * what breaks off when a `count` was done by then.
+   */
   did(deed: Deed): void
   later(): () => void
 }

@@ -13,18 +13,18 @@ export interface Acted {
 
 const AT_ONCE = 10
 
-/** One that can't be moved does not keep the others from it. */
+/** One that can't be moved does not keep the others from it. `acted` is counted up as they are done. */
 export async function selected(
   site: Site,
   set: JobSet,
   jobs: readonly Named[],
   act: (entry: SetEntry) => Promise<boolean>,
+  acted: Acted,
   signal: AbortSignal,
-): Promise<Acted> {
+): Promise<void> {
   const seal = await site.seal()
   const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
   const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
-  const acted: Acted = { done: 0, refused: 0 }
   const refuse = (error: string) => {
     acted.refused++
     acted.error ??= error
@@ -43,6 +43,7 @@ export async function selected(
       }
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return acted
+  // All have ended when one was told to stop: nothing is done after that.
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }

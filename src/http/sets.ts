@@ -2,7 +2,6 @@
 
 import type { Highkiq, JobSet, SetEntry } from '../index.ts'
 import { filterOf, type JobFilter } from '../inspect/filter.ts'
-
 import { isObject } from '../job/json.ts'
 import { invalid, json } from './answer.ts'
 import { named } from './audit.ts'
@@ -13,7 +12,7 @@ import { flag, integer, text } from './parameter.ts'
 import { cursor, entryOf, key, keyOfEntry, type Named, placeOf } from './place.ts'
 import { type Call, type Route, route } from './route.ts'
 import { count, list, object, orNull, type Schema, text as textSchema, time } from './schema.ts'
-import { selected } from './selection.ts'
+import { type Acted, selected } from './selection.ts'
 import type { Site } from './site.ts'
 import { type Sweep, sweepRoute } from './sweep.ts'
 
@@ -34,7 +33,7 @@ const retry: Act = {
   all: (set, options) => set.retryAll(options),
 }
 const kill: Act = {
-  summary: 'put among the dead; death handlers hear of it',
+  summary: 'put among the dead',
   one: (entry) => entry.kill(),
   all: (set, options) => set.killAll(options),
 }
@@ -210,8 +209,12 @@ async function actOnSome(call: Call, set: JobSet, act: Act): Promise<Response> {
   const at = act.isTimed ? whenOf(rest, call) : 0
   if (!act.isTimed) refuseMembers(rest, 'it', ['jobs'])
   const chosen = jobsOf(jobs)
-  const acted = await selected(site, set, chosen, (entry) => act.one(entry, at), request.signal)
-  call.did({ count: acted.done, jids: named(chosen.map(({ jid }) => jid)) })
+  const acted: Acted = { done: 0, refused: 0 }
+  try {
+    await selected(site, set, chosen, (entry) => act.one(entry, at), acted, request.signal)
+  } finally {
+    call.did({ count: acted.done, jids: named(chosen.map(({ jid }) => jid)) })
+  }
   return json(acted)
 }
 

@@ -55,6 +55,43 @@ test('each change is told of: who made it, what it was, how many it concerned', 
   expect(told()).toEqual([])
 })
 
+test('what breaks off is told of as far as it came', async () => {
+  const left = new AbortController()
+  let looked = 0
+  const t = audited({
+    redact: (key, value) => {
+      if (key === 'jid' && ++looked === 150) left.abort()
+      return value
+    },
+  })
+  await t.hq.store.push(
+    Array.from({ length: 300 }, (_, n) => ({ to: 'dead' as const, text: textOf(n), score: n })),
+    Date.now(),
+  )
+  const filter = { search: '"Job"' }
+  await t.call('POST', '/api/v1/dead/all/delete', { json: filter, signal: left.signal })
+  const gone = 300 - (await t.hq.dead.size())
+  expect(gone).toBeGreaterThan(0)
+  const whole = { who: 'loopback', target: {} }
+  const sweeping = {
+    ...whole,
+    action: 'POST /api/v1/dead/all/delete',
+    count: gone,
+    details: { filter, brokenOff: true },
+  }
+  expect(t.told()).toEqual([sweeping])
+  expect(t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
+
+  const pushing = { ...whole, action: 'POST /api/v1/jobs', details: { brokenOff: true } }
+  const job = { class: 'Job', args: [] }
+  expect((await t.call('POST', '/api/v1/jobs', { json: [job, { ...job, retry: 'odd' }, job] })).status).toBe(400)
+  expect(t.told()).toEqual([{ ...pushing, count: 2 }])
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const body = [job, job, job, 'no job'].map((one) => JSON.stringify(one)).join('\n\n')
+  expect((await t.call('POST', '/api/v1/jobs', { body, headers })).status).toBe(400)
+  expect(t.told()).toEqual([{ ...pushing, count: 3 }])
+})
+
 test('who did it is the name of the login', async () => {
   const push = { json: { class: 'Job', args: [] } }
   const whoIs = async (options: Parameters<typeof api>[0], headers: Record<string, string>) => {
