@@ -8,6 +8,7 @@ export const en = {
   now: 'now',
   nothing: 'nothing',
   copied: 'Copied',
+  'copy.refused': 'the browser does not let this page copy: select the text instead',
   'error.title': 'This did not work',
   'error.unreachable': 'The server does not answer',
   'error.again': 'Try now',

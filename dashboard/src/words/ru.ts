@@ -8,6 +8,7 @@ export const ru: Words = {
   now: 'сейчас',
   nothing: 'ничего',
   copied: 'Скопировано',
+  'copy.refused': 'браузер не даёт этой странице копировать: выделите текст сами',
   'error.title': 'Не получилось',
   'error.unreachable': 'Сервер не отвечает',
   'error.again': 'Попробовать сейчас',

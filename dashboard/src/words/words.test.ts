@@ -39,3 +39,12 @@ test.each(['zh', 'ru'])('%s puts the same values into its phrases', (language) =
     for (const name of wanted) expect(given, word).toContain(name)
   }
 })
+
+test('Chinese has one word for jobs and another one for tasks', () => {
+  for (const [word, phrase] of Object.entries(en as Record<string, Phrase>)) {
+    const english = formsOf(phrase).join()
+    const chinese = formsOf(zh[word as keyof typeof en]).join()
+    if (/\bjobs?\b/i.test(english) && !/\btasks?\b/i.test(english)) expect(chinese, word).not.toContain('任务')
+    if (/\btasks?\b/i.test(english) && !/\bjobs?\b/i.test(english)) expect(chinese, word).not.toContain('作业')
+  }
+})
