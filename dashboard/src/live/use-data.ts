@@ -23,7 +23,7 @@ export function useData<Answer>(
   const { live = true } = options
   const key = path === null ? null : JSON.stringify([path, query])
   const [state, setState] = useState<{ key: string | null; data?: Answer; error?: ApiError }>({ key: null })
-  const run = useRef({ key, isBusy: false, notBefore: 0 })
+  const run = useRef({ key, asked: 0, shown: 0, open: 0, took: 0, notBefore: 0 })
   run.current.key = key
 
   const load = useCallback(async () => {
@@ -31,17 +31,25 @@ export function useData<Answer>(
     if (wanted === null) return
     const [at, how] = JSON.parse(wanted) as [string, Query]
     const begun = performance.now()
-    run.current.isBusy = true
+    const turn = ++run.current.asked
+    // What was asked before an act may come after what was asked behind it.
+    const isNews = () => {
+      if (run.current.key !== wanted || turn < run.current.shown) return false
+      run.current.shown = turn
+      return true
+    }
+    run.current.open++
     try {
       const data = await ask<Answer>(at, how)
-      if (run.current.key === wanted) setState({ key: wanted, data })
+      if (isNews()) setState({ key: wanted, data })
     } catch (error) {
-      if (run.current.key === wanted) {
-        setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
-      }
+      if (isNews()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
     } finally {
-      run.current.isBusy = false
-      run.current.notBefore = performance.now() + (performance.now() - begun) * REST
+      run.current.open--
+      const took = performance.now() - begun
+      // One that took long among others may have been unlucky, and so may the first one.
+      run.current.notBefore = performance.now() + Math.min(took, run.current.took) * REST
+      run.current.took = took
     }
   }, [])
 
@@ -49,8 +57,8 @@ export function useData<Answer>(
   useEffect(() => {
     if (!live) return
     return beat.subscribe(() => {
-      const { isBusy, notBefore } = run.current
-      if (!isBusy && !document.hidden && performance.now() >= notBefore) void load()
+      const { open, notBefore } = run.current
+      if (open === 0 && !document.hidden && performance.now() >= notBefore) void load()
     })
   }, [live, load])
 
