@@ -19,19 +19,26 @@ const POLL_MS = 5000
 
 export function startPulse(): void {
   learnAbout()
+  listen()
+}
+
+let polling: ReturnType<typeof setInterval> | undefined
+
+function listen(): void {
   const source = new EventSource(urlOf('/live'))
-  let timer: ReturnType<typeof setInterval> | undefined
   source.addEventListener('pulse', (event) => {
-    clearInterval(timer)
-    timer = undefined
+    clearInterval(polling)
+    polling = undefined
     heard(JSON.parse((event as MessageEvent<string>).data) as Pulse, 'live')
   })
   source.addEventListener('error', () => {
-    if (timer !== undefined) return
-    void poll()
-    timer = setInterval(() => void poll(), POLL_MS)
-    // A browser gives up on a stream that was refused; polling finds out when the server is back.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 60_000)
+    if (polling === undefined) {
+      void poll()
+      polling = setInterval(() => void poll(), POLL_MS)
+    }
+    // A browser comes again by itself to a stream that broke off, but not to one that was refused, as by a proxy whose
+    // server begins anew. The page stays: somebody may be in the middle of something.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, POLL_MS)
   })
 }
 
