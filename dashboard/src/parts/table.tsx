@@ -141,8 +141,9 @@ function focusRow(key: string): void {
   row.scrollIntoView({ block: 'nearest' })
 }
 
-/** Keys that are meant for a field, or come with Ctrl, are no commands. */
+/** Keys that are meant for a field, come with Ctrl, or come while something is asked, are no commands. */
 export function isTyping(event: KeyboardEvent): boolean {
   const { target, ctrlKey, metaKey, altKey } = event
-  return ctrlKey || metaKey || altKey || (target as Element).closest?.('input,textarea,select,dialog') != null
+  if (ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return true
+  return (target as Element).closest?.('input,textarea,select') != null
 }
