@@ -60,7 +60,7 @@ inBrowser('tasks', (open) => {
     await page.getByLabel('Search values and messages').fill('')
     await why.getByRole('link', { name: 'Show' }).click()
     await expect.poll(() => table.locator('tbody tr').count()).toBe(2)
-    await table.locator('tbody tr').first().click()
+    await table.locator('tbody tr').first().getByRole('link').click()
     const drawer = page.getByRole('complementary')
     await drawer.getByText('Price is empty').first().waitFor()
     await drawer.getByText('"sku": "sku-1"').waitFor()
@@ -80,6 +80,8 @@ inBrowser('tasks', (open) => {
 
     // What is left is cancelled; the safe answer changes nothing.
     await page.getByRole('button', { name: 'Cancel…' }).click()
+    await page.evaluate('document.activeElement.blur()')
+    await page.keyboard.press('p')
     await page.getByRole('button', { name: 'Keep running' }).click()
     expect((await task.status())?.state).toBe('running')
     await page.keyboard.press('Shift+D')
@@ -105,6 +107,10 @@ inBrowser('tasks', (open) => {
         hq.job('Other', async () => {})
       },
     })
+    // What a page has not that came over plain HTTP from another machine.
+    await page.evaluate(
+      `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
+    )
     await page.getByRole('button', { name: 'Import a file' }).click()
     const dialog = page.getByRole('dialog')
     await dialog
@@ -135,6 +141,8 @@ inBrowser('tasks', (open) => {
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: /Report/ }).click()
     expect((await download).suggestedFilename()).toMatch(/\.csv$/)
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByText('Copied').waitFor()
   })
 
   test('names, arguments and messages of every kind are shown as text, on a phone as well', async () => {

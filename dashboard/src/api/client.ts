@@ -39,6 +39,18 @@ export async function tell<Answer>(
   return read(await reach(urlOf(path, query), { method, ...json }))
 }
 
+/** @throws ApiError */
+export async function sendFile<Answer>(
+  path: string,
+  query: Query,
+  file: File,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const body = new FormData()
+  body.set('file', file)
+  return read(await reach(urlOf(path, query), { method: 'POST', body, headers }))
+}
+
 /** An act that takes long tells line by line how far it is; aborting stops it. @throws ApiError */
 export async function* tellOn<Line>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<Line> {
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' }

@@ -1,13 +1,32 @@
 import { t } from '../words/index.ts'
 import { Icon } from './icon.tsx'
-import { say } from './toast.tsx'
+import { doing } from './toast.tsx'
 
-/** Puts a text into the clipboard. */
 export function Copy({ text, label }: { text: string; label: string }) {
-  const copy = () => navigator.clipboard.writeText(text).then(() => say(t('copied')))
   return (
-    <button type="button" class="btn ghost s sq" aria-label={label} onClick={() => void copy()}>
+    <button type="button" class="btn ghost s sq" aria-label={label} onClick={() => void copy(text)}>
       <Icon name="copy" />
     </button>
   )
+}
+
+/** Puts a text into the clipboard, and says so. */
+export async function copy(text: string): Promise<void> {
+  await doing(written(text), () => t('copied'))
+}
+
+async function written(text: string): Promise<void> {
+  // Over plain HTTP, but on this machine, browsers have no `clipboard`.
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const place = document.querySelector('dialog[open]') ?? document.body
+  const field = document.createElement('textarea')
+  field.className = 'vh'
+  field.value = text
+  const before = document.activeElement as HTMLElement | null
+  place.append(field)
+  field.select()
+  const isCopied = document.execCommand('copy')
+  field.remove()
+  before?.focus()
+  if (!isCopied) throw new Error(t('copy.refused'))
 }

@@ -2,7 +2,6 @@
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ApiError } from '../api/client.ts'
 import { t } from '../words/index.ts'
 import { Icon, StatusIcon } from './icon.tsx'
 
@@ -29,7 +28,7 @@ export async function doing<Answer>(
     if (done) say(done(answer))
     return answer
   } catch (thrown) {
-    const text = thrown instanceof ApiError ? thrown.message : String(thrown)
+    const text = thrown instanceof Error ? thrown.message : String(thrown)
     news.value = { text: t('toast.failed', { why: text }), isError: true }
     return undefined
   }

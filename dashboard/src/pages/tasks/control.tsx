@@ -4,6 +4,7 @@ import { ask, tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/shapes.ts'
 import { number, share } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
+import { copy } from '../../parts/copy.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
@@ -24,9 +25,9 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   const shares = SHARES.indexOf(toleratedFailures as (typeof SHARES)[number])
   const place = shares === -1 ? SHARES.length - 1 : shares
   const ended = task.total - counts.enqueued - counts.working
-  const copy = async () => {
+  const copyLink = async () => {
     const link = await doing(ask<{ url: string }>(`/tasks/${id}/link`))
-    if (link) await doing(navigator.clipboard.writeText(location.origin + link.url), () => t('copied'))
+    if (link) await copy(location.origin + link.url)
   }
   return (
     <section class="panel">
@@ -61,7 +62,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
         </div>
         <div>
           <span>{t('task.submitterPage')}</span>
-          <button type="button" class="btn s" onClick={() => void copy()}>
+          <button type="button" class="btn s" onClick={() => void copyLink()}>
             <Icon name="copy" />
             {t('task.copyLink')}
           </button>

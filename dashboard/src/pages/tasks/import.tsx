@@ -2,11 +2,12 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { ApiError, urlOf } from '../../api/client.ts'
+import { sendFile } from '../../api/client.ts'
 import { at } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { say } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 import { type DryRun, Preview } from './preview.tsx'
 
@@ -23,22 +24,33 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const [columns, setColumns] = useState<Record<string, string>>({})
   const [step, setStep] = useState<Step>({ at: 'choose' })
   const [wrong, setWrong] = useState('')
-  const key = useRef(crypto.randomUUID())
-  useEffect(() => dialog.current?.showModal(), [])
+  const keyOf = useKey()
+  const isOpen = useRef(true)
+  useEffect(() => {
+    dialog.current?.showModal()
+    return () => {
+      isOpen.current = false
+    }
+  }, [])
 
   const send = async (dryRun: boolean) => {
     if (!file || job === '') return
     setWrong('')
     setStep({ at: dryRun ? 'reading' : 'sending' })
+    const about = { job, name: file.name, columns: mapping(headers, columns) }
     try {
-      const answer = await upload(file, { job, columns: mapping(headers, columns), dryRun, key: key.current })
       if (dryRun) {
-        if (headers.length === 0) setHeaders((answer as DryRun).columns ?? [])
-        setStep({ at: 'look', found: answer as DryRun })
-      } else {
-        onClose()
-        route(at(`/tasks/${(answer as { id: string }).id}`))
+        const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
+        if (headers.length === 0) setHeaders(found.columns ?? [])
+        setStep({ at: 'look', found })
+        return
       }
+      const { id, error } = await sendFile<Imported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
+      // The rows before it are there, and run: the task tells more.
+      if (error) say(`${t('import.wrong')}: ${error.message}`)
+      if (!isOpen.current) return
+      onClose()
+      route(at(`/tasks/${id}`))
     } catch (thrown) {
       setWrong(thrown instanceof Error ? thrown.message : String(thrown))
       setStep({ at: 'choose' })
@@ -131,22 +143,23 @@ function mapping(headers: readonly string[], columns: Record<string, string>): s
   return JSON.stringify(Object.fromEntries(headers.map((header) => [header, columns[header] ?? header])))
 }
 
-interface Sending {
-  job: string
-  columns: string | undefined
-  dryRun: boolean
-  key: string
+const IMPORT = '/tasks/import'
+
+/** `error`: it broke off, and what came before stays. */
+interface Imported {
+  id: string
+  error?: { message: string }
 }
 
-/** @throws ApiError */
-async function upload(file: File, { job, columns, dryRun, key }: Sending): Promise<unknown> {
-  const url = urlOf('/tasks/import', { job, name: file.name, dryRun: dryRun || undefined, columns })
-  const form = new FormData()
-  form.set('file', file)
-  // A click that comes twice makes one task.
-  const headers: Record<string, string> = dryRun ? {} : { 'idempotency-key': key }
-  const answer = await fetch(url, { method: 'POST', body: form, headers })
-  const told = (await answer.json()) as { error?: { code: string; message: string } }
-  if (told.error) throw new ApiError(told.error.code, told.error.message, answer.status)
-  return told
+/** A click that comes twice makes one task, and so does a second try after an answer that was lost. */
+function useKey(): (file: File, about: object) => string {
+  const last = useRef<{ file: File; about: string; key: string }>(undefined)
+  return (file, how) => {
+    const about = JSON.stringify(how)
+    if (last.current?.file !== file || last.current.about !== about) {
+      // Over plain HTTP, but on this machine, browsers have no `randomUUID`.
+      last.current = { file, about, key: crypto.getRandomValues(new Uint32Array(4)).join('-') }
+    }
+    return last.current.key
+  }
 }

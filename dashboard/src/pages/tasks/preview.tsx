@@ -33,8 +33,8 @@ export function Preview({ found, headers, columns, onColumns }: PreviewProps) {
       </p>
       {found.problems.length > 0 && (
         <ul>
-          {found.problems.slice(0, SHOWN_PROBLEMS).map(({ row, code, message }) => (
-            <li key={`${row} ${code}`}>
+          {found.problems.slice(0, SHOWN_PROBLEMS).map(({ row, code, message }, i) => (
+            <li key={i}>
               {row !== null && <span class="dim">{t('import.row', { n: row })}</span>}
               <bdi class="cut">{message}</bdi>
               <code class="n dim">{code}</code>

@@ -97,8 +97,8 @@ function Life({ event }: { event: TaskEvent }) {
             {startedAt !== null && <p>{duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)}</p>}
           </li>
         )}
-        {[...messages].reverse().map((message) => (
-          <li key={message.at + message.text} class="enqueued">
+        {[...messages].reverse().map((message, i) => (
+          <li key={messages.length - i} class="enqueued">
             <StatusIcon status="enqueued" />
             <span class="when">
               <When at={message.at} />

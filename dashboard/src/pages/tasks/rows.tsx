@@ -16,7 +16,7 @@ const REJECTED = 'failed,error,cancelled'
 const FIELDS = 2
 
 export function Rows({ task }: { task: TaskStatus }) {
-  const [query, change] = useQuery()
+  const [query, change, link] = useQuery()
   const { status = REJECTED, code, search, cursor, row } = query
   const { data, error, reload } = useData<Page<TaskEvent>>(`/tasks/${task.id}/events`, {
     status,
@@ -58,7 +58,7 @@ export function Rows({ task }: { task: TaskStatus }) {
         <Table
           label={t('task.rows')}
           rows={data.items}
-          columns={columnsOf(data.items)}
+          columns={columnsOf(data.items, (jid) => link({ row: jid }))}
           keyOf={({ jid }) => jid}
           open={row}
           onOpen={({ jid }) => change({ row: jid })}
@@ -69,18 +69,14 @@ export function Rows({ task }: { task: TaskStatus }) {
   )
 }
 
-function columnsOf(rows: readonly TaskEvent[]): Column<TaskEvent>[] {
+function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string): Column<TaskEvent>[] {
   const fields = fieldsOf(rows)
   return [
     {
       name: 'row',
       title: t('task.row'),
       class: 'num',
-      cell: ({ number: n, index, jid }) => (
-        <a href={`?row=${encodeURIComponent(jid)}`} onClick={(event) => event.preventDefault()}>
-          {number(n ?? index + 1)}
-        </a>
-      ),
+      cell: ({ number: n, index, jid }) => <a href={linkTo(jid)}>{number(n ?? index + 1)}</a>,
     },
     { name: 'status', title: t('task.status'), class: 'hide-s', cell: ({ status }) => <Status status={status} /> },
     ...fields.map((field) => ({

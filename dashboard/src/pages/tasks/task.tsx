@@ -119,8 +119,8 @@ function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
       keep: t('task.keepIt'),
     })
     if (!yes) return
-    await doing(tell('DELETE', `/tasks/${id}`), () => t('task.deleted', { name: task.name }))
-    route(at('/tasks'))
+    const gone = tell('DELETE', `/tasks/${id}`).then(() => true)
+    if (await doing(gone, () => t('task.deleted', { name: task.name }))) route(at('/tasks'))
   }
   return (
     <>
