@@ -1,12 +1,10 @@
 /** The file that an export makes, and the rows that a task rejected as one. */
 
-import type { Highkiq } from '../app.ts'
-import { metaOf } from '../tasks/meta.ts'
 import { FILE_FORMATS, type FileFormat } from '../tasks/sheet/format.ts'
 import { streamed } from '../tasks/sheet/write.ts'
 import { flag, oneOf } from './parameter.ts'
 import { type Route, route } from './route.ts'
-import { statusOf } from './task.ts'
+import { exportOf, statusOf } from './task.ts'
 
 const TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8',
@@ -56,7 +54,7 @@ export const FILE_ROUTES: Route[] = [
       // Who waits is held as long as who watches.
       const leave = query.wait ? site.streams.enter() : () => {}
       try {
-        const format = await formatOf(hq, id)
+        const format = (await exportOf(hq, id)) ?? 'csv'
         const content = await hq.tasks.get(id).download({ ...query, signal: request.signal })
         return fileOf(streamed(until(leave, content), leave), format, name)
       } catch (thrown) {
@@ -71,11 +69,6 @@ function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: s
   const file = name.toLowerCase().endsWith(`.${format}`) ? name : `${name}.${format}`
   const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }
   return new Response(content, { headers })
-}
-
-async function formatOf(hq: Highkiq, id: string): Promise<FileFormat> {
-  const task = await hq.store.task(id)
-  return (task && metaOf(task).export?.format) ?? 'csv'
 }
 
 async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {

@@ -187,7 +187,14 @@ export const SCHEMAS: Record<string, Schema> = {
     'reason',
     'hint',
   ]),
-  TaskStatusWithRejected: object({ ...taskStatus, rejected: listOf('TaskEvent') }, ['reason', 'rejected']),
+  TaskStatusWithRejected: object(
+    {
+      ...taskStatus,
+      export: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'of an export, the format of its file' },
+      rejected: listOf('TaskEvent'),
+    },
+    ['reason', 'rejected'],
+  ),
   TaskList: listOf('TaskStatus'),
   TaskEvent: object(
     {

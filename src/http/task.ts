@@ -5,6 +5,8 @@ import type { EventStatus } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { eventOf, type TaskEvent } from '../tasks/event.ts'
+import { metaOf } from '../tasks/meta.ts'
+import type { FileFormat } from '../tasks/sheet/format.ts'
 import type { TaskStatus } from '../tasks/task.ts'
 import type { Call } from './route.ts'
 
@@ -13,6 +15,12 @@ export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<
   const status = /^[0-9a-f]{16}$/.test(id) ? await hq.tasks.get(id).status() : null
   if (status) return status
   throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
+}
+
+/** The format of the file that an export makes; null of what is none. */
+export async function exportOf(hq: Highkiq, id: string): Promise<FileFormat | null> {
+  const task = await hq.store.task(id)
+  return (task && metaOf(task).export?.format) ?? null
 }
 
 export interface EventPage {

@@ -11,7 +11,7 @@ import { cursor, integer, listOf, oneOf, text } from './parameter.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { type Route, route } from './route.ts'
-import { eventsOf, searchEvents, statusOf } from './task.ts'
+import { eventsOf, exportOf, searchEvents, statusOf } from './task.ts'
 import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
@@ -88,8 +88,9 @@ export const TASK_ROUTES: Route[] = [
     async run(call) {
       const { hq, path, query } = call
       const status = await statusOf(hq, path)
-      if (query.include === undefined) return json(status)
-      return json({ ...status, rejected: await newlyRejected(call, status, query.after) })
+      const shown = { ...status, export: await exportOf(hq, status.id) }
+      if (query.include === undefined) return json(shown)
+      return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })
     },
   }),
   route({

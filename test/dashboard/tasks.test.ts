@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
@@ -98,7 +99,7 @@ inBrowser('tasks', (open) => {
   test('a file is dropped, looked into, mapped and imported; its report comes back as a file', async () => {
     const text = 'Article,price\nlamp,3\nrug,0\nvase,4\n'
     const got: unknown[] = []
-    const { hq, page, work } = await open('/tasks', {
+    const { hq, page, work, go } = await open('/tasks', {
       before: ({ hq }) => {
         hq.job('ImportProduct', async (_ctx, row: { sku: string; price: string }) => {
           got.push(row)
@@ -141,6 +142,17 @@ inBrowser('tasks', (open) => {
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: /Report/ }).click()
     expect((await download).suggestedFilename()).toMatch(/\.csv$/)
+    // What another task makes is a file, too.
+    const made = await hq.tasks.export(
+      hq.job('Page', async (_ctx, n: number) => [{ n }]),
+      [1, 2],
+      { name: 'all.csv' },
+    )
+    await made.wait({ every: 10 })
+    await go(`/tasks/${made.id}`)
+    const whole = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download' }).click()
+    expect(await readFile(await (await whole).path(), 'utf8')).toBe('\ufeffn\r\n1\r\n2\r\n')
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByText('Copied').waitFor()
   })

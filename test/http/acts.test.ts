@@ -376,6 +376,7 @@ test('the file of an export is sent while it is made, or when it is whole, or as
     return [status, body.error.code]
   }
   expect(await codeOf()).toEqual([409, 'TASK_NOT_DONE'])
+  expect((await call('GET', `/api/v1/tasks/${id}`)).body.export).toBe('csv')
   const live = await handle(new Request(`http://localhost:7433${path}?wait=1&partial=1`))
   expect(live.headers.get('content-disposition')).toContain('filename="all.csv"')
   const reader = (live.body as ReadableStream<Uint8Array>)

@@ -348,6 +348,8 @@ export interface TaskStatus {
   finishedAt: string | null
   ratePerSecond: number
   etaSeconds: number | null
+  /** Of one task: the format of the file that an export makes. */
+  export?: string | null
 }
 
 /** GET /tasks/:id/events?status=&code=&cursor=&limit= */

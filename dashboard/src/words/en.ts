@@ -217,6 +217,7 @@ export const en = {
   'task.resumed': 'It goes on',
   'task.retryRejected': 'Retry rejected',
   'task.retried': { one: '{n} row runs again', other: '{n} rows run again' },
+  'task.download': 'Download',
   'task.report': 'Report',
   'task.cancel': 'Cancel…',
   'task.cancelTitle': 'Cancel “{name}”?',

@@ -258,6 +258,7 @@ export const ru: Words = {
     many: '{n} строк выполняются снова',
     other: '{n} строки выполняются снова',
   },
+  'task.download': 'Скачать',
   'task.report': 'Отчёт',
   'task.cancel': 'Отменить…',
   'task.cancelTitle': 'Отменить «{name}»?',

@@ -212,6 +212,7 @@ export const zh: Words = {
   'task.resumed': '已继续',
   'task.retryRejected': '重试被拒绝的行',
   'task.retried': { other: '{n} 行再次运行' },
+  'task.download': '下载',
   'task.report': '报告',
   'task.cancel': '取消…',
   'task.cancelTitle': '取消“{name}”？',

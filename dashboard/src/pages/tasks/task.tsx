@@ -93,7 +93,7 @@ export default function TaskPage() {
 function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
   const { route } = useLocation()
   const { counts, state, id } = task
-  if (about.value?.readOnly !== false) return <Report task={task} />
+  if (about.value?.readOnly !== false) return <Files task={task} />
   const isOver = state === 'done' || state === 'cancelled'
   const rejected = counts.failed + counts.error + counts.cancelled
   const open = counts.enqueued + counts.working
@@ -143,7 +143,7 @@ function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
           <span class="n">{number(rejected)}</span>
         </button>
       )}
-      <Report task={task} />
+      <Files task={task} />
       {isOver ? (
         <button type="button" class="btn risk" data-key="D" onClick={() => void remove()}>
           {t('task.deleteAsk')}
@@ -164,15 +164,27 @@ function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
 }
 
 /** The rejected rows as a file, in the format that came; of an export its own file. */
-function Report({ task: { id, name, counts } }: { task: TaskStatus }) {
+function Files({ task: { id, name, counts, export: made } }: { task: TaskStatus }) {
   const format = /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
   const rejected = counts.failed + counts.error + counts.cancelled
-  if (rejected === 0) return null
+  const path = `/api/v1/tasks/${id}`
   return (
-    <a class="btn" href={at(`/api/v1/tasks/${id}/report?format=${format}`)} download>
-      <Icon name="download" />
-      {t('task.report')}
-      <span class="n">.{format}</span>
-    </a>
+    <>
+      {made && (
+        // Pages that are still to come are waited for, those that were rejected are left out.
+        <a class="btn primary" href={at(`${path}/download?wait=1&partial=1`)} download>
+          <Icon name="download" />
+          {t('task.download')}
+          <span class="n">.{made}</span>
+        </a>
+      )}
+      {rejected > 0 && (
+        <a class="btn" href={at(`${path}/report?format=${format}`)} download>
+          <Icon name="download" />
+          {t('task.report')}
+          <span class="n">.{format}</span>
+        </a>
+      )}
+    </>
   )
 }
