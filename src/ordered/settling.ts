@@ -52,8 +52,15 @@ export class Settling {
 
   /** No answer came: those that are still ours are told again, before all others. */
   repeat(settlements: readonly OrderedSettlement[], isOurs: (settlement: OrderedSettlement) => boolean): void {
-    for (const { ticket } of settlements) this.#repeated.add(ticket)
-    this.#pending = [...settlements.filter(isOurs), ...this.#pending]
+    const ours: OrderedSettlement[] = []
+    for (const settlement of settlements) {
+      const { ticket } = settlement
+      if (isOurs(settlement)) {
+        this.#repeated.add(ticket)
+        ours.push(settlement)
+      } else this.#drop(ticket)
+    }
+    this.#pending = [...ours, ...this.#pending]
   }
 
   /** `ended`: called with each that is settled, by us or by others. */
@@ -92,10 +99,14 @@ export class Settling {
   forget(shard: number): void {
     this.#pending = this.#pending.filter((settlement) => {
       if (settlement.shard !== shard) return true
-      this.#deaths.delete(settlement.ticket)
-      this.#repeated.delete(settlement.ticket)
+      this.#drop(settlement.ticket)
       return false
     })
+  }
+
+  #drop(ticket: string): void {
+    this.#deaths.delete(ticket)
+    this.#repeated.delete(ticket)
   }
 
   reset(): void {
