@@ -104,6 +104,8 @@ function placeHere(path: string | undefined, base: string): string {
 }
 
 function cookieAbout({ base, url, request }: Call): { path: string; secure: boolean } {
-  const isSecure = url.protocol === 'https:' || request.headers.get('x-forwarded-proto') === 'https'
+  // Of several proxies the first one tells what the browser speaks.
+  const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
+  const isSecure = url.protocol === 'https:' || forwarded === 'https'
   return { path: base === '' ? '/' : base, secure: isSecure }
 }

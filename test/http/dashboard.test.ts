@@ -306,3 +306,16 @@ suiteWith([chromium], 'in a browser', () => {
     await page.getByRole('heading', { name: 'Log in' }).waitFor()
   })
 })
+
+test('behind proxies that speak TLS the cookie goes no other way', async () => {
+  const t = api({ auth: { bearer: 'secret' } })
+  const cookieBy = async (headers: Record<string, string>) => {
+    const body = new URLSearchParams({ token: 'secret' })
+    const request = { method: 'POST', headers: { 'sec-fetch-site': 'same-origin', ...headers }, body }
+    return (await t.handle(new Request('http://localhost:7433/login', request))).headers.get('set-cookie')
+  }
+  expect(await cookieBy({})).not.toContain('Secure')
+  expect(await cookieBy({ 'x-forwarded-proto': 'http' })).not.toContain('Secure')
+  expect(await cookieBy({ 'x-forwarded-proto': 'https' })).toMatch(/; Secure$/)
+  expect(await cookieBy({ 'x-forwarded-proto': 'https, http' })).toMatch(/; Secure$/)
+})
