@@ -5,6 +5,7 @@ import type { Process } from '../index.ts'
 import { serves } from '../inspect/process.ts'
 import type { QueueSummary } from '../inspect/queue.ts'
 import { statusOf } from '../tasks/task.ts'
+import { all } from './all.ts'
 import { Cached } from './cached.ts'
 import { type SharedError, sharedErrors } from './causes.ts'
 import { QueueGrowth } from './growth.ts'
@@ -198,10 +199,4 @@ async function orderedOf(hq: Highkiq): Promise<{ count: number; silent: Attentio
       .slice(0, MOST)
       .map((one) => ({ kind: 'ordered-silent', level: 'failed', ...one })),
   }
-}
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = []
-  for await (const item of items) list.push(item)
-  return list
 }

@@ -2,6 +2,7 @@
 
 import type { Cron, CronInfo } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { all } from './all.ts'
 import { json } from './answer.ts'
 import type { Redaction } from './redact.ts'
 import { type Call, type Route, route } from './route.ts'
@@ -37,8 +38,7 @@ async function infoOf(cron: Cron): Promise<CronInfo> {
 }
 
 async function listed({ hq, site }: Call): Promise<Response> {
-  const items: object[] = []
-  for await (const info of hq.crons()) items.push(cronOf(site.redaction, info))
+  const items = (await all(hq.crons())).map((info) => cronOf(site.redaction, info))
   return json({ items, next: null })
 }
 

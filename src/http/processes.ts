@@ -1,7 +1,8 @@
 /** Routes of processes that work: what they are like, and signals to them. */
 
-import type { Highkiq, Process } from '../index.ts'
+import type { Process } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { all } from './all.ts'
 import { json } from './answer.ts'
 import { timeOf } from './job-line.ts'
 import { type Route, route } from './route.ts'
@@ -40,19 +41,16 @@ function signal(name: string, summary: string, send: (process: Process) => Promi
   })
 }
 
-async function allOf(hq: Highkiq) {
-  const items: ReturnType<typeof processOf>[] = []
-  for await (const process of hq.processes()) items.push(processOf(process, hq.now()))
-  return items
-}
-
 export const PROCESS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/processes',
     summary: 'The processes that work, ours and Ruby’s, as they showed themselves at their last beats',
     answers: { 200: { description: 'All of them, by identity', content: { 'application/json': 'ProcessList' } } },
-    run: async ({ hq }) => json({ items: await allOf(hq), next: null }),
+    async run({ hq }) {
+      const items = (await all(hq.processes())).map((process) => processOf(process, hq.now()))
+      return json({ items, next: null })
+    },
   }),
   signal('quiet', 'It takes no more jobs; what runs goes on', (process) => process.quiet()),
   signal('stop', 'It ends as at SIGTERM: what does not end in time goes back to its queue', (process) =>

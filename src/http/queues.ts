@@ -5,6 +5,7 @@ import { filterOf } from '../inspect/filter.ts'
 import { searchOf } from '../inspect/pattern.ts'
 import { serves, slotsFor } from '../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../inspect/queue.ts'
+import { all } from './all.ts'
 import { json } from './answer.ts'
 import { heldByQueue } from './held.ts'
 import { cut, detailOf, lineOf } from './job-line.ts'
@@ -40,12 +41,6 @@ async function summaryOf(queue: Queue): Promise<QueueSummary> {
 }
 
 const identityOf = ({ identity }: Process) => identity
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = []
-  for await (const item of items) found.push(item)
-  return found
-}
 
 const ONE = { 200: { description: 'The queue then', content: { 'application/json': 'Queue' } } }
 

@@ -1,0 +1,6 @@
+/** What an async iterable has, as an array. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
