@@ -21,6 +21,7 @@ const PARTS = [
 const ROOMS = {
   job: [],
   load: [],
+  words: [],
   'store/contract': ['job'],
   'store/sqlite': ['job', 'store/contract'],
   'store/redis': ['job', 'store/contract'],
@@ -42,7 +43,7 @@ const ROOMS = {
   'version.generated': [],
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
-  http: ['app', 'index', 'environment', 'inspect', 'job', 'tasks'],
+  http: ['app', 'index', 'environment', 'inspect', 'job', 'tasks', 'words'],
   cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],

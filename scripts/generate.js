@@ -58,14 +58,20 @@ for (const file of readdirSync(luaRoot).sort()) {
 lua.push('} as const', '')
 writeFileSync(new URL('../lua.generated.ts', luaRoot), lua.join('\n'))
 
-// Turns src/http/assets/* into one typed module, so that no file is read at run time.
+// Turns src/http/assets/*, and what the submitter's page shares with others, into one typed module, so that no file is
+// read at run time.
 const assetsRoot = new URL('../src/http/assets/', import.meta.url)
 const assets = [
   '// Generated from assets/ by scripts/generate.js. Do not edit.',
   'export const assets: Record<string, string> = {',
 ]
-for (const file of readdirSync(assetsRoot).sort()) {
-  assets.push(`  '${file}': ${JSON.stringify(readFileSync(new URL(file, assetsRoot), 'utf8'))},`)
+const TOKENS = '../../../dashboard/src/sheet/tokens.css'
+const sources = new Map(readdirSync(assetsRoot).map((file) => [file, [file]]))
+sources.set('submitter.css', [TOKENS, 'submitter.css'])
+sources.set('phrase.js', ['../../words/phrase.js'])
+for (const [name, parts] of [...sources].sort()) {
+  const text = parts.map((part) => readFileSync(new URL(part, assetsRoot), 'utf8')).join('\n')
+  assets.push(`  '${name}': ${JSON.stringify(text)},`)
 }
 assets.push('}', '')
 writeFileSync(new URL('../assets.generated.ts', assetsRoot), assets.join('\n'))

@@ -1,3 +1,4 @@
+import './sheet/tokens.css'
 import './sheet/highkiq.css'
 import './sheet/more.css'
 import { render } from 'preact'

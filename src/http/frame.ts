@@ -1,17 +1,25 @@
 /** Pages that need no dashboard: what went wrong, the way in, and the submitter's. */
 
 import { errorBody } from './answer.ts'
+import type { Reader } from './reader.ts'
+import { escaped } from './submitter/html.ts'
+
+export { escaped }
 
 export const HTML = 'text/html; charset=utf-8'
 
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+interface Around {
+  /** HTML */
+  head?: string
+  /** Whose language it is in; default English. */
+  reader?: Reader
 }
 
-/** @param root of this API, as the page's own address leads there; head: HTML */
-export function frame(title: string, body: string, root: string, head = ''): string {
+/** @param root of this API, as the page's own address leads there */
+export function frame(title: string, body: string, root: string, { head = '', reader }: Around = {}): string {
+  const theme = reader?.theme === undefined ? '' : ` data-theme="${reader.theme}"`
   return `<!doctype html>
-<html lang="en">
+<html lang="${reader?.locale ?? 'en'}"${theme}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
@@ -29,18 +37,25 @@ ${body}
 }
 
 /** A title and a line below it. */
-export function plainPage(title: string, text: string, root: string): string {
+export function plainPage(title: string, text: string, root: string, reader?: Reader): string {
   return frame(
     title,
     `<main class="sub-page"><h1>${escaped(title)}</h1><p class="muted">${escaped(text)}</p></main>`,
     root,
+    { ...(reader ? { reader } : {}) },
   )
 }
 
 /** @param isLink whether it was a submitter's link that was opened */
-export function errorPage(thrown: unknown, status: number, headers: Headers, root: string, isLink: boolean): Response {
+export function errorPage(
+  thrown: unknown,
+  status: number,
+  { headers, root, reader, isLink }: { headers: Headers; root: string; reader: Reader; isLink: boolean },
+): Response {
   headers.set('content-type', HTML)
   const opensNothing = isLink && (status === 401 || status === 404)
-  const title = opensNothing ? 'This link opens nothing' : 'This does not work just now'
-  return new Response(plainPage(title, errorBody(thrown).message, root), { status, headers })
+  const page = opensNothing
+    ? plainPage(reader.say('dead.title'), reader.say('dead.what'), root, reader)
+    : plainPage(reader.say('broken.title'), errorBody(thrown).message, root, reader)
+  return new Response(page, { status, headers })
 }

@@ -10,6 +10,7 @@ import { errorPage } from './frame.ts'
 import { wayIn } from './login.ts'
 import { APP_ROUTE } from './page.ts'
 import { readParameters } from './parameter.ts'
+import { readerOf } from './reader.ts'
 import { checkAccept, type Route, Router } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { type HttpOptions, Site } from './site.ts'
@@ -78,7 +79,8 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       if (answer.status === 401 && !isLink) {
         return wayIn({ site, base, request }, answer.headers, base + pathname + url.search)
       }
-      return errorPage(thrown, answer.status, answer.headers, base, isLink)
+      const reader = readerOf(request, url, base)
+      return errorPage(thrown, answer.status, { headers: answer.headers, root: base, reader, isLink })
     }
   }
 

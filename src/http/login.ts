@@ -70,7 +70,8 @@ export function wayIn(place: Place, headers: Headers, path: string): Response {
   const isAlone = ['none', 'same-origin'].includes(request.headers.get('sec-fetch-site') ?? '')
   if (isAlone) return loginPage(place, path, 401, false, headers)
   const target = `${base}/login?to=${encodeURIComponent(path)}`
-  const page = frame('Log in', '', base, `\n<meta http-equiv="refresh" content="0; url=${escaped(target)}">`)
+  const head = `\n<meta http-equiv="refresh" content="0; url=${escaped(target)}">`
+  const page = frame('Log in', '', base, { head })
   return new Response(page, { status: 401, headers })
 }
 
@@ -86,7 +87,7 @@ ${isWrong ? '<p class="wrong small" id="wrong" role="alert">This is not the toke
 </div></form></main>`
   headers.set('content-type', HTML)
   // Without it the form would be sent as if from nowhere, and a change must come from here.
-  const page = frame('Log in', body, base, '\n<meta name="referrer" content="same-origin">')
+  const page = frame('Log in', body, base, { head: '\n<meta name="referrer" content="same-origin">' })
   return new Response(page, { status, headers })
 }
 

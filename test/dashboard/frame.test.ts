@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { BusinessFailure } from 'highkiq'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { ServedApi } from '../http/bench.ts'
+import { barriers } from './barriers.ts'
 import { inBrowser } from './browser.ts'
 
 const PAGES = ['/', '/tasks', '/queues', '/busy', '/retries', '/scheduled', '/dead', '/ordered', '/cron', '/metrics']
@@ -33,28 +31,6 @@ async function furnish({ hq, work }: ServedApi): Promise<{ task: string; jid: st
   await expect.poll(() => hq.retries.size()).toBe(1)
   await expect.poll(async () => (await Stock.stats()).morgueLength).toBe(1)
   return { task: task.id, jid }
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Violation {
-  id: string
-  impact: string
-  nodes: { html: string; failureSummary: string }[]
-}
-
-/** What keeps people from using a page, as axe sees it. */
-async function barriers(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in: it is put in from outside.
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: Violation[]
-  }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
-    )
 }
 
 inBrowser('everywhere', (open) => {

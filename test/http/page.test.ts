@@ -23,6 +23,39 @@ test('the page tells how far a task is without any script, and nothing of it is 
   expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
 })
 
+test('without any script it tells what to correct, in the language of its reader', async () => {
+  const { handle, hq, work, link } = api()
+  const Row = hq.job('Row', async (_ctx, { price }: { price: string }) => {
+    if (price === '') throw new BusinessFailure('Price <i>empty</i>', { code: 'price' })
+    if (price === 'x') throw new BusinessFailure('is no price')
+  })
+  const file = '{"sku":"<b>","price":""}\n{"sku":"a","price":""}\n{"sku":"b","price":"x"}\n'
+  const task = await hq.tasks.import(Row, Buffer.from(file), { name: 'Spring', format: 'ndjson' })
+  await work()
+  await task.wait({ every: 10 })
+  const path = await link(task)
+  const open = async (headers: Record<string, string>, more = '') => {
+    const answer = await handle(new Request(`http://localhost${path}${more}`, { headers }))
+    return { html: await answer.text(), headers: answer.headers }
+  }
+  const { html, headers } = await open({ 'accept-language': 'fr, zh-TW;q=0.1, ru-UA;q=0.9, nonsense-;q=1' })
+  expect(headers.get('content-language')).toBe('ru')
+  expect(html).toContain('<html lang="ru-UA">')
+  expect(html).toMatch(/Price &#60;i&#62;empty&#60;\/i&#62;.*Строки 1, 2\..*sku<\/bdi> <b><bdi>&#60;b&#62;<\/bdi><\/b>/)
+  expect(html).toMatch(/is no price.*Строка 3\./)
+  expect(html).toContain('format=ndjson&#38;token=')
+  expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
+
+  const chosen = await open({ 'accept-language': 'ru' }, '&lang=zh')
+  expect(chosen.html).toContain('<html lang="zh">')
+  expect(chosen.headers.get('set-cookie')).toBe('highkiq_language=zh; Path=/; Max-Age=31536000; SameSite=Lax')
+  const kept = await open({ 'accept-language': 'en-GB', cookie: 'a=b; highkiq_language=zh; highkiq_theme=dark' })
+  expect(kept.html).toContain('<html lang="zh" data-theme="dark">')
+  expect(kept.headers.has('set-cookie')).toBe(false)
+  const odd = { 'accept-language': '"><script>, en-"x', cookie: 'highkiq_language=__proto__; highkiq_theme="><b>' }
+  expect((await open(odd, '&lang=constructor')).html).toContain('<html lang="en">')
+})
+
 test('a link that opens nothing leads to a page that says so', async () => {
   const { handle } = api({ auth: { bearer: 'secret' } })
   const answer = await handle(new Request('https://jobs.example/tasks/0000000000000000?token=guess'))

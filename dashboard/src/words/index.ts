@@ -1,15 +1,12 @@
 /** What the page says, in the reader's language. A language is one file. */
 
 import { signal } from '@preact/signals'
+import { LANGUAGES, type Language, type Phrase, said, spokenOf } from '../../../src/words/phrase.js'
 import { en } from './en.ts'
 
-/** A text, or its forms by number (`n`), as `Intl.PluralRules` names them. */
-export type Phrase = string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>)
+export { LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
 export type Words = Record<Word, Phrase>
-
-export const LANGUAGES = { en: 'English', zh: '中文', ru: 'Русский' } as const
-export type Language = keyof typeof LANGUAGES
 
 const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Words>> = {
   zh: async () => (await import('./zh.ts')).zh,
@@ -23,8 +20,7 @@ const words = signal<Words>(en)
 
 /** The one that was chosen here, else the first of the browser's that we speak. */
 export async function startWords(): Promise<void> {
-  const wanted = [localStorage.getItem(KEPT), ...navigator.languages].map((tag) => tag?.slice(0, 2).toLowerCase())
-  await speak((wanted.find((tag) => tag !== undefined && tag in LANGUAGES) as Language | undefined) ?? 'en')
+  await speak(spokenOf([localStorage.getItem(KEPT), ...navigator.languages]) ?? 'en')
 }
 
 export async function choose(to: Language): Promise<void> {
@@ -40,16 +36,7 @@ async function speak(to: Language): Promise<void> {
 
 /** `{name}` in a phrase is replaced; numbers are written as the reader's locale does, and `n` chooses the form. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  const phrase = words.value[word]
-  const text = typeof phrase === 'string' ? phrase : formOf(phrase, Number(values.n ?? 0))
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = values[name]
-    return value === undefined ? whole : typeof value === 'number' ? value.toLocaleString(locale()) : value
-  })
-}
-
-function formOf(phrase: Exclude<Phrase, string>, n: number): string {
-  return phrase[new Intl.PluralRules(language.value).select(n)] ?? phrase.other
+  return said(words.value[word], values, locale())
 }
 
 /** For numbers and times: the reader's own variety of the language that is spoken. */

@@ -1,43 +1,50 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { WORDS } from '../../../src/http/submitter/words/index.ts'
 import { en } from './en.ts'
 import { LANGUAGES, type Phrase } from './index.ts'
 import { ru } from './ru.ts'
 import { zh } from './zh.ts'
 
-const ALL: Record<string, Record<string, Phrase>> = { en, zh, ru }
+type Table = Record<string, Phrase>
 const NUMBERS = Array.from({ length: 200 }, (_, n) => n)
+const TABLES: Record<string, Record<string, Table>> = { 'the dashboard': { en, zh, ru }, "the submitter's page": WORDS }
 
 const formsOf = (phrase: Phrase) => (typeof phrase === 'string' ? [phrase] : Object.values(phrase))
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
 
-test('each language that can be chosen has a file', () => {
-  expect(Object.keys(ALL).sort()).toEqual(Object.keys(LANGUAGES).sort())
-})
+describe.each(Object.keys(TABLES))('%s', (name) => {
+  const all = TABLES[name] as Record<string, Table>
+  const english = all.en as Table
 
-test.each(Object.keys(ALL))('%s says all that English says, and nothing else', (language) => {
-  expect(Object.keys(ALL[language] ?? {}).sort()).toEqual(Object.keys(en).sort())
-  for (const [word, phrase] of Object.entries(ALL[language] ?? {})) {
-    for (const text of formsOf(phrase)) expect(text.trim(), word).not.toBe('')
-  }
-})
+  test('each language that can be chosen has a file', () => {
+    expect(Object.keys(all).sort()).toEqual(Object.keys(LANGUAGES).sort())
+  })
 
-test.each(Object.keys(ALL))('%s has every form of its plurals', (language) => {
-  const rules = new Intl.PluralRules(language)
-  const needed = new Set(NUMBERS.map((n) => rules.select(n)))
-  for (const [word, phrase] of Object.entries(ALL[language] ?? {})) {
-    if (typeof phrase !== 'string') expect(Object.keys(phrase), word).toEqual(expect.arrayContaining([...needed]))
-  }
-})
-
-test.each(['zh', 'ru'])('%s puts the same values into its phrases', (language) => {
-  for (const [word, phrase] of Object.entries(en as Record<string, Phrase>)) {
-    const wanted = new Set(formsOf(phrase).flatMap(placeholders))
-    for (const text of formsOf(ALL[language]?.[word] ?? '')) {
-      for (const name of placeholders(text)) expect(wanted, `${word}: {${name}}`).toContain(name)
+  test.each(Object.keys(all))('%s says all that English says, and nothing else', (language) => {
+    expect(Object.keys(all[language] ?? {}).sort()).toEqual(Object.keys(english).sort())
+    for (const [word, phrase] of Object.entries(all[language] ?? {})) {
+      for (const text of formsOf(phrase)) expect(text.trim(), word).not.toBe('')
     }
-    const given = new Set(formsOf(ALL[language]?.[word] ?? '').flatMap(placeholders))
-    for (const name of wanted) expect(given, word).toContain(name)
-  }
+  })
+
+  test.each(Object.keys(all))('%s has every form of its plurals', (language) => {
+    const rules = new Intl.PluralRules(language)
+    const needed = new Set(NUMBERS.map((n) => rules.select(n)))
+    for (const [word, phrase] of Object.entries(all[language] ?? {})) {
+      if (typeof phrase !== 'string') expect(Object.keys(phrase), word).toEqual(expect.arrayContaining([...needed]))
+    }
+  })
+
+  test.each(['zh', 'ru'])('%s puts the same values into its phrases', (language) => {
+    for (const [word, phrase] of Object.entries(english)) {
+      const wanted = new Set(formsOf(phrase).flatMap(placeholders))
+      for (const text of formsOf(all[language]?.[word] ?? '')) {
+        for (const name of placeholders(text)) expect(wanted, `${word}: {${name}}`).toContain(name)
+      }
+      const given = new Set(formsOf(all[language]?.[word] ?? '').flatMap(placeholders))
+      for (const name of wanted) expect(given, word).toContain(name)
+    }
+  })
 })
 
 test('Chinese has one word for jobs and another one for tasks', () => {

@@ -1,0 +1,143 @@
+// Live: a stream tells that there is news, and the news is taken from a newer page. Without the stream it is asked for.
+
+import { drawBars } from './dress.js'
+import { api, part, say, write } from './page.js'
+
+/** Between two pages while news comes. */
+const PAUSE_MS = 500
+const ASK_MS = 5000
+/** A stream that says nothing for so long at its beginning is held back by somebody between. */
+const SILENT_MS = 5000
+
+const ATTRIBUTES = ['hidden', 'aria-label', 'data-n']
+let source
+let asking
+let isGone = false
+
+export function follow() {
+  remember()
+  drawBars()
+  connect()
+  addEventListener('online', () => void look())
+  document.addEventListener('visibilitychange', () => {
+    if (asking && !document.hidden) void look()
+  })
+}
+
+/** Follows again what had ended, or is to be seen at once. */
+export function followOn() {
+  if (source.readyState === EventSource.CLOSED) connect()
+  void look()
+}
+
+function connect() {
+  if (isGone) return
+  source = new EventSource(api('/stream'))
+  const mine = source
+  const silence = setTimeout(ask, SILENT_MS)
+  const news = () => {
+    clearTimeout(silence)
+    clearInterval(asking)
+    asking = undefined
+    if (!isOver()) tell('live', true)
+    void look()
+  }
+  source.addEventListener('status', news)
+  source.addEventListener('done', () => {
+    mine.close()
+    news()
+  })
+  source.addEventListener('deleted', () => {
+    mine.close()
+    gone()
+  })
+  source.addEventListener('error', () => {
+    clearTimeout(silence)
+    if (mine !== source) return
+    tell('live.off', false)
+    ask()
+    // A browser comes again by itself, unless the answer was no stream.
+    if (mine.readyState === EventSource.CLOSED) setTimeout(connect, ASK_MS)
+  })
+}
+
+function ask() {
+  asking ??= setInterval(() => document.hidden || look(), ASK_MS)
+}
+
+// A newer page --------------------------------------------------------------------------------------------------
+
+const isOver = () => part('over').dataset.n === '1'
+const parts = (page) => [...page.querySelectorAll('[data-fresh]')]
+/** What the server wrote into each part: what is drawn there since is no news. */
+const written = new Map()
+let isLooking = false
+let isWanted = false
+
+function remember() {
+  for (const element of parts(document)) written.set(element.dataset.part, element.innerHTML)
+}
+
+/** One page at a time, and not too many. */
+async function look() {
+  isWanted = true
+  if (isLooking) return
+  isLooking = true
+  while (isWanted && !isGone) {
+    isWanted = false
+    const pause = new Promise((done) => setTimeout(done, PAUSE_MS))
+    await takeNewer()
+    await pause
+  }
+  isLooking = false
+}
+
+async function takeNewer() {
+  try {
+    const response = await fetch(location.href, { headers: { accept: 'text/html' } })
+    if (response.status === 401 || response.status === 404) return gone()
+    if (!response.ok) throw new Error(response.statusText)
+    take(new DOMParser().parseFromString(await response.text(), 'text/html'))
+    if (isOver()) end()
+    else if (asking) tell('live.asking', false)
+  } catch {
+    tell('live.off', false)
+    ask()
+  }
+}
+
+function take(page) {
+  document.title = page.title
+  for (const there of parts(page)) {
+    const { part: name, fresh } = there.dataset
+    const here = part(name)
+    for (const attribute of ATTRIBUTES) {
+      const value = there.getAttribute(attribute)
+      if (value === null) here.removeAttribute(attribute)
+      else if (here.getAttribute(attribute) !== value) here.setAttribute(attribute, value)
+    }
+    if (fresh === 'shell' || written.get(name) === there.innerHTML) continue
+    written.set(name, there.innerHTML)
+    here.replaceChildren(...document.importNode(there, true).childNodes)
+  }
+  drawBars()
+}
+
+function end() {
+  clearInterval(asking)
+  asking = undefined
+  tell('live.done', false)
+}
+
+function gone() {
+  isGone = true
+  source.close()
+  end()
+  tell('live.gone', false)
+  write('left', say('left.gone'))
+}
+
+function tell(word, isLive) {
+  write('live-text', say(word))
+  part('live').classList.toggle('off', !isLive)
+}

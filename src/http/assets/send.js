@@ -1,0 +1,108 @@
+// Corrected rows go back to the task, by the button or dropped on the page; and what waits is stopped, once asked.
+
+import { followOn } from './live.js'
+import { api, knows, part, say, write } from './page.js'
+
+const SECOND_MS = 1000
+let isSending = false
+
+export function takeFiles() {
+  if (!part('send')) return
+  part('file').addEventListener('change', () => send(part('file').files[0]))
+  // A file may be dropped anywhere on the page.
+  const carriesFile = (event) => !part('finish').hidden && event.dataTransfer?.types.includes('Files')
+  const mark = (isOver) => part('finish').classList.toggle('over', isOver)
+  addEventListener('dragover', (event) => {
+    if (!carriesFile(event)) return
+    event.preventDefault()
+    mark(true)
+  })
+  addEventListener('dragleave', (event) => {
+    if (event.relatedTarget === null) mark(false)
+  })
+  addEventListener('drop', (event) => {
+    if (!carriesFile(event)) return
+    event.preventDefault()
+    mark(false)
+    send(event.dataTransfer.files[0])
+  })
+}
+
+export function takeStop() {
+  if (!part('stop')) return
+  part('ask').addEventListener('click', () => part('dialog').showModal())
+  part('yes').addEventListener('click', stop)
+  part('no').addEventListener('click', () => part('dialog').close())
+}
+
+async function send(file) {
+  if (!file || isSending) return
+  isSending = true
+  part('send').classList.add('busy')
+  write('send-text', say('sending'))
+  try {
+    const form = new FormData()
+    form.append('file', file)
+    const answer = await post('/retry', { body: form })
+    tell([outcome(answer)], answer.rows === 0)
+    followOn()
+  } catch (error) {
+    tell(error.lines ?? [say('wrong.other'), error.message], true)
+  } finally {
+    isSending = false
+    part('file').value = ''
+    part('send').classList.remove('busy')
+    write('send-text', say('send'))
+  }
+}
+
+/** What became of the rows of a file. */
+function outcome({ rows, ...others }) {
+  const first = rows > 0 ? say('again.rows', { n: rows }) : say('again.none')
+  const more = ['unchanged', 'refused', 'finished', 'dropped'].filter((name) => others[name] > 0)
+  return [first, ...more.map((name) => say(`again.${name}`, { n: others[name] }))].join(' ')
+}
+
+async function stop() {
+  part('dialog').close()
+  part('ask').disabled = true
+  try {
+    await post('/cancel')
+    followOn()
+  } catch (error) {
+    write('ask', (error.lines ?? [error.message]).join(' '))
+  } finally {
+    setTimeout(() => {
+      part('ask').disabled = false
+    }, SECOND_MS)
+  }
+}
+
+/** @throws with `lines`: what was wrong, in the reader's language, and behind it what the server says of it */
+async function post(rest, init = {}) {
+  const response = await fetch(api(rest), { method: 'POST', ...init }).catch(() => {
+    throw wrong([say('wrong.offline')])
+  })
+  const body = await response.json()
+  if (response.ok) return body
+  const { code, message, details } = body.error
+  if (Array.isArray(details?.missing)) {
+    throw wrong([say('wrong.columns', { names: details.missing.map((name) => `“${name}”`).join(', ') })])
+  }
+  throw wrong([say(knows(`wrong.${code}`) ? `wrong.${code}` : 'wrong.other'), message])
+}
+
+const wrong = (lines) => Object.assign(new Error(lines[0]), { lines })
+
+function tell([first, detail], isWrong) {
+  const news = part('sent-news')
+  news.replaceChildren(first)
+  if (detail !== undefined) {
+    const told = document.createElement('bdi')
+    told.lang = 'en'
+    told.textContent = detail
+    news.append(' ', told)
+  }
+  news.hidden = false
+  news.classList.toggle('wrong', isWrong)
+}

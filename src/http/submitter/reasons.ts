@@ -1,0 +1,75 @@
+/** Why rows need a correction, as their submitter is told: by code; those without one by what was said of them. */
+
+import type { TaskEvent } from '../../tasks/event.ts'
+import type { TaskStatus } from '../../tasks/task.ts'
+import type { Call } from '../route.ts'
+import type { Site } from '../site.ts'
+import { eventsOf } from '../task.ts'
+
+export interface Group {
+  /** What was said of its rows, each text once; null: nothing. None: rows for many reasons. */
+  texts: (string | null)[]
+  count: number
+  /** Its first rows. */
+  samples: TaskEvent[]
+}
+
+type Looking = Pick<Call, 'hq' | 'site'>
+
+/** Groups of a page. */
+const MOST = 20
+export const SAMPLES = 4
+/** Rows without a code that are looked at. */
+const UNCODED = 500
+
+/** Tasks whose groups are kept. */
+const KEPT = 200
+const kept = new WeakMap<Site, Map<string, { of: string; groups: Promise<Group[]> }>>()
+
+/** Largest first. Looked up once, however many look at the page, until more rows have failed. */
+export async function groupsOf(call: Looking, task: TaskStatus): Promise<Group[]> {
+  const all = kept.get(call.site) ?? new Map()
+  kept.set(call.site, all)
+  const of = `${task.run} ${task.counts.failed}`
+  const known = all.get(task.id)
+  if (known?.of === of) return known.groups
+  const groups = lookUp(call, task)
+  if (all.size >= KEPT) all.clear()
+  all.set(task.id, { of, groups })
+  groups.catch(() => all.delete(task.id))
+  return groups
+}
+
+async function lookUp(call: Looking, task: TaskStatus): Promise<Group[]> {
+  const reasons = (await call.hq.tasks.get(task.id).reasons()).filter(({ status }) => status === 'failed')
+  const failed = { status: ['failed' as const], after: -1 }
+  const groups: Group[] = []
+  for (const { code, count } of reasons.slice(0, MOST)) {
+    if (code !== null) groups.push(groupOf(await eventsOf(call, task, { ...failed, code, limit: SAMPLES }), count))
+  }
+  const hasUncoded = reasons.some(({ code }) => code === null)
+  if (hasUncoded) groups.push(...byText(await eventsOf(call, task, { ...failed, limit: UNCODED })))
+  groups.sort((a, b) => b.count - a.count)
+  const shown = groups.filter(({ samples }) => samples.length > 0).slice(0, MOST)
+  const all = reasons.reduce((sum, { count }) => sum + count, 0)
+  const rest = all - shown.reduce((sum, { count }) => sum + count, 0)
+  return rest > 0 ? [...shown, { texts: [], count: rest, samples: [] }] : shown
+}
+
+function byText(events: TaskEvent[]): Group[] {
+  const groups = new Map<string | null, TaskEvent[]>()
+  for (const event of events) {
+    if (event.code !== null) continue
+    const text = textOf(event)
+    const group = groups.get(text)
+    if (group) group.push(event)
+    else groups.set(text, [event])
+  }
+  return [...groups.values()].map((group) => groupOf(group.slice(0, SAMPLES), group.length))
+}
+
+function groupOf(samples: TaskEvent[], count: number): Group {
+  return { texts: [...new Set(samples.map(textOf))], count, samples }
+}
+
+const textOf = ({ messages }: TaskEvent) => messages.at(-1)?.text ?? null

@@ -1,0 +1,35 @@
+/** The submitter's page: what it needs of the store, in the reader's language. */
+
+import { metaOf } from '../../tasks/meta.ts'
+import type { FileFormat } from '../../tasks/sheet/format.ts'
+import { HTML } from '../frame.ts'
+import { readerOf } from '../reader.ts'
+import type { Call } from '../route.ts'
+import { statusOf } from '../task.ts'
+import { submitterPage } from './page.ts'
+import { groupsOf } from './reasons.ts'
+
+export async function answerSubmitter(call: Call): Promise<Response> {
+  const { hq, site, base, path, url, request } = call
+  const reader = readerOf(request, url, base)
+  const task = await statusOf(hq, path)
+  const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task)
+  const record = await hq.store.task(task.id)
+  const { format, source, export: made } = record ? metaOf(record) : {}
+  const page = submitterPage(reader, {
+    task,
+    groups,
+    file: source,
+    format: (made ? undefined : format) ?? formatByName(task.name),
+    token: url.searchParams.get('token'),
+    readOnly: site.readOnly,
+  })
+  const headers = new Headers({ 'content-type': HTML, 'content-language': reader.language })
+  if (reader.cookie) headers.set('set-cookie', reader.cookie)
+  return new Response(page, { headers })
+}
+
+/** Of rows that came from no file. */
+function formatByName(name: string): FileFormat {
+  return /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
+}

@@ -1,0 +1,114 @@
+/** English: the language that the others are made from. */
+
+import type { Phrase } from '../../../words/phrase.js'
+
+export const en = {
+  // Head and foot
+  live: 'Live',
+  'live.off': 'Not live',
+  'live.asking': 'Every 5 seconds',
+  'live.done': 'Done',
+  'live.gone': 'Deleted',
+  theme: 'Light or dark',
+  language: 'Language',
+  sent: 'sent {when}',
+  sentFile: '{file}, sent {when}',
+  'sent.now': 'just now',
+  foot: 'This link shows this task alone.',
+
+  // How far it is
+  progress: 'Progress',
+  of: { one: 'of {n} row is done', other: 'of {n} rows are done' },
+  'left.adding': 'Rows are still coming in',
+  'left.paused': 'Paused',
+  'left.cancelling': 'Being stopped',
+  'left.cancelled': 'Stopped',
+  'left.interrupted': 'The file broke off: what came is being worked on',
+  'left.brokenOff': 'The file broke off: only what came was worked on',
+  'left.working': 'Being worked on',
+  'left.soon': 'Less than a minute left',
+  'left.minutes': { one: 'About {n} minute left', other: 'About {n} minutes left' },
+  'left.hours': { one: 'About {n} hour left', other: 'About {n} hours left' },
+  'left.done': 'All rows are done',
+  'left.correct': { one: '{n} row is left to correct', other: '{n} rows are left to correct' },
+  'left.ours': 'All rows have run; the rest is for us to mend',
+  'left.gone': 'This task is no longer kept',
+  'why.paused': 'Paused: whoever runs this has stopped it for now. What waits goes on when it is resumed.',
+  'why.pausedFor': 'Paused: {reason}. What waits goes on when it is resumed.',
+  'why.stopped': 'Stopped: {reason}',
+
+  // What became of the rows
+  finished: 'Done',
+  'finished.what': 'Nothing more to do for these rows',
+  failed: 'Need a correction',
+  'failed.what': 'See below what to change',
+  error: 'Stopped by a fault on our side',
+  'error.what': 'We look into it; nothing to do for you',
+  enqueued: 'Still waiting',
+  'enqueued.what': 'You can close this page and come back',
+  cancelled: 'Not run',
+  'cancelled.what': 'These rows were stopped',
+
+  // What to correct
+  fix: 'What to correct',
+  'fix.soFar': { one: '{n} row so far, by reason', other: '{n} rows so far, by reason' },
+  'fix.rows': { one: '{n} row, by reason', other: '{n} rows, by reason' },
+  'reason.none': 'No reason was given',
+  'reason.others': 'For other reasons: see the file',
+  'reason.rows': { one: 'Row {rows}.', other: 'Rows {rows}.' },
+  'reason.more': { one: 'Rows {rows} and {n} more.', other: 'Rows {rows} and {n} more.' },
+  'reason.also': 'Also: {texts}.',
+  'reason.example': 'Row {row}:',
+  empty: 'empty',
+
+  // The file down and up
+  finish: 'Finish the rest',
+  'finish.download': 'Download the rows that were refused. The reason stands beside each.',
+  'finish.correct': 'Correct them in that file.',
+  'finish.send': 'Send it back. Only these rows run again; nothing is done twice.',
+  download: { one: 'Download {n} row', other: 'Download {n} rows' },
+  send: 'Send corrected file',
+  sending: 'Sending…',
+  'finish.ours': {
+    one: '{n} row in the file was stopped by a fault on our side: leave it as it is, and it runs again with the others.',
+    other:
+      '{n} rows in the file were stopped by a fault on our side: leave them as they are, and they run again with the others.',
+  },
+  'finish.more': 'Rows are still being worked on: more may be refused. The file always holds all of them up to now.',
+  'again.rows': { one: '{n} row will run again.', other: '{n} rows will run again.' },
+  'again.none': 'No row runs again.',
+  'again.refused': { one: '{n} row in it is still not right.', other: '{n} rows in it are still not right.' },
+  'again.unchanged': { one: '{n} row came back as it was.', other: '{n} rows came back as they were.' },
+  'again.finished': { one: '{n} row in it is done already.', other: '{n} rows in it are done already.' },
+  'again.dropped': { one: '{n} row could not be run again.', other: '{n} rows could not be run again.' },
+  'wrong.offline': 'It could not be sent: are you online? Try again.',
+  'wrong.columns': 'The report has no column {names}: correct the cells, but leave the columns as they are.',
+  'wrong.INVALID_FILE': 'This file can’t be taken.',
+  'wrong.TASK_BUSY': 'Another file is being taken just now. Try again in a moment.',
+  'wrong.TASK_ENDED': 'It has ended already.',
+  'wrong.BODY_TOO_LARGE': 'This file is too large.',
+  'wrong.BODY_BROKEN_OFF': 'The file did not come whole. Send it again.',
+  'wrong.TOO_MANY_ROWS': 'This file has too many rows.',
+  'wrong.TOO_MANY_REQUESTS': 'Too much is being sent here just now. Try again in a moment.',
+  'wrong.READ_ONLY': 'Nothing can be changed here.',
+  'wrong.UNAUTHORIZED': 'This link opens nothing any more. Ask for a new one.',
+  'wrong.UNKNOWN_TASK': 'This task is no longer kept.',
+  'wrong.other': 'It did not work.',
+
+  // Stopping
+  stop: 'Stop this…',
+  'stop.any': 'Stop this?',
+  'stop.rows': { one: 'Stop {n} row that waits?', other: 'Stop {n} rows that wait?' },
+  'stop.what': 'What is done stays done. Rows that wait are not run; they can be sent again later.',
+  'stop.yes': 'Stop',
+  'stop.yesRows': { one: 'Stop {n} row', other: 'Stop {n} rows' },
+  'stop.no': 'Go on with them',
+
+  // What opens nothing
+  'dead.title': 'This link opens nothing',
+  'dead.what': 'It is not whole, or what it showed is no longer kept. Ask for a new one.',
+  'broken.title': 'This does not work just now',
+} satisfies Record<string, Phrase>
+
+export type Word = keyof typeof en
+export type Words = Record<Word, Phrase>
