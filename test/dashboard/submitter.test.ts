@@ -113,10 +113,16 @@ inBrowser("the submitter's page", (open) => {
       name,
       viewport: { width: 390, height: 844 },
     })
+    await page.getByText('Price is empty').waitFor()
     await page.route('**/stream?*', (route) => route.abort())
+    await page.clock.install()
     await page.reload()
     await text(page, 'live-text').getByText('Not live').waitFor()
-    await page.getByText('Price is empty').waitFor()
+    await task.pause()
+    await page.clock.fastForward(5000)
+    await text(page, 'why').getByText('Paused: whoever runs this').waitFor()
+    await text(page, 'live-text').getByText('Every 5 seconds').waitFor()
+    await task.resume()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     expect(await page.locator('main :is(img, script, [onerror])').count()).toBe(0)
     expect(await page.locator('h1').innerText()).toContain('<img src=x onerror=alert(1)>␇xxx')

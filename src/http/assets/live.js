@@ -111,6 +111,8 @@ function take(page) {
   for (const there of parts(page)) {
     const { part: name, fresh } = there.dataset
     const here = part(name)
+    // The server was replaced by another version.
+    if (!here) continue
     for (const attribute of ATTRIBUTES) {
       const value = there.getAttribute(attribute)
       if (value === null) here.removeAttribute(attribute)
