@@ -10,13 +10,13 @@ export function escaped(text: string): string {
 /** Characters of one piece of data on the page; the whole of it is in the file. */
 const MOST = 240
 
-/** Text as people read it: cut, and what has no shape of its own with one. */
+/** Text as people read it: cut, and what has no shape of its own, or turns others around, with one. */
 export function readable(text: string, most = MOST): string {
   const start = text.length > most ? `${text.slice(0, most)}…` : text
   return start
     .toWellFormed()
     .replace(/[\t\n\r]+/g, ' ')
-    .replace(/\p{Cc}/gu, (c) => (c < '\x20' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
+    .replace(/[\p{Cc}\u202d\u202e]/gu, (c) => (c < '\x20' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
 }
 
 /** A piece of data: it turns nothing around it. */
