@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/build.ts', 'test/programs/install.ts'],
     testTimeout: 20_000,
+    // What is waited for comes as soon as it can: on a loaded machine that is late.
+    expect: { poll: { timeout: 20_000 } },
     // The built package is plain JavaScript: Node reads it faster than vite transforms it.
     server: { deps: { external: [/\/dist\//] } },
     // On two cores: many suites wait for processes and leases most of their time.

@@ -1,6 +1,5 @@
 /** All queues: how long, how old, who serves them. */
 
-import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Page, Queue } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
@@ -17,13 +16,14 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/index.ts'
 import { QueueActs } from './acts.tsx'
 
-type Sorting = 'name' | 'size' | 'latency'
+const SORTINGS = ['name', 'size', 'latency'] as const
+type Sorting = (typeof SORTINGS)[number]
 
 export default function Queues() {
   const { route } = useLocation()
-  const [query] = useQuery()
+  const [query, change] = useQuery()
   const { data, error, reload } = useData<Page<Queue>>('/queues')
-  const [by, setBy] = useState<Sorting>('name')
+  const by = SORTINGS.find((one) => one === query.by) ?? 'name'
   const wanted = (query.search ?? '').toLowerCase()
   const rows = (data?.items ?? []).filter(({ name }) => name.toLowerCase().includes(wanted)).sort(order(by))
   const { value: now } = pulse
@@ -52,7 +52,7 @@ export default function Queues() {
           <Table
             label={t('nav.queues')}
             rows={rows}
-            columns={columnsOf(rows, by, setBy, reload)}
+            columns={columnsOf(rows, by, (by) => change({ by }), reload)}
             keyOf={({ name }) => name}
             onOpen={({ name }) => route(at(`/queues/${encodeURIComponent(name)}`))}
           />
@@ -120,7 +120,8 @@ function columnsOf(
           {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
-            class: 'num',
+            // On a phone they are on the queue's own page.
+            class: 'num hide-s',
             cell: (queue: Queue) => <QueueActs queue={queue} reload={reload} isSmall />,
           },
         ]

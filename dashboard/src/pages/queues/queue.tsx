@@ -3,7 +3,7 @@
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
-import type { Queue, QueuedLine, Searched } from '../../api/shapes.ts'
+import type { Acted, JobDetail, Queue, QueuedLine, Searched } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
@@ -22,40 +22,40 @@ import { Tile, Tiles } from '../../parts/tile.tsx'
 import { When } from '../../parts/time.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
+import { type Row, rowsOf } from '../sets/rows.tsx'
 import { QueueActs } from './acts.tsx'
-import { QueuedDrawer } from './queued.tsx'
+import { pathOf, QueuedDrawer } from './queued.tsx'
 
 export default function QueuePage() {
   const { name = '' } = useRoute().params
   const path = `/queues/${encodeURIComponent(name)}`
   const { data: queue, error, reload } = useData<Queue>(path)
-  const [query, change] = useQuery()
+  const [query, change, link] = useQuery()
   const { search, cursor } = query
   const jobs = useData<Searched<QueuedLine>>(`${path}/jobs`, { search, cursor, limit: 25 })
-  const items = jobs.data?.items ?? []
-  const opened = items.find(({ key }) => key === query.key)
+  const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
   }, [reload, jobs.reload])
-  const close = useCallback(() => change({ key: null }), [change])
-  const remove = async (job: QueuedLine) => {
+  const remove = async (job: JobDetail) => {
     const yes = await confirm({
-      title: t('queues.deleteTitle', { class: job.class }),
+      title: t('queues.deleteTitle', { class: visible(job.class) }),
       body: t('queues.deleteBody'),
-      parts: [{ name: `${job.class} ${job.jid}`, count: 1 }],
+      parts: [{ name: visible(`${job.class} ${job.jid}`), count: 1 }],
       act: t('queues.delete'),
       keep: t('task.keepIt'),
     })
     if (!yes) return
-    const query = { key: job.key }
-    await doing(tell('DELETE', `${path}/jobs/${encodeURIComponent(job.jid)}`, undefined, query), () =>
-      t('queues.deleted'),
+    const acted = await doing(
+      tell<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
+      ({ done, error }) => (done > 0 ? t('queues.deleted') : t('toast.failed', { why: error ?? '' })),
     )
-    close()
+    if (acted) change({ job: null })
     await again()
   }
-  const drawer = opened && (
-    <QueuedDrawer queue={name} job={opened} onClose={close} onDelete={() => void remove(opened)} />
+  const drawer = query.job !== undefined && (
+    <QueuedDrawer queue={name} id={query.job} rows={rows} onDelete={(job) => void remove(job)} />
   )
   return (
     <Split drawer={drawer}>
@@ -74,20 +74,19 @@ export default function QueuePage() {
         </div>
         {jobs.error && <ErrorNote error={jobs.error} onRetry={jobs.reload} />}
         {!jobs.data && !jobs.error && <Skeleton />}
-        {jobs.data && items.length === 0 && (
+        {jobs.data && rows.length === 0 && (
           <Empty icon="queues" title={search ? t('nothingMatches') : t('queues.empty')}>
             {search ? t('searched', { n: jobs.data.scanned }) : t('queues.emptyWhat')}
           </Empty>
         )}
-        {items.length > 0 && (
+        {rows.length > 0 && (
           <Table
             label={t('queues.jobs')}
-            rows={items}
-            columns={columns(change)}
-            keyOf={({ key }) => key}
-            nameOf={({ jid }) => jid}
-            open={opened?.key}
-            onOpen={({ key }) => change({ key })}
+            rows={rows}
+            columns={columns(link)}
+            keyOf={({ id }) => id}
+            open={query.job}
+            onOpen={({ id }) => change({ job: id }, { replace: query.job !== undefined })}
           />
         )}
         {jobs.data && <Paging next={jobs.data.next} />}
@@ -119,41 +118,32 @@ function Figures({ queue: { size, held, latency, slots, servedBy, ignoredBy, pau
   )
 }
 
-function columns(change: (what: { key: string }) => void): Column<QueuedLine>[] {
+function columns(link: (what: { job: string }) => string): Column<Row<QueuedLine>>[] {
   return [
     {
       name: 'job',
       title: t('job.title'),
       class: 'max',
-      cell: (job) => (
+      cell: ({ id, line }) => (
         <>
-          <a
-            class="cut block"
-            href={at(`/jobs/${encodeURIComponent(job.jid)}`)}
-            onClick={(event) => {
-              if (event.ctrlKey || event.metaKey || event.shiftKey) return
-              event.preventDefault()
-              event.stopPropagation()
-              change({ key: job.key })
-            }}
-          >
-            <bdi>{job.class}</bdi>{' '}
+          <a class="cut block" href={link({ job: id })}>
+            <bdi>{visible(line.class)}</bdi>{' '}
             <code class="dim args">
-              <bdi>{job.preview}</bdi>
+              <bdi>{visible(line.preview)}</bdi>
             </code>
           </a>
           <span class="sub cut">
-            <code>{job.jid}</code>
+            <code>{visible(line.jid)}</code>
           </span>
         </>
       ),
     },
-    { name: 'bytes', title: t('job.bytes'), class: 'num hide-s dim', cell: (job) => bytes(job.bytes) },
+    { name: 'bytes', title: t('job.bytes'), class: 'num hide-s dim', cell: ({ line }) => bytes(line.bytes) },
     {
       name: 'since',
       title: t('job.enqueued'),
       class: 'num',
-      cell: (job) => <When at={job.enqueuedAt ?? job.createdAt} />,
+      cell: ({ line }) => <When at={line.enqueuedAt ?? line.createdAt} />,
     },
   ]
 }

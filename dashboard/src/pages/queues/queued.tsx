@@ -1,55 +1,88 @@
 /** One job of a queue, beside the list. */
 
+import { useRef } from 'preact/hooks'
 import type { JobDetail, QueuedLine } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
-import { Copy } from '../../parts/copy.tsx'
+import { useQuery } from '../../live/use-query.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
 import { t } from '../../words/index.ts'
-import { JobDetailView } from '../job/detail.tsx'
+import { JobAbout, JobDetailView } from '../job/detail.tsx'
+import { visible } from '../job/json.tsx'
+import type { Row } from '../sets/rows.tsx'
 
 interface QueuedDrawerProps {
   queue: string
-  job: QueuedLine
-  onClose(): void
-  onDelete(): void
+  /** The row's. */
+  id: string
+  rows: readonly Row<QueuedLine>[]
+  onDelete(job: JobDetail): void
 }
 
-export function QueuedDrawer({ queue, job: { jid, class: name, key }, onClose, onDelete }: QueuedDrawerProps) {
-  const path = `/queues/${encodeURIComponent(queue)}/jobs/${encodeURIComponent(jid)}`
-  const { data, error, reload } = useData<JobDetail>(path, { key }, { live: false })
+export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
+  const [, change] = useQuery()
+  const place = rows.findIndex((row) => row.id === id)
+  const line = useFirst(rows[place]?.line, id)
+  const jid = line?.jid ?? id.replace(/#\d+$/, '')
+  const path = pathOf(queue, jid)
+  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {})
+  const isGone = error?.code === 'UNKNOWN_JID'
+  const go = (to: Row<QueuedLine> | undefined) =>
+    place !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
   return (
     <Drawer
-      label={`${name} ${jid}`}
+      label={t('job.label', { jid })}
       title={
-        <h2 class="drawer-title">
-          <bdi>{name}</bdi>
+        <h2 class="drawer-title cut">
+          <bdi>{visible(job?.class ?? line?.class ?? t('job.title'))}</bdi>
         </h2>
       }
-      about={
-        <p class="row dim">
-          <a href={at(`/jobs/${encodeURIComponent(jid)}`)}>
-            <code>{jid}</code>
-          </a>
-          <Copy text={jid} label={t('job.copyJid')} />
-        </p>
-      }
-      onClose={onClose}
+      about={job && <JobAbout job={job} state="queued" />}
+      onClose={() => change({ job: null })}
+      onPrevious={go(rows[place - 1])}
+      onNext={go(rows[place + 1])}
       acts={
+        job &&
+        !isGone &&
         about.value?.readOnly === false && (
-          <button type="button" class="btn risk" onClick={onDelete}>
+          <button type="button" class="btn risk" onClick={() => onDelete(job)}>
             <Icon name="trash" />
             {t('queues.deleteAsk')}
           </button>
         )
       }
     >
-      {error && <ErrorNote error={error} onRetry={reload} />}
-      {!data && !error && <Skeleton />}
-      {data && <JobDetailView job={data} state="queued" path={path} />}
+      {isGone && (
+        <Empty
+          icon="search"
+          title={t('sets.gone')}
+          acts={
+            <a class="btn" href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+              {t('sets.gone.look')}
+            </a>
+          }
+        >
+          {t('sets.gone.what')}
+        </Empty>
+      )}
+      {error && !isGone && <ErrorNote error={error} onRetry={reload} />}
+      {job && !isGone && <JobDetailView key={id} job={job} state="queued" path={path} />}
+      {!job && !error && <Skeleton />}
     </Drawer>
   )
+}
+
+/** Of the API. What has no jid is found by its key alone. */
+export function pathOf(queue: string, jid: string): string {
+  return `/queues/${encodeURIComponent(queue)}/jobs/${encodeURIComponent(jid === '' ? '-' : jid)}`
+}
+
+/** As it was seen first: its key changes as the queue moves on, and finds it all the same. */
+function useFirst(line: QueuedLine | undefined, id: string): QueuedLine | undefined {
+  const kept = useRef({ id, line })
+  if (kept.current.id !== id || !kept.current.line) kept.current = { id, line }
+  return kept.current.line
 }

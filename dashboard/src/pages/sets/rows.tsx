@@ -10,13 +10,13 @@ import { t } from '../../words/index.ts'
 import { visible } from '../job/json.tsx'
 import { KINDS, type SetName } from './kinds.ts'
 
-export interface Row {
+export interface Row<Line = SetLine> {
   /** Names it in the list and in the address: its jid, with a number if that comes more than once. */
   id: string
-  line: SetLine
+  line: Line
 }
 
-export function rowsOf(lines: readonly SetLine[]): Row[] {
+export function rowsOf<Line extends { jid: string }>(lines: readonly Line[]): Row<Line>[] {
   const seen = new Map<string, number>()
   return lines.map((line) => {
     const n = (seen.get(line.jid) ?? 0) + 1

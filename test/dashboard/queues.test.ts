@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { inBrowser } from './browser.ts'
+
+inBrowser('queues', (open) => {
+  test('queues are found, sorted and paused; their jobs are looked at, deleted one by one and all together', async () => {
+    const t = await open('/queues', {
+      before: async ({ hq }) => {
+        await hq.pushBulk({ class: 'Bulk', args: Array.from({ length: 1001 }, (_, n) => [n]), queue: 'bulk' })
+        await hq.push({ class: 'Special', args: [{ to: 'ann@example.com' }], queue: 'bulk', jid: 'special' } as never)
+        await hq.pushBulk({ class: 'Mail', args: [[1], [2], [3]] })
+      },
+    })
+    const { hq, page, faults } = t
+    const bulk = hq.queue('bulk')
+    const rows = page.getByRole('table', { name: 'Queues' }).locator('tbody tr')
+    const names = () => rows.locator('td:first-child a').allTextContents()
+    await rows.first().waitFor()
+    expect(await names()).toEqual(['bulk', 'default'])
+    await rows.filter({ hasText: 'default' }).getByText('nobody serves it').waitFor()
+
+    // Found and sorted: all of it is the address.
+    await page.getByLabel('Queue name').fill('FAU')
+    await expect.poll(names).toEqual(['default'])
+    expect(new URL(page.url()).search).toBe('?search=FAU')
+    await page.getByLabel('Queue name').fill('')
+    await page.getByRole('button', { name: 'Queue', exact: true }).click()
+    await page.getByRole('button', { name: 'Size' }).click()
+    await expect.poll(names).toEqual(['bulk', 'default'])
+    await page.getByRole('columnheader', { name: 'Size' }).and(page.locator('[aria-sort=descending]')).waitFor()
+    expect(new URL(page.url()).search).toBe('?by=size')
+
+    // Paused from the list: nothing is taken, until it goes on; figures come by themselves.
+    const mail = rows.filter({ hasText: 'default' })
+    await mail.getByRole('button', { name: 'Pause' }).click()
+    await mail.getByText('paused', { exact: true }).waitFor()
+    expect(await hq.queue('default').isPaused()).toBe(true)
+    const got: number[] = []
+    hq.job('Mail', async (_ctx, n: number) => void got.push(n))
+    await t.work({ queues: ['default'], concurrency: 7 })
+    await mail.getByText('7', { exact: true }).waitFor()
+    expect(await hq.queue('default').size()).toBe(3)
+    await mail.getByRole('button', { name: 'Resume' }).click()
+    await expect.poll(() => got.sort()).toEqual([1, 2, 3])
+    expect(await hq.queue('default').isPaused()).toBe(false)
+    await mail.getByRole('cell', { name: '0', exact: true }).waitFor()
+
+    // One queue: pages of jobs, searched, and one of them opened.
+    await page.getByRole('link', { name: 'bulk' }).click()
+    await page.getByRole('heading', { level: 1, name: 'bulk 1,002' }).waitFor()
+    const jobs = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+    await expect.poll(() => jobs.first().textContent()).toContain('Special')
+    await page.getByRole('button', { name: 'Further' }).click()
+    await expect.poll(() => jobs.first().textContent()).toContain('Bulk [976]')
+    await page.getByRole('button', { name: 'Back' }).click()
+    await page.getByLabel('Class, jid or argument').fill('ann@')
+    await expect.poll(() => jobs.count()).toBe(1)
+    await jobs.first().getByRole('link').click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByText('"ann@example.com"').waitFor()
+    await page.getByLabel('Class, jid or argument').fill('')
+    await expect.poll(() => jobs.count()).toBe(25)
+    // The list goes on, and what is open stays.
+    const fresh = (await hq.push({ class: 'Bulk', args: ['fresh'], queue: 'bulk' })) as string
+    await jobs.filter({ hasText: fresh }).waitFor()
+    await drawer.getByText('"ann@example.com"').waitFor()
+    await drawer.getByRole('button', { name: 'Previous' }).click()
+    await drawer.getByText('"fresh"').waitFor()
+    await page.keyboard.press('j')
+    await drawer.getByText('"ann@example.com"').waitFor()
+
+    // Deleted, where it is meant.
+    await drawer.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    expect(await bulk.size()).toBe(1003)
+    await drawer.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the job' }).click()
+    await page.getByText('The job is deleted').waitFor()
+    await drawer.waitFor({ state: 'detached' })
+    expect(await bulk.size()).toBe(1002)
+    expect(await bulk.find('special')).toBe(null)
+
+    // All of them: of so many the number is typed.
+    await page.keyboard.press('p')
+    await page.getByText('bulk is paused: what runs goes on').waitFor()
+    expect(await bulk.isPaused()).toBe(true)
+    await page.keyboard.press('Shift+D')
+    const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete 1,002 jobs' })
+    expect(await sure.isDisabled()).toBe(true)
+    await page.getByLabel('Type 1002 to confirm').fill('1002')
+    await sure.click()
+    await page.getByText('1,002 jobs of bulk deleted').waitFor()
+    expect(await bulk.size()).toBe(0)
+    await page.getByText('Nothing waits').waitFor()
+
+    // What a worker takes while it is open is told to be gone.
+    hq.job('Last', async () => {})
+    const last = await hq.push({ class: 'Last', args: ['last'], queue: 'bulk' })
+    await jobs.filter({ hasText: last as string }).click()
+    await drawer.getByText('"last"', { exact: true }).waitFor()
+    await t.work({ queues: ['bulk'] })
+    await page.keyboard.press('p')
+    await drawer.getByText('Not here any more').waitFor()
+    expect(await bulk.isPaused()).toBe(false)
+    expect(await drawer.getByRole('button', { name: 'Delete…' }).count()).toBe(0)
+    // That it was asked for in vain was meant.
+    expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
+  })
+
+  test('names and jobs of every kind are shown as text, on a phone as well, and can be deleted', async () => {
+    const name = '<img src=x onerror="throw 1">/50%?#\u202e'
+    const evil = '<b>bold</b>\u202e\u0007'
+    const { hq, page } = await open('/queues', {
+      viewport: { width: 390, height: 844 },
+      before: async ({ raw }) => {
+        await raw(JSON.stringify({ class: evil, args: [evil, 'x'.repeat(1_000_000)], jid: evil, queue: name }), name)
+        await raw('no json, and no jid', name)
+      },
+    })
+    const queue = hq.queue(name)
+    await page.getByRole('link', { name: /onerror/ }).click()
+    await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
+    const jobs = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+    await expect.poll(() => jobs.count()).toBe(2)
+    expect(await jobs.last().textContent()).toContain('<b>bold</b>\\u202e\\u0007')
+    await jobs.last().getByRole('link').click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByRole('button', { name: /Show all/ }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await drawer.getByRole('button', { name: 'Close' }).click()
+    await jobs.first().getByRole('link').click()
+    await drawer.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the job' }).click()
+    await page.getByText('The job is deleted').waitFor()
+    expect(await queue.size()).toBe(1)
+    await page.getByRole('button', { name: 'Clear…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 job' }).click()
+    await expect.poll(() => queue.size()).toBe(0)
+    expect(await page.locator('main img, main b b').count()).toBe(0)
+  })
+})
