@@ -10,6 +10,7 @@ import { confirm } from '../../parts/confirm.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 
 export function RunningJobs({ all, reload }: { all: RunningLine[]; reload(): Promise<void> }) {
   return (
@@ -31,13 +32,13 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
       cell: (job) => (
         <>
           <a class="cut block" href={at(`/jobs/${encodeURIComponent(job.jid)}`)}>
-            <bdi>{job.class}</bdi>{' '}
+            <bdi>{visible(job.class)}</bdi>{' '}
             <code class="dim args">
-              <bdi>{job.preview}</bdi>
+              <bdi>{visible(job.preview)}</bdi>
             </code>
           </a>
           <span class="sub cut">
-            <code>{job.jid}</code> · <bdi>{job.queue}</bdi>
+            <code>{visible(job.jid)}</code> · <bdi>{visible(job.queue)}</bdi>
           </span>
         </>
       ),
@@ -82,7 +83,7 @@ function Progress({ job: { progress } }: { job: RunningLine }) {
     <>
       <span class="row">
         {total === undefined ? number(done) : t('task.partOf', { part: done, n: total })}
-        {note !== undefined && <bdi class="cut dim">{note}</bdi>}
+        {note !== undefined && <bdi class="cut dim">{visible(note)}</bdi>}
       </span>
       {total !== undefined && (
         <span class="meter working" style={{ '--v': Math.min((done / Math.max(total, 1)) * 100, 100) }}>
@@ -95,9 +96,9 @@ function Progress({ job: { progress } }: { job: RunningLine }) {
 
 async function cancel({ jid, class: name }: RunningLine, reload: () => Promise<void>): Promise<void> {
   const yes = await confirm({
-    title: t('busy.cancelTitle', { class: name }),
+    title: t('busy.cancelTitle', { class: visible(name) }),
     body: t('busy.cancelBody'),
-    parts: [{ name: `${name} ${jid}`, count: 1 }],
+    parts: [{ name: visible(`${name} ${jid}`), count: 1 }],
     act: t('busy.cancel'),
     keep: t('task.keepRunning'),
   })

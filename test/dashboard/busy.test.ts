@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import { Child, gate, Heard } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+inBrowser('busy', (open) => {
+  test('what runs is seen with how far it is, and cancelled; processes are told to quiet, to trace and to stop', async () => {
+    const begun = new Heard<string>()
+    const ended = new Heard<unknown>()
+    const t = await open('/busy', {
+      before: ({ hq }) => {
+        hq.job('Slow', { retry: 5 }, async (ctx, n: number) => {
+          ctx.progress(n, 10, 'on the way')
+          begun.say(ctx.jid)
+          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+          ended.say(ctx.signal.reason.code)
+          throw ctx.signal.reason
+        })
+      },
+    })
+    const { hq, page } = t
+    await page.getByText('No worker is running').waitFor()
+    await page.getByText('Nothing runs', { exact: true }).waitFor()
+
+    // A worker inside of a program of another purpose: it is seen, and is told nothing.
+    const jid = (await hq.push({ class: 'Slow', args: [3] })) as string
+    const worker = await t.work({ concurrency: 4 })
+    await begun.atLeast(1)
+    await worker.quiet()
+    const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
+    const own = processes.filter({ hasText: worker.identity })
+    await own.getByText('part of another program').waitFor()
+    expect(await own.getByRole('button').count()).toBe(0)
+    await own.getByText('1 of 4').waitFor()
+    const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
+    await running.getByText('3 of 10').waitFor()
+    await running.getByText('on the way').waitFor()
+
+    // Cancelled where it is meant: it ends, and does not come back.
+    await running.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('button', { name: 'Keep running' }).click()
+    expect(ended.all).toEqual([])
+    await running.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click()
+    await page.getByText(`${jid} is told to stop`).waitFor()
+    expect(await ended.atLeast(1)).toEqual(['JOB_CANCELLED'])
+    await t.settled()
+    expect([await hq.retries.size(), await hq.dead.size(), await hq.queue('default').size()]).toEqual([0, 0, 0])
+
+    // One of Ruby's hears what it is told at its next beat.
+    const ruby = { identity: 'web-1:77:abc', concurrency: 5, busy: 2, quiet: false, rss: 204_800 }
+    const info = { hostname: 'web-1', pid: 77, queues: ['mail'], labels: ['blue'], tag: 'shop', version: '8.0' }
+    const beat = (more = {}) =>
+      hq.store.beat({ ...ruby, beat: Date.now(), info: JSON.stringify({ ...info, started_at: 1 }), ...more }, 60)
+    await beat()
+    const other = processes.filter({ hasText: 'web-1:77:abc' })
+    await other.getByText('Sidekiq 8.0').waitFor()
+    await other.getByRole('button', { name: 'Trace' }).click()
+    await page.getByText('web-1:77:abc writes into its log what it does').waitFor()
+    expect((await beat()).signal).toBe('TTIN')
+    await other.getByRole('button', { name: 'Quiet' }).click()
+    await page.getByText('web-1:77:abc takes nothing more').waitFor()
+    expect((await beat({ quiet: true })).signal).toBe('TSTP')
+    await other.getByText('quiet', { exact: true }).waitFor()
+    expect(await other.getByRole('button', { name: 'Quiet' }).isDisabled()).toBe(true)
+
+    // One of ours ends when it is told so.
+    const child = new Child(t.another().url)
+    await child.tells('heartbeat')
+    const ours = processes.filter({ has: page.getByText(`:${child.process.pid}:`) })
+    await ours.getByRole('button', { name: 'Stop…' }).click()
+    await page.getByRole('button', { name: 'Keep running' }).click()
+    await ours.getByRole('button', { name: 'Stop…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop it' }).click()
+    await page.getByText('is told to stop').waitFor()
+    // A beat comes at once with this.
+    child.kill('SIGTSTP')
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    await ours.waitFor({ state: 'detached' })
+  })
+
+  test('names of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
+    const evil = '<img src=x onerror="throw 1">\u202e\u0007'
+    const doors = gate()
+    const t = await open('/busy', {
+      viewport: { width: 390, height: 844 },
+      before: async ({ hq, raw, work }) => {
+        const begun = new Heard<void>()
+        hq.job(evil, async (ctx) => {
+          ctx.progress(1, 2, evil)
+          begun.say()
+          await doors.opened
+        })
+        await raw(JSON.stringify({ class: evil, args: [evil, 'x'.repeat(1_000_000)], jid: evil, queue: 'default' }))
+        const info = JSON.stringify({ hostname: evil, queues: [evil], labels: [evil, evil], tag: evil, version: evil })
+        const record = {
+          identity: evil,
+          info,
+          concurrency: 1,
+          busy: 0,
+          beat: Date.now() - 50_000,
+          quiet: false,
+          rss: 1,
+        }
+        await hq.store.beat(record, 60)
+        const worker = await work()
+        await begun.atLeast(1)
+        await worker.quiet()
+      },
+    })
+    const { page, hq } = t
+    const job = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
+    await job
+      .getByText(/onerror="throw 1">\\u202e\\u0007/)
+      .first()
+      .waitFor()
+    const process = page.getByRole('table', { name: 'Processes' }).locator('tbody tr', { hasText: 'silent' })
+    await process.getByRole('button', { name: 'Trace' }).click()
+    await expect.poll(() => page.getByRole('status').last().textContent()).toContain('writes into its log')
+    expect(
+      (
+        await hq.store.beat(
+          { identity: evil, info: '', concurrency: 1, busy: 0, beat: Date.now(), quiet: false, rss: 1 },
+          60,
+        )
+      ).signal,
+    ).toBe('TTIN')
+    const widest = `Math.max(...[...document.querySelectorAll('main button')].map((one) => one.getBoundingClientRect().right))`
+    expect(await page.evaluate(widest)).toBeLessThanOrEqual(390)
+    await job.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('button', { name: 'Keep running' }).click()
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    expect(await page.locator('img').count()).toBe(0)
+    doors.open()
+  })
+})
