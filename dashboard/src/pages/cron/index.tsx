@@ -15,6 +15,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/time.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 
 export default function Cron() {
   const { data, error, reload } = useData<Page<CronEntry>>('/cron')
@@ -45,7 +46,7 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
       name: 'name',
       title: t('cron.name'),
       class: 'max',
-      cell: ({ name, job, args, paused, defined }) => (
+      cell: ({ name, job, args, paused, defined, spec, timeZone }) => (
         <>
           <span class="row">
             <bdi class="cut">{name}</bdi>
@@ -55,8 +56,11 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
           <span class="sub cut">
             <bdi>{job}</bdi>{' '}
             <code>
-              <bdi>{args === null ? t('cron.byFunction') : JSON.stringify(args)}</bdi>
+              <bdi>{args === null ? t('cron.byFunction') : visible(JSON.stringify(args))}</bdi>
             </code>
+          </span>
+          <span class="only-s dim">
+            <code>{spec}</code> <bdi>{timeZone}</bdi>
           </span>
         </>
       ),
@@ -64,6 +68,7 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
     {
       name: 'spec',
       title: t('cron.when'),
+      class: 'hide-s',
       cell: ({ spec, timeZone }) => (
         <>
           <code class="nowrap">{spec}</code>
