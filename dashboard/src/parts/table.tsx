@@ -145,5 +145,5 @@ function focusRow(key: string): void {
 export function isTyping(event: KeyboardEvent): boolean {
   const { target, ctrlKey, metaKey, altKey } = event
   if (ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return true
-  return (target as Element).closest?.('input,textarea,select') != null
+  return (target as Element).closest?.('input:not([type=checkbox]),textarea,select') != null
 }

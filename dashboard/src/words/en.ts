@@ -603,6 +603,8 @@ export const en = {
   'ordered.noneDead': 'The morgue is empty',
   'ordered.noneDeadWhat': 'Ids whose retries are used up come here, with their payloads.',
   'ordered.idGone': 'Nothing is known of it any more: it is done, or never was.',
+  'ordered.killAct': { one: 'Kill {n} id', other: 'Kill {n} ids' },
+  'ordered.deleteAct': { one: 'Delete {n} id', other: 'Delete {n} ids' },
 
   // Cron
   'cron.title': 'Cron',

@@ -831,6 +831,18 @@ export const ru: Words = {
   'ordered.noneDead': 'Морг пуст',
   'ordered.noneDeadWhat': 'Сюда попадают id, у которых кончились попытки, со своими данными.',
   'ordered.idGone': 'О нём больше ничего не известно: готово или никогда не было.',
+  'ordered.killAct': {
+    one: 'Отправить {n} id',
+    few: 'Отправить {n} id',
+    many: 'Отправить {n} id',
+    other: 'Отправить {n} id',
+  },
+  'ordered.deleteAct': {
+    one: 'Удалить {n} id',
+    few: 'Удалить {n} id',
+    many: 'Удалить {n} id',
+    other: 'Удалить {n} id',
+  },
 
   // Cron
   'cron.title': 'Расписание',

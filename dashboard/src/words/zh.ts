@@ -582,6 +582,8 @@ export const zh: Words = {
   'ordered.noneDead': '停尸房为空',
   'ordered.noneDeadWhat': '重试用尽的 id 会连同其载荷来到这里。',
   'ordered.idGone': '已无任何记录：它已完成，或从未存在。',
+  'ordered.killAct': { other: '送入 {n} 个 id' },
+  'ordered.deleteAct': { other: '删除 {n} 个 id' },
 
   // Cron
   'cron.title': '定时',

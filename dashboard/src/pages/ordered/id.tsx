@@ -8,6 +8,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
 import { When } from '../../parts/time.tsx'
 import { t, type Word } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 
 /** GET /ordered/:name/ids/:id */
 interface Known {
@@ -46,7 +47,7 @@ export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; on
             {t('ordered.died')} <When at={data.dead.updatedAt} />
           </b>
           <p>
-            <bdi>{data.dead.error}</bdi>
+            <bdi>{visible(data.dead.error ?? '')}</bdi>
           </p>
         </div>
       )}
@@ -68,7 +69,7 @@ export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; on
             <div class="err">
               <b>{t('ordered.failedTimes', { n: data.waiting.retryCount + 1 })}</b>
               <p>
-                <bdi>{data.waiting.error}</bdi>
+                <bdi>{visible(data.waiting.error)}</bdi>
               </p>
             </div>
           )}
@@ -88,9 +89,9 @@ function Payloads({ title, all, size }: { title: Word; all: OrderedWaiting['payl
         <h3>{t(title)}</h3>
         <span class="aside">{t('ordered.payloadsOf', { n: size })}</span>
       </div>
-      {all.slice(0, SHOWN).map(({ payload, score }) => (
-        <pre key={`${score} ${JSON.stringify(payload)}`}>
-          <span class="k">{number(score, 3)}</span> {JSON.stringify(payload, null, 2)?.slice(0, 5000)}
+      {all.slice(0, SHOWN).map(({ payload, score }, i) => (
+        <pre key={i}>
+          <span class="k">{number(score, 3)}</span> {visible((JSON.stringify(payload, null, 2) ?? '').slice(0, 5000))}
         </pre>
       ))}
     </>

@@ -14,14 +14,14 @@ import { FROM_THE_START, Search } from '../../parts/search.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t, type Word } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 
 export interface IdAct {
   /** Of the route. */
   name: string
   button: Word
-  /** "Delete 3 ids?"; without it nothing is asked. */
-  title?: Word
-  body?: Word
+  /** "Delete 3 ids?", what that means, and "Delete 3 ids"; without it nothing is asked. */
+  ask?: { title: Word; body: Word; act: Word }
   key?: string
 }
 
@@ -35,6 +35,13 @@ interface IdsProps<Item> {
   columns: readonly Column<Item>[]
   acts: readonly IdAct[]
   empty: { title: Word; what: Word }
+}
+
+export const DELETE: IdAct = {
+  name: 'delete',
+  button: 'ordered.delete',
+  ask: { title: 'ordered.deleteTitle', body: 'ordered.deleteBody', act: 'ordered.deleteAct' },
+  key: 'D',
 }
 
 export function Ids<Item extends { id: string }>({
@@ -54,11 +61,10 @@ export function Ids<Item extends { id: string }>({
   const path = `/ordered/${encodeURIComponent(queue.name)}/${place}`
   const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
   const canAct = about.value?.readOnly === false
-  const act = async ({ name, title, body, button }: IdAct) => {
+  const act = async ({ name, ask }: IdAct) => {
     const ids = [...chosen]
     const n = ids.length
-    const asked = title && { title: t(title, { n }), act: t(button), ...(body ? { body: t(body) } : {}) }
-    if (asked && !(await confirm(asked))) return
+    if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
     await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
     setChosen(new Set())
     await Promise.all([again(), reload()])
@@ -99,7 +105,7 @@ export function Ids<Item extends { id: string }>({
               <button
                 key={one.name}
                 type="button"
-                class={one.title ? 'btn risk' : 'btn'}
+                class={one.ask ? 'btn risk' : 'btn'}
                 {...(one.key ? { 'data-key': one.key } : {})}
                 onClick={() => void act(one)}
               >
@@ -135,5 +141,5 @@ export function Ids<Item extends { id: string }>({
 /** The first payloads, as they came. */
 export function payloadText(payloads: readonly { payload: unknown }[]): string {
   const [first] = payloads
-  return first === undefined ? '–' : (JSON.stringify(first.payload) ?? '–').slice(0, 300)
+  return first === undefined ? '–' : visible((JSON.stringify(first.payload) ?? '–').slice(0, 300))
 }

@@ -91,7 +91,11 @@ export default function Ordered() {
             ))}
           </nav>
         </div>
-        {tab === 'waiting' ? <Waiting queue={queue} reload={reload} /> : <Morgue queue={queue} reload={reload} />}
+        {tab === 'waiting' ? (
+          <Waiting key={queue.name} queue={queue} reload={reload} />
+        ) : (
+          <Morgue key={queue.name} queue={queue} reload={reload} />
+        )}
       </section>
     </Split>
   )

@@ -10,17 +10,14 @@ import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/time.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
-import { type IdAct, Ids, payloadText } from './ids.tsx'
+import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [
   { by: 'updatedAt', word: 'ordered.by.updatedAt' },
   { by: 'id', word: 'ordered.by.id' },
 ] as const
 
-const ACTS: readonly IdAct[] = [
-  { name: 'resurrect', button: 'ordered.resurrect', key: 'r' },
-  { name: 'delete', button: 'ordered.delete', title: 'ordered.deleteTitle', body: 'ordered.deleteBody', key: 'D' },
-]
+const ACTS: readonly IdAct[] = [{ name: 'resurrect', button: 'ordered.resurrect', key: 'r' }, DELETE]
 
 export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
   const path = `/ordered/${encodeURIComponent(queue.name)}/morgue`
@@ -35,7 +32,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
     const question = {
       title: t('ordered.deleteTitle', { n }),
       body: t('ordered.deleteBody'),
-      act: t('ordered.delete'),
+      act: t('ordered.deleteAct', { n }),
       count: n,
     }
     if (await confirm(question)) await act('delete')

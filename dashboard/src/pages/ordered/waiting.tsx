@@ -5,7 +5,7 @@ import { number } from '../../format/number.ts'
 import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/time.tsx'
 import { t } from '../../words/index.ts'
-import { type IdAct, Ids, payloadText } from './ids.tsx'
+import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [
   { by: 'performIn', word: 'ordered.by.performIn' },
@@ -15,8 +15,12 @@ const SORTINGS = [
 
 const ACTS: readonly IdAct[] = [
   { name: 'now', button: 'ordered.now', key: 'r' },
-  { name: 'kill', button: 'ordered.kill', title: 'ordered.killTitle', body: 'ordered.killBody' },
-  { name: 'delete', button: 'ordered.delete', title: 'ordered.deleteTitle', body: 'ordered.deleteBody', key: 'D' },
+  {
+    name: 'kill',
+    button: 'ordered.kill',
+    ask: { title: 'ordered.killTitle', body: 'ordered.killBody', act: 'ordered.killAct' },
+  },
+  DELETE,
 ]
 
 export function Waiting({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {

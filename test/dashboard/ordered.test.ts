@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { served } from '../http/bench.ts'
+import { inBrowser } from './browser.ts'
+
+inBrowser('ordered queues', (open) => {
+  test('ids that wait are run, killed and deleted; the dead come back; the queue is paused and resharded', async () => {
+    const ran: string[] = []
+    const broken = new Set(['dies', 'hopeless', 'lost'])
+    const later = (id: string, v: number) => ({ id, payload: { v }, score: v, performIn: '1h' as const })
+    const t = await served()
+    const Other = t.hq.ordered('Other', { shards: 1 }, async () => {})
+    const Stock = t.hq.ordered('Stock', { shards: 2, maxRetries: 0 }, async (_ctx, batch) => {
+      for (const [id] of batch) {
+        if (broken.has(id)) throw new Error('older than what is stored')
+        ran.push(id)
+      }
+    })
+    const { page } = await open('/ordered', { app: t })
+    await page.getByText('No ordered queue yet').waitFor()
+    for (const id of ['dies', 'hopeless', 'lost']) await Stock.performAsync([{ id, payload: { v: id }, score: 1 }])
+    await Stock.performAsync([...'abcdef'].map((id, n) => later(id, n)))
+    await Other.performAsync([later('a', 1)])
+    await t.work()
+    await page.getByRole('link', { name: /Stock/ }).click()
+    await page.getByRole('heading', { name: 'Stock' }).waitFor()
+
+    // Paused and going on, by key as well.
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Stock is paused').waitFor()
+    expect((await Stock.stats()).paused).toBe(true)
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.keyboard.press('p')
+    await page.getByText('Stock goes on').waitFor()
+    expect((await Stock.stats()).paused).toBe(false)
+
+    // Shards and tiles come by themselves; the number of shards is changed.
+    await page.locator('.shard').nth(1).waitFor()
+    await page.getByRole('button', { name: 'Change number…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Shards').fill('0')
+    expect(await dialog.getByRole('button', { name: 'Change it' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Shards').fill('3')
+    await dialog.getByRole('button', { name: 'Change it' }).click()
+    await page.getByText('3 shards from now on').waitFor()
+    expect((await Stock.stats()).shards).toHaveLength(3)
+    await page.locator('.shard').nth(2).waitFor()
+
+    // What waits: found, sorted, looked at.
+    const waiting = page.getByRole('table', { name: 'Waiting' }).locator('tbody tr')
+    const ids = () => waiting.locator('td:nth-child(2)').allTextContents()
+    await expect.poll(() => waiting.count()).toBe(6)
+    await page.getByLabel('Begin at this id').fill('c')
+    await expect.poll(() => waiting.count()).toBe(4)
+    await page.getByRole('button', { name: 'Highest first' }).click()
+    await expect.poll(ids).toEqual(['c', 'b', 'a'])
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ from: 'c', desc: 'true' })
+    await page.getByRole('button', { name: 'Highest first' }).click()
+    await page.getByLabel('Begin at this id').fill('')
+    await page.getByLabel('Sorted by').selectOption('id')
+    await expect.poll(ids).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    await waiting.filter({ hasText: '{"v":3}' }).click()
+    await page.getByRole('complementary').getByText('"v": 3').waitFor()
+    await page.keyboard.press('Escape')
+
+    // What was chosen in one queue is nothing that is chosen in another.
+    await page.getByLabel('Select a', { exact: true }).check()
+    await page.getByText('1 selected').waitFor()
+    await page.getByRole('link', { name: /Other/ }).click()
+    await page.getByRole('heading', { name: 'Other' }).waitFor()
+    await waiting.getByText('{"v":1}').waitFor()
+    expect(await page.getByText('1 selected').count()).toBe(0)
+    await page.getByRole('link', { name: /Stock/ }).click()
+
+    // Killed, deleted, run now: those that were chosen alone.
+    await page.getByLabel('Select b', { exact: true }).check()
+    await page.getByRole('button', { name: 'Kill…' }).click()
+    await page.getByRole('button', { name: 'Keep them' }).click()
+    expect((await Stock.stats()).length).toBe(6)
+    await page.getByRole('button', { name: 'Kill…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Kill 1 id' }).click()
+    await page.getByText('Done for 1 id').waitFor()
+    expect(await Stock.find('b')).toMatchObject({ waiting: null, dead: { id: 'b' } })
+    await page.getByLabel('Select c', { exact: true }).check()
+    await page.getByLabel('Select d', { exact: true }).check()
+    await page.keyboard.press('Shift+D')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 ids' }).click()
+    await page.getByText('Done for 2 ids').waitFor()
+    expect([await Stock.find('c'), (await Stock.stats()).length]).toMatchObject([{ waiting: null, dead: null }, 3])
+    await page.getByLabel('Select e', { exact: true }).check()
+    await page.keyboard.press('r')
+    await expect.poll(() => ran).toEqual(['e'])
+    await page.getByRole('button', { name: 'Run all now' }).click()
+    await page.getByText('2 ids are due now').waitFor()
+    await expect.poll(() => [...ran].sort()).toEqual(['a', 'e', 'f'])
+    await page.getByText('Nothing waits').waitFor()
+
+    // The morgue: brought back one by one and all together, or forgotten.
+    await page.getByRole('link', { name: 'Morgue 4' }).click()
+    const dead = page.getByRole('table', { name: 'Morgue' }).locator('tbody tr')
+    await expect.poll(() => dead.count()).toBe(4)
+    await dead.filter({ hasText: 'hopeless' }).click()
+    await page.getByRole('complementary').getByText('older than what is stored').waitFor()
+    await page.keyboard.press('Escape')
+    broken.delete('dies')
+    await page.getByLabel('Select dies').check()
+    await page.getByRole('button', { name: 'Resurrect', exact: true }).click()
+    await expect.poll(() => ran.at(-1)).toBe('dies')
+    await page.getByLabel('Select lost').check()
+    await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 id' }).click()
+    await expect.poll(async () => (await Stock.find('lost')).dead).toBe(null)
+    await page.getByRole('button', { name: 'Resurrect all 2' }).click()
+    await expect.poll(() => ran.at(-1)).toBe('b')
+    await dead.filter({ hasText: 'hopeless' }).waitFor()
+    await page.getByRole('button', { name: 'Delete all…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 id' }).click()
+    await page.getByText('The morgue is empty').waitFor()
+    expect((await Stock.stats()).morgueLength).toBe(0)
+  })
+
+  test('ids and payloads of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
+    const evil = '<img src=x onerror="throw 1">/50%?#\u202e\u0007'
+    const t = await open('/ordered', {
+      viewport: { width: 390, height: 844 },
+      before: async (app) => {
+        const Evil = app.hq.ordered('Evil', { shards: 1, maxRetries: 0 }, async () => {
+          throw new Error(`${evil} ${'y'.repeat(5000)}`)
+        })
+        await Evil.performAsync([{ id: evil, payload: [evil, 'x'.repeat(1_000_000)], score: 1 }])
+        const worker = await app.work()
+        await expect.poll(async () => (await Evil.stats()).morgueLength).toBe(1)
+        await worker.stop()
+        await Evil.performAsync([{ id: evil, payload: [evil, 'x'.repeat(1_000_000)], score: 2, performIn: '1h' }])
+      },
+    })
+    const { page, hq } = t
+    const waiting = page.getByRole('table', { name: 'Waiting' }).locator('tbody tr')
+    await waiting.first().click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByText('\\u202e\\u0007').first().waitFor()
+    await drawer.getByText('died').first().waitFor()
+    await drawer.getByRole('button', { name: 'Close' }).click()
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await page.getByRole('link', { name: 'Morgue 1' }).click()
+    const dead = page.getByRole('table', { name: 'Morgue' }).locator('tbody tr')
+    await dead.getByText('onerror').first().waitFor()
+    await dead.getByRole('checkbox').check()
+    const widest = `Math.max(...[...document.querySelectorAll('main button')].map((one) => one.getBoundingClientRect().right))`
+    expect(await page.evaluate(widest)).toBeLessThanOrEqual(390)
+    await page.getByRole('button', { name: 'Resurrect', exact: true }).click()
+    await expect.poll(async () => (await hq.ordered('Evil').stats()).morgueLength).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    expect(await page.locator('img').count()).toBe(0)
+  })
+})
