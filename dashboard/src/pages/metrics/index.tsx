@@ -1,6 +1,5 @@
 /** What ran how often, how long, and how often it failed, by class. */
 
-import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { TopJobs } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
@@ -17,14 +16,15 @@ import { t } from '../../words/index.ts'
 import { RANGES, Ranges, spanOf } from './ranges.tsx'
 
 type Job = TopJobs['jobs'][number]
-type Sorting = 'processed' | 'failed' | 'seconds' | 'p95'
+const SORTINGS = ['seconds', 'processed', 'failed', 'p95'] as const
+type Sorting = (typeof SORTINGS)[number]
 
 export default function Metrics() {
   const { route } = useLocation()
-  const [query] = useQuery()
+  const [query, change] = useQuery()
   const range = RANGES.find((one) => one === query.range) ?? '1h'
   const { data, error, reload } = useData<TopJobs>('/metrics', { ...spanOf(range), filter: query.search })
-  const [by, setBy] = useState<Sorting>('seconds')
+  const by = SORTINGS.find((one) => one === query.by) ?? 'seconds'
   const jobs = [...(data?.jobs ?? [])].sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0))
   return (
     <main class="main" id="main" tabIndex={-1}>
@@ -50,7 +50,7 @@ export default function Metrics() {
           <Table
             label={t('metrics.title')}
             rows={jobs}
-            columns={columnsOf(by, setBy, range)}
+            columns={columnsOf(by, (by) => change({ by }), range)}
             keyOf={({ name }) => name}
             onOpen={({ name }) => route(at(`/metrics/${encodeURIComponent(name)}?range=${range}`))}
           />

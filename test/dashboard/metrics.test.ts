@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { inBrowser } from './browser.ts'
+
+const minute = () => Math.floor(Date.now() / 60_000) * 60_000
+/** Of each time a run took, how many. */
+const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
+
+inBrowser('metrics', (open) => {
+  test('what ran is counted by class, sorted, found, and looked at over time', async () => {
+    const t = await open('/metrics', {
+      before: ({ hq }) => {
+        hq.job('Quick', async () => {})
+        hq.job('Shop/Slow', { retry: 3 }, async (_ctx, n: number) => {
+          if (n === 0) throw new Error('no')
+        })
+      },
+    })
+    const { hq, page } = t
+    await page.getByText('Nothing ended in this time').waitFor()
+
+    // A worker that runs them tells it, at the latest when it stops; the page hears of it by itself.
+    await hq.pushBulk({ class: 'Quick', args: [[], [], []] })
+    await hq.pushBulk({ class: 'Shop/Slow', args: [[1], [0]] })
+    const worker = await t.work()
+    await t.settled()
+    await worker.stop()
+    const rows = page.getByRole('table', { name: 'Metrics' }).locator('tbody tr')
+    await expect.poll(() => rows.count()).toBe(2)
+    const cells = async (name: string) =>
+      (await rows.filter({ hasText: name }).locator('td').allTextContents()).slice(1, 3)
+    expect([await cells('Quick'), await cells('Shop/Slow')]).toEqual([
+      ['3', '–'],
+      ['2', '50%'],
+    ])
+
+    // Of the hours before.
+    const jobs = [
+      { name: 'Quick', processed: 1500, failed: 0, ms: 1000, histogram: histogram({ 0: 1500 }) },
+      { name: 'Shop/Slow', processed: 41, failed: 1, ms: 5200, histogram: histogram({ 5: 30, 6: 10 }) },
+    ]
+    await hq.store.recordMetrics({ source: 'test', number: 1, at: minute() - 3 * 3_600_000, jobs })
+    await hq.deploy('v1', new Date(minute() - 3 * 3_600_000))
+    await page.getByRole('link', { name: '8 hours' }).click()
+    await expect.poll(() => cells('Quick')).toEqual(['1,503', '–'])
+    const names = () => rows.locator('td:first-child').allTextContents()
+    expect(await names()).toEqual(['Shop/Slow', 'Quick'])
+    await page.getByRole('button', { name: 'Runs' }).click()
+    await expect.poll(names).toEqual(['Quick', 'Shop/Slow'])
+    for (const [title, first] of [
+      ['Failed', 'Shop/Slow'],
+      ['p95', 'Shop/Slow'],
+      ['Time in all', 'Shop/Slow'],
+    ] as const) {
+      await page.getByRole('button', { name: title }).click()
+      await expect.poll(async () => (await names())[0]).toBe(first)
+    }
+    await page.getByLabel('Class name').fill('slow')
+    await expect.poll(names).toEqual(['Shop/Slow'])
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ range: '8h', by: 'seconds', search: 'slow' })
+    await page.getByRole('img', { name: 'Throughput, per second' }).locator('canvas').waitFor()
+
+    // One class: its figures, minute by minute, and how long it took; its retries are one click away.
+    await rows.first().getByRole('link').click()
+    await page.getByRole('heading', { level: 1, name: 'Shop/Slow' }).waitFor()
+    await page.locator('.stat', { hasText: 'Runs' }).getByText('43', { exact: true }).waitFor()
+    await expect.poll(() => page.getByRole('img', { name: 'Run times' }).locator('rect').count()).toBeGreaterThan(1)
+    await page.getByRole('link', { name: '1 hour', exact: true }).click()
+    await page.locator('.stat', { hasText: 'Runs' }).getByText('2', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'its retries' }).click()
+    await page.getByRole('heading', { name: 'Retries' }).waitFor()
+    await expect.poll(() => page.getByRole('table', { name: 'Retries' }).locator('tbody tr').count()).toBe(1)
+  })
+
+  test('classes of every name are shown as text, on a phone as well', async () => {
+    const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
+    const { page } = await open('/metrics', {
+      viewport: { width: 390, height: 844 },
+      before: async ({ hq }) => {
+        const job = { name: evil, processed: 5, failed: 2, ms: 10, histogram: histogram({ 25: 3 }) }
+        const long = { name: `${'x'.repeat(400)}`, processed: 1, failed: 0, ms: 10, histogram: histogram({ 3: 1 }) }
+        await hq.store.recordMetrics({ source: 'test', number: 1, at: minute(), jobs: [job, long] })
+        await hq.deploy(evil)
+      },
+    })
+    const narrow = async () =>
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await page.getByRole('link', { name: /xxx/ }).waitFor()
+    await narrow()
+    await page.getByRole('link', { name: /onerror/ }).click()
+    await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
+    await page.locator('.stat', { hasText: 'Failed' }).getByText('40%').waitFor()
+    await narrow()
+    expect(await page.locator('img').count()).toBe(0)
+  })
+})
