@@ -195,7 +195,7 @@ function AttentionPanel({ all }: { all: Attention[] | undefined }) {
         {all?.map((one) => {
           const { title, what, to } = wordsOf(one)
           return (
-            <li key={title}>
+            <li key={`${title} ${to}`}>
               <a href={at(to)}>
                 <StatusIcon status={one.level} />
                 <b>

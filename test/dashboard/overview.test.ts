@@ -1,0 +1,142 @@
+import { BusinessFailure } from 'highkiq'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { gate, Heard, until } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+const tile = (page: Page, name: string) =>
+  page.locator('.stat', { has: page.getByText(name, { exact: true }) }).locator('.v')
+
+inBrowser('overview', (open) => {
+  test('figures come by themselves while a worker runs, and lead to what they count', async () => {
+    const doors = gate()
+    const begun = new Heard<void>()
+    const t = await open('/', {
+      before: async ({ hq, clock }) => {
+        hq.job('Quick', async () => {})
+        hq.job('Slow', async () => {
+          begun.say()
+          await doors.opened
+        })
+        hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async () => {
+          throw new Error('no')
+        })
+        const Row = hq.job('Row', async () => {})
+        await hq.pushBulk({ class: 'Quick', args: [[], [], []] })
+        await hq.push({ class: 'Broken', args: [] })
+        await hq.push({ class: 'Slow', args: [], queue: 'slow' })
+        await hq.tasks.create(Row, [[], []], { name: 'Spring sale', queue: 'slow' } as never)
+        await hq.dead.schedule(clock.now() / 1000, {
+          class: 'Gone',
+          args: [1],
+          error_class: 'Error',
+          error_message: 'no',
+        })
+      },
+    })
+    const { page } = t
+    await page.getByText('No worker is running').waitFor()
+    await page.getByText('7 jobs wait. Start one: highkiq work -r ./jobs.ts').waitFor()
+    const figures = () =>
+      Promise.all(['Enqueued', 'Retries', 'Dead'].map((name) => tile(page, name).first().textContent()))
+    expect(await figures()).toEqual(['7', '0', '1'])
+
+    // The queue of what takes long is served by one slot.
+    const queues = page.locator('section', { has: page.getByRole('heading', { name: 'Queues' }) })
+    await queues.getByRole('link', { name: 'slow' }).waitFor()
+    await t.work({ concurrency: 3, capsules: { slow: { concurrency: 1, queues: ['slow'] } } } as never)
+    await begun.atLeast(1)
+    await expect.poll(figures).toEqual(['2', '1', '1'])
+    await page.getByText('No worker is running').waitFor({ state: 'detached' })
+    await page.getByText('All is well').waitFor()
+    await expect.poll(() => tile(page, 'Busy').first().textContent()).toMatch(/of 4$/)
+    await page.getByText('4 since ever').waitFor()
+    const task = page.getByRole('link', { name: 'Spring sale' })
+    await task.waitFor()
+    doors.open()
+    await expect.poll(figures).toEqual(['0', '1', '1'])
+    await page.locator('tr', { has: task }).getByText('100%').waitFor()
+
+    // Time shown is the address.
+    await page.getByRole('link', { name: '24 hours' }).click()
+    await page
+      .getByRole('img', { name: /Finished jobs per second/ })
+      .locator('canvas')
+      .waitFor()
+    expect(new URL(page.url()).search).toBe('?range=24h')
+    await page
+      .getByRole('img', { name: /per day over 30 days/ })
+      .locator('canvas')
+      .waitFor()
+    for (const [name, title] of [
+      ['Retries', 'Retries'],
+      ['Dead', 'Dead'],
+      ['Busy', 'Busy'],
+      ['Enqueued', 'Queues'],
+      ['Errors', 'Metrics'],
+    ] as const) {
+      await page.locator('.stats').getByRole('link', { name }).click()
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    }
+    await task.click()
+    await page.getByRole('heading', { level: 1, name: 'Spring sale' }).waitFor()
+  })
+
+  test('what asks for a look is told with its cause, and leads to where it can be mended', async () => {
+    const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
+    const t = await open('/nowhere', {
+      before: async ({ hq, work, another, raw, clock }) => {
+        hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async (_ctx, n: number) => {
+          throw new Error(n < 22 ? `${evil} ${n}00` : 'another')
+        })
+        const Row = hq.job('Row', async () => {
+          throw new BusinessFailure('no')
+        })
+        const Ordered = hq.ordered('Stock', { shards: 1 }, async () => {})
+        await hq.pushBulk({ class: 'Broken', args: Array.from({ length: 24 }, (_, n) => [n]) })
+        const task = await hq.tasks.create(Row, [[], []], { name: evil, toleratedFailures: 0, concurrency: 1 })
+        const worker = await work()
+        await expect.poll(() => hq.retries.size()).toBe(24)
+        await until(async () => (await task.status())?.state === 'paused')
+        await worker.stop()
+        // Whoever works now knows nothing of it.
+        await Ordered.performAsync([{ id: 1, payload: {}, performAt: clock.now() / 1000 - 60 }])
+        await another().work()
+        const record = { concurrency: 1, busy: 9, beat: clock.now() - 50_000, quiet: false, rss: 1 }
+        await hq.store.beat({ identity: evil, info: JSON.stringify({ hostname: 'x', queues: [] }), ...record }, 60)
+        await raw(JSON.stringify({ class: 'Waits', args: [], jid: 'waits', queue: evil }), evil)
+      },
+    })
+    const { page, hq, go } = t
+    await go('/')
+    const entries = page.locator('ul.att li')
+    await entries.filter({ hasText: '22 retries share one error' }).waitFor()
+    const lead = async (to: string) => {
+      await go('/')
+      await entries.filter({ hasText: to }).getByRole('link').click()
+    }
+    await lead('22 retries share one error')
+    await page.getByRole('heading', { level: 1, name: 'Retries' }).waitFor()
+    await expect.poll(() => page.getByRole('table', { name: 'Retries' }).locator('tbody tr').count()).toBe(22)
+    await lead('No process serves queue')
+    await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
+    await page.getByRole('button', { name: 'Clear…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 job' }).click()
+    await expect.poll(() => hq.queue(evil).size()).toBe(0)
+    await lead('has paused')
+    await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await lead('is silent')
+    await page.getByRole('heading', { level: 1, name: 'Busy' }).waitFor()
+    await page.locator('tr', { hasText: 'onerror' }).getByText('silent').waitFor()
+    await lead('Shard 0 of Stock has no owner')
+    await page.getByRole('heading', { level: 1, name: 'Stock' }).waitFor()
+    // What was mended asks no more.
+    await go('/')
+    await entries.filter({ hasText: 'is silent' }).waitFor()
+    await expect.poll(() => entries.filter({ hasText: 'No process serves' }).count()).toBe(0)
+    expect(await page.locator('img').count()).toBe(0)
+  })
+})
