@@ -75,8 +75,23 @@ export function Foot() {
       <button type="button" class="plain" onClick={() => keysShown(true)}>
         {t('nav.keys')}
       </button>
+      {what?.canLogOut && (
+        <>
+          {' '}
+          ·{' '}
+          <button type="button" class="plain" onClick={() => void logOut()}>
+            {t('nav.logOut')}
+          </button>
+        </>
+      )}
     </div>
   )
+}
+
+/** The cookie is forgotten, and the server shows the way in. */
+async function logOut(): Promise<void> {
+  await fetch(at('/logout'), { method: 'POST', redirect: 'manual' }).catch(() => {})
+  location.assign(at('/'))
 }
 
 /** On a phone: four places, and the rest. */

@@ -93,6 +93,7 @@ export const en = {
   'keys.pause': 'pause',
   'keys.undo': 'undo',
   'keys.list': 'this list',
+  'nav.logOut': 'Log out',
 
   // Overview
   'overview.facts.processes': { one: '{n} process', other: '{n} processes' },

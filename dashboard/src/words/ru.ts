@@ -93,6 +93,7 @@ export const ru: Words = {
   'keys.pause': 'пауза',
   'keys.undo': 'отменить действие',
   'keys.list': 'этот список',
+  'nav.logOut': 'Выйти',
 
   // Overview
   'overview.facts.processes': { one: '{n} процесс', few: '{n} процесса', many: '{n} процессов', other: '{n} процесса' },

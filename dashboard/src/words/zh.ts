@@ -93,6 +93,7 @@ export const zh: Words = {
   'keys.pause': '暂停',
   'keys.undo': '撤销',
   'keys.list': '此列表',
+  'nav.logOut': '退出登录',
 
   // Overview
   'overview.facts.processes': { other: '{n} 个进程' },
