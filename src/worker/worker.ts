@@ -7,6 +7,7 @@ import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { RunningJob } from '../store/contract.ts'
 import type { Line, LineHost, Running, Service } from './aspect.ts'
+import { beginning } from './beginning.ts'
 import { Cancellations } from './cancellations.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
@@ -225,13 +226,13 @@ export class Worker {
   async #start(): Promise<void> {
     const { store, emit } = this.#engine
     try {
-      await store.open()
+      await beginning(() => store.open())
     } catch (thrown) {
       this.#state = 'stopped'
       throw thrown
     }
     try {
-      await this.#join()
+      await beginning(() => this.#join())
       await emit('startup')
       for (const service of this.#services) {
         this.#started.push(service)

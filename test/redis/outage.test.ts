@@ -3,6 +3,7 @@ import { Highkiq, type Job } from 'highkiq'
 import { Redis } from 'ioredis'
 import { expect, type TestContext, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
+import { lua } from '#dist/store/redis/lua.generated.js'
 import { gate, Heard, recorder, until } from '../engine/bench.ts'
 import { contents, faultsOf, placesOf } from './census.ts'
 import { startProxy } from './proxy.ts'
@@ -55,6 +56,29 @@ onRedis('a server in trouble', () => {
       await scene.server.start()
     })
     await scene.expectOnce()
+  })
+
+  test.concurrent('a worker whose connection is cut while it begins, begins all the same', async (context) => {
+    const server = await startServer()
+    const proxy = await startProxy(server)
+    const hq = new Highkiq({ url: proxy.url(), logger: recorder() })
+    context.onTestFinished(async () => {
+      await hq.close()
+      await proxy.close()
+      await server.remove()
+    })
+    const isJoin = (_: string, [sha]: Buffer[]) => String(sha) === lua.join.sha
+    const cuts = [
+      proxy.onRequest(isJoin, 'cut-before'),
+      proxy.onRequest(isJoin, 'cut-before-reply'),
+      proxy.onRequest(isJoin, 'cut-after-request'),
+    ]
+    const ran = new Heard<number>()
+    const job = hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    await hq.worker({ leaseSeconds: 5, pollInterval: 0.1 }).start()
+    await Promise.all(cuts.map(({ happened }) => happened))
+    await job.performAsync(1)
+    expect(await ran.atLeast(1)).toEqual([1])
   })
 
   const outages = [
