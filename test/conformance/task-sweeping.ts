@@ -144,6 +144,24 @@ export const taskSweeping: Case[] = [
     },
   },
   {
+    name: 'a row that ends inside its task with one that gives its place away is not the next to come',
+    async run(t) {
+      for (const [n, more] of [{}, { rowsPerJob: 2 }].entries()) {
+        const task = await taskWith(t, n + 1, 6, { window: 1, queue: `q${n}`, ...more })
+        const owner = await t.owner({ queues: [`q${n}`] })
+        const [first] = await t.take(owner, `q${n}`)
+        const { hk_rows: mine = [0] } = payloadOf(first) as { hk_rows?: number[] }
+        const next = mine.length
+        const of = (index: number) => change(first, { jid: jidOf(task.id, index) })
+        await t.store.changeEvents([...mine, next].map(of), NOW)
+        expect(await expectExact(t, task)).toMatchObject({ placed: 1 })
+        await work(t, owner, { queue: `q${n}`, n: 1 })
+        const ended = (await t.store.events(task.id, { status: ['finished'], limit: 9 })).map(({ index }) => index)
+        expect(ended).toEqual(expect.arrayContaining([...mine, next, next + 1]))
+      }
+    },
+  },
+  {
     name: 'changes from outside that are old, or of no task, have no effect',
     async run(t) {
       const task = await taskWith(t, 1, 1)

@@ -186,6 +186,8 @@ export class Ledger {
       if (!book) continue
       const { task } = book
       if (judge(task, book, this.#now)) this.stop(book)
+      // The rows that come next are read from their table: there one of them that just ended has to be seen.
+      if (Array.from(book.changed).some(({ idx }) => idx >= task.next)) this.#saveEvents(book)
       this.#refill(book)
       moveOn(task, this.#now)
       const calls = callbacks(task, book, this.#now)
@@ -310,22 +312,27 @@ export class Ledger {
     )
   }
 
-  #save({ task, changed, reasons, terms }: Book): void {
-    if (changed.size > 0) {
-      const rows = Array.from(changed, (event) => [
-        event.idx,
-        event.status,
-        event.place,
-        event.run,
-        event.step,
-        event.code,
-        event.started_at,
-        event.finished_at,
-        event.result,
-        event.drop ? 1 : 0,
-      ])
-      this.#db.run(sql.event.save, task.key, JSON.stringify(rows))
-    }
+  #saveEvents({ task, changed }: Book): void {
+    if (changed.size === 0) return
+    const rows = Array.from(changed, (event) => [
+      event.idx,
+      event.status,
+      event.place,
+      event.run,
+      event.step,
+      event.code,
+      event.started_at,
+      event.finished_at,
+      event.result,
+      event.drop ? 1 : 0,
+    ])
+    this.#db.run(sql.event.save, task.key, JSON.stringify(rows))
+    changed.clear()
+  }
+
+  #save(book: Book): void {
+    const { task, reasons, terms } = book
+    this.#saveEvents(book)
     const differences = Array.from(reasons).filter(([, n]) => n !== 0)
     if (differences.length > 0) {
       const rows = differences.map(([reason, n]) => [Number(reason.slice(0, 1)), reason.slice(1), n])
