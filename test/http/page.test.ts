@@ -197,7 +197,7 @@ suiteWith([chromium], 'in a browser', () => {
     await page.locator('[data-part="left"]').getByText('Stopped').waitFor()
     expect((await task.status())?.state).toBe('cancelled')
     await button('Stop this…').waitFor({ state: 'hidden' })
-    expect(await page.getByRole('link', { name: 'Download 3 rows' }).isVisible()).toBe(true)
+    await page.getByRole('link', { name: 'Download 3 rows' }).waitFor()
     expect(faults.filter((fault) => !/ERR_ABORTED/.test(fault))).toEqual([])
   })
 
