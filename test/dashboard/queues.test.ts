@@ -106,6 +106,15 @@ inBrowser('queues', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 
+  test('where the first questions found the store away, acts are offered as soon as it is back', async () => {
+    const { page, hq, faults } = await open('/nowhere', { before: ({ hq }) => hq.push({ class: 'Waits', args: [] }) })
+    await page.route('**/api/v1/about', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 })
+    await page.goto(page.url().replace('/nowhere', '/queues'))
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await expect.poll(() => hq.queue('default').isPaused()).toBe(true)
+    expect(faults.splice(0).every((fault) => fault.includes('503'))).toBe(true)
+  })
+
   test('names and jobs of every kind are shown as text, on a phone as well, and can be deleted', async () => {
     const name = '<img src=x onerror="throw 1">/50%?#\u202e'
     const evil = '<b>bold</b>\u202e\u0007'

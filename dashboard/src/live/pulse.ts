@@ -18,7 +18,7 @@ export const beat = signal(0)
 const POLL_MS = 5000
 
 export function startPulse(): void {
-  learnAbout()
+  void learnAbout()
   listen()
 }
 
@@ -46,7 +46,6 @@ function listen(): void {
 export async function poll(): Promise<void> {
   try {
     heard(await ask<Pulse>('/stats'), 'polling')
-    if (!about.value) learnAbout()
   } catch (thrown) {
     connection.value = 'down'
     downSince.value ??= new Date()
@@ -66,13 +65,22 @@ function heard(now: Pulse, by: 'live' | 'polling'): void {
   connection.value = by
   downSince.value = null
   beat.value++
+  // Without it no act is offered: what failed once is asked for again.
+  if (!about.value) void learnAbout()
 }
 
-function learnAbout(): void {
-  ask<About>('/about').then(
-    (told) => {
-      about.value = told
-    },
-    () => {},
-  )
+let learning: Promise<void> | undefined
+
+function learnAbout(): Promise<void> {
+  learning ??= ask<About>('/about')
+    .then(
+      (told) => {
+        about.value = told
+      },
+      () => {},
+    )
+    .finally(() => {
+      learning = undefined
+    })
+  return learning
 }
