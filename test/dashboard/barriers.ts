@@ -12,13 +12,13 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** The serious ones; none is the aim. */
-export async function barriers(page: Page): Promise<string[]> {
+/** The serious ones; none is the aim. `again` looks at what another theme changes: the colours alone. */
+export async function barriers(page: Page, { again = false } = {}): Promise<string[]> {
   // The policy of the page lets no script in: it is put in from outside.
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: Violation[]
-  }
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
+  const { violations } = (await page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] ${again ? ", runOnly: ['color-contrast']" : ''} })`,
+  )) as { violations: Violation[] }
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

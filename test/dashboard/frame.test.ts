@@ -53,16 +53,17 @@ inBrowser('everywhere', (open) => {
       await reach(name)
       await page.getByRole('heading', { level: 1, name: TITLES[i] as string }).waitFor()
       expect(new URL(page.url()).pathname).toBe(`/jobs${PAGES[i]}`)
-      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
       for (const theme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
-        for (const barrier of await barriers(page)) found.push(`${name}, ${theme}: ${barrier}`)
+        for (const barrier of await barriers(page, { again: theme === 'dark' }))
+          found.push(`${name}, ${theme}: ${barrier}`)
       }
     }
     for (const path of [`/tasks/${made.task}`, '/queues/nobody', `/jobs/${made.jid}`, '/metrics/Row', '/nowhere']) {
       await go(path)
       await page.locator('main h1').waitFor()
-      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
       for (const barrier of await barriers(page)) found.push(`${path}: ${barrier}`)
     }
     expect(found).toEqual([])
@@ -148,7 +149,7 @@ inBrowser('everywhere', (open) => {
     for (const path of PAGES) {
       await go(path)
       await page.locator('main h1').waitFor()
-      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
       const wider = `[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll') && one.getBoundingClientRect().right > innerWidth + 1)`
       const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
       expect(

@@ -42,7 +42,7 @@ function Crumbs() {
         <span key={part} class="row cut">
           <span aria-hidden="true">/</span>
           <bdi class="cut" {...(i === rest.length - 1 ? { 'aria-current': 'page' as const } : {})}>
-            {decodeURIComponent(part)}
+            {decoded(part)}
           </bdi>
         </span>
       ))}
@@ -67,4 +67,13 @@ function Connection() {
       {now && <span class="dim ms">{duration(now.roundTrip / 1000)}</span>}
     </div>
   )
+}
+
+/** As it stands, where somebody typed what is no encoding. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }

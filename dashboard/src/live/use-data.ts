@@ -14,6 +14,7 @@ export interface Data<Answer> {
 
 /** What took long is asked for more rarely: a page costs the server at most about a tenth of its time. */
 const REST = 10
+const LONGEST_REST_MS = 15_000
 
 export function useData<Answer>(
   path: string | null,
@@ -48,7 +49,7 @@ export function useData<Answer>(
       run.current.open--
       const took = performance.now() - begun
       // One that took long among others may have been unlucky, and so may the first one.
-      run.current.notBefore = performance.now() + Math.min(took, run.current.took) * REST
+      run.current.notBefore = performance.now() + Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
       run.current.took = took
     }
   }, [])
