@@ -2,7 +2,7 @@
 
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import type { Reader } from '../reader.ts'
-import { data, fresh, phrase } from './html.ts'
+import { escaped, fresh, phrase, readable } from './html.ts'
 import { shape } from './symbols.ts'
 
 const BAR = ['finished', 'failed', 'error', 'working', 'enqueued', 'cancelled'] as const
@@ -44,7 +44,7 @@ export function percentOf({ locale }: Reader, { percent }: TaskStatus): string {
 function whyOf(reader: Reader, { state, reason }: TaskStatus): string {
   if (state === 'paused' && reason === undefined) return phrase(reader, 'why.paused')
   if (reason === undefined || state === 'done') return ''
-  return phrase(reader, state === 'paused' ? 'why.pausedFor' : 'why.stopped', {}, { reason: data(reason) })
+  return phrase(reader, state === 'paused' ? 'why.pausedFor' : 'why.stopped', {}, { reason: escaped(readable(reason)) })
 }
 
 function leftOf(reader: Reader, task: TaskStatus): string {
