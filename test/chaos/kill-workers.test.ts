@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { killWorkers, mostRepeated } from './kill-workers.ts'
 
 // The long form: HIGHKIQ_KILL_JOBS=20000
-const jobs = Number(process.env.HIGHKIQ_KILL_JOBS ?? 6000)
+const jobs = Number(process.env.HIGHKIQ_KILL_JOBS ?? 4000)
 
 test('20 workers killed while jobs run: nothing lost, few repeated, every count exact', {
   timeout: 120_000,
