@@ -215,13 +215,21 @@ test('a shard that a splitter function leaves to nobody stays nobody’s; one of
     const here = bench()
     const { job } = ordered(here, { shards: 2 }, () => {})
     let boards = 0
+    let isAsked = false
     const board = here.hq.store.orderedBoard.bind(here.hq.store)
     here.hq.store.orderedBoard = async (queue) => {
-      boards++
+      if (!isAsked) boards++
       return board(queue)
     }
-    const owned = async () => (await job.stats()).shards.map(({ owner }) => owner !== null)
+    const owned = async () => {
+      isAsked = true
+      const { shards } = await job.stats()
+      isAsked = false
+      return shards.map(({ owner }) => owner !== null)
+    }
     await here.work({ leaseSeconds: 1, splitter })
+    await until(async () => (await owned()).some(Boolean))
+    boards = 0
     // It looks thrice a lease: this is more than two of them.
     await until(async () => boards >= 10 || (await owned()).every(Boolean))
     return owned()
