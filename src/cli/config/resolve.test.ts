@@ -44,6 +44,8 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   orderedConcurrency: [['1'], '2', '3', [1, 2, 3]],
   processes: [['1'], '2', '3', [1, 2, 3]],
   maxMemory: [['1'], '2', '3', [1, 2, 3]],
+  web: [['8001'], '8002', '8003', [8001, 8002, 8003]],
+  webHost: [['a'], 'b', 'c', ['a', 'b', 'c']],
   require: [['a.ts', 'b.js'], 'c.ts:d.ts', '[e.mjs]', [['a.ts', 'b.js'], ['c.ts', 'd.ts'], ['e.mjs']]],
   environment: [['a'], 'b', 'c', ['a', 'b', 'c']],
   tag: [['a'], 'b', 'c', ['a', 'b', 'c']],
