@@ -3,7 +3,9 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     globalSetup: ['test/build.ts', 'test/programs/install.ts'],
-    testTimeout: 20_000,
+    // Long enough for a machine that does other things beside it: tests wait for signals, not for time.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What is waited for comes as soon as it can: on a loaded machine that is late.
     expect: { poll: { timeout: 20_000 } },
     // The built package is plain JavaScript: Node reads it faster than vite transforms it.
