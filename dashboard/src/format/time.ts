@@ -39,10 +39,21 @@ const PARTS = [
   ['second', 1],
 ] as const
 
+/** 16 s, 2 min: of the language, for its regions write "2 mins" and "16 secs". */
+function unit(n: number, name: string, digits = 0): string {
+  const isShort = name !== 'second'
+  const [language = 'en'] = locale().split('-')
+  const parts = new Intl.NumberFormat(language, {
+    ...{ style: 'unit', unit: name, maximumFractionDigits: digits },
+    unitDisplay: isShort ? 'short' : 'narrow',
+  }).formatToParts(n)
+  // "16s" in English.
+  const isTight = language !== 'zh' && !isShort && !parts.some(({ type }) => type === 'literal')
+  return parts.map(({ type, value }) => (type === 'unit' && isTight ? `\u00a0${value}` : value)).join('')
+}
+
 /** 250 → 4 min 10 s: the two largest parts. Below ten seconds with a digit, below a tenth in milliseconds. */
 export function duration(seconds: number): string {
-  const unit = (n: number, name: string, digits = 0) =>
-    n.toLocaleString(locale(), { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits })
   if (seconds > 0 && seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
   if (seconds < 10) return unit(seconds, 'second', 1)
   const whole = Math.round(seconds)

@@ -68,6 +68,7 @@ export function Foot() {
           </option>
         ))}
       </select>{' '}
+      ·{' '}
       <button type="button" class="plain" onClick={() => tellInUtc(!inUtc.value)}>
         {inUtc.value ? t('nav.utc') : t('nav.local')}
       </button>{' '}

@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso'
 import { at } from '../base.ts'
 import { duration } from '../format/time.ts'
 import { about, connection, pulse } from '../live/pulse.ts'
+import { title } from '../parts/head.tsx'
 import { Icon, Mark } from '../parts/icon.tsx'
 import { t } from '../words/index.ts'
 import { openFinder } from './find.tsx'
@@ -42,7 +43,7 @@ function Crumbs() {
         <span key={part} class="row cut">
           <span aria-hidden="true">/</span>
           <bdi class="cut" {...(i === rest.length - 1 ? { 'aria-current': 'page' as const } : {})}>
-            {decoded(part)}
+            {place?.path === '/tasks' && title.value !== '' ? title.value : decoded(part)}
           </bdi>
         </span>
       ))}

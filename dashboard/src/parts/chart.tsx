@@ -75,12 +75,23 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    padding: [8, 16, 0, 0],
+    padding: [8, 20, 0, 0],
     tzDate: (seconds) => (inUtc.value ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
-    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    scales: {
+      x: {
+        range: (u, from, to) => (series.some(({ kind }) => kind === 'bars') ? withHalves(u, from, to) : [from, to]),
+      },
+      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, space: 80, values: (_, at, __, ___, step) => at.map((one) => tick(one, step)) },
-      { ...axis, size: 44, values: (_, all) => all.map(short) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        space: 80,
+        values: (_, at, __, ___, step) => at.map((one) => tick(one, step)),
+      },
+      { ...axis, size: 44, space: 24, values: (_, all) => all.map(short) },
     ],
     series: [
       {},
@@ -98,6 +109,12 @@ function optionsOf(
       setCursor: [(u) => tell(u, now().series, element)],
     },
   }
+}
+
+/** The first and the last bar are as wide as the others. */
+function withHalves(u: uPlot, from: number, to: number): [number, number] {
+  const [first = from, second = first] = u.data[0]
+  return [from - (second - first) / 2, to + (second - first) / 2]
 }
 
 /** Sums from below; the highest is drawn first, so that the others stand before it. */
@@ -140,10 +157,19 @@ function drawMarks(u: uPlot, marks: NonNullable<ChartProps['marks']>, colour: st
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
     ctx.stroke()
-    ctx.textAlign = x > bbox.left + bbox.width / 2 ? 'right' : 'left'
-    ctx.fillText(label.slice(0, 40), x + (ctx.textAlign === 'right' ? -6 : 6), bbox.top + 10 * devicePixelRatio)
+    const isRight = x > bbox.left + bbox.width / 2
+    const room = (isRight ? x - bbox.left : bbox.left + bbox.width - x) - 12 * devicePixelRatio
+    ctx.textAlign = isRight ? 'right' : 'left'
+    ctx.fillText(cutTo(ctx, label, room), x + (isRight ? -6 : 6) * devicePixelRatio, bbox.top + 10 * devicePixelRatio)
   }
   ctx.restore()
+}
+
+function cutTo(ctx: CanvasRenderingContext2D, label: string, room: number): string {
+  if (ctx.measureText(label).width <= room) return label
+  const chars = [...label].slice(0, 80)
+  while (chars.length > 0 && ctx.measureText(`${chars.join('')}…`).width > room) chars.pop()
+  return chars.length > 0 ? `${chars.join('').trimEnd()}…` : ''
 }
 
 /** The figures under the pointer, as the title of the chart. */

@@ -1,7 +1,11 @@
 /** The head of a page: its name, what is to know about it in a line, and what can be done. */
 
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+
+/** Of the page that is shown. */
+export const title = signal('')
 
 interface HeadProps {
   title: string
@@ -14,16 +18,20 @@ interface HeadProps {
   children?: ComponentChildren
 }
 
-export function Head({ title, count, pill, facts = [], children }: HeadProps) {
+export function Head({ title: name, count, pill, facts = [], children }: HeadProps) {
   useEffect(() => {
-    document.title = `${title} · Highkiq`
-  }, [title])
+    document.title = `${name} · Highkiq`
+    title.value = name
+    return () => {
+      title.value = ''
+    }
+  }, [name])
   const said = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '')
   return (
     <div class="head">
       <div class="grow">
         <h1 class="row">
-          <bdi class="cut">{title}</bdi>
+          <bdi class="cut">{name}</bdi>
           {count !== undefined && <span class="count">{count}</span>}
           {pill}
         </h1>

@@ -43,7 +43,7 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
         </>
       ),
     },
-    { name: 'progress', title: t('tasks.progress'), class: 'hide-s', cell: (job) => <Progress job={job} /> },
+    { name: 'progress', title: t('tasks.progress'), class: 'hide-s done-cell', cell: (job) => <Progress job={job} /> },
     {
       name: 'process',
       title: t('busy.process'),

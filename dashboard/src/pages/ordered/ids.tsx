@@ -1,5 +1,6 @@
 /** A list of ids that can be chosen, and what can be done with those that are. */
 
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue, Page } from '../../api/shapes.ts'
@@ -35,6 +36,8 @@ interface IdsProps<Item> {
   columns: readonly Column<Item>[]
   acts: readonly IdAct[]
   empty: { title: Word; what: Word }
+  /** Further tools: what can be done with all of them. */
+  children?: ComponentChildren
 }
 
 export const DELETE: IdAct = {
@@ -52,6 +55,7 @@ export function Ids<Item extends { id: string }>({
   columns,
   acts,
   empty,
+  children,
 }: IdsProps<Item>) {
   const [query, change] = useQuery()
   const [chosen, setChosen] = useState<Set<string>>(new Set())
@@ -95,6 +99,12 @@ export function Ids<Item extends { id: string }>({
         >
           {t('ordered.desc')}
         </button>
+        {children && (
+          <>
+            <span class="grow" />
+            {children}
+          </>
+        )}
       </div>
       {chosen.size > 0 && (
         // biome-ignore lint/a11y/useSemanticElements: it is no part of the page's outline

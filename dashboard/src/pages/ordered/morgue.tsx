@@ -38,9 +38,17 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
     if (await confirm(question)) await act('delete')
   }
   return (
-    <>
+    <Ids<OrderedDead>
+      queue={queue}
+      reload={reload}
+      place="morgue"
+      sortings={SORTINGS}
+      columns={columns()}
+      acts={ACTS}
+      empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
+    >
       {about.value?.readOnly === false && n > 0 && (
-        <div class="tools">
+        <>
           <button type="button" class="btn" onClick={() => void act('resurrect')}>
             <Icon name="retries" />
             {t('ordered.resurrectAll')}
@@ -50,18 +58,9 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
             <Icon name="trash" />
             {t('ordered.deleteAll')}
           </button>
-        </div>
+        </>
       )}
-      <Ids<OrderedDead>
-        queue={queue}
-        reload={reload}
-        place="morgue"
-        sortings={SORTINGS}
-        columns={columns()}
-        acts={ACTS}
-        empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
-      />
-    </>
+    </Ids>
   )
 }
 
