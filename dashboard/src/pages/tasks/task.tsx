@@ -1,6 +1,6 @@
 /** One task: how far it is, what became of its rows, and what can be done about them. */
 
-import { useCallback } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
 import type { Page, Reason, TaskStatus } from '../../api/shapes.ts'
@@ -38,8 +38,10 @@ const LIKE = {
 
 export default function TaskPage() {
   const { id = '' } = useRoute().params
-  const { data: task, error, reload } = useData<TaskStatus>(`/tasks/${id}`)
-  const reasons = useData<Page<Reason>>(`/tasks/${id}/reasons`, { samples: 1 })
+  // While it is deleted nothing asks for it.
+  const [isGoing, setGoing] = useState(false)
+  const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${id}`)
+  const reasons = useData<Page<Reason>>(isGoing ? null : `/tasks/${id}/reasons`, { samples: 1 })
   const [query, change] = useQuery()
   const close = useCallback(() => change({ row: null }), [change])
   if (!task) {
@@ -67,7 +69,7 @@ export default function TaskPage() {
           </span>,
         ]}
       >
-        <Acts task={task} reload={reload} />
+        <Acts task={task} reload={reload} onGoing={setGoing} />
       </Head>
       {task.reason !== undefined && task.state !== 'done' && (
         <div class="note failed">
@@ -90,7 +92,13 @@ export default function TaskPage() {
   )
 }
 
-function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
+interface ActsProps {
+  task: TaskStatus
+  reload(): Promise<void>
+  onGoing(isGoing: boolean): void
+}
+
+function Acts({ task, reload, onGoing }: ActsProps) {
   const { route } = useLocation()
   const { counts, state, id } = task
   if (about.value?.readOnly !== false) return <Files task={task} />
@@ -119,8 +127,10 @@ function Acts({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
       keep: t('task.keepIt'),
     })
     if (!yes) return
+    onGoing(true)
     const gone = tell('DELETE', `/tasks/${id}`).then(() => true)
     if (await doing(gone, () => t('task.deleted', { name: task.name }))) route(at('/tasks'))
+    else onGoing(false)
   }
   return (
     <>
