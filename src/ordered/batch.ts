@@ -6,7 +6,7 @@ import { parseJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { newJid, type Payload } from '../job/payload.ts'
 import type { OrderedEnd, OrderedTaken } from '../store/contract.ts'
-import type { Running } from '../worker/aspect.ts'
+import type { Outcome, Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import { storedMessage } from '../worker/retry.ts'
 import { idFields, OrderedContext } from './context.ts'
@@ -16,6 +16,8 @@ import { scoredValue } from './entry.ts'
 const DONE: OrderedEnd = { kind: 'done' }
 const BACK: OrderedEnd = { kind: 'back' }
 const CANCELLED: OrderedEnd = { kind: 'cancelled' }
+/** What is told of a batch that failed: its ids have each their own error, and time. */
+const FAILED: Outcome = { kind: 'retry', error: undefined, at: 0, count: 0 }
 /** Seconds until a batch that was released is due again. */
 const RELEASED_SECONDS = 1
 
@@ -76,8 +78,23 @@ export class Batch implements Running {
 
   /** How each of its ids ended, in their order. Never rejects. */
   async run(): Promise<readonly OrderedEnd[]> {
-    const { jobLog } = this.#engine
     this.began = performance.now()
+    const ends = await this.#run()
+    if (!this.isLost) this.#tellEnded(ends)
+    return ends
+  }
+
+  /** It is one run, and failed if one of its ids did. */
+  #tellEnded(ends: readonly OrderedEnd[]): void {
+    const ms = performance.now() - this.began
+    const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
+    if (!hasFailed && !ends.includes(DONE)) return
+    const outcome: Outcome = hasFailed ? FAILED : { kind: 'done', result: undefined }
+    for (const aspect of this.#engine.aspects) aspect.ended?.(this.payload, outcome, ms)
+  }
+
+  async #run(): Promise<readonly OrderedEnd[]> {
+    const { jobLog } = this.#engine
     try {
       jobLog?.start(this)
       await this.#handle()

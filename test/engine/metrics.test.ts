@@ -69,6 +69,24 @@ test('what ended is counted by class: failures of every kind, and the time of th
   expect(bad.histogram.every(({ count }) => count === 0)).toBe(true)
 })
 
+test('a batch of an ordered queue is one run of it, and failed if one of its ids did', async () => {
+  const t = bench()
+  const Sync = t.hq.ordered('Sync', { shards: 1, batchSize: 2, retryIn: () => 3600 }, async (ctx, batch) => {
+    if (batch.has('bad')) ctx.fail('bad', new Error('x'))
+    if (batch.has('mean')) throw new Error('y')
+  })
+  await Sync.performAsync(['a', 'b', 'bad', 'c', 'mean', 'n', 'z'].map((id) => ({ id })))
+  await workOff(t, async () => {
+    await until(async () => {
+      const { fresh, busy } = await Sync.stats()
+      return fresh + busy === 0
+    })
+  })
+  const { jobs } = await t.hq.metrics.top()
+  const figures = jobs.map(({ name, processed, failed, success }) => [name, processed, failed, success])
+  expect(figures).toEqual([['Sync', 4, 2, 2]])
+})
+
 test('what goes back, or is put off, has not ended', async () => {
   const t = bench()
   const ran = new Heard<string>()
