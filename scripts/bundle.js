@@ -1,0 +1,70 @@
+// Turns src into the JavaScript of the package: dist/**.js. Each file of src has its own, by which it can be imported,
+// and the code of all lies in a few files beside them: Node takes a millisecond for each file that it loads.
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const names = readdirSync(`${root}src`, { recursive: true })
+  .filter((name) => /(?<!\.test|\.d)\.ts$/.test(name) && !name.startsWith('http/assets/'))
+  .map((name) => name.slice(0, -'.ts'.length))
+const text = new Map(names.map((name) => [name, readFileSync(`${root}src/${name}.ts`, 'utf8')]))
+
+/** What these load at once, beside themselves. */
+function reachableFrom(...starts) {
+  const found = new Set(starts)
+  for (const name of found) {
+    for (const [, what, path] of text.get(name).matchAll(/^(?:import|export) (.*?)?from '(\.[^']*)\.ts'$/gms)) {
+      if (/^type\b/.test(what)) continue
+      found.add(new URL(path, `file:///${name}`).pathname.slice(1))
+    }
+  }
+  return found
+}
+
+// Programs do something when they are loaded: their own code stays with them. What few need comes first.
+const PROGRAMS = ['cli/main', 'cli/child', 'worker/threads/thread', 'worker/lease-thread', 'load/ts-as-module']
+const LAYERS = {
+  stores: reachableFrom('worker/lease-thread', 'store/redis/renewer', 'store/sqlite/renewer'),
+  highkiq: reachableFrom('index'),
+  cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),
+}
+const nameOf = (id) => id.slice(`${root}src/`.length, -'.ts'.length)
+
+const bundle = await rolldown({
+  cwd: root,
+  input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
+  external: /^[^./]/,
+  platform: 'node',
+  preserveEntrySignatures: 'allow-extension',
+  treeshake: false,
+  checks: { ineffectiveDynamicImport: false },
+  plugins: [
+    {
+      // What a module names beside itself is there, where its code is not.
+      name: 'beside',
+      transform: (code, id) => ({
+        code: code.replace(/(?<=\.js', )import\.meta\.url/g, `new URL('../${nameOf(id)}.js', import.meta.url)`),
+        map: null,
+      }),
+    },
+  ],
+})
+rmSync(`${root}dist/chunks`, { recursive: true, force: true })
+await bundle.write({
+  dir: 'dist',
+  format: 'esm',
+  sourcemap: true,
+  keepNames: true,
+  entryFileNames: '[name].js',
+  chunkFileNames: 'chunks/[name].js',
+  codeSplitting: {
+    includeDependenciesRecursively: false,
+    groups: Object.entries(LAYERS).map(([name, modules], i) => ({
+      name,
+      priority: 10 - i,
+      test: (id) => id.startsWith(`${root}src/`) && modules.has(nameOf(id)) && !PROGRAMS.includes(nameOf(id)),
+    })),
+  },
+})
+await bundle.close()
