@@ -27,6 +27,7 @@ const PROGRAMS = ['cli/main', 'cli/child', 'worker/threads/thread', 'worker/leas
 const LAYERS = {
   stores: reachableFrom('worker/lease-thread', 'store/redis/renewer', 'store/sqlite/renewer'),
   highkiq: reachableFrom('index'),
+  http: reachableFrom('http/index'),
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),
 }
 const nameOf = (id) => id.slice(`${root}src/`.length, -'.ts'.length)
@@ -55,7 +56,6 @@ await bundle.write({
   dir: 'dist',
   format: 'esm',
   sourcemap: true,
-  keepNames: true,
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
   codeSplitting: {
