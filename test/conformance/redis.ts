@@ -1,27 +1,16 @@
-import { afterAll } from 'vitest'
 import { words } from '../redis/ask.ts'
-import { type RedisServer, startServer } from '../redis/server.ts'
+import { emptyServer, type RedisServer } from '../redis/server.ts'
 import type { Factory } from './bench.ts'
-
-let server: Promise<RedisServer> | undefined
-let databases = 0
-
-/** One server for all stores of a test file. */
-function theServer(): Promise<RedisServer> {
-  server ??= startServer({ databases: 10_000 })
-  return server
-}
-
-afterAll(async () => {
-  await (await server)?.remove()
-})
 
 /** A database of its own for each store. `query`: options of the store's URL. */
 export function redis(query = '', check: (port: number, database: number) => Promise<void> = async () => {}): Factory {
+  let server: Promise<RedisServer> | undefined
+  let databases = 0
   return {
     shared: true,
     async make() {
-      const { port } = await theServer()
+      server ??= emptyServer()
+      const { port } = await server
       const database = ++databases
       return {
         url: `redis://127.0.0.1:${port}/${database}${query}`,
