@@ -12,7 +12,7 @@ export default defineConfig({
     // The built package is plain JavaScript: Node reads it faster than vite transforms it.
     server: { deps: { external: [/\/dist\//] } },
     // On two cores: many suites wait for processes and leases most of their time.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Each file has apps, databases and folders of its own; processes, and so what they have loaded, serve many files.
     isolate: false,
     projects: [

@@ -12,9 +12,8 @@ const fail = () => {
 test('[1] a number is an id as a text, and there is a payload if none is given', async () => {
   const { job, waiting } = frozen()
   await job.performAsync({ id: 7 })
-  // A process gives each score once, later than all before: on Redis it may have run other files.
-  const score = process.env.HIGHKIQ_TEST_REDIS ? '\\d+(\\.\\d+)?' : '1000'
-  expect(await waiting()).toEqual([expect.stringMatching(`^7\\{1000,-1,\\{"":${score}\\}\\}$`)])
+  // A process gives each score once, later than all before.
+  expect(await waiting()).toEqual([expect.stringMatching(/^7\{1000,-1,\{"":\d+(\.\d+)?\}\}$/)])
 })
 
 test('[8] of a push with one item that is none nothing is stored', async () => {
