@@ -37,7 +37,6 @@ interface Token {
   digest: Buffer
 }
 
-const COOKIE = 'highkiq_login'
 const COOKIE_SECONDS = 30 * 86_400
 
 export class Access {
@@ -153,20 +152,28 @@ function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, s
 }
 
 interface CookieAbout {
+  name: string
   path: string
   /** It came over TLS, and goes no other way again. */
   secure: boolean
 }
 
-function cookie(value: string, seconds: number, { path, secure }: CookieAbout): string {
+/** A browser sends a cookie to all servers of a host, whatever their port: each has one of its own. */
+export function cookieName(request: Request): string {
+  const { port } = new URL(request.url)
+  return port === '' ? 'highkiq_login' : `highkiq_login_${port}`
+}
+
+function cookie(value: string, seconds: number, { name, path, secure }: CookieAbout): string {
   const end = secure ? '; Secure' : ''
-  return `${COOKIE}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
+  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
 }
 
 /** All of that name: one of another path may stand before ours. */
 function cookiesOf(request: Request): string[] {
+  const ours = cookieName(request)
   const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
-  return all.filter(([name]) => name === COOKIE).map(([, value = '']) => value)
+  return all.filter(([name]) => name === ours).map(([, value = '']) => value)
 }
 
 /** A new token ends what was signed with the old one. */

@@ -1,5 +1,6 @@
 /** The way in for people, where the login is a token: they give it once, and a cookie that no script can read keeps it. */
 
+import { cookieName } from './access.ts'
 import { readText } from './body.ts'
 import { escaped, frame, HTML, plainPage } from './frame.ts'
 import { text } from './parameter.ts'
@@ -104,9 +105,9 @@ function placeHere(path: string | undefined, base: string): string {
   return isHere ? pathname + search : `${base}/`
 }
 
-function cookieAbout({ base, url, request }: Call): { path: string; secure: boolean } {
+function cookieAbout({ base, url, request }: Call): { name: string; path: string; secure: boolean } {
   // Of several proxies the first one tells what the browser speaks.
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
   const isSecure = url.protocol === 'https:' || forwarded === 'https'
-  return { path: base === '' ? '/' : base, secure: isSecure }
+  return { name: cookieName(request), path: base === '' ? '/' : base, secure: isSecure }
 }

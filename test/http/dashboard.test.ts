@@ -214,6 +214,23 @@ test('a token is given once: a cookie that no script reads stands for it, also f
   expect((await other('/api/v1/tasks', { headers: { cookie } })).status).toBe(401)
 })
 
+test('servers on two ports of one host do not log each other out', async () => {
+  const origins = ['http://10.0.0.5:7433', 'http://10.0.0.5:7434']
+  const servers = origins.map((origin) => browser({ origin, auth: { bearer: origin } }))
+  const signedIn = await Promise.all(
+    servers.map((open, i) => {
+      const body = new URLSearchParams({ token: origins[i] as string })
+      return open('/login', { method: 'POST', body, headers: { origin: origins[i] as string } })
+    }),
+  )
+  // As a browser keeps them: by their names.
+  const jar = new Map(
+    signedIn.map(({ headers }) => headers.get('set-cookie')?.split(';')[0]?.split('=') as [string, string]),
+  )
+  const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
+  for (const open of servers) expect((await open('/api/v1/tasks', { headers: { cookie } })).status).toBe(200)
+})
+
 test('the way in leads nowhere else, and nobody else leads in', async () => {
   const open = browser({ origin: 'http://10.0.0.5:7433', auth: { bearer: 'secret' }, basePath: '/jobs' })
   const send = (to: string, headers: Record<string, string> = { origin: 'http://10.0.0.5:7433' }) =>
