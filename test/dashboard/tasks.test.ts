@@ -43,6 +43,12 @@ inBrowser('tasks', (open) => {
     await expect.poll(async () => (await task.status())?.toleratedFailures).toBe('50%')
     await tolerance.getByRole('button', { name: 'More' }).click()
     await expect.poll(async () => (await task.status())?.toleratedFailures).toBe(null)
+    // A count is followed by a count.
+    await task.set({ toleratedFailures: 7 })
+    await tolerance.getByText('7', { exact: true }).waitFor()
+    await tolerance.getByRole('button', { name: 'More' }).click()
+    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe(10)
+    await task.set({ toleratedFailures: null })
 
     // It runs: what became of each is seen without asking.
     await work()

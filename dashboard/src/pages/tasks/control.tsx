@@ -11,7 +11,8 @@ import { t } from '../../words/index.ts'
 
 /** Rows at once go up and down by these. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
-const SHARES = ['0%', '1%', '2%', '5%', '10%', '20%', '50%', null] as const
+const COUNTS = [0, ...STEPS]
+const SHARES = [0, 1, 2, 5, 10, 20, 50]
 
 export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
   const { counts, held, window, toleratedFailures, beyond, id } = task
@@ -22,8 +23,6 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   }
   const tolerated =
     typeof toleratedFailures === 'number' ? number(toleratedFailures) : (toleratedFailures ?? t('task.anyNumber'))
-  const shares = SHARES.indexOf(toleratedFailures as (typeof SHARES)[number])
-  const place = shares === -1 ? SHARES.length - 1 : shares
   const ended = task.total - counts.enqueued - counts.working
   const copyLink = async () => {
     const link = await doing(ask<{ url: string }>(`/tasks/${id}/link`))
@@ -54,8 +53,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
             label="tolerance"
             shown={tolerated}
             isOff={isOff}
-            less={SHARES[place - 1]}
-            more={SHARES[place + 1]}
+            {...around(toleratedFailures)}
             onSet={(value) => void set({ toleratedFailures: value })}
           />
           <p>{t(`task.beyond.${beyond}`, { share: share(counts.failed + counts.error, ended) })}</p>
@@ -71,6 +69,19 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
       </div>
     </section>
   )
+}
+
+/** The tolerance below and above: of counts counts, of shares shares; above the last of them is any number. */
+function around(tolerated: number | string | null): {
+  less: number | string | undefined
+  more: number | string | null | undefined
+} {
+  const isCount = typeof tolerated === 'number'
+  const value = tolerated === null ? Number.POSITIVE_INFINITY : Number.parseFloat(String(tolerated))
+  const steps = isCount ? COUNTS : SHARES
+  const named = (step: number | undefined) => (step === undefined || isCount ? step : `${step}%`)
+  const less = named([...steps].reverse().find((step) => step < value))
+  return { less, more: tolerated === null ? undefined : (named(steps.find((step) => step > value)) ?? null) }
 }
 
 interface StepperProps<Value> {
