@@ -1,7 +1,7 @@
 /** Which page an address is. */
 
-import { LocationProvider, lazy, Route, Router } from 'preact-iso'
-import { at, BASE } from './base.ts'
+import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
+import { at, BASE, decoded } from './base.ts'
 import { Frame } from './frame/frame.tsx'
 import { Nowhere } from './pages/nowhere.tsx'
 import { Overview } from './pages/overview.tsx'
@@ -23,25 +23,34 @@ export function App() {
   return (
     <LocationProvider scope={BASE === '' ? '/' : BASE}>
       <Frame>
-        <Router>
-          <Route path={at('/')} component={Overview} />
-          <Route path={at('/tasks')} component={Tasks} />
-          <Route path={at('/tasks/:id')} component={Task} />
-          <Route path={at('/queues')} component={Queues} />
-          <Route path={at('/queues/:name')} component={Queue} />
-          <Route path={at('/busy')} component={Busy} />
-          <Route path={at('/ordered')} component={Ordered} />
-          <Route path={at('/ordered/:name')} component={Ordered} />
-          <Route path={at('/metrics')} component={Metrics} />
-          <Route path={at('/metrics/:name')} component={JobMetrics} />
-          <Route path={at('/cron')} component={Cron} />
-          <Route path={at('/retries')} component={Sets} set="retries" />
-          <Route path={at('/scheduled')} component={Sets} set="scheduled" />
-          <Route path={at('/dead')} component={Sets} set="dead" />
-          <Route path={at('/jobs/:jid')} component={Job} />
-          <Route default component={Nowhere} />
-        </Router>
+        <Pages />
       </Frame>
     </LocationProvider>
+  )
+}
+
+function Pages() {
+  const { path } = useLocation()
+  // The router would break at what is no encoding.
+  if (decoded(path) === undefined) return <Nowhere />
+  return (
+    <Router>
+      <Route path={at('/')} component={Overview} />
+      <Route path={at('/tasks')} component={Tasks} />
+      <Route path={at('/tasks/:id')} component={Task} />
+      <Route path={at('/queues')} component={Queues} />
+      <Route path={at('/queues/:name')} component={Queue} />
+      <Route path={at('/busy')} component={Busy} />
+      <Route path={at('/ordered')} component={Ordered} />
+      <Route path={at('/ordered/:name')} component={Ordered} />
+      <Route path={at('/metrics')} component={Metrics} />
+      <Route path={at('/metrics/:name')} component={JobMetrics} />
+      <Route path={at('/cron')} component={Cron} />
+      <Route path={at('/retries')} component={Sets} set="retries" />
+      <Route path={at('/scheduled')} component={Sets} set="scheduled" />
+      <Route path={at('/dead')} component={Sets} set="dead" />
+      <Route path={at('/jobs/:jid')} component={Job} />
+      <Route default component={Nowhere} />
+    </Router>
   )
 }

@@ -7,3 +7,12 @@ export const BASE = written.replace(/\/+$/, '')
 export function at(path: string): string {
   return BASE + path
 }
+
+/** A part of an address as a text; undefined where somebody typed, or cut off, what is no encoding. */
+export function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
+}

@@ -70,6 +70,9 @@ inBrowser('everywhere', (open) => {
     // A page that is loaded again is where it was.
     await page.goto(`${url}/jobs/queues/nobody`)
     await page.getByRole('heading', { name: 'nobody' }).waitFor()
+    // An address that somebody cut off, or typed.
+    await page.goto(`${url}/jobs/queues/%E0%A4`)
+    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
   })
 
   test('keys, languages, themes and zones: all of it without a mouse, and kept', async () => {

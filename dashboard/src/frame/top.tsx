@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import { at } from '../base.ts'
+import { at, decoded } from '../base.ts'
 import { duration } from '../format/time.ts'
 import { about, connection, pulse } from '../live/pulse.ts'
 import { title } from '../parts/head.tsx'
@@ -43,7 +43,7 @@ function Crumbs() {
         <span key={part} class="row cut">
           <span aria-hidden="true">/</span>
           <bdi class="cut" {...(i === rest.length - 1 ? { 'aria-current': 'page' as const } : {})}>
-            {place?.path === '/tasks' && title.value !== '' ? title.value : decoded(part)}
+            {place?.path === '/tasks' && title.value !== '' ? title.value : (decoded(part) ?? part)}
           </bdi>
         </span>
       ))}
@@ -68,13 +68,4 @@ function Connection() {
       {now && <span class="dim ms">{duration(now.roundTrip / 1000)}</span>}
     </div>
   )
-}
-
-/** As it stands, where somebody typed what is no encoding. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }
