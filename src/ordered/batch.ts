@@ -125,11 +125,17 @@ export class Batch implements Running {
     const { use } = definition.options
     const batch = new Map<string, unknown[]>()
     for (const { id, payloads } of this.ids) {
-      batch.set(
-        id,
-        payloads.map(([text]) => parseJson(text)),
-      )
+      try {
+        batch.set(
+          id,
+          payloads.map(([text]) => parseJson(text)),
+        )
+      } catch (thrown) {
+        // A stranger wrote it: the other ids have no part in that.
+        ctx.fail(id, thrown)
+      }
     }
+    if (batch.size === 0) return Promise.resolve()
     ctx.args = [batch]
     const innermost = async () => definition.handler(ctx, ctx.args[0] as typeof batch)
     const links = outer.length > 0 ? [...outer, ...use] : use

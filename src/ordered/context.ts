@@ -1,8 +1,8 @@
 import { type ContextParts, JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import type { OrderedTaken } from '../store/contract.ts'
+import { scoredValue } from './entry.ts'
 
 /** An id of a batch, with all that is known of it. */
 export interface OrderedEntry {
@@ -94,7 +94,7 @@ class LazyPlace implements OrderedPlace {
   get batch(): OrderedEntry[] {
     this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
       ...{ id, performIn, retryCount, error },
-      payloads: payloads.map(([text, score]) => ({ payload: parseJson(text), score })),
+      payloads: payloads.map(scoredValue),
     }))
     return this.#batch
   }

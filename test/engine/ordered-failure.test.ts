@@ -190,13 +190,14 @@ test('[27] a hook that throws is reported; what died is dead, and the process go
   await calls.atLeast(3)
 })
 
-test('a payload that is no JSON dies like any other that fails, and the process goes on', async () => {
-  const { here, job, exhausted, calls } = frozen({ maxRetries: 0, batchSize: 1 })
-  await job.performAsync({ id: 2, payload: 'v' })
+test('a payload that is no JSON fails its id, and no other of the batch, and dies like any other', async () => {
+  const { here, job, exhausted, calls } = frozen({ maxRetries: 0 })
+  await job.performAsync([2, 3].map((id) => ({ id, payload: 'v' })))
   await here.hq.store.pushOrdered('Sync', 1, [{ id: '1', payload: '{no', score: 1, performIn: 1 }], 0)
   await here.work()
   await until(async () => (await job.stats()).morgueLength === 1)
   await calls.atLeast(1)
-  expect(calls.all).toEqual(['2[v]'])
+  expect(calls.all).toEqual(['2[v] 3[v]'])
   expect(exhausted).toEqual([expect.stringMatching(/^1\{\{no:1\} /)])
+  expect(await job.stats()).toMatchObject({ processed: 2, failed: 1 })
 })
