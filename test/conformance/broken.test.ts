@@ -325,12 +325,17 @@ describe.each(faults)('a store where $name', ({ wrap, cases, seen }) => {
   })
 })
 
-const seenByAny = new Map(faults.flatMap(({ cases, seen }) => seen.map((name) => [name, named(cases, name)])))
+// That all cases pass is seen elsewhere; here, that being wrapped is no fault: one case of each kind.
+const healthy = new Map(faults.map(({ cases, seen: [name = ''] }) => [cases, name]))
 
-test.each([...seenByAny])('a healthy store passes: %s', { timeout: 60_000 }, async (name, one) => {
-  const verdict = await verdictOf(one, (store) => broken(store, {}))
-  expect(verdict, `“${name}” fails on a healthy store`).toBe('passed')
-})
+test.each([...healthy].map(([cases, name]) => [name, named(cases, name)] as const))(
+  'a healthy store passes: %s',
+  { timeout: 60_000 },
+  async (name, one) => {
+    const verdict = await verdictOf(one, (store) => broken(store, {}))
+    expect(verdict, `“${name}” fails on a healthy store`).toBe('passed')
+  },
+)
 
 function named(cases: Case[], name: string): Case {
   const found = cases.find((one) => one.name === name)
