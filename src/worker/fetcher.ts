@@ -11,7 +11,7 @@ import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 import { Outage } from './outage.ts'
 import type { QueueOrder } from './queues.ts'
-import { goneBy, Report } from './report.ts'
+import { goneBy, Report, type Telling } from './report.ts'
 import type { Back } from './returns.ts'
 import { Slots } from './slots.ts'
 import type { Vitals } from './vitals.ts'
@@ -29,6 +29,8 @@ export interface FetcherOptions {
 
 /** A wait is asked anew at least so often. */
 const WAIT_MS = 2000
+/** A call of its own is worth so many ends. */
+const WORTH_A_CALL = 20
 /** When no queue is to be asked just now. */
 const UNASKED_MS = 1000
 
@@ -143,6 +145,15 @@ export class Fetcher {
     }
   }
 
+  /**
+   * How many slots the next call is about. Of a store that wants several calls at once each gets its part: it works on one
+   * while here handlers run whose ends go into another.
+   */
+  get #share(): number {
+    const calls = this.#engine.store.turnsAtOnce - this.#outstanding.size
+    return Math.max(Math.ceil(this.#options.concurrency / calls), WORTH_A_CALL)
+  }
+
   /** Slots for which no job was asked yet. */
   get #free(): number {
     if (this.#slots.state !== 'open') return 0
@@ -150,9 +161,10 @@ export class Fetcher {
   }
 
   #launch(): void {
-    const n = this.#free
+    const share = this.#share
+    const n = Math.min(this.#free, share)
     this.#wanted += n
-    const turn = this.#turn(n)
+    const turn = this.#turn(n, this.#report.draw(share))
       .then(
         () => this.#outage.over(),
         (thrown) => this.#failed(thrown),
@@ -169,10 +181,9 @@ export class Fetcher {
     this.#rest = this.#outage.restMs
   }
 
-  async #turn(n: number): Promise<void> {
+  async #turn(n: number, telling: Telling): Promise<void> {
     const { store, marks, now } = this.#engine
     const owner = this.#options.owner()
-    const telling = this.#report.draw()
     let answer: TurnAnswer
     try {
       const take = { queues: n > 0 ? this.#nextQueues() : [], n }

@@ -70,11 +70,12 @@ export class Report {
     this.#onStart.clear()
   }
 
-  /** All that there is to tell; whoever draws it either hears an answer or gives it back. */
-  draw(): Telling {
-    const telling = { started: [...this.#started.values()].flat(), ends: this.#ends }
+  /** What there is to tell, of ends at most so many; whoever draws it either hears an answer or gives it back. */
+  draw(ends = Number.POSITIVE_INFINITY): Telling {
+    const all = this.#ends
+    const telling = { started: [...this.#started.values()].flat(), ends: all.length > ends ? all.splice(0, ends) : all }
     this.#started = new Map()
-    this.#ends = []
+    if (telling.ends === all) this.#ends = []
     return telling
   }
 

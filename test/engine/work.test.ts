@@ -415,3 +415,27 @@ test('an app whose store can not be opened can not start a worker, and can be cl
   await expect(hq.worker().start()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
   await hq.close()
 })
+
+test('a store that wants several calls at once works on one while what ended goes into another', async () => {
+  const { hq, work, settled } = bench()
+  const { turn, turnsAtOnce } = hq.store
+  const sizes: number[] = []
+  let underWay = 0
+  let most = 0
+  const watched: typeof turn = async (owner, asked) => {
+    most = Math.max(most, ++underWay)
+    sizes.push(asked.settlements.length)
+    try {
+      return await turn.call(hq.store, owner, asked)
+    } finally {
+      underWay--
+    }
+  }
+  Object.assign(hq.store, { turn: watched })
+  const Noop = hq.job('Noop', async () => {})
+  await Noop.performBulk(Array.from({ length: 1000 }, () => []))
+  await work({ concurrency: 50 })
+  await settled()
+  expect(most).toBe(turnsAtOnce)
+  expect(Math.max(...sizes)).toBe(50 / turnsAtOnce)
+})
