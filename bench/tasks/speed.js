@@ -65,13 +65,12 @@ mayFail = true
 task = await hq.tasks.create(Noop, rows())
 await task.wait({ every: 20 })
 figures['status() ms (aim 1)'] = await each(200, () => task.status())
-const status = ['failed']
-figures['page of 100 rejected rows ms (aim 5)'] = await each(50, (i) =>
-  hq.store.events(task.id, { status, after: i * 1000, limit: 100 }),
-)
-figures['the same, of one code ms'] = await each(20, (i) =>
-  hq.store.events(task.id, { status, code: 'odd', after: i * 1000, limit: 100 }),
-)
+const page = (after, code) =>
+  hq.store.events(task.id, { status: ['failed'], after, limit: 100, ...(code && { code }) })
+// Who serves pages has done so before.
+await each(20, (i) => page(ROWS / 2 + i))
+figures['page of 100 rejected rows ms (aim 5)'] = await each(50, (i) => page(i * 1000))
+figures['the same, of one code ms'] = await each(20, (i) => page(i * 1000, 'odd'))
 figures['reasons() ms'] = await each(10, () => task.reasons())
 redis?.disconnect()
 console.log(JSON.stringify(figures))
