@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso'
 import { at, decoded } from '../base.ts'
 import { duration } from '../format/time.ts'
-import { about, connection, pulse } from '../live/pulse.ts'
+import { about, beat, connection, pulse } from '../live/pulse.ts'
 import { title } from '../parts/head.tsx'
 import { Icon, Mark } from '../parts/icon.tsx'
 import { t } from '../words/index.ts'
@@ -57,7 +57,7 @@ function Connection() {
   const { value: what } = about
   return (
     <div class={`store ${how}`} role="status" title={t(`connection.${how}.why`)}>
-      <i class="dot" />
+      <i class="dot" key={beat.value} />
       <span>{t(`connection.${how}`)}</span>
       {what && (
         <>
