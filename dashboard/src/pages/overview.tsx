@@ -12,7 +12,7 @@ import { Head } from '../parts/head.tsx'
 import { Icon, StatusIcon } from '../parts/icon.tsx'
 import { Empty, ErrorNote, Skeleton } from '../parts/notice.tsx'
 import { StatusBar } from '../parts/status.tsx'
-import { Tile, Tiles } from '../parts/tile.tsx'
+import { Tile, Tiles, TilesPlace } from '../parts/tile.tsx'
 import { t } from '../words/index.ts'
 
 const RANGES = ['5m', '1h', '24h', '30d'] as const
@@ -43,7 +43,7 @@ export function Overview() {
           ))}
         </nav>
       </Head>
-      {now ? <Figures now={now} gauges={gauges} /> : <Skeleton rows={2} />}
+      {now ? <Figures now={now} gauges={gauges} /> : <TilesPlace columns={6} />}
       <div class="grid g21">
         <ThroughputPanel range={range} />
         <AttentionPanel all={now?.attention} />

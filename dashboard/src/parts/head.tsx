@@ -12,7 +12,7 @@ interface HeadProps {
   /** Beside the title. */
   count?: string
   pill?: ComponentChildren
-  /** Short facts, each with a dot before it. */
+  /** Short facts, each with a dot before it; null or undefined where one is not known yet. */
   facts?: ComponentChildren[]
   /** Buttons. */
   children?: ComponentChildren
@@ -26,7 +26,8 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
       title.value = ''
     }
   }, [name])
-  const said = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '')
+  const known = facts.filter((fact) => fact !== null && fact !== undefined)
+  const said = known.filter((fact) => fact !== false && fact !== '')
   return (
     <div class="head">
       <div class="grow">
@@ -35,8 +36,9 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
           {count !== undefined && <span class="count">{count}</span>}
           {pill}
         </h1>
-        {said.length > 0 && (
+        {(said.length > 0 || known.length < facts.length) && (
           <p class="meta">
+            {said.length === 0 && <span>&nbsp;</span>}
             {said.map((fact, i) => (
               <span key={i}>{fact}</span>
             ))}

@@ -10,6 +10,19 @@ export function Tiles({ children, columns }: { children: ComponentChildren; colu
   )
 }
 
+/** Where figures will be: nothing below moves when they come. */
+export function TilesPlace({ columns }: { columns: number }) {
+  return (
+    <ul class="stats" style={{ '--cols': columns }} aria-busy="true">
+      {Array.from({ length: columns }, (_, i) => (
+        <Tile key={i} label={'\u00a0'} value={'\u00a0'} trend={[]}>
+          &nbsp;
+        </Tile>
+      ))}
+    </ul>
+  )
+}
+
 interface TileProps {
   label: string
   /** The figure, as it is written. */
@@ -38,7 +51,11 @@ export function Tile({ label, value, unit, href, trend, like, children }: TilePr
         {value}
         {unit !== undefined && <small>{unit}</small>}
       </b>
-      {trend && trend.length > 1 ? <Spark values={trend} {...(like === undefined ? {} : { like })} /> : <span />}
+      {trend && trend.length > 1 ? (
+        <Spark values={trend} {...(like === undefined ? {} : { like })} />
+      ) : (
+        <span class={trend && 'spark'} />
+      )}
       <span class="sub">{children}</span>
     </li>
   )

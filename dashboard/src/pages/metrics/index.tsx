@@ -35,6 +35,7 @@ export default function Metrics() {
         <Ranges path="/metrics" range={range} search={query.search} />
       </Head>
       {data && data.jobs.length > 0 && <Total data={data} />}
+      {!data && !error && <section class="panel total" aria-busy="true" />}
       <section class="panel list section">
         <div class="tools">
           <Search label={t('metrics.search')} placeholder={t('metrics.search')} />
@@ -71,7 +72,7 @@ function Total({ data: { jobs, from, to, step, deploys } }: { data: TopJobs }) {
   const of = (what: (sum: { processed: number; failed: number }) => number) =>
     times.map((time) => what(sums.get(time.getTime()) ?? { processed: 0, failed: 0 }) / step)
   return (
-    <section class="panel">
+    <section class="panel total">
       <header>
         <h2>{t('overview.throughput')}</h2>
         <span class="aside">

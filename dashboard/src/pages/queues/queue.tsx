@@ -18,7 +18,7 @@ import { Paging } from '../../parts/paging.tsx'
 import { Search } from '../../parts/search.tsx'
 import { Pill } from '../../parts/status.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Tile, Tiles } from '../../parts/tile.tsx'
+import { Tile, Tiles, TilesPlace } from '../../parts/tile.tsx'
 import { When } from '../../parts/time.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
@@ -68,6 +68,7 @@ export default function QueuePage() {
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {queue && <Figures queue={queue} />}
+      {!queue && !error && <TilesPlace columns={4} />}
       <section class="panel list section">
         <div class="tools">
           <Search label={t('queues.searchJobs')} placeholder={t('queues.searchJobs')} />
