@@ -33,6 +33,7 @@ inBrowser('tasks', (open) => {
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText('Paused: no row begins any more').waitFor()
     expect((await task.status())?.state).toBe('paused')
+    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
     await page.keyboard.press('p')
     await page.getByText('It goes on', { exact: true }).waitFor()
     expect((await task.status())?.state).toBe('running')
