@@ -15,11 +15,17 @@ export async function requeued(host: Host, { text, score }: Entry, again: boolea
   const edited = again && typeof count === 'number' ? editPayload(text, { retry_count: count - 1 }) : text
   const promoted = await host.promote(edited)
   if (!job || promoted === undefined) {
-    throw new HighkiqError('INVALID_JOB', `this entry is no job and can't run: delete it (${text.slice(0, 80)})`)
+    throw new HighkiqError('INVALID_JOB', `${nameOf(text)} can't run: delete it`)
   }
   if (!promoted) return { text, score, to: null, ...effectsOf(host, text, { kind: 'stopped' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   return { text, score, to, ...effectsOf(host, text, { kind: 'requeued' }) }
+}
+
+/** For people. Nothing else of it is told: its text may hold what is not to be shown. */
+export function nameOf(text: string): string {
+  const job = jobOf({ text })
+  return job ? `job ${job.jid.slice(0, 100)}` : `an entry of ${text.length} characters that is no job`
 }
 
 export function killed(host: Host, { text, score }: Entry): Swap {

@@ -3,6 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
+import { nameOf } from './acts.ts'
 import { chunksOf } from './chunks.ts'
 import type { Host } from './host.ts'
 import { searchOf } from './pattern.ts'
@@ -65,7 +66,7 @@ export async function forAll(
     })
     const answers = await host.store().swap(set, swaps, host.now())
     const of = (wanted: SwapAnswer) => swaps.filter((_, i) => answers[i] === wanted)
-    for (const { text } of of('error')) refuse(new Error(`the store can't move ${text.slice(0, 80)}`))
+    for (const { text } of of('error')) refuse(new Error(`the store can't move ${nameOf(text)}`))
     result.done += of('ok').length
     await done(of('ok'))
     onProgress?.({ ...result })

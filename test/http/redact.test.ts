@@ -174,3 +174,19 @@ test('a row runs again as it was, and not as it is shown', async () => {
   await until(async () => (await task.status())?.counts.finished === 2)
   expect(seen).toEqual([row, 'another', row])
 })
+
+test('of what is no job and can not run nothing is told but how long it is', async () => {
+  const t = api({ redact: RULES })
+  const texts = [JSON.stringify({ password: SECRET }), JSON.stringify([SECRET]), SECRET]
+  const entries = texts.map((text, n) => ({ to: 'dead' as const, text, score: n }))
+  await t.hq.store.push(entries, Date.now())
+  const { items } = (await t.call('GET', '/api/v1/dead')).body
+  const jobs = items.map(({ jid, key }: { jid: string; key: string }) => ({ jid, key }))
+  const answers = [
+    await t.call('POST', '/api/v1/dead/retry', { json: { jobs } }),
+    await t.call('POST', '/api/v1/dead/all/retry', { json: {} }),
+    await t.call('POST', `/api/v1/dead/-/retry?key=${encodeURIComponent(jobs[0].key)}`),
+  ]
+  for (const { text } of answers) expect(text).not.toContain(SECRET)
+  expect(answers.map(({ body }) => body.refused ?? body.error.code)).toEqual([3, 3, 'INVALID_JOB'])
+})
