@@ -3,6 +3,7 @@
 import type { JobSet, Queue, QueuedJob, SetEntry } from '../index.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { invalid } from './answer.ts'
+import { cut } from './job-line.ts'
 import { text } from './parameter.ts'
 import type { Seal } from './seal.ts'
 import type { Site } from './site.ts'
@@ -26,7 +27,11 @@ export async function placeOf(site: Site, sealed: string | undefined): Promise<s
 }
 
 /** `isAlone`: it is known that hardly any other has its score. */
-export function keyOfEntry(seal: Seal, { score, text, jid }: SetEntry, isAlone: boolean): string {
+export function keyOfEntry(
+  seal: Seal,
+  { score, text, jid }: Pick<SetEntry, 'score' | 'text' | 'jid'>,
+  isAlone: boolean,
+): string {
   const key = `${score}~${seal.digest(text)}`
   const at = isAlone || jid === '' ? -1 : text.indexOf(jid)
   return at === -1 || at + jid.length > LONGEST_BEGIN ? key : `${key}~${seal.close(text.slice(0, at + jid.length))}`
@@ -47,16 +52,27 @@ export async function entryOf(site: Site, set: JobSet, { jid, key }: Named, sign
   const found =
     key === undefined
       ? await inTime(signal, (inTime) => set.find(jid, { signal: inTime }))
-      : await entryByKey(await site.seal(), set, key)
+      : await entryByKey(await site.seal(), set, { jid, key })
   return found ?? gone(jid)
 }
 
 /** null: it is not there any more. @throws INVALID_REQUEST */
-export async function entryByKey(seal: Seal, set: JobSet, key: string): Promise<SetEntry | null> {
+export async function entryByKey(
+  seal: Seal,
+  set: JobSet,
+  { jid, key }: { jid: string; key: string },
+): Promise<SetEntry | null> {
   const [score = '', digest = '', begin] = key.split('~')
   if (score === '' || Number.isNaN(Number(score)) || digest === '') throw wrongKey()
   const near = begin === undefined ? undefined : seal.open(begin)
-  return set.entryAt(Number(score), (text) => seal.digest(text) === digest, near)
+  const found = await set.entryAt(Number(score), (text) => seal.digest(text) === digest, near)
+  return found && itself(found, jid)
+}
+
+/** What is acted on is what is named, as the audit tells it. Lists cut ids, and what is no job has none. */
+function itself<Job extends { jid: string }>(found: Job, jid: string): Job {
+  if (found.jid === '' || cut(found.jid) === cut(jid)) return found
+  throw invalid(`\`key\` is the key of another job than ${jid.slice(0, 100)}`, { parameter: 'key' })
 }
 
 /** @throws UNKNOWN_JID, SEARCH_TOO_LONG, INVALID_REQUEST */
@@ -69,7 +85,7 @@ export async function queuedOf(site: Site, queue: Queue, { jid, key }: Named, si
       ? queue.find(jid, { signal: inTime })
       : queue.findNear(at, (text) => seal.digest(text) === digest, { signal: inTime }),
   )
-  return found ?? gone(jid)
+  return found ? itself(found, jid) : gone(jid)
 }
 
 /** @throws SEARCH_TOO_LONG */

@@ -34,7 +34,7 @@ export async function selected(
     for (const { jid, key } of rest) {
       signal.throwIfAborted()
       try {
-        const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, key)
+        const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
         if (!entry) refuse(`job ${jid.slice(0, 100)} is not there any more`)
         else if (await act(entry)) acted.done++
         else refuse(`somebody else was faster with job ${jid.slice(0, 100)}`)
