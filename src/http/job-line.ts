@@ -5,7 +5,7 @@ import type { JobRecord } from '../inspect/record.ts'
 import { stringifyJson } from '../job/json.ts'
 import { splitTaskJid } from '../job/payload.ts'
 import type { Redaction } from './redact.ts'
-import { boolean, count, list, listOf, object, orNull, type Schema, text, time } from './schema.ts'
+import { boolean, count, list, listOf, number, object, orNull, type Schema, text, time } from './schema.ts'
 
 /** Characters of a text in a list. */
 const LONGEST = 300
@@ -188,8 +188,12 @@ export const JOB_LINE_SCHEMAS: Record<string, Schema> = {
       done: count,
       refused: { ...count, description: 'that were not there any more, or could not be moved' },
       error: { ...text, description: 'why the first of them was refused' },
+      moved: {
+        ...list(object({ jid: short, key: text, was: orNull(number) })),
+        description: 'those that were put off: by which key each is found now, and when it was due before, in seconds',
+      },
     },
-    ['error'],
+    ['error', 'moved'],
   ),
   Sweeping: object({ done: count, refused: count, error: text, ended: boolean }, ['error']),
 }

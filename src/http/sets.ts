@@ -2,6 +2,7 @@
 
 import type { Highkiq, JobSet, SetEntry } from '../index.ts'
 import { filterOf, type JobFilter } from '../inspect/filter.ts'
+import { FIRST_EPOCH } from '../job/duration.ts'
 import { isObject } from '../job/json.ts'
 import { invalid, json } from './answer.ts'
 import { named } from './audit.ts'
@@ -12,6 +13,7 @@ import { flag, integer, text } from './parameter.ts'
 import { cursor, entryOf, key, keyOfEntry, type Named, placeOf } from './place.ts'
 import { type Call, type Route, route } from './route.ts'
 import { count, list, object, orNull, type Schema, text as textSchema, time } from './schema.ts'
+import type { Seal } from './seal.ts'
 import { type Acted, selected } from './selection.ts'
 import type { Site } from './site.ts'
 import { type Sweep, sweepRoute } from './sweep.ts'
@@ -47,7 +49,12 @@ const addToQueue: Act = {
   one: (entry) => entry.addToQueue(),
   all: (set, options) => set.addAllToQueue(options),
 }
-const reschedule: Act = { summary: 'put off', one: (entry, at) => entry.reschedule(at), isTimed: true }
+const reschedule: Act = {
+  summary: 'put off',
+  // A small number would be counted from now, and what is meant here is a time long past.
+  one: (entry, at) => entry.reschedule(at < FIRST_EPOCH ? new Date(at * 1000) : at),
+  isTimed: true,
+}
 
 const SETS: Record<SetWord, { what: string; acts: Record<string, Act> }> = {
   retries: { what: 'jobs that failed and run again', acts: { retry, kill, delete: remove, reschedule } },
@@ -210,12 +217,30 @@ async function actOnSome(call: Call, set: JobSet, act: Act): Promise<Response> {
   if (!act.isTimed) refuseMembers(rest, 'it', ['jobs'])
   const chosen = jobsOf(jobs)
   const acted: Acted = { done: 0, refused: 0 }
+  const seal = await site.seal()
+  const moved: Moved[] = []
+  const one = async (entry: SetEntry) => {
+    const isDone = await act.one(entry, at)
+    if (isDone && act.isTimed) moved.push(movedOf(seal, entry, at))
+    return isDone
+  }
   try {
-    await selected(site, set, chosen, (entry) => act.one(entry, at), acted, request.signal)
+    await selected(site, set, chosen, one, acted, request.signal)
   } finally {
     call.did({ count: acted.done, jids: named(chosen.map(({ jid }) => jid)) })
   }
-  return json(acted)
+  return json(act.isTimed ? { ...acted, moved } : acted)
+}
+
+interface Moved {
+  jid: string
+  key: string
+  was: number
+}
+
+/** What can put it back, for as long as nobody else has moved it, and it has not run. */
+function movedOf(seal: Seal, { jid, text, score }: SetEntry, at: number): Moved {
+  return { jid: cut(jid), key: keyOfEntry(seal, { score: at, text, jid }, false), was: score }
 }
 
 const MOST_JOBS = 1000

@@ -7,7 +7,7 @@ const UNIT: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_8
 const NAMED: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 }
 
 /** Numbers below this are seconds from now, above it seconds since the epoch: Sidekiq's rule. */
-const FIRST_EPOCH = 1_000_000_000
+export const FIRST_EPOCH = 1_000_000_000
 /** Numbers from here on are meant as milliseconds: as seconds they would be in the year 5138. */
 const FIRST_MILLISECONDS = 1e11
 

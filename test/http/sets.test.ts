@@ -354,7 +354,7 @@ test('hostile entries are listed, looked at and deleted like any other', async (
   for (const line of body.items) {
     expect(line.preview.length).toBeLessThanOrEqual(300)
     expect(line.error?.message.length ?? 0).toBeLessThanOrEqual(300)
-    const path = `/api/v1/dead/${encodeURIComponent(line.jid.slice(0, 30) || '-')}?key=${encodeURIComponent(line.key)}`
+    const path = `/api/v1/dead/${encodeURIComponent(line.jid || '-')}?key=${encodeURIComponent(line.key)}`
     const detail = await t.call('GET', path)
     expect(detail.status, detail.text.slice(0, 300)).toBe(200)
     expect(detail.text.length).toBeLessThan(400_000)
@@ -392,4 +392,77 @@ test('a cursor says nothing of the jobs that it stands between, and one that was
     const wrong = await t.call('GET', `/api/v1/retries?cursor=${cursor}`)
     expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
   }
+})
+
+test('a key acts on no other job than the one that is named with it', async () => {
+  const t = api()
+  await fill(
+    t,
+    'retry',
+    [1, 2].map((n): [string, number] => [textOf(n), 2e9 + n]),
+  )
+  await fill(t, 'retry', [[textOf(3, { jid: 'long'.repeat(200) }), 2e9 + 3]])
+  const lines = (await walked(t, '/api/v1/retries')).lines
+  const [first, , long] = lines as [Line, Line, Line]
+  const other = await t.call('DELETE', `/api/v1/retries/${jid(2)}?key=${encodeURIComponent(first.key)}`)
+  expect([other.status, other.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
+  const jobs = [{ jid: jid(2), key: first.key }]
+  expect((await t.call('POST', '/api/v1/retries/kill', { json: { jobs } })).body).toMatchObject({ done: 0, refused: 1 })
+  expect(await t.hq.retries.size()).toBe(3)
+  // Lists cut an id that is very long, and it is the same one.
+  const { body } = await t.call('POST', '/api/v1/retries/kill', { json: { jobs: [{ jid: long.jid, key: long.key }] } })
+  expect(body.done).toBe(1)
+
+  await t.hq.push({ class: 'Job', args: [], jid: jid(7) })
+  const [queued] = (await walked(t, '/api/v1/queues/default/jobs')).lines
+  const key = encodeURIComponent(queued?.key ?? '')
+  expect((await t.call('DELETE', `/api/v1/queues/default/jobs/${jid(8)}?key=${key}`)).status).toBe(400)
+  expect((await t.queue()).map(({ jid }) => jid)).toEqual([jid(7)])
+})
+
+test('a time long past is the one that was said, and none from now', async () => {
+  const t = api()
+  for (const [at, score] of [
+    ['1990-01-01T00:00:00Z', 631_152_000],
+    [631_152_000, 631_152_000],
+    ['1969-12-31T23:59:00Z', -60],
+  ]) {
+    await t.hq.scheduled.clear()
+    await fill(t, 'schedule', [[textOf(1), 2e9]])
+    const { body } = await t.call('POST', `/api/v1/scheduled/${jid(1)}/reschedule`, { json: { at } })
+    expect(body.done).toBe(1)
+    expect((await t.set('schedule'))[0]?.score, String(at)).toBe(score)
+  }
+})
+
+test('what was put off is put back to exactly its time, unless it has moved since', async () => {
+  const t = api()
+  const dues = [2e9 + 0.123456, 2e9 + 0.1234561, 5e8]
+  await fill(
+    t,
+    'schedule',
+    dues.map((due, n): [string, number] => [textOf(n), due]),
+  )
+  // Another job of the same id waits for longer: it is not meant.
+  await fill(t, 'schedule', [[textOf(0, { args: ['twin'] }), 2.5e9]])
+  const { lines } = await walked(t, '/api/v1/scheduled')
+  const jobs = [jid(0), jid(1), jid(2)].map((id) => {
+    const { key } = lines.find((line) => line.jid === id) as Line
+    return { jid: id, key }
+  })
+  const { body } = await t.call('POST', '/api/v1/scheduled/reschedule', { json: { jobs, at: 3e9 } })
+  expect(body).toMatchObject({ done: 3, refused: 0 })
+  const moved: { jid: string; key: string; was: number }[] = body.moved
+  expect(moved.map(({ was }) => was).sort()).toEqual([...dues].sort())
+
+  const ran = await t.hq.scheduled.fetch(3e9, jid(1))
+  await ran[0]?.reschedule(2.9e9)
+  const back = []
+  for (const { jid, key, was } of moved) {
+    const json = { jobs: [{ jid, key }], at: was }
+    back.push((await t.call('POST', '/api/v1/scheduled/reschedule', { json })).body.done)
+  }
+  expect(back.sort()).toEqual([0, 1, 1])
+  const scores = (await t.set('schedule')).map(({ score }) => score)
+  expect(scores.sort()).toEqual([dues[0], dues[2], 2.5e9, 2.9e9].sort())
 })

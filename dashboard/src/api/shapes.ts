@@ -226,6 +226,8 @@ export interface Acted {
   /** That were not there any more, or could not be moved. */
   refused: number
   error?: string
+  /** Of those that were put off: what puts them back, if they are still there. */
+  moved?: { jid: string; key: string; was: number }[]
 }
 
 /**

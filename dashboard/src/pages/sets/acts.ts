@@ -9,7 +9,7 @@ import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
 /** What is to be known of a job that something is done with. */
-export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'> & { at: string | null }
+export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'>
 
 /** True: it was done, or tried. `undone` hears when it was taken back. */
 export async function act(
@@ -24,7 +24,8 @@ export async function act(
   if (!later) return false
   const acted = await doing(tellOf(set, name, jobs, later))
   if (!acted) return false
-  const undo = name === 'reschedule' ? () => void putBack(set, jobs).then(undone) : undefined
+  const { moved } = acted
+  const undo = moved && (() => void putBack(set, moved).then(undone))
   if (acted.done > 0) say(wordsOf(name, acted), undo)
   else say(t('sets.refused', { n: acted.refused, why: acted.error ?? '' }))
   return true
@@ -66,10 +67,15 @@ export function wordsOf(name: ActName, { done, refused, error }: Acted): string 
   return refused > 0 ? `${words} ${t('sets.refused', { n: refused, why: error ?? '' })}` : words
 }
 
-/** To the times that they had. Their keys are others by now: they are found by their ids. */
-async function putBack(set: SetName, jobs: readonly Target[]): Promise<void> {
-  const back = jobs.map(({ jid, at }) =>
-    tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid }], at: at as string }),
+/** To the times that they had; those that ran meanwhile, or that somebody else has moved, stay where they are. */
+async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<void> {
+  const back = moved.map(({ jid, key, was }) =>
+    tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
   )
-  await doing(Promise.all(back), (all) => t('sets.undone', { n: all.reduce((sum, { done }) => sum + done, 0) }))
+  await doing(Promise.all(back), (all) => {
+    const done = all.reduce((sum, one) => sum + one.done, 0)
+    const why = all.find(({ error }) => error)?.error
+    const words = done > 0 || !why ? [t('sets.undone', { n: done })] : []
+    return [...words, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
+  })
 }
