@@ -420,3 +420,16 @@ test('all jobs of a class are deleted, of an Active Job by its own name, and not
   expect(left).toHaveLength(61)
   expect(left.filter((entry) => entry.class !== 'Job')).toEqual([])
 })
+
+test('who acts on all that match leaves none out, while somebody else takes others away', async () => {
+  const t = bench()
+  const entries = Array.from({ length: 3000 }, (_, n) => {
+    const text = JSON.stringify({ class: n % 2 ? 'Odd' : 'Even', args: [], jid: `${n}`, queue: 'default' })
+    return { to: 'retry' as const, text, score: 2e9 + n }
+  })
+  await t.hq.store.push(entries, Date.now())
+  const all = (name: string) => t.hq.retries.deleteAll({ where: ({ text }) => text.includes(`"${name}"`) })
+  const answers = await Promise.all([all('Odd'), all('Even')])
+  expect(answers.map(({ done }) => done)).toEqual([1500, 1500])
+  expect(await t.hq.retries.size()).toBe(0)
+})

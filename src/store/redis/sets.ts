@@ -68,25 +68,17 @@ export class Sets {
     const { after, desc = false, limit } = page
     if (limit <= 0) return []
     const main = await this.#server.ready()
-    const range = async (start: number) => {
-      const stop = start + limit - 1
-      return this.#entries(
-        await main.call((client) =>
-          desc
-            ? client.zrevrangeBuffer(key, start, stop, 'WITHSCORES')
-            : client.zrangeBuffer(key, String(start), String(stop), 'WITHSCORES'),
-        ),
-      )
+    if (after) {
+      const args = [after.score, this.#server.texts.write(after.text), desc ? 'desc' : '', limit]
+      return this.#entries(await main.runForBytes(lua.setPage, [key], args))
     }
-    if (!after) return range(0)
-    const member = this.#server.texts.write(after.text)
-    const [rank, score] = await main.all((pipeline) =>
-      desc ? pipeline.zrevrank(key, member).zscore(key, member) : pipeline.zrank(key, member).zscore(key, member),
+    return this.#entries(
+      await main.call((client) =>
+        desc
+          ? client.zrevrangeBuffer(key, 0, limit - 1, 'WITHSCORES')
+          : client.zrangeBuffer(key, '0', String(limit - 1), 'WITHSCORES'),
+      ),
     )
-    if (rank !== null && Number(score) === after.score) return range((rank as number) + 1)
-    // The entry before the page has gone, or never was.
-    const start = await main.run(lua.place, [key], [after.score, member, desc ? 'desc' : ''])
-    return range(start as number)
   }
 
   async trim(set: SetName, max: number, since: number): Promise<void> {
