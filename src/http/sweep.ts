@@ -86,6 +86,7 @@ function lines(
       void sweep({ signal, onProgress })
         .then((result) => tell(sweepingOf(result, true)))
         .catch((thrown) => {
+          did({ brokenOff: true })
           if (signal.aborted) return
           if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'acting on all of a set broke off')
           tell({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })

@@ -56,7 +56,7 @@ test('each change is told of: who made it, what it was, how many it concerned', 
 })
 
 test('what breaks off is told of as far as it came', async () => {
-  const left = new AbortController()
+  let left = new AbortController()
   let looked = 0
   const t = audited({
     redact: (key, value) => {
@@ -81,6 +81,21 @@ test('what breaks off is told of as far as it came', async () => {
   }
   expect(t.told()).toEqual([sweeping])
   expect(t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
+
+  // The same where it is watched line by line.
+  left = new AbortController()
+  looked = 0
+  await t.handle(
+    new Request('http://localhost/api/v1/dead/all/delete', {
+      method: 'POST',
+      body: JSON.stringify(filter),
+      headers: { 'content-type': 'application/json', accept: 'application/x-ndjson' },
+      signal: left.signal,
+    }),
+  )
+  const told: unknown[] = []
+  await until(() => told.push(...t.told()) > 0)
+  expect(told).toEqual([{ ...sweeping, count: 300 - gone - (await t.hq.dead.size()) }])
 
   const pushing = { ...whole, action: 'POST /api/v1/jobs', details: { brokenOff: true } }
   const job = { class: 'Job', args: [] }
