@@ -7,6 +7,7 @@ import { nameOf } from './acts.ts'
 import { chunksOf } from './chunks.ts'
 import type { Host } from './host.ts'
 import { searchOf } from './pattern.ts'
+import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
 
 const BATCH = 100
@@ -56,8 +57,10 @@ export async function forAll(
     result.refused++
     result.error ??= error
   }
-  for await (const entries of meant(host, set, options)) {
+  const began = host.now()
+  for await (const found of meant(host, set, options)) {
     signal?.throwIfAborted()
+    const entries = found.filter((entry) => !hasFailedSince(host, began, entry))
     const acts = await Promise.allSettled(entries.map(async (entry) => act(entry)))
     const swaps = acts.flatMap((one) => {
       if (one.status === 'fulfilled') return one.value
@@ -72,6 +75,14 @@ export async function forAll(
     onProgress?.({ ...result })
   }
   return result
+}
+
+/** Then it is none of those that were there: what was retried may be back before the end is, and would be met again. */
+function hasFailedSince(host: Host, began: number, { text }: Entry): boolean {
+  const { failedAt, retriedAt } = new JobRecord(text, host)
+  const failed = (retriedAt ?? failedAt)?.getTime() ?? 0
+  // What says to fail in the future tells nothing.
+  return failed > began && failed <= host.now()
 }
 
 function meant(host: Host, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {

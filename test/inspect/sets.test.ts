@@ -433,3 +433,26 @@ test('who acts on all that match leaves none out, while somebody else takes othe
   expect(answers.map(({ done }) => done)).toEqual([1500, 1500])
   expect(await t.hq.retries.size()).toBe(0)
 })
+
+test('what fails again while all are retried is not met a second time', async () => {
+  const t = bench()
+  const fails = (n: number, at: number) => text(n, { retry_count: 0, failed_at: at, error_class: 'E' })
+  const hour = t.clock.now() - 3_600_000
+  await fill(
+    t,
+    'retry',
+    Array.from({ length: 150 }, (_, n) => [fails(n, hour), 2e9 + n]),
+  )
+  await fill(t, 'retry', [[fails(1000, t.clock.now() + 86_400_000), 1e9]])
+  // By the second look one of the first hundred has run, and waits for its next retry below all others.
+  let isBack = false
+  const where = () => {
+    if (!isBack) t.clock.ahead += 1
+    if (!isBack) void fill(t, 'retry', [[fails(140, t.clock.now()), 1.5e9]])
+    isBack = true
+    return true
+  }
+  const { done } = await t.hq.retries.retryAll({ where })
+  expect(done).toBe(151)
+  expect((await t.set('retry')).map(({ jid }) => jid)).toEqual(['jid-140'])
+})
