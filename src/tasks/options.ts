@@ -113,7 +113,7 @@ export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'be
 /** @throws INVALID_OPTION */
 export function toleranceOf(tolerated: number | string | null): Tolerance | null {
   if (tolerated === null || tolerated === Number.POSITIVE_INFINITY) return null
-  if (typeof tolerated === 'number' && Number.isInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
+  if (typeof tolerated === 'number' && Number.isSafeInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
   const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
   if (percent >= 0 && percent <= 100) return { percent }
   throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${shown(tolerated)}`)
@@ -134,7 +134,7 @@ export function beyondOf(beyond: unknown): 'pause' | 'cancel' {
 /** The window that is asked for; undefined: nothing is said. @throws INVALID_OPTION */
 export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | 'concurrency'>): number | undefined {
   for (const [name, value] of Object.entries({ window, concurrency })) {
-    if (value === undefined || (Number.isInteger(value) && value > 0)) continue
+    if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue
     throw invalid(`${name} is a whole number above 0`)
   }
   return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)

@@ -104,6 +104,8 @@ test.each<[what: string, ask: Ask, words: RegExp]>([
   ['job', ({ hq }) => hq.tasks.list({ job: 5 as never }), /job is a text, not 5/],
   ['a setting', ({ task }) => task.set({ windows: 5 } as never), /no option windows; did you mean window/],
   ['name', ({ task }) => task.set({ name: 5 as never }), /name is a text/],
+  ['a window', ({ task }) => task.set({ window: 1e99 }), /window is a whole number above 0/],
+  ['a tolerance', ({ task }) => task.set({ toleratedFailures: 1e99 }), /toleratedFailures is a number of rows/],
   ['report of', ({ task }) => task.report({ format: 'pdf' as never }), /task.report: format is one of/],
   [
     'rows of',
