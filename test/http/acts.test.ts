@@ -101,7 +101,10 @@ test('what has ended can not be steered, and a task beyond its tolerance says wh
   const resumed = await call('POST', `${path}/resume`)
   expect([resumed.status, resumed.body.hint]).toEqual([
     200,
-    '2 rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more toleratedFailures (null: all)',
+    // The next one may have been rejected by now.
+    expect.stringMatching(
+      /^[23] rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more toleratedFailures \(null: all\)$/,
+    ),
   ])
   await until(paused)
   expect((await call('PATCH', path, { json: { toleratedFailures: null } })).body.toleratedFailures).toBe(null)
