@@ -87,7 +87,7 @@ test('when the one that moves due jobs becomes quiet, another one goes on at onc
   await J.performAt(new Date(due))
   await ran.atLeast(2)
   expect(ran.all[1]).toBe('b')
-  expect(Date.now() - due).toBeLessThan(1000)
+  expect(Date.now() - due).toBeLessThan(3000)
 })
 
 test('a promote of one’s own chooses another queue, drops, or puts off; without an answer a job goes where it says', async () => {

@@ -20,7 +20,7 @@ test('an idle worker in another process takes nothing from a queue that is pause
   const resumed = performance.now()
   await t.hq.queue('default').resume()
   const ran = await child.tells('ran', 4)
-  expect(performance.now() - resumed).toBeLessThan(1000)
+  expect(performance.now() - resumed).toBeLessThan(3000)
   expect(ran.map(({ n }) => n)).toEqual([0, 1, 2, 3])
 })
 

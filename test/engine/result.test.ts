@@ -29,7 +29,7 @@ test('a result is waited for, also from another process, and not beyond the time
   await t.work()
   const began = performance.now()
   await expect(t.hq.result(jid, { timeout: 0.1 })).rejects.toMatchObject({ code: 'NO_RESULT', details: { jid } })
-  expect(performance.now() - began).toBeLessThan(1000)
+  expect(performance.now() - began).toBeLessThan(5000)
   const waiting = t.another().hq.result<number>(jid)
   open()
   expect(await waiting).toBe(7)

@@ -117,7 +117,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     const resumed = performance.now()
     await redis.srem('paused', 'default')
     await ran.atLeast(3)
-    expect(performance.now() - resumed).toBeLessThan(1500)
+    expect(performance.now() - resumed).toBeLessThan(4000)
   })
 
   test("who pauses a queue hears which of Sidekiq's processes serve it, for they may not know of pauses", async () => {
