@@ -42,8 +42,7 @@ export default defineConfig({
               'test/engine/{threads,signals,cron}.test.ts',
               'test/tasks/{bad-files,import}.test.ts',
               'test/http/{dashboard,mounts,page}.test.ts',
-              // Pages know no store but what the API tells, which is tested on both. HIGHKIQ_TEST_PAGES=all: they, too.
-              ...(process.env.HIGHKIQ_TEST_PAGES === 'all' ? [] : ['test/dashboard/*.test.ts']),
+              'test/dashboard/{access,frame}.test.ts',
             ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],

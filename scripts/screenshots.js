@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { serve } from 'highkiq/http'
 import { chromium } from 'playwright-core'
+import { findChromium } from './chromium.js'
 import { PAGES } from './screenshots/pages.js'
 import { makePast } from './screenshots/past.js'
 import { JOBS, openShop } from './screenshots/shop.js'
@@ -100,7 +101,7 @@ function customers() {
 
 async function photograph(url, known) {
   mkdirSync(out, { recursive: true })
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] })
   try {
     const views = await Promise.all(
       Object.entries(VIEWS).map(async ([view, about]) => {

@@ -1,5 +1,6 @@
 // Chromium, as a user has it, and what it measures itself.
 import { chromium } from 'playwright-core'
+import { findChromium } from '../../scripts/chromium.js'
 
 const SHIFTS = `
   window.shifted = 0
@@ -8,7 +9,7 @@ const SHIFTS = `
   }).observe({ type: 'layout-shift', buffered: true })`
 
 export async function openBrowser() {
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
   await page.addInitScript(SHIFTS)
   const processes = await browser.newBrowserCDPSession()

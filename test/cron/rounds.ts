@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathOf } from '../programs/program.ts'
 import { redis } from '../redis/program.ts'
 import { startServer } from '../redis/server.ts'
 import { runFleet } from './fleet.ts'
@@ -13,7 +14,7 @@ const YEARS = [ZONES, ...Object.entries(OLD_ZONES).map(([zone, year]) => ({ [zon
 export async function cronRounds(end: number): Promise<void> {
   for (let round = 1; round === 1 || Date.now() < end; round++) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-cron-'))
-    const server = round % 2 === 0 && redis.find() ? await startServer() : undefined
+    const server = round % 2 === 0 && pathOf(redis) ? await startServer() : undefined
     const url = server?.url() ?? `sqlite:${folder}/jobs.db`
     const began = performance.now()
     const { ticks, deaths, complaints } = await runFleet({

@@ -5,6 +5,7 @@ import { type Browser, type BrowserContextOptions, chromium as driver, type Page
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { type ServedApi, served } from '../http/bench.ts'
 import { chromium } from '../http/program.ts'
+import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 
 export interface Opened extends ServedApi {
@@ -34,7 +35,7 @@ export function inBrowser(
     () => {
       let browser: Browser
       beforeAll(async () => {
-        browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+        browser = await driver.launch({ executablePath: pathOf(chromium) as string, args: ['--no-sandbox'] })
       })
       afterAll(() => browser?.close())
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { type Browser, chromium as driver, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { chromium } from '../http/program.ts'
-import { reasonVariable } from '../programs/program.ts'
+import { pathOf, reasonVariable } from '../programs/program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START = 'npm install && npm start'
@@ -115,7 +115,7 @@ function descendants(pids: readonly string[]): string[] {
 /** The page of an example in a real browser, and what went wrong on it; undefined where there is no browser. */
 export async function openPage(url: string): Promise<{ page: Page; faults: string[] } | undefined> {
   if (process.env[reasonVariable(chromium)] && !process.env.CI) return undefined
-  const browser: Browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+  const browser: Browser = await driver.launch({ executablePath: pathOf(chromium) as string, args: ['--no-sandbox'] })
   onTestFinished(() => browser.close())
   const page = await browser.newPage()
   const faults: string[] = []

@@ -6,6 +6,7 @@ import { createHandler, type HttpOptions } from 'highkiq/http'
 import { type Browser, chromium as driver } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bench } from '../engine/bench.ts'
+import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { api, served } from './bench.ts'
 import { chromium } from './program.ts'
@@ -288,7 +289,7 @@ suiteWith([chromium], 'in a browser', () => {
   beforeAll(async () => {
     // A name that is no loopback's, so that the browser trusts it no more than a machine of the network.
     const args = ['--no-sandbox', '--host-resolver-rules=MAP *.example 127.0.0.1']
-    there = await driver.launch({ executablePath: chromium.find() as string, args })
+    there = await driver.launch({ executablePath: pathOf(chromium) as string, args })
   })
   afterAll(() => there?.close())
 

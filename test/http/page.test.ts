@@ -3,6 +3,7 @@ import { BusinessFailure } from 'highkiq'
 import { type Browser, chromium as driver, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { gate } from '../engine/bench.ts'
+import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { api, served } from './bench.ts'
 import { chromium } from './program.ts'
@@ -68,7 +69,7 @@ suiteWith([chromium], 'in a browser', () => {
   let browser: Browser
 
   beforeAll(async () => {
-    browser = await driver.launch({ executablePath: chromium.find() as string, args: ['--no-sandbox'] })
+    browser = await driver.launch({ executablePath: pathOf(chromium) as string, args: ['--no-sandbox'] })
   })
   afterAll(() => browser?.close())
 

@@ -1,10 +1,10 @@
-import { findInPath, type Program, versionOf } from '../programs/program.ts'
+import { type Program, versionOf } from '../programs/program.ts'
 
 /** Ruby's Sidekiq. The suites speak with the one that Debian has; 7 and 8 have other classes, and other times in payloads. */
 export const sidekiq: Program = {
   name: 'sidekiq',
+  executables: ['sidekiq'],
   package: 'ruby-sidekiq',
-  find: () => findInPath('sidekiq'),
   reasonAgainst(path) {
     const version = versionOf(path, '-V', /Sidekiq ([\d.]+)/)
     if (!version) return `${path} does not run`

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { pathOf } from '../programs/program.ts'
 import { sidekiq } from './program.ts'
 
 export interface WorkerOptions {
@@ -52,7 +53,7 @@ export class WorkerProcess {
 /** Ruby's `sidekiq`. */
 export function rubyWorker(url: string, { queues, concurrency = 5 }: WorkerOptions): WorkerProcess {
   const options = ['-r', file('ruby/worker.rb'), '-e', 'test', '-g', 'rubies', '-c', String(concurrency)]
-  const program = sidekiq.find() ?? 'sidekiq'
+  const program = pathOf(sidekiq) ?? 'sidekiq'
   return new WorkerProcess([program, ...options, ...queues.flatMap((queue) => ['-q', queue])], { REDIS_URL: url })
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from '../http/program.ts'
 import { sidekiq } from '../interop/program.ts'
 import { redis } from '../redis/program.ts'
-import { findInPath, type Program, reasonVariable } from './program.ts'
+import { findInPath, type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
 const PROGRAMS = [redis, sidekiq, chromium]
@@ -15,7 +15,7 @@ const PROGRAMS = [redis, sidekiq, chromium]
  * we may. Suites are told what can't be used, and why (see `suite.ts`).
  */
 export default function install(): void {
-  const missing = PROGRAMS.filter((program) => !program.find())
+  const missing = PROGRAMS.filter(({ executables: [best] }) => !findInPath(best))
   if (missing.length > 0 && isDebianRoot()) installPackages(missing)
   for (const program of PROGRAMS) {
     const reason = reasonAgainst(program)
@@ -37,14 +37,14 @@ function installPackages(programs: Program[]): void {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const left = programs.filter((program) => !program.find())
+  const left = programs.filter((program) => !pathOf(program))
   if (left.length === 0) return
   const names = left.map((program) => program.package).join(', ')
   console.error(`${names} could not be installed: ${error?.message ?? ''}\n${stdout}${stderr}`)
 }
 
 function reasonAgainst(program: Program): string | undefined {
-  const path = program.find()
+  const path = pathOf(program)
   if (path) return program.reasonAgainst(path)
   return `${program.name} is not installed (on Debian: apt-get install ${program.package})`
 }

@@ -6,10 +6,10 @@ import { delimiter, join } from 'node:path'
 export interface Program {
   /** For people; the name of its variable, too. */
   name: string
-  /** Debian's package that has it. */
+  /** What it can be called, the best first. */
+  executables: [string, ...string[]]
+  /** Debian's package that has the best. */
   package: string
-  /** Its path on this machine. */
-  find(): string | undefined
   /** Why the one at `path` can't be used; undefined when it can. */
   reasonAgainst(path: string): string | undefined
 }
@@ -17,6 +17,11 @@ export interface Program {
 /** Where the suites' processes read why a program can't be used. */
 export function reasonVariable({ name }: Program): string {
   return `HIGHKIQ_TEST_NO_${name.toUpperCase().replace(/\W/g, '_')}`
+}
+
+/** Its path on this machine. */
+export function pathOf({ executables }: Program): string | undefined {
+  return executables.map(findInPath).find(Boolean)
 }
 
 export function findInPath(name: string): string | undefined {

@@ -1,12 +1,12 @@
-import { findInPath, type Program, versionOf } from '../programs/program.ts'
+import { type Program, versionOf } from '../programs/program.ts'
 
 const OLDEST = 6.2
 
 /** A Redis server, or a Valkey, which is one too. */
 export const redis: Program = {
   name: 'redis',
+  executables: ['redis-server', 'valkey-server'],
   package: 'redis-server',
-  find: () => findInPath('redis-server') ?? findInPath('valkey-server'),
   reasonAgainst(path) {
     const version = versionOf(path, '--version', /v=([\d.]+)/)
     if (!version) return `${path} does not run`

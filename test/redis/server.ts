@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { pathOf } from '../programs/program.ts'
 import { words } from './ask.ts'
 import { freePort } from './port.ts'
 import { redis } from './program.ts'
@@ -137,7 +138,7 @@ export class RedisServer {
 
 /** Starts a server on a free port, in a folder of its own. */
 export async function startServer(options: ServerOptions = {}): Promise<RedisServer> {
-  const program = redis.find()
+  const program = pathOf(redis)
   if (!program) throw new Error('redis-server is not installed: a suite that needs it says onRedis()')
   for (let tries = 1; ; tries++) {
     const server = new RedisServer(program, await freePort(), options)
