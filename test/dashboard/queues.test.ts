@@ -43,6 +43,13 @@ inBrowser('queues', (open) => {
     await expect.poll(() => got.sort()).toEqual([1, 2, 3])
     expect(await hq.queue('default').isPaused()).toBe(false)
     await mail.getByRole('cell', { name: '0', exact: true }).waitFor()
+    // The row that is walked to hears the keys.
+    await page.keyboard.press('k')
+    await page.keyboard.press('p')
+    await expect.poll(() => hq.queue('bulk').isPaused()).toBe(true)
+    await rows.filter({ hasText: 'bulk' }).getByRole('button', { name: 'Resume' }).waitFor()
+    await page.keyboard.press('p')
+    await expect.poll(() => hq.queue('bulk').isPaused()).toBe(false)
 
     // One queue: pages of jobs, searched, and one of them opened.
     await page.getByRole('link', { name: 'bulk' }).click()

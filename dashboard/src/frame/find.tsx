@@ -126,5 +126,5 @@ function hitsOf(text: string, known: readonly Hit[]): Hit[] {
     { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${encoded}` },
   ]
   const isJid = /^[0-9a-f]{16,}(-\d+)?$/i.test(text)
-  return (isJid ? [job, ...matching, ...others] : [...matching, job, ...others]).slice(0, MOST_HITS)
+  return (isJid ? [job, ...matching, ...others] : [...matching, ...others, job]).slice(0, MOST_HITS)
 }

@@ -33,7 +33,10 @@ const LIST: readonly [keys: string, word: Word][] = [
 
 const SECOND_MS = 1500
 
-/** A page says what r, Shift D and p do by buttons with `data-key="r"`, `data-key="D"`, `data-key="p"`. */
+/**
+ * A page says what r, Shift D and p do by buttons with `data-key="r"`, `data-key="D"`, `data-key="p"`; a row that has
+ * the focus, what they do to it, by `data-row-key`.
+ */
 export function Keys() {
   const { route } = useLocation()
   const begun = useRef(0)
@@ -66,7 +69,11 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 function press(key: string): void {
-  document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)?.click()
+  const row = document.activeElement?.closest('tr[data-key]')
+  const button =
+    row?.querySelector<HTMLButtonElement>(`button[data-row-key="${key}"]:not(:disabled)`) ??
+    document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)
+  button?.click()
 }
 
 function List() {

@@ -124,7 +124,7 @@ function CronActs({ entry: { name, paused }, reload }: { entry: CronEntry; reloa
       <button type="button" class="btn s" onClick={() => void act('run')}>
         {t('cron.run')}
       </button>
-      <button type="button" class="btn s" onClick={() => void act(paused ? 'resume' : 'pause')}>
+      <button type="button" class="btn s" data-row-key="p" onClick={() => void act(paused ? 'resume' : 'pause')}>
         <Icon name={paused ? 'play' : 'pause'} />
         {paused ? t('queues.resume') : t('queues.pause')}
       </button>

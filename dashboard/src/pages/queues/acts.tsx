@@ -36,19 +36,14 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
     await doing(tell<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
     await reload()
   }
+  const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })
   return (
     <span class="acts-cell">
-      <button type="button" class={kind} {...(isSmall ? {} : { 'data-key': 'p' })} onClick={() => void turn()}>
+      <button type="button" class={kind} {...keyed('p')} onClick={() => void turn()}>
         <Icon name={paused ? 'play' : 'pause'} />
         {paused ? t('queues.resume') : t('queues.pause')}
       </button>
-      <button
-        type="button"
-        class={`${kind} risk`}
-        disabled={size === 0}
-        {...(isSmall ? {} : { 'data-key': 'D' })}
-        onClick={() => void clear()}
-      >
+      <button type="button" class={`${kind} risk`} disabled={size === 0} {...keyed('D')} onClick={() => void clear()}>
         {t('queues.clear')}
       </button>
     </span>
