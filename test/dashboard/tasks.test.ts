@@ -129,6 +129,10 @@ inBrowser('tasks', (open) => {
     const dropped = await page.evaluateHandle(
       `{ const all = new DataTransfer(); all.items.add(new File([${JSON.stringify(text)}], 'products.csv')); all }`,
     )
+    // Beside its place it is refused, and does not leave the page.
+    await page.evaluate(`addEventListener('drop', (event) => { self.refused = event.defaultPrevented })`)
+    await page.locator('nav').first().dispatchEvent('drop', { dataTransfer: dropped })
+    expect(await page.evaluate('self.refused')).toBe(true)
     await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
     await dialog.getByText('products.csv').waitFor()
     await dialog.getByLabel('What each row is for').selectOption('ImportProduct')

@@ -1,7 +1,7 @@
 /** A place where a file can be dropped. */
 
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { t } from '../../words/index.ts'
 
 export function FileDrop({
@@ -14,6 +14,15 @@ export function FileDrop({
   onFile(file: File): void
 }) {
   const [isOver, setOver] = useState(false)
+  useEffect(() => {
+    if (isOff) return
+    addEventListener('dragover', refuseBeside)
+    addEventListener('drop', refuseBeside)
+    return () => {
+      removeEventListener('dragover', refuseBeside)
+      removeEventListener('drop', refuseBeside)
+    }
+  }, [isOff])
   if (isOff) return <>{children}</>
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a button does the same without dragging
@@ -37,4 +46,11 @@ export function FileDrop({
       {children}
     </div>
   )
+}
+
+/** A file that misses the place would be opened by the browser instead of the page. */
+function refuseBeside(event: DragEvent): void {
+  if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return
+  event.preventDefault()
+  event.dataTransfer.dropEffect = 'none'
 }
