@@ -25,6 +25,8 @@ inBrowser('busy', (open) => {
     const jid = (await hq.push({ class: 'Slow', args: [3] })) as string
     const worker = await t.work({ concurrency: 4 })
     await begun.atLeast(1)
+    // The store knows that one runs before its process has told which.
+    await page.getByText('Not told yet').waitFor()
     await worker.quiet()
     const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
     const own = processes.filter({ hasText: worker.identity })

@@ -59,6 +59,8 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(params(page).get('job')).toBe(jid)
     await drawer(page).getByText('RangeError').first().waitFor()
     await drawer(page).getByText('Retry 1 of 25').waitFor()
+    // All runs that it may have are the retries and the first one.
+    await page.locator('tbody tr', { hasText: '1 of 26' }).waitFor({ state: 'attached' })
     // Its own frames are there, those of others are folded until somebody asks.
     expect(await drawer(page).locator('.trace .own').first().textContent()).toContain('sets.test.ts')
     await button(page, '2 frames of @acme/chain, Node.js').click()

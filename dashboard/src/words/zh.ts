@@ -301,6 +301,8 @@ export const zh: Words = {
   'busy.start': '作业会一直等待。启动：',
   'busy.idle': '没有正在运行的作业',
   'busy.idleWhat': '所有槽位空闲；新作业会立即开始。',
+  'busy.untold': '尚未上报',
+  'busy.untoldWhat': '进程会在下一次心跳时显示正在运行的作业，最多十秒。',
   'busy.state.live': '正常',
   'busy.state.quiet': '静默',
   'busy.state.silent': '无心跳',

@@ -15,6 +15,8 @@ export default function Busy() {
   const running = useData<Page<RunningLine>>('/running')
   const { value: now } = pulse
   const slots = processes.data?.items.reduce((sum, { concurrency }) => sum + concurrency, 0) ?? 0
+  // The store knows at once how many run, a process tells which at its next beat.
+  const isUntold = (now?.stats.busy ?? 0) > 0
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
@@ -49,8 +51,8 @@ export default function Busy() {
         {running.error && <ErrorNote error={running.error} onRetry={running.reload} />}
         {!running.data && !running.error && <Skeleton />}
         {running.data?.items.length === 0 && (
-          <Empty icon="busy" title={t('busy.idle')}>
-            {t('busy.idleWhat')}
+          <Empty icon="busy" title={t(isUntold ? 'busy.untold' : 'busy.idle')}>
+            {t(isUntold ? 'busy.untoldWhat' : 'busy.idleWhat')}
           </Empty>
         )}
         {running.data && running.data.items.length > 0 && (

@@ -83,7 +83,7 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
       cell: ({ line }) => (
         <>
           {number(line.failures)}
-          {line.retries !== null && <span class="dim hide-s"> {t('sets.triesOf', { n: line.retries })}</span>}
+          {line.retries !== null && <span class="dim hide-s"> {t('sets.triesOf', { n: line.retries + 1 })}</span>}
         </>
       ),
     },
