@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
-import type { OrderedBoard } from '../store/contract.ts'
+import type { OrderedBoard, OrderedNews } from '../store/contract.ts'
 import type { Line, LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { ShardScheduler, Splitter } from '../worker/options.ts'
@@ -238,9 +238,10 @@ export class OrderedLine implements Line {
       const before = performance.now()
       this.#waiting = { queues: new Set(idle), controller, until: before + ms }
       this.#wakeUp = () => controller.abort()
-      await this.#waitFor(idle, ms, controller.signal)
+      const news = await this.#waitFor(idle, ms, controller.signal)
       this.#waiting = undefined
-      if (controller.signal.aborted) continue
+      if (news) idle.find(({ definition }) => definition.queue === news.queue)?.ask(true, news.shard)
+      if (news || controller.signal.aborted) continue
       const rung = performance.now() - before < ms - 1
       for (const runner of idle) {
         if (rung) runner.ask(true)
@@ -257,16 +258,18 @@ export class OrderedLine implements Line {
     return Math.max(Math.ceil(ms), 1)
   }
 
-  async #waitFor(idle: readonly QueueRunner[], ms: number, signal: AbortSignal): Promise<void> {
+  async #waitFor(idle: readonly QueueRunner[], ms: number, signal: AbortSignal): Promise<OrderedNews | undefined> {
     const { store, report } = this.#engine
     const queues = idle.map(({ definition }) => definition.queue)
     try {
-      await store.waitOrdered(this.#host.owner(), queues, ms, signal)
+      const news = await store.waitOrdered(this.#host.owner(), queues, ms, signal)
       this.#waitFailing = false
+      return news
     } catch (thrown) {
       if (!this.#waitFailing && !signal.aborted) report(thrown, { during: 'waiting for ordered jobs' })
       this.#waitFailing = true
       await sleep(ms, undefined, { signal }).catch(() => {})
+      return undefined
     }
   }
 }

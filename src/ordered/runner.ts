@@ -93,8 +93,8 @@ export class QueueRunner {
     if (!this.#membership.isQuiet) this.#membership.look()
   }
 
-  ask(rung: boolean): void {
-    this.#turns.ask(rung)
+  ask(rung: boolean, shard?: number): void {
+    this.#turns.ask(rung, shard)
   }
 
   /** Asks for what is due by now. */

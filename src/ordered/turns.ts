@@ -93,14 +93,15 @@ export class Turns {
     this.plan()
   }
 
-  /** Somebody rang, or it is time to look: asks what there is. */
-  ask(rung: boolean): void {
-    if (this.#shards.size === 0) {
+  /** Somebody rang, or it is time to look: asks what there is in a shard, or in all. */
+  ask(rung: boolean, only?: number): void {
+    const shards = [...this.#shards.values()].filter(({ shard }) => only === undefined || shard === only)
+    if (shards.length === 0) {
       if (rung) this.#host.look()
       return
     }
     this.#rung ||= rung
-    for (const shard of this.#shards.values()) {
+    for (const shard of shards) {
       shard.ask = true
       shard.stuck = false
     }

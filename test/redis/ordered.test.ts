@@ -1,4 +1,4 @@
-import { PushError } from 'highkiq'
+import { Highkiq, PushError } from 'highkiq'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OrderedEnd, OrderedSettlement, OrderedTaken, Store } from '#dist/store/contract.js'
@@ -6,6 +6,7 @@ import { shardOf } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { sure } from '../conformance/bench.ts'
+import { Heard } from '../engine/bench.ts'
 import { contents } from './census.ts'
 import { freePort } from './port.ts'
 import { FaultProxy } from './proxy.ts'
@@ -372,6 +373,59 @@ onRedis('ordered queues', () => {
     } finally {
       await one.close()
     }
+  })
+
+  test('who waits hears of which shard there is news, and of all where there is more than that', async () => {
+    const one = await scene()
+    const { store, redis } = one
+    const push = (id: string, performIn: number) => store.pushOrdered('o', 2, [item(id, '"1"', 1, performIn)], MS)
+    const wait = () => store.waitOrdered('A', ['p', 'o'], 5000, new AbortController().signal)
+    await store.ownShard('o', 1, 'A', 3, MS)
+    await redis.del('hk:{queue:o}:ordered:bell:A')
+    await push(sure(ZERO[20]), 500)
+    expect(await wait()).toEqual({ queue: 'o', shard: 0 })
+    await push(sure(ONE[20]), 500)
+    await push(sure(ONE[21]), 400)
+    expect(await wait()).toEqual({ queue: 'o', shard: 1 })
+    await push(sure(ONE[22]), 300)
+    await push(sure(ZERO[21]), 400)
+    expect(await wait()).toEqual({ queue: 'o', shard: undefined })
+    await store.pauseOrdered('o', true)
+    await push(sure(ZERO[22]), 300)
+    expect(await wait()).toEqual({ queue: 'o', shard: undefined })
+    await one.close()
+  })
+
+  test('a push asks for what is in its shard, and no other queue for anything', async () => {
+    const hq = new Highkiq({ url: server.url(++scenes) })
+    const heard = new Heard<string>()
+    const [one] = ['One', 'Two'].map((name) => hq.ordered(name, { shards: 4 }, () => heard.say(name)))
+    const worker = hq.worker({ pollInterval: 1 })
+    await worker.start()
+    await expect.poll(async () => (await sure(one).stats()).shards.every(({ owner }) => owner)).toBe(true)
+    await sure(one).performAsync({ id: ZERO[0] })
+    await heard.atLeast(1)
+    await expect.poll(async () => (await sure(one).stats()).processed).toBe(1)
+    const asked: [string, number[]][] = []
+    const { store } = hq
+    const turn = store.orderedTurn.bind(store)
+    store.orderedTurn = (queue, owner, about) => {
+      asked.push([queue, about.takes.filter(({ n }) => n > 0).map(({ shard }) => shard)])
+      return turn(queue, owner, about)
+    }
+    const { queue } = sure(one)
+    const shard = shardOf(sure(ONE[0]), 4)
+    // Now and then all are asked anyway.
+    let isAlone = false
+    for (let n = 2; n < 6 && !isAlone; n++) {
+      asked.splice(0)
+      await sure(one).performAsync({ id: ONE[0] })
+      await heard.atLeast(n)
+      isAlone = asked.length > 0 && asked.every(([name, shards]) => name === queue && shards.every((s) => s === shard))
+    }
+    expect(isAlone).toBe(true)
+    await worker.stop()
+    await hq.close()
   })
 
   test('a queue that is begun anew while it is forgotten is still found', async () => {

@@ -97,6 +97,12 @@ export interface OrderedTurn {
   maxPayloads: number
 }
 
+/** Where an owner should look: at a shard of a queue, or at all of them. */
+export interface OrderedNews {
+  queue: string
+  shard: number | undefined
+}
+
 export interface OrderedTurnAnswer {
   /** For each settlement. `fenced`: the shard has another owner or token by now, or the ticket is settled; no effect. */
   settled: ('ok' | 'fenced' | 'error')[]
@@ -232,9 +238,14 @@ export interface OrderedVerbs {
   orderedInFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
   /**
    * Waits until one of the queues may have something earlier than known, or somebody cancelled, paused, resharded, joined
-   * or left; at most `ms`, or until `signal` aborts.
+   * or left; at most `ms`, or until `signal` aborts. Answers where that is, as far as it is known; there may be more.
    */
-  waitOrdered(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<void>
+  waitOrdered(
+    owner: string,
+    queues: readonly string[],
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<OrderedNews | undefined>
 
   pauseOrdered(queue: string, on: boolean): Promise<void>
 

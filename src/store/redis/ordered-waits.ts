@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { OrderedNews } from '../contract.ts'
 import { maybeDone } from './connection.ts'
 import { Lanes } from './lanes.ts'
 import type { Server } from './server.ts'
@@ -22,27 +23,37 @@ export class OrderedWaits {
     this.#lanes = new Lanes(server)
   }
 
-  async run(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
+  async run(
+    owner: string,
+    queues: readonly string[],
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<OrderedNews | undefined> {
     if (queues.length === 0) {
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
-      return
+      return undefined
     }
     const bells = queues.map((queue) => this.#server.keys.orderedBell(queue, owner))
     const end = performance.now() + ms
     while (!signal.aborted) {
       const left = (end - performance.now()) / 1000
-      if (left <= 0.001 || (await this.#wait(bells, Math.min(left, MOST_SECONDS), signal))) return
+      if (left <= 0.001) break
+      const rung = await this.#wait(bells, Math.min(left, MOST_SECONDS), signal)
+      if (!rung) continue
+      const [bell, shard] = rung
+      return { queue: queues[bells.indexOf(bell)] as string, shard: shard === '' ? undefined : Number(shard) }
     }
+    return undefined
   }
 
-  /** True: somebody rang, or it was ended. */
-  async #wait(bells: readonly string[], seconds: number, over: AbortSignal): Promise<boolean> {
+  /** The bell that rang, and of which shard; null: none, or it was ended. */
+  async #wait(bells: readonly string[], seconds: number, over: AbortSignal): Promise<[string, string] | null> {
     const lane = await this.#lanes.take(over)
-    if (!lane) return true
+    if (!lane) return null
     const { connection } = lane
     if (over.aborted) {
       this.#lanes.giveBack(lane)
-      return true
+      return null
     }
     let waiting = true
     const stop = () => void this.#lanes.unblock(lane, () => waiting)
@@ -52,11 +63,11 @@ export class OrderedWaits {
     try {
       const rung = await connection.call((client) => client.blpop([...bells], seconds))
       this.#lanes.giveBack(lane)
-      return rung !== null || over.aborted
+      return rung
     } catch (thrown) {
       if (!maybeDone(thrown) && connection.isReady) this.#lanes.giveBack(lane)
       else this.#server.disconnect(connection)
-      if (this.#server.isClosed) return true
+      if (this.#server.isClosed) return null
       throw thrown
     } finally {
       waiting = false

@@ -76,7 +76,7 @@ export class OrderedStore implements OrderedVerbs {
   readonly orderedInFlight: OrderedVerbs['orderedInFlight'] = (queue, owner) =>
     this.#look(queue, [], (book, { ordered }) => ordered.flights.list(book.id, owner ?? null))
 
-  async waitOrdered(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
+  async waitOrdered(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
     const { bell } = await this.file.opened()
     const end = performance.now() + ms
     const topics = queues.map(topicOf)

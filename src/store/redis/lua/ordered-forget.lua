@@ -12,8 +12,8 @@ for _, member in ipairs(members) do
   if holds(member) then return 0 end
 end
 for _, member in ipairs(members) do redis.call('DEL', BELL .. member) end
-for i, kind in ipairs(KINDS) do
-  if kind and KEYS[i] ~= LEASES then redis.call('DEL', KEYS[i]) end
+for key in pairs(KINDS) do
+  if key ~= LEASES then redis.call('DEL', key) end
 end
 for i = FIXED + 1, #KEYS do redis.call('DEL', KEYS[i]) end
 return 1

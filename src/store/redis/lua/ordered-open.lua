@@ -16,22 +16,36 @@ local FIXED = 14
 local QUEUE, IDS, FLIGHTS, BEHIND, NAMES, CANCELLED, MEMBERS, LEASES, PAYLOADS, BELL,
   MORGUE, MORGUE_NAMES, MORGUE_ABOUT, MORGUE_PAYLOADS = unpack(KEYS, 1, FIXED)
 local KINDS = {
-  'hash', 'hash', 'hash', 'zset', 'zset', 'hash', 'set', 'zset', false, false, 'zset', 'zset', 'hash', false,
+  [QUEUE] = 'hash', [IDS] = 'hash', [FLIGHTS] = 'hash', [BEHIND] = 'zset', [NAMES] = 'zset', [CANCELLED] = 'hash',
+  [MEMBERS] = 'set', [LEASES] = 'zset', [MORGUE] = 'zset', [MORGUE_NAMES] = 'zset', [MORGUE_ABOUT] = 'hash',
 }
+local MORGUE_KEYS = { MORGUE, MORGUE_NAMES, MORGUE_ABOUT }
+local SHARD_KINDS = { 'zset', 'zset', 'hash' }
 local DUE, RETRIES, TAKEN = {}, {}, {}
 local shards, from
 -- Until when `names` is kept (ms of this server), or nothing.
 local named
 
--- Answers what is to be answered instead, if nothing can be done: an error, or how many shards there are.
-local function opened()
-  for i, kind in ipairs(KINDS) do
-    if kind and wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
+-- The first of these keys that holds something else than what belongs there.
+local function wrongKey(keys)
+  for _, key in ipairs(keys) do
+    if wrong(key, KINDS[key]) then return key end
   end
+end
+
+-- Answers what is to be answered instead, if nothing can be done: an error, or how many shards there are. What a script
+-- does not touch can be left out of what is looked at: of the fixed keys (`touched`), and of each shard's.
+local function opened(touched, ofShard)
+  if not touched then
+    touched = {}
+    for key in pairs(KINDS) do touched[#touched + 1] = key end
+  end
+  local key = wrongKey(touched)
+  if key then return redis.error_reply(unusable(key)) end
   local believed, before, at = text(), text(), FIXED
   for i = 1, number() do
     local shard = number()
-    for j, kind in ipairs({ 'zset', 'zset', 'hash' }) do
+    for j, kind in ipairs(ofShard or SHARD_KINDS) do
       if wrong(KEYS[at + j], kind) then return redis.error_reply(unusable(KEYS[at + j])) end
     end
     DUE[shard], RETRIES[shard], TAKEN[shard] = KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]

@@ -7,7 +7,7 @@
 -- Gives 1.
 -- include: arguments ordered-open ordered-bell clock ordered-names
 
-local refused = opened()
+local refused = opened({ QUEUE, IDS, FLIGHTS, BEHIND, NAMES }, { 'zset' })
 if refused then return refused end
 
 local total = number()

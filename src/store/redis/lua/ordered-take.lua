@@ -30,14 +30,14 @@ local function isSuspect(record)
   return string.byte(record) ~= 10 and string.match(record, '^%S+ %S+ (%S)') == '1'
 end
 
--- Answers when the next one is due, and what was taken as id, record, id, …; `room`: bytes that may be handed out still,
--- but for the first payload of all. `flight`: what all of them get.
-local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight, tell)
+-- Answers when the next one is due, and what was taken as id, record, id, …, its bytes, and its flight; `room`: bytes that
+-- may be handed out still, but for the first payload of all. `flightOf`: what all of them get.
+local function take(shard, token, wanted, mostPayloads, room, isFirst, seconds, flightOf, tell)
   local due = redis.call('ZRANGE', DUE[shard], 0, wanted, 'WITHSCORES')
   local count = math.min(#due / 2, wanted)
   while count > 0 and tonumber(due[2 * count]) > seconds do count = count - 1 end
   if count == 0 then return due[2], {} end
-  local ids = {}
+  local flight, ids = flightOf(shard, token), {}
   for i = 1, count do ids[i] = due[2 * i - 1] end
 
   -- With counters: there are many.
@@ -118,5 +118,5 @@ local function take(shard, wanted, mostPayloads, room, isFirst, seconds, flight,
     redis.call('HSET', FLIGHTS, unpack(flights))
     if isAlone then redis.call('HSET', QUEUE, 'suspect:' .. shard, 1) end
   end
-  return redis.call('ZRANGE', DUE[shard], 0, 0, 'WITHSCORES')[2], handed, bytes
+  return redis.call('ZRANGE', DUE[shard], 0, 0, 'WITHSCORES')[2], handed, bytes, flight
 end

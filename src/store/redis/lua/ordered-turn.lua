@@ -10,7 +10,7 @@
 -- when the next one is due or "", the flight, id, record, id, …
 -- include: arguments ordered-open ordered-bell clock ordered-names ordered-book ordered-restore ordered-take
 
-local refused = opened()
+local refused = opened({ QUEUE, IDS, FLIGHTS, BEHIND, NAMES, CANCELLED, LEASES })
 if refused then return refused end
 local owner, nowMs, nowSeconds = text(), text(), text()
 local mostPayloads, mostBytes = number(), number()
@@ -128,13 +128,20 @@ for i = 1, number() do
   if kind == 'dead' then err = text() end
   if not owns(shard, token) or redis.call('HGET', FLIGHTS, id) ~= flight then
     settled[i] = 'f'
-  elseif wrongId(id) then
-    tell(unusable(wrongId(id)))
+  elseif wrongId(id) or kind == 'dead' and wrongKey(MORGUE_KEYS) then
+    tell(unusable(wrongId(id) or wrongKey(MORGUE_KEYS)))
     settled[i] = 'e'
   else
     settled[i] = settle(id, shard, kind, performIn, retryCount, err)
     ringShard((homesOf(id)))
   end
+end
+
+-- Of what is taken next.
+local function flightOf(shard, token)
+  local ticket = tonumber(redis.call('HGET', QUEUE, 'tickets')) + 1
+  local flight = string.format('%d %d %s %s', ticket, shard, token, nowMs)
+  return flight .. string.rep(' ', LONG - #flight)
 end
 
 local isPaused = redis.call('HGET', QUEUE, 'paused') == '1'
@@ -145,17 +152,14 @@ for i = 1, number() do
     answers[i] = { 'lost' }
   else
     if isPaused or owned[shard][3] or bytes >= mostBytes then wanted = 0 end
-    local ticket = wanted > 0 and tonumber(redis.call('HGET', QUEUE, 'tickets')) + 1 or 0
-    local flight = string.format('%d %d %s %s', ticket, shard, token, nowMs)
-    flight = flight .. string.rep(' ', LONG - #flight)
-    local due, handed, size =
-      take(shard, wanted, mostPayloads, mostBytes - bytes, isFirst, seconds, flight, tell)
+    local due, handed, size, flight =
+      take(shard, token, wanted, mostPayloads, mostBytes - bytes, isFirst, seconds, flightOf, tell)
     if #handed > 0 then
       redis.call('HINCRBY', QUEUE, 'tickets', 1)
       bytes, isFirst = bytes + size, false
       owned[shard] = nil
     end
-    answers[i] = { due or '', flight, unpack(handed) }
+    answers[i] = { due or '', flight or '', unpack(handed) }
   end
 end
 
