@@ -2,8 +2,8 @@
 
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
+import type { Deed } from './access/audit.ts'
 import { invalid } from './answer.ts'
-import type { Deed } from './audit.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { Site } from './site.ts'
 

@@ -1,17 +1,17 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
-import { ABOUT_SCHEMAS } from './about.ts'
-import { CRON_SCHEMAS } from './crons.ts'
-import { JOB_LINE_SCHEMAS } from './job-line.ts'
-import { METRICS_SCHEMAS } from './metrics.ts'
-import { PROCESS_SCHEMAS } from './processes.ts'
-import { QUEUE_SCHEMAS } from './queues.ts'
-import { RUNNING_SCHEMAS } from './running.ts'
+import { ABOUT_SCHEMAS } from './routes/about.ts'
+import { CRON_SCHEMAS } from './routes/crons.ts'
+import { JOB_LINE_SCHEMAS } from './routes/job-line.ts'
+import { METRICS_SCHEMAS } from './routes/metrics.ts'
+import { PROCESS_SCHEMAS } from './routes/processes.ts'
+import { QUEUE_SCHEMAS } from './routes/queues.ts'
+import { RUNNING_SCHEMAS } from './routes/running.ts'
+import { SET_SCHEMAS } from './routes/sets.ts'
+import { STATS_SCHEMAS } from './routes/stats.ts'
 import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
-import { SET_SCHEMAS } from './sets.ts'
-import { STATS_SCHEMAS } from './stats.ts'
-import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './task-options.ts'
+import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './tasks/task-options.ts'
 
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
 

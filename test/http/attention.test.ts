@@ -144,8 +144,8 @@ test('a queue grows minute by minute', async () => {
   const { hq, clock } = app
   await app.work({ queues: ['elsewhere', 'grows', 'steady'], concurrency: 1 })
   for (const name of ['grows', 'steady']) await hq.queue(name).pause()
-  const { Watchman } = await import('#dist/http/attention.js')
-  const { Redaction } = await import('#dist/http/redact.js')
+  const { Watchman } = await import('#dist/http/pulse/attention.js')
+  const { Redaction } = await import('#dist/http/access/redact.js')
   const watchman = new Watchman(hq, new Redaction(undefined))
   await hq.pushBulk({ class: 'A', args: Array.from({ length: 50 }, () => []), queue: 'steady' })
   const began = clock.ahead

@@ -4,7 +4,7 @@ import type { TaskEvent } from '../../tasks/event.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 import type { Call } from '../route.ts'
 import type { Site } from '../site.ts'
-import { eventsOf } from '../task.ts'
+import { eventsOf } from '../tasks/task.ts'
 
 export interface Group {
   /** What was said of its rows, each text once; null: nothing. None: rows for many reasons. */

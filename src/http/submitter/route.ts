@@ -5,7 +5,7 @@ import type { FileFormat } from '../../tasks/sheet/format.ts'
 import { HTML } from '../frame.ts'
 import { readerOf } from '../reader.ts'
 import type { Call } from '../route.ts'
-import { statusOf } from '../task.ts'
+import { statusOf } from '../tasks/task.ts'
 import { submitterPage } from './page.ts'
 import { groupsOf } from './reasons.ts'
 

@@ -1,0 +1,269 @@
+/** Who may come in: logins, links to one task, and pages of other sites that must not act for their visitors. */
+
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { HighkiqError } from '../../job/errors.ts'
+import { isObject } from '../../job/json.ts'
+import { refuseUnknown } from '../../job/options.ts'
+import type { Links } from './link.ts'
+
+/**
+ * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
+ * name with its password, or both. A function decides instead, for apps that know their users already; it answers false
+ * to refuse, and true or the user's name to let in.
+ */
+export type Auth =
+  | {
+      bearer?: string | readonly string[] | Readonly<Record<string, string>>
+      basic?: { user: string; password: string }
+    }
+  | ((request: Request) => boolean | string | Promise<boolean | string>)
+
+/** What the caller of a handler knows of a request's connection. */
+export interface Peer {
+  /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
+  remote?: string | undefined
+}
+
+/** Who has come in, and how. */
+interface Visitor {
+  /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
+  who: string
+  /** It was the link of a task that opened. */
+  byLink: boolean
+}
+
+interface Token {
+  who: string
+  digest: Buffer
+}
+
+const COOKIE_SECONDS = 30 * 86_400
+
+export class Access {
+  readonly #auth: Auth | undefined
+  readonly #bearers: Token[]
+  readonly #basic: Token | undefined
+  readonly #links: Links
+
+  /** @throws INVALID_OPTION */
+  constructor(auth: Auth | undefined, links: Links) {
+    checkAuth(auth)
+    this.#auth = auth
+    this.#links = links
+    const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
+    this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
+    this.#basic = basic && {
+      who: basic.user,
+      digest: digest(Buffer.from(`${basic.user}:${basic.password}`).toString('base64')),
+    }
+  }
+
+  /**
+   * @param task the task that the route is about, when a link to it is enough
+   * @throws UNAUTHORIZED, FORBIDDEN
+   */
+  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
+    if (!this.#auth) checkLoopback(request, url, peer)
+    // It opens one task, and a page of another site can't know it: a change with it needs no more.
+    if (task !== undefined && (await this.#hasLink(request, url, task))) return { who: 'link', byLink: true }
+    const { who, isBearer = false } = (await this.#login(request)) ?? {}
+    if (who === undefined)
+      throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
+    if (isChange(request) && !isBearer) checkOrigin(request, url)
+    return { who, byLink: false }
+  }
+
+  /** Whether a token lets somebody in. */
+  get hasTokens(): boolean {
+    return this.#bearers.length > 0
+  }
+
+  /** @throws FORBIDDEN: see checkOrigin */
+  checkChange(request: Request, url: URL): void {
+    checkOrigin(request, url)
+  }
+
+  /** The cookie that stands for a token, for 30 days; the token is not in it. Undefined: it is none of ours. */
+  signIn(token: string, about: CookieAbout): string | undefined {
+    const given = digest(token)
+    let key: Buffer | undefined
+    for (const known of this.#bearers) if (timingSafeEqual(given, known.digest)) key = known.digest
+    if (!key) return undefined
+    const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
+    return cookie(`${until}.${signed(key, until).toString('base64url')}`, COOKIE_SECONDS, about)
+  }
+
+  signOut(about: CookieAbout): string {
+    return cookie('', 0, about)
+  }
+
+  isSignedIn(request: Request): boolean {
+    return this.#signedIn(request) !== undefined
+  }
+
+  #signedIn(request: Request): Token | undefined {
+    let found: Token | undefined
+    for (const value of cookiesOf(request)) {
+      const [, until, signature = ''] = /^(\d{1,12})\.([\w-]{43})$/.exec(value) ?? []
+      if (until === undefined || Number(until) * 1000 < Date.now()) continue
+      const given = Buffer.from(signature, 'base64url')
+      for (const token of this.#bearers) if (timingSafeEqual(given, signed(token.digest, Number(until)))) found = token
+    }
+    return found
+  }
+
+  /** What a browser is asked for. */
+  get challenge(): Record<string, string> {
+    if (this.#basic) return { 'www-authenticate': 'Basic realm="Highkiq", charset="UTF-8"' }
+    return { 'www-authenticate': 'Bearer realm="Highkiq"' }
+  }
+
+  async #hasLink(request: Request, url: URL, task: string): Promise<boolean> {
+    const token = url.searchParams.get('token')
+    if (token === null) {
+      const bearer = credentials(request, 'bearer')
+      return bearer !== undefined && (await this.#links.opens(task, bearer))
+    }
+    if (await this.#links.opens(task, token)) return true
+    throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
+  }
+
+  async #login(request: Request): Promise<{ who: string; isBearer?: boolean } | undefined> {
+    const auth = this.#auth
+    if (!auth) return { who: 'loopback' }
+    if (typeof auth === 'function') {
+      const answer = await auth(request)
+      return answer ? { who: typeof answer === 'string' ? answer : 'app' } : undefined
+    }
+    const bearer = credentials(request, 'bearer')
+    const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
+    if (token) return { who: token.who, isBearer: true }
+    const basic = credentials(request, 'basic')
+    const login = basic !== undefined && this.#basic ? oneOf(basic, [this.#basic]) : undefined
+    return login ?? this.#signedIn(request)
+  }
+}
+
+/** Each with the name of who has it. */
+function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, string>>): [who: string, string][] {
+  if (typeof bearer === 'string') return [['bearer', bearer]]
+  if (Array.isArray(bearer)) return bearer.map((token) => ['bearer', token])
+  return Object.entries(bearer)
+}
+
+interface CookieAbout {
+  name: string
+  path: string
+  /** It came over TLS, and goes no other way again. */
+  secure: boolean
+}
+
+/** A browser sends a cookie to all servers of a host, whatever their port: each has one of its own. */
+export function cookieName(request: Request): string {
+  const { port } = new URL(request.url)
+  return port === '' ? 'highkiq_login' : `highkiq_login_${port}`
+}
+
+function cookie(value: string, seconds: number, { name, path, secure }: CookieAbout): string {
+  const end = secure ? '; Secure' : ''
+  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
+}
+
+/** All of that name: one of another path may stand before ours. */
+function cookiesOf(request: Request): string[] {
+  const ours = cookieName(request)
+  const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
+  return all.filter(([name]) => name === ours).map(([, value = '']) => value)
+}
+
+/** A new token ends what was signed with the old one. */
+function signed(key: Buffer, until: number): Buffer {
+  return createHmac('sha256', key).update(`highkiq login ${until}`).digest()
+}
+
+function checkAuth(auth: Auth | undefined): void {
+  if (auth === undefined || typeof auth === 'function') return
+  const given: Record<string, unknown> = isObject(auth) ? auth : {}
+  refuseUnknown('auth', given, ['bearer', 'basic'])
+  const { bearer, basic } = given
+  const bearers = bearer === undefined ? [] : isObject(bearer) ? Object.values(bearer) : [bearer].flat()
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  const isLogin = (value: unknown) =>
+    isObject(value) && isText(value.user) && !String(value.user).includes(':') && isText(value.password)
+  const isWhole = basic === undefined || isLogin(basic)
+  if (bearers.every(isText) && isWhole && bearers.length + (basic ? 1 : 0) > 0) return
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    "auth is { bearer: 'a long secret' } (or a list of them, or { name: 'a long secret' }), { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
+  )
+}
+
+function credentials(request: Request, scheme: string): string | undefined {
+  const [, name, value] = /^(\S+)\s+(\S+)\s*$/.exec(request.headers.get('authorization') ?? '') ?? []
+  return name?.toLowerCase() === scheme ? value : undefined
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** Takes the same time whatever is right of it. */
+function oneOf(text: string, tokens: readonly Token[]): Token | undefined {
+  const given = digest(text)
+  let found: Token | undefined
+  for (const token of tokens) if (timingSafeEqual(given, token.digest)) found = token
+  return found
+}
+
+/** 127.0.0.0/8 and ::1, also as IPv4 inside IPv6, and the name localhost. */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true
+  return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
+}
+
+/**
+ * Without a login only this machine may come. Host is looked at because a page of another site can make its own name
+ * lead to this machine (DNS rebinding), a connection's other end because anybody can say any Host.
+ */
+function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
+  const host = request.headers.get('host')
+  const isHere = isLoopback(url.hostname) && (host === null || isLoopback(hostnameOf(host)))
+  const isForwarded = request.headers.has('forwarded') || request.headers.has('x-forwarded-for')
+  if (remote === undefined) {
+    const message =
+      'who asks is not known here: give the option auth, or the address of the other end as the second argument, handle(request, { remote })'
+    throw new HighkiqError('FORBIDDEN', message)
+  }
+  if (isHere && !isForwarded && isLoopback(remote)) return
+  throw new HighkiqError(
+    'FORBIDDEN',
+    'without a login this is for its own machine alone: use http://localhost, or give the server a login (the option auth; highkiq web --token)',
+  )
+}
+
+export function isChange({ method }: Pick<Request, 'method'>): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/** @throws FORBIDDEN: the change was, or may have been, asked for by a page of another site */
+function checkOrigin(request: Request, url: URL): void {
+  const site = request.headers.get('sec-fetch-site')
+  if (site === 'same-origin') return
+  const origin = request.headers.get('origin')
+  const host = request.headers.get('host') ?? url.host
+  // Not the whole origin: a proxy may have taken the TLS off.
+  if (site === null && origin !== null && URL.canParse(origin) && new URL(origin).host === host) return
+  if (site === null && origin === null && isLoopback(hostnameOf(host))) return
+  throw new HighkiqError(
+    'FORBIDDEN',
+    'a change must come from a page of this server, or with a bearer token: Sec-Fetch-Site or Origin say it does not',
+  )
+}
+
+function hostnameOf(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
+}

@@ -1,0 +1,61 @@
+/** Who changed what: one entry for each change that was made. */
+
+import type { Highkiq } from '../../app.ts'
+import { HighkiqError } from '../../job/errors.ts'
+
+export interface AuditEntry {
+  at: Date
+  /** The name of the login; without one `bearer`, `app`, `link` or `loopback`, for how they came in. */
+  who: string
+  /** The route: `POST /api/v1/retries/{jid}/kill`. */
+  action: string
+  /** What it was done to: the members of the route's path, `{ jid: '…' }`. */
+  target: Record<string, string>
+  /** How many jobs or rows it concerned; null where that is not counted. */
+  count: number | null
+  /** What else was said: which jobs, or by which filter. `brokenOff: true`: it was not done to its end. */
+  details: Record<string, unknown>
+}
+
+/** `true`: to the log of the app. */
+export type Audit = boolean | ((entry: AuditEntry) => void)
+
+/** What a route tells of what it did. */
+export interface Deed {
+  count?: number
+  [detail: string]: unknown
+}
+
+const MOST_NAMED = 100
+
+export class Auditor {
+  readonly #hq: Highkiq
+  readonly #audit: Audit
+
+  /** @throws INVALID_OPTION */
+  constructor(hq: Highkiq, audit: Audit = false) {
+    if (typeof audit !== 'boolean' && typeof audit !== 'function') {
+      throw new HighkiqError('INVALID_OPTION', 'audit is true, for the log, or a function of an entry')
+    }
+    this.#hq = hq
+    this.#audit = audit
+  }
+
+  /** Never throws: what was done is done. */
+  write(about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: Deed): void {
+    const audit = this.#audit
+    if (audit === false) return
+    const entry = { at: new Date(this.#hq.now()), ...about, count: count ?? null, details }
+    try {
+      if (typeof audit === 'function') audit(entry)
+      else this.#hq.log.info({ audit: entry }, `${about.who}: ${about.action}`)
+    } catch (thrown) {
+      this.#hq.log.error({ err: thrown, audit: entry }, 'the audit threw')
+    }
+  }
+}
+
+/** Ids of jobs, as an entry names them. */
+export function named(jids: readonly string[]): string[] {
+  return jids.slice(0, MOST_NAMED).map((jid) => jid.slice(0, 100))
+}

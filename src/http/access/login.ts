@@ -1,0 +1,113 @@
+/** The way in for people, where the login is a token: they give it once, and a cookie that no script can read keeps it. */
+
+import { readText } from '../body.ts'
+import { escaped, frame, HTML, plainPage } from '../frame.ts'
+import { text } from '../parameter.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { cookieName } from './access.ts'
+
+/** Bytes; a token is short. */
+const MOST = 20_000
+const FORM = 'application/x-www-form-urlencoded'
+
+const to = text('where to go on', 20_000)
+
+export const LOGIN_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/login',
+    summary: 'The way in',
+    page: true,
+    access: 'all',
+    query: { to },
+    answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+    run(call) {
+      if (call.site.access.isSignedIn(call.request)) return goTo(call, call.query.to)
+      return loginPage(call, call.query.to, 200)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/login',
+    summary: 'Takes a token, and keeps it in a cookie',
+    page: true,
+    access: 'all',
+    body: { content: { [FORM]: {} } },
+    answers: { 303: { description: 'Where to go on' } },
+    async run(call) {
+      const { request, url, site } = call
+      site.access.checkChange(request, url)
+      const form = new URLSearchParams(await readText(request, MOST))
+      const next = form.get('to') ?? undefined
+      const cookie = site.access.signIn(form.get('token')?.trim() ?? '', cookieAbout(call))
+      return cookie === undefined ? loginPage(call, next, 401, true) : goTo(call, next, { 'set-cookie': cookie })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/logout',
+    summary: 'Forgets the cookie',
+    page: true,
+    access: 'all',
+    answers: { 303: { description: 'The way in' } },
+    run(call) {
+      call.site.access.checkChange(call.request, call.url)
+      return goTo(call, undefined, { 'set-cookie': call.site.access.signOut(cookieAbout(call)) })
+    },
+  }),
+]
+
+type Place = Pick<Call, 'site' | 'base' | 'request'>
+
+/** What somebody sees who is not logged in, and opened a place of the dashboard. */
+export function wayIn(place: Place, headers: Headers, path: string): Response {
+  const { site, base, request } = place
+  headers.set('content-type', HTML)
+  if (!site.access.hasTokens) {
+    const page = plainPage('You are not logged in', 'Log in, and open this page again.', base)
+    return new Response(page, { status: 401, headers })
+  }
+  // Who comes by a link on another site has sent no cookie: the same browser does when this page leads on.
+  const isAlone = ['none', 'same-origin'].includes(request.headers.get('sec-fetch-site') ?? '')
+  if (isAlone) return loginPage(place, path, 401, false, headers)
+  const target = `${base}/login?to=${encodeURIComponent(path)}`
+  const head = `\n<meta http-equiv="refresh" content="0; url=${escaped(target)}">`
+  const page = frame('Log in', '', base, { head })
+  return new Response(page, { status: 401, headers })
+}
+
+function loginPage({ base }: Place, to = '', status = 200, isWrong = false, headers = new Headers()): Response {
+  const body = `<main class="sub-page"><h1>Log in</h1>
+<form class="card login" method="post" action="${escaped(base)}/login"><div class="in">
+<label for="token">Token</label>
+<p class="muted small">The one that this server was started with (--token, or HIGHKIQ_WEB_TOKEN).</p>
+<input name="user" value="highkiq" autocomplete="username" hidden>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus${isWrong ? ' aria-invalid="true" aria-describedby="wrong"' : ''}>
+${isWrong ? '<p class="wrong small" id="wrong" role="alert">This is not the token.</p>\n' : ''}<input type="hidden" name="to" value="${escaped(to)}">
+<button class="btn primary">Log in</button>
+</div></form></main>`
+  headers.set('content-type', HTML)
+  // Without it the form would be sent as if from nowhere, and a change must come from here.
+  const page = frame('Log in', body, base, { head: '\n<meta name="referrer" content="same-origin">' })
+  return new Response(page, { status, headers })
+}
+
+function goTo({ base }: Place, path: string | undefined, headers: Record<string, string> = {}): Response {
+  return new Response(null, { status: 303, headers: { ...headers, location: placeHere(path, base) } })
+}
+
+/** Never a place on another server. */
+function placeHere(path: string | undefined, base: string): string {
+  const here = 'http://here.invalid'
+  if (path === undefined || !path.startsWith('/') || !URL.canParse(path, here)) return `${base}/`
+  const { origin, pathname, search } = new URL(path, here)
+  const isHere = origin === here && !pathname.startsWith('//') && `${pathname}/`.startsWith(`${base}/`)
+  return isHere ? pathname + search : `${base}/`
+}
+
+function cookieAbout({ base, url, request }: Call): { name: string; path: string; secure: boolean } {
+  // Of several proxies the first one tells what the browser speaks.
+  const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
+  const isSecure = url.protocol === 'https:' || forwarded === 'https'
+  return { name: cookieName(request), path: base === '' ? '/' : base, secure: isSecure }
+}

@@ -1,0 +1,59 @@
+/** How much ended of each class since this server was asked first: counters that only grow, as Prometheus wants them. */
+
+import type { Highkiq } from '../../app.ts'
+
+const MINUTE = 60_000
+/** Until a minute that is over has been told by all. */
+const TOLD_MS = 15_000
+/** Minutes that the store keeps. */
+const MOST_MINUTES = 480
+/** Classes that are told apart. */
+const MOST_CLASSES = 1000
+const OTHERS = '(others)'
+
+export interface JobCounts {
+  processed: number
+  failed: number
+  seconds: number
+}
+
+export class JobCounters {
+  readonly #hq: Highkiq
+  readonly #counts = new Map<string, JobCounts>()
+  /** Minutes up to here are counted. */
+  #upTo: number | undefined
+  #counting: Promise<unknown> = Promise.resolve()
+
+  constructor(hq: Highkiq) {
+    this.#hq = hq
+  }
+
+  /** By class. */
+  async count(): Promise<ReadonlyMap<string, JobCounts>> {
+    const counting = this.#counting.then(
+      () => this.#count(),
+      () => this.#count(),
+    )
+    this.#counting = counting
+    await counting
+    return this.#counts
+  }
+
+  async #count(): Promise<void> {
+    const told = this.#hq.now() - TOLD_MS
+    const end = told - (told % MINUTE)
+    const from = Math.max(this.#upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
+    const minutes = Array.from({ length: Math.max((end - from) / MINUTE, 0) }, (_, i) => from + i * MINUTE)
+    const sums = minutes.length > 0 ? await this.#hq.store.metrics(1, minutes) : []
+    for (const { name, processed, failed, ms } of sums) {
+      const isKnown = this.#counts.has(name) || this.#counts.size < MOST_CLASSES
+      const key = isKnown ? name : OTHERS
+      const counts = this.#counts.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
+      counts.processed += processed
+      counts.failed += failed
+      counts.seconds += ms / 1000
+      this.#counts.set(key, counts)
+    }
+    this.#upTo = end
+  }
+}

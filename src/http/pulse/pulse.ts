@@ -1,0 +1,141 @@
+/** How all is, computed once for all who want to know, and only while somebody does. */
+
+import type { Highkiq } from '../../app.ts'
+import { hasCode } from '../../job/errors.ts'
+import type { Redaction } from '../access/redact.ts'
+import { type Attention, Watchman } from './attention.ts'
+import { Cached } from './cached.ts'
+import { Ring, STEP_MS } from './ring.ts'
+
+/** At most so often. */
+export const PULSE_MS = 2000
+/** Samples go on so long after somebody asked. */
+const ASKED_MS = 3_600_000
+/** Entries that run by the clock change with a deploy. */
+const CRONS_MS = 30_000
+
+export interface Pulse {
+  at: Date
+  roundTrip: number
+  stats: {
+    processed: number
+    failed: number
+    busy: number
+    enqueued: number
+    held: number
+    scheduled: number
+    retries: number
+    dead: number
+    processes: number
+    concurrency: number
+    defaultLatency: number
+    ordered: { total: { length: number; morgueLength: number; lag: number } }
+  }
+  finishedPerSecond: number
+  failedPerSecond: number
+  attention: Attention[]
+  tasks: number
+  orderedQueues: number
+  crons: number
+  queues: number
+}
+
+export interface Listener {
+  hears(pulse: Pulse): void
+  fails(thrown: unknown): void
+}
+
+export class Pulses {
+  readonly ring = new Ring()
+  readonly #hq: Highkiq
+  readonly #watchman: Watchman
+  readonly #latest: Cached<Pulse>
+  readonly #crons: Cached<number>
+  readonly #listeners = new Set<Listener>()
+  #beat: NodeJS.Timeout | undefined
+  #sampler: NodeJS.Timeout | undefined
+  #askedAt = 0
+
+  constructor(hq: Highkiq, redaction: Redaction) {
+    this.#hq = hq
+    this.#watchman = new Watchman(hq, redaction)
+    // A little less than a beat, which must not find what the last one found.
+    this.#latest = new Cached(PULSE_MS - 100, () => this.#take())
+    this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons()).length)
+  }
+
+  /** At most two seconds old. */
+  latest(): Promise<Pulse> {
+    this.#asked()
+    return this.#latest.get()
+  }
+
+  /** Tells each pulse from now on. @returns what ends it */
+  listen(listener: Listener): () => void {
+    this.#asked()
+    this.#listeners.add(listener)
+    this.#beat ??= setInterval(() => void this.#tell(), PULSE_MS).unref()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#beat)
+      this.#beat = undefined
+    }
+  }
+
+  async #tell(): Promise<void> {
+    try {
+      const pulse = await this.latest()
+      for (const listener of [...this.#listeners]) listener.hears(pulse)
+    } catch (thrown) {
+      for (const listener of [...this.#listeners]) listener.fails(thrown)
+    }
+  }
+
+  #asked(): void {
+    this.#askedAt = performance.now()
+    if (this.#sampler) return
+    this.#sampler = setInterval(() => void this.#sample(), STEP_MS).unref()
+    void this.#sample()
+  }
+
+  async #sample(): Promise<void> {
+    if (performance.now() - this.#askedAt > ASKED_MS) {
+      clearInterval(this.#sampler)
+      this.#sampler = undefined
+      return
+    }
+    try {
+      await Promise.all([this.#latest.get(), this.#watchman.sample()])
+    } catch (thrown) {
+      // A store that is away comes back; who asks is told.
+      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(this.#sampler)
+    }
+  }
+
+  async #take(): Promise<Pulse> {
+    const hq = this.#hq
+    const began = performance.now()
+    await hq.store.size('dead')
+    const roundTrip = performance.now() - began
+    const [stats, look, crons] = await Promise.all([hq.stats(), this.#watchman.look(), this.#crons.get()])
+    const at = hq.now()
+    const { processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency, ordered } = stats
+    this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
+    const rates = this.ring.rates()
+    return {
+      at: new Date(at),
+      roundTrip: Math.round(roundTrip * 10) / 10,
+      stats: {
+        ...{ processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency },
+        processes: look.processes.length,
+        concurrency: look.processes.reduce((sum, { concurrency }) => sum + concurrency, 0),
+        ordered: { total: ordered.total },
+      },
+      finishedPerSecond: rates.finished,
+      failedPerSecond: rates.failed,
+      attention: look.attention,
+      ...{ tasks: look.tasks, orderedQueues: look.orderedQueues, crons, queues: look.queues.length },
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** Routes of what runs by the clock. */
+
+import type { Cron, CronInfo } from '../../index.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Redaction } from '../access/redact.ts'
+import { all } from '../all.ts'
+import { json } from '../answer.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { boolean, list, listOf, object, orNull, type Schema, text, time } from '../schema.ts'
+
+const PATH = '/api/v1/cron/{name}'
+const TICKS = 5
+
+function cronOf(redaction: Redaction, { next, args, ...info }: CronInfo) {
+  return { ...info, args: args && redaction.value(args), next: next(TICKS) }
+}
+
+/** A route that does something to an entry, and answers what it is like then. */
+function act(name: string, summary: string, run: (cron: Cron) => Promise<void>): Route {
+  return route({
+    method: 'POST',
+    path: `${PATH}/${name}`,
+    summary,
+    answers: { 200: { description: 'The entry then', content: { 'application/json': 'CronEntry' } } },
+    async run({ hq, site, path }) {
+      const cron = hq.cron(path.name ?? '')
+      await run(cron)
+      return json(cronOf(site.redaction, await infoOf(cron)))
+    },
+  })
+}
+
+/** @throws UNKNOWN_CRON */
+async function infoOf(cron: Cron): Promise<CronInfo> {
+  const info = await cron.info()
+  if (info) return info
+  throw new HighkiqError('UNKNOWN_CRON', `no cron entry is named ${JSON.stringify(cron.name)} any more`)
+}
+
+async function listed({ hq, site }: Call): Promise<Response> {
+  const items = (await all(hq.crons())).map((info) => cronOf(site.redaction, info))
+  return json({ items, next: null })
+}
+
+export const CRON_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/cron',
+    summary: 'What runs by the clock',
+    answers: { 200: { description: 'All entries, by name', content: { 'application/json': 'CronEntryList' } } },
+    run: listed,
+  }),
+  route({
+    method: 'POST',
+    path: `${PATH}/run`,
+    summary: 'Pushes its job now, also while it is paused; its ticks come as before',
+    answers: {
+      202: {
+        description: 'The job’s id; null when client middleware stopped it',
+        content: { 'application/json': 'Pushed' },
+      },
+    },
+    run: async ({ hq, path }) => json({ jid: await hq.cron(path.name ?? '').runNow() }, 202),
+  }),
+  act('pause', 'It is not due until it is resumed, also after deploys', (cron) => cron.pause()),
+  act('resume', 'It goes on from now; what was due in the pause is not made good', (cron) => cron.resume()),
+]
+
+export const CRON_SCHEMAS: Record<string, Schema> = {
+  CronEntry: object({
+    name: text,
+    spec: text,
+    timeZone: text,
+    job: text,
+    queue: orNull(text),
+    args: orNull({ type: 'array', description: 'null: a function of its app makes them' }),
+    missed: { enum: ['skip', 'once', 'all'] },
+    overlap: { enum: ['allow', 'skip'] },
+    paused: boolean,
+    defined: { ...boolean, description: 'whether a process that lives defines it; else it does not run' },
+    lastAt: orNull(time),
+    lastJid: orNull(text),
+    nextAt: orNull(time),
+    next: { ...list(time), description: 'the next five ticks, as if it were not paused' },
+  }),
+  CronEntryList: listOf('CronEntry'),
+}

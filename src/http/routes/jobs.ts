@@ -1,0 +1,295 @@
+/** Routes of single jobs. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq } from '../../app.ts'
+import { SetEntry } from '../../inspect/entry.ts'
+import { QueuedJob } from '../../inspect/queue.ts'
+import type { JobRecord } from '../../inspect/record.ts'
+import { codeOf, HighkiqError } from '../../job/errors.ts'
+import { isObject, stringifyJson } from '../../job/json.ts'
+import { splitTaskJid } from '../../job/payload.ts'
+import type { Seal } from '../access/seal.ts'
+import { invalid, json } from '../answer.ts'
+import { chunksOf, readBody, readLines, typeOf } from '../body.ts'
+import { KEY } from '../idempotency.ts'
+import { flag, integer, text } from '../parameter.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { dateOf, detailOf, timeOf } from './job-line.ts'
+import { keyOfEntry, keyOfQueued, SEARCH_MS } from './place.ts'
+import { pushOnce } from './push-once.ts'
+
+const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
+/** Lines that are pushed at a time. */
+const BATCH = 1000
+const LONGEST_WAIT = 60
+
+const PUSHED = {
+  'application/json': { anyOf: [{ $ref: '#/components/schemas/Pushed' }, { $ref: '#/components/schemas/AllPushed' }] },
+}
+
+export const JOB_ROUTES: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/jobs',
+    summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
+    body: {
+      content: {
+        'application/json': { anyOf: [{ $ref: '#/components/schemas/NewJob' }, { type: 'array' }] },
+        ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
+      },
+    },
+    headers: KEY,
+    answers: {
+      200: { description: 'What the same key has pushed', content: PUSHED },
+      201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
+    },
+    async run(call) {
+      const isLines = LINES.includes(typeOf(call.request))
+      try {
+        return await (isLines ? pushLines(call) : pushBody(call))
+      } catch (thrown) {
+        const { pushed = [] } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+        call.did({ count: (pushed as unknown[]).length })
+        throw thrown
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/jobs/{jid}',
+    summary: 'Where a job is, its event and its result',
+    query: {
+      wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
+      whole: flag('nothing of it is cut, however long it is'),
+    },
+    answers: {
+      200: { description: 'The job; its state tells whether it is known', content: { 'application/json': 'Job' } },
+    },
+    async run(call) {
+      const { hq, request, path, query } = call
+      const { jid = '' } = path
+      if (query.wait > 0) await ended(hq, jid, query.wait, request.signal)
+      return json(await lookAt(call, jid, query.whole))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/jobs/{jid}',
+    summary: 'Cancels a job, wherever it is',
+    query: { queue: text('the queue that it is in: the others need not be searched') },
+    answers: { 200: { description: 'What became of it', content: { 'application/json': 'JobCancelled' } } },
+    async run({ hq, path, query }) {
+      const { jid = '' } = path
+      const outcome = await hq.cancel(jid, query.queue === undefined ? {} : { queue: query.queue })
+      if (outcome !== 'not-found') return json({ jid, outcome })
+      throw new HighkiqError('UNKNOWN_JID', `no job ${jid} waits or runs: it has ended, or never was`)
+    },
+  }),
+]
+
+// Pushing ------------------------------------------------------------------------------------------------------
+
+type Push = Parameters<Highkiq['push']>[0]
+
+/** One job, or an array of them. */
+async function pushBody({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+  const body = await readBody(request, limits.bodyBytes)
+  const bodies = Array.isArray(body) ? body : [body]
+  const isList = bodies === body
+  const push = async (some: unknown[]) => {
+    if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
+    return Promise.all(some.map((one) => hq.push(pushOf(one))))
+  }
+  const told = (jids: (string | null)[], status: number) => {
+    did({ count: bodies.length })
+    return json(isList ? { jids } : { jid: jids[0] }, status)
+  }
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return told(await push(bodies), 201)
+  const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
+  const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
+    jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
+    push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
+    signal: request.signal,
+  })
+  return told(jids, isNew ? 201 : 200)
+}
+
+/** @throws INVALID_REQUEST */
+function pushOf(body: unknown): Push {
+  if (!isObject(body)) throw invalid("a job is an object, for instance { class: 'HardJob', args: [1, 2] }")
+  const { at, in: wait, ...rest } = body
+  const ours = Object.keys(rest).find((name) => name.startsWith('hk_'))
+  if (ours !== undefined) throw invalid(`${ours} is a member that Highkiq gives: leave it out`)
+  if (at !== undefined && wait !== undefined) throw invalid('a job has `at` or `in`, not both')
+  return {
+    ...rest,
+    ...(at === undefined ? {} : { at: secondsOf(at) }),
+    ...(wait === undefined ? {} : { wait }),
+  } as Push
+}
+
+export function secondsOf(at: unknown): number {
+  const seconds = typeof at === 'string' ? Date.parse(at) / 1000 : at
+  if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
+  throw invalid('`at` is a time in ISO 8601, or seconds since the epoch')
+}
+
+interface Progress {
+  pushed: (string | null)[]
+  /** Of the first of them, among all. */
+  first: number
+  /** How each of them is called. */
+  each: 'index' | 'line'
+}
+
+/**
+ * All in one step. Nothing is pushed when one is no job at all.
+ * @throws what the first one that can't be pushed throws, telling which it is and which were pushed
+ */
+async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: Progress): Promise<(string | null)[]> {
+  const failed = (thrown: unknown, i: number, done: (string | null)[]) => {
+    const code = codeOf(thrown)
+    if (!code) return thrown
+    const { message, details } = thrown as HighkiqError
+    const about = { ...details, [each]: first + i, pushed: [...pushed, ...done] }
+    return new HighkiqError(code, `${each} ${first + i}: ${message}`, about, { cause: thrown })
+  }
+  const pushes = bodies.map((body, i) => {
+    try {
+      return pushOf(body)
+    } catch (thrown) {
+      throw failed(thrown, i, [])
+    }
+  })
+  const answers = await Promise.allSettled(pushes.map((push) => hq.push(push)))
+  const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  for (const [i, answer] of answers.entries()) if (answer.status === 'rejected') throw failed(answer.reason, i, done)
+  return done
+}
+
+/** Pushes while it reads, so that memory does not grow with the stream (but for the ids). */
+async function pushLines({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+  if (request.headers.has('idempotency-key')) {
+    throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
+  }
+  const jids: (string | null)[] = []
+  let bodies: unknown[] = []
+  let first = 1
+  const flush = async (next: number) => {
+    const done = await pushAll(hq, bodies, { pushed: jids, first, each: 'line' })
+    for (const jid of done) jids.push(jid)
+    bodies = []
+    first = next
+  }
+  try {
+    for await (const { line, value } of readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes)) {
+      if (bodies.length === 0) first = line
+      // Lines without anything on them count, too.
+      if (line !== first + bodies.length || bodies.length >= BATCH) await flush(line)
+      if (jids.length + bodies.length >= limits.rows) {
+        throw new HighkiqError('TOO_MANY_ROWS', `line ${line}: at most ${limits.rows} jobs are taken in one stream`)
+      }
+      bodies.push(value)
+    }
+    await flush(0)
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    if (!code || (thrown as HighkiqError).details?.pushed) throw thrown
+    const { message, details } = thrown as HighkiqError
+    throw new HighkiqError(code, message, { ...details, pushed: jids }, { cause: thrown })
+  }
+  did({ count: jids.length })
+  return json({ jids }, 201)
+}
+
+// Looking ------------------------------------------------------------------------------------------------------
+
+const OVER = new Set(['dead', 'ended', 'unknown'])
+const FIRST_LOOK_MS = 50
+const LAST_LOOK_MS = 2000
+
+/** Until the job is over, or its time: where its result is kept that is heard of at once, else it is looked for. */
+async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, left])
+  const end = performance.now() + seconds * 1000
+  const heard = hq.result(jid, { timeout: seconds, signal }).then(
+    () => true,
+    (thrown) => codeOf(thrown) === 'JOB_FAILED',
+  )
+  const looked = async () => {
+    for (let pause = FIRST_LOOK_MS; performance.now() < end; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
+      if (OVER.has((await hq.find(jid, { signal })).state)) return
+      await sleep(Math.min(pause, Math.max(end - performance.now(), 0)), undefined, { signal })
+    }
+  }
+  const never = new Promise<never>(() => {})
+  try {
+    await Promise.race([looked(), heard.then((isOver) => (isOver ? undefined : never))])
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown
+  } finally {
+    over.abort()
+    await heard
+  }
+}
+
+async function lookAt({ hq, site, request }: Pick<Call, 'hq' | 'site' | 'request'>, jid: string, whole: boolean) {
+  const { state, queue, job, event, gaveUp } = await findInTime(hq, jid, request.signal)
+  const { result, failure } = await outcomeOf(hq, jid)
+  const { redaction } = site
+  const seen = job && redaction.record(job)
+  const shownEvent = event && redaction.event(event)
+  return {
+    jid,
+    // With its result there, a job is not one that nobody knows.
+    state: state === 'unknown' && (result !== undefined || failure) ? 'ended' : state,
+    gaveUp,
+    queue,
+    class: seen?.displayClass ?? event?.job ?? null,
+    args: seen ? redaction.value(seen.displayArgs) : (shownEvent?.params ?? null),
+    tags: seen?.tags ?? [],
+    createdAt: timeOf(seen?.createdAt ?? null),
+    enqueuedAt: timeOf(seen?.enqueuedAt ?? null),
+    failedAt: timeOf(seen?.failedAt ?? null),
+    retryCount: seen?.retryCount ?? null,
+    errorClass: seen?.errorClass ?? null,
+    errorMessage: seen?.errorMessage ?? null,
+    job: job && detailOf(redaction, job, { ...placeOf(await site.seal(), job), whole }),
+    task: event ? splitTaskJid(jid) : null,
+    event: shownEvent,
+    result: result === undefined ? null : redaction.value(result),
+    failure: failure ?? null,
+  }
+}
+
+/** Where nothing tells where a job is, all has to be looked through: not longer than a search may take. */
+async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
+  const late = AbortSignal.timeout(SEARCH_MS)
+  try {
+    return { ...(await hq.find(jid, { signal: AbortSignal.any([left, late]) })), gaveUp: false }
+  } catch (thrown) {
+    if (thrown !== late.reason) throw thrown
+    const event = await hq.tasks.event(jid)
+    return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true }
+  }
+}
+
+/** What runs has no place where it could be acted on. */
+function placeOf(seal: Seal, job: JobRecord): { key: string; at: Date | null } {
+  if (job instanceof SetEntry) return { key: keyOfEntry(seal, job, false), at: dateOf(job.score) }
+  return { key: job instanceof QueuedJob ? keyOfQueued(seal, job) : '', at: null }
+}
+
+async function outcomeOf(hq: Highkiq, jid: string): Promise<{ result?: unknown; failure?: object }> {
+  try {
+    return { result: await hq.result(jid, { timeout: 0 }) }
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    if (code === 'NO_RESULT') return {}
+    if (code !== 'JOB_FAILED') throw thrown
+    const { message, details } = thrown as HighkiqError
+    return { failure: { message, ...details } }
+  }
+}

@@ -1,0 +1,181 @@
+/** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
+
+import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
+import { named } from '../access/audit.ts'
+import { invalid, json } from '../answer.ts'
+import { readObject, refuseMembers } from '../body.ts'
+import { flag, integer, oneOf, text } from '../parameter.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { dateOf } from './job-line.ts'
+
+const PATH = '/api/v1/ordered/{name}'
+const MOST_IDS = 1000
+
+/** @throws UNKNOWN_ORDERED */
+function queueOf({ hq, path }: Pick<Call, 'hq' | 'path'>): Promise<OrderedQueue> {
+  return hq.ordered(path.name ?? '').known()
+}
+
+async function statsOf(hq: Highkiq, name: string) {
+  return { name, ...(await hq.ordered(name).stats()) }
+}
+
+const page = {
+  desc: flag('from the highest value down'),
+  from: text('begin there: an id, seconds since 1970, or a number of retries'),
+  cursor: text('what the answer before gave as `next`', 20_000),
+  limit: integer(1, 500, 25, 'items of one answer'),
+}
+
+const optionsOf = <By extends string>(query: {
+  by: By | undefined
+  desc: boolean
+  from: string | undefined
+  cursor: string | undefined
+  limit: number
+}) => ({
+  desc: query.desc,
+  limit: query.limit,
+  ...(query.by === undefined ? {} : { by: query.by }),
+  ...(query.from === undefined ? {} : { from: query.from }),
+  ...(query.cursor === undefined ? {} : { after: query.cursor }),
+})
+
+const payloadsOf = ({ site }: Call, payloads: ScoredValue[]) =>
+  payloads.map(({ payload, score }) => ({ payload: site.redaction.value(payload), score }))
+const waiting = (call: Call, { performIn, payloads, ...rest }: WaitingId) => {
+  return { ...rest, payloads: payloadsOf(call, payloads), performIn: dateOf(performIn) }
+}
+const dead = (call: Call, { updatedAt, payloads, ...rest }: DeadId) => {
+  return { ...rest, payloads: payloadsOf(call, payloads), updatedAt: dateOf(updatedAt) }
+}
+
+/** A route that does something to the queue, and answers what it is like then. */
+function act(name: string, summary: string, run: (queue: OrderedQueue, call: Call) => Promise<void>, body = {}): Route {
+  return route({
+    method: 'POST',
+    path: `${PATH}/${name}`,
+    summary,
+    ...body,
+    answers: { 200: { description: 'Its numbers then', content: { 'application/json': 'OrderedQueue' } } },
+    async run(call) {
+      const queue = await queueOf(call)
+      await run(queue, call)
+      return json(await statsOf(call.hq, queue.queue))
+    },
+  })
+}
+
+/** A route that does something to these ids, or to all of them. */
+function actOnIds(
+  path: string,
+  summary: string,
+  run: (queue: OrderedQueue, ids: string[] | undefined) => Promise<number>,
+): Route {
+  return route({
+    method: 'POST',
+    path: `${PATH}/${path}`,
+    summary,
+    body: { content: { 'application/json': 'OrderedIds' } },
+    answers: { 200: { description: 'How many it were', content: { 'application/json': 'OrderedActed' } } },
+    async run(call) {
+      const queue = await queueOf(call)
+      const { ids, all, ...rest } = await readObject(call.request, call.site.limits.bodyBytes)
+      refuseMembers(rest, 'it', ['ids', 'all'])
+      const acted = (count: number) => {
+        call.did({ count, ids: all === true ? 'all' : named((ids as unknown[]).map(String)) })
+        return json({ ids: count })
+      }
+      if (all === true && ids === undefined) return acted(await run(queue, undefined))
+      const known = Array.isArray(ids) && ids.every((id) => typeof id === 'string' || typeof id === 'number')
+      if (!known || all !== undefined) throw invalid('say `ids`, a list of them, or `all: true`')
+      if (ids.length > MOST_IDS) throw invalid(`at most ${MOST_IDS} ids at a time`)
+      return acted(await run(queue, ids.map(String)))
+    },
+  })
+}
+
+export const ORDERED_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/ordered',
+    summary: 'All ordered queues, by name',
+    answers: { 200: { description: 'All of them', content: { 'application/json': 'OrderedQueueList' } } },
+    async run({ hq }) {
+      const names = await hq.orderedQueues()
+      return json({ items: await Promise.all(names.map((name) => statsOf(hq, name))), next: null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: PATH,
+    summary: 'One ordered queue, shard by shard',
+    answers: { 200: { description: 'Its numbers', content: { 'application/json': 'OrderedQueue' } } },
+    run: async (call) => json(await statsOf(call.hq, (await queueOf(call)).queue)),
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/waiting`,
+    summary: 'Ids that wait',
+    query: { by: oneOf(['performIn', 'id', 'retryCount'], 'what it is sorted by; performIn if not said'), ...page },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedWaitingList' } } },
+    async run(call) {
+      const { by = 'performIn' } = call.query
+      const { items, next } = await (await queueOf(call)).waiting.list(optionsOf({ ...call.query, by }))
+      return json({ items: items.map((one) => waiting(call, one)), next })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/ids/{id}`,
+    summary: 'Where an id is: it may wait, run and have died at the same time',
+    answers: { 200: { description: 'All that is known of it', content: { 'application/json': 'OrderedId' } } },
+    async run(call) {
+      const found = await (await queueOf(call)).find(call.path.id ?? '')
+      return json({
+        waiting: found.waiting && waiting(call, found.waiting),
+        inFlight: found.inFlight,
+        dead: found.dead && dead(call, found.dead),
+      })
+    },
+  }),
+  actOnIds('waiting/now', 'Makes these ids due now, or all', (queue, ids) =>
+    ids ? queue.waiting.performNow(ids) : queue.waiting.performAllNow(),
+  ),
+  actOnIds('waiting/delete', 'Deletes what waits of these ids, or of all that have failed', (queue, ids) =>
+    ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed(),
+  ),
+  actOnIds('waiting/kill', 'Puts what waits of these ids into the morgue, or of all that have failed', (queue, ids) =>
+    ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed(),
+  ),
+  route({
+    method: 'GET',
+    path: `${PATH}/morgue`,
+    summary: 'What failed for good',
+    query: { by: oneOf(['updatedAt', 'id'], 'what it is sorted by; updatedAt if not said'), ...page },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedDeadList' } } },
+    async run(call) {
+      const { items, next } = await (await queueOf(call)).morgue.list(optionsOf(call.query))
+      return json({ items: items.map((one) => dead(call, one)), next })
+    },
+  }),
+  actOnIds('morgue/resurrect', 'Brings these ids back, or all: fresh, and due now', (queue, ids) =>
+    queue.morgue.resurrect(ids ?? 'all'),
+  ),
+  actOnIds('morgue/delete', 'Forgets these ids of the morgue, or all', (queue, ids) =>
+    queue.morgue.delete(ids ?? 'all'),
+  ),
+  act('pause', 'Nothing more is taken; pushes go on, and so does what runs', (queue) => queue.pause()),
+  act('resume', 'Goes on', (queue) => queue.resume()),
+  act(
+    'reshard',
+    'Changes the number of shards while all goes on',
+    async (queue, { request, site }) => {
+      const { shards, ...rest } = await readObject(request, site.limits.bodyBytes)
+      refuseMembers(rest, 'it', ['shards'])
+      if (!Number.isInteger(shards)) throw invalid('`shards` is a whole number')
+      await queue.reshard(shards as number)
+    },
+    { body: { content: { 'application/json': 'OrderedReshard' } } },
+  ),
+]

@@ -1,0 +1,129 @@
+/** `Idempotency-Key` of jobs: each has an id that the key gives, so that a repeat finds out which of them are there. */
+
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq } from '../../app.ts'
+import type { HighkiqError } from '../../job/errors.ts'
+import { DAY, digest, keyOf, reused } from '../idempotency.ts'
+
+/** How long a request that tells nothing is left to it; while it pushes it says so three times within that. */
+const PATIENCE_MS = 30_000
+const LOOK_MS = 100
+
+/** What stands behind a key: whose ids, since when, for which body, and once they are pushed which were stopped. */
+interface Claim {
+  ids: string
+  at: number
+  body: string
+  stopped?: string
+}
+
+const write = ({ ids, at, body, stopped }: Claim) =>
+  [ids, at, body, ...(stopped === undefined ? [] : [stopped])].join(' ')
+
+function read(text: string): Claim {
+  const [ids = '', at, body = '', stopped] = text.split(' ')
+  return { ids, at: Number(at), body, ...(stopped === undefined ? {} : { stopped }) }
+}
+
+export interface Batch {
+  /** Of each job the jid that it says itself, if any. */
+  jids: (string | undefined)[]
+  /** Pushes those, by their place, each with its jid. */
+  push(jids: ReadonlyMap<number, string>): Promise<(string | null)[]>
+  /** Of whoever waits. */
+  signal: AbortSignal
+}
+
+/**
+ * Pushes what an earlier request with this key has not.
+ * @param body of the request
+ * @throws INVALID_REQUEST, IDEMPOTENCY_KEY_REUSED, and what pushing throws
+ */
+export async function pushOnce(
+  hq: Highkiq,
+  text: string,
+  body: string,
+  batch: Batch,
+): Promise<{ jids: (string | null)[]; isNew: boolean }> {
+  const { store } = hq
+  const key = keyOf('jobs', text)
+  const mine: Claim = { ids: randomUUID(), at: hq.now(), body: digest(body) }
+  for (;;) {
+    const there = await store.remember(key, write(mine), DAY)
+    if (there === null || there === write(mine)) return { jids: await pushed(hq, key, mine, batch), isNew: true }
+    const claim = read(there)
+    if (claim.body !== mine.body) throw reused('for other jobs')
+    if (claim.stopped !== undefined) return { jids: told(claim, batch), isNew: false }
+    if (hq.now() - claim.at < PATIENCE_MS) {
+      await sleep(LOOK_MS, undefined, { signal: batch.signal })
+      continue
+    }
+    // Whoever pushed has died, or could not tell: what is nowhere is pushed.
+    const again: Claim = { ...claim, at: hq.now() }
+    if ((await store.remember(key, write(again), DAY, there)) !== null) continue
+    return { jids: await pushed(hq, key, again, batch, true), isNew: false }
+  }
+}
+
+async function pushed(
+  hq: Highkiq,
+  key: string,
+  claim: Claim,
+  { jids: said, push }: Batch,
+  mayBeThere = false,
+): Promise<(string | null)[]> {
+  const jids = said.map((jid, i) => jid ?? jidOf(claim, i))
+  const missing = new Map<number, string>()
+  for (const [i, jid] of jids.entries()) {
+    if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
+  }
+  const answers: (string | null)[] = [...jids]
+  const hold = keepHold(hq, key, claim)
+  try {
+    for (const [n, answer] of (await push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
+    claim = await hold.end()
+  } catch (thrown) {
+    claim = await hold.end()
+    // Nothing went in: what is wrong may be mended under the same key. Else a repeat looks at once for what is there.
+    const { code, details } = (thrown ?? {}) as Partial<HighkiqError>
+    const wentIn = details?.pushed as unknown[] | undefined
+    const none = !mayBeThere && code !== 'PUSH_FAILED' && (missing.size === 1 || wentIn?.length === 0)
+    if (none) await hq.store.remember(key, '', 0, write(claim))
+    else await hq.store.remember(key, write({ ...claim, at: 0 }), DAY, write(claim))
+    throw thrown
+  }
+  const stopped = answers.flatMap((jid, i) => (jid === null ? [i] : [])).join(',')
+  await hq.store.remember(key, write({ ...claim, stopped: stopped === '' ? '-' : stopped }), DAY, write(claim))
+  return answers
+}
+
+/** Nobody takes over while the jobs are still being pushed. `end` answers how the claim stands by then. */
+function keepHold(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
+  let held = claim
+  let told: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    told = told.then(async () => {
+      const next = { ...held, at: hq.now() }
+      // A store that is away for a moment is told with the next one; a claim that somebody has taken stays theirs.
+      if ((await hq.store.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
+    })
+  }, PATIENCE_MS / 3)
+  timer.unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await told
+      return held
+    },
+  }
+}
+
+function told(claim: Claim, { jids }: Batch): (string | null)[] {
+  const stopped = new Set(claim.stopped?.split(','))
+  return jids.map((jid, i) => (stopped.has(String(i)) ? null : (jid ?? jidOf(claim, i))))
+}
+
+function jidOf({ ids }: Claim, index: number): string {
+  return createHash('sha256').update(`${ids} ${index}`).digest('hex').slice(0, 24)
+}

@@ -1,0 +1,167 @@
+/** Routes of queues: what they are like, the jobs in them, and acting on both. */
+
+import type { Highkiq, Process, Queue } from '../../index.ts'
+import { filterOf } from '../../inspect/filter.ts'
+import { searchOf } from '../../inspect/pattern.ts'
+import { serves, slotsFor } from '../../inspect/process.ts'
+import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
+import { all } from '../all.ts'
+import { json } from '../answer.ts'
+import { flag, integer, text } from '../parameter.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { boolean, count, list, listOf, number, object, type Schema, text as textSchema } from '../schema.ts'
+import { heldByQueue } from './held.ts'
+import { cut, detailOf, lineOf } from './job-line.ts'
+import { cursor, key, keyOfQueued, placeOf, queuedOf } from './place.ts'
+
+const PATH = '/api/v1/queues/{name}'
+
+/** All that are listed; or one, which need not be. */
+async function shownQueues(hq: Highkiq, name?: string) {
+  const [queues, processes, held] = await Promise.all([
+    name === undefined ? summariesOf(hq.store, hq.now()) : summaryOf(hq.queue(name)).then((one) => [one]),
+    all(hq.processes()),
+    heldByQueue(hq),
+  ])
+  return queues.map((queue) => {
+    const serving = processes.filter((process) => serves(process, queue.name))
+    return {
+      ...queue,
+      held: held.get(queue.name) ?? 0,
+      ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
+      slots: serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0),
+      servedBy: serving.map(identityOf),
+    }
+  })
+}
+
+async function summaryOf(queue: Queue): Promise<QueueSummary> {
+  const [size, latency, paused] = await Promise.all([queue.size(), queue.latency(), queue.isPaused()])
+  return { name: queue.name, size, latency, paused }
+}
+
+const identityOf = ({ identity }: Process) => identity
+
+const ONE = { 200: { description: 'The queue then', content: { 'application/json': 'Queue' } } }
+
+/** A route that does something to the queue, and answers what it is like then. */
+function act(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
+  return route({
+    method: 'POST',
+    path: `${PATH}/${name}`,
+    summary,
+    answers: ONE,
+    async run({ hq, path }) {
+      await run(hq.queue(path.name ?? ''))
+      return one(hq, path)
+    },
+  })
+}
+
+async function one(hq: Highkiq, { name = '' }: Call['path']): Promise<Response> {
+  const [queue] = await shownQueues(hq, name)
+  return json(queue)
+}
+
+export const QUEUE_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/queues',
+    summary: 'All queues, by name',
+    answers: { 200: { description: 'All of them', content: { 'application/json': 'QueueList' } } },
+    run: async ({ hq }) => json({ items: await shownQueues(hq), next: null }),
+  }),
+  route({
+    method: 'GET',
+    path: PATH,
+    summary: 'One queue, whether there is anything in it or not',
+    answers: ONE,
+    run: ({ hq, path }) => one(hq, path),
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/jobs`,
+    summary: 'The jobs in a queue, newest first',
+    query: {
+      search: text('somewhere in the payload; with * the whole of it: * any characters, ? one, [a-z] one of some'),
+      class: text('the class of the job'),
+      cursor,
+      limit: integer(1, 500, 50, 'items of one answer'),
+    },
+    answers: {
+      200: {
+        description: 'A page. One that is narrowed may have no items, and go on all the same.',
+        content: { 'application/json': 'JobLineList' },
+      },
+    },
+    async run({ hq, site, path, query: { cursor, limit, ...filter } }) {
+      const seal = await site.seal()
+      const search = filterOf(filter, site.redaction.text) ?? searchOf('')
+      const options = { after: await placeOf(site, cursor), limit }
+      const { items, next, scanned } = await hq.queue(path.name ?? '').search(search, options)
+      return json({
+        items: items.map((job) => lineOf(site.redaction, job, keyOfQueued(seal, job))),
+        next: next === null ? null : seal.close(next),
+        scanned,
+      })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/jobs/{jid}`,
+    summary: 'One job of a queue: all that is known of it',
+    query: { key, whole: flag('nothing is cut, however long it is') },
+    answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
+    async run({ hq, site, path, query, request }) {
+      const named = { jid: path.jid ?? '', key: query.key }
+      const job = await queuedOf(site, hq.queue(path.name ?? ''), named, request.signal)
+      const about = { key: keyOfQueued(await site.seal(), job), at: null, whole: query.whole }
+      return json(detailOf(site.redaction, job, about))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${PATH}/jobs/{jid}`,
+    summary: 'Takes one job out of a queue; it does not run',
+    query: { key },
+    answers: { 200: { description: 'What became of it', content: { 'application/json': 'Acted' } } },
+    async run({ hq, site, path, query, request, did }) {
+      const named = { jid: path.jid ?? '', key: query.key }
+      const job = await queuedOf(site, hq.queue(path.name ?? ''), named, request.signal)
+      const isGone = await job.delete()
+      did({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
+      return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
+    },
+  }),
+  act('pause', 'Nothing more is taken from it; what runs goes on, and pushes are kept', (queue) => queue.pause()),
+  act('resume', 'Workers take from it again', (queue) => queue.resume()),
+  route({
+    method: 'POST',
+    path: `${PATH}/clear`,
+    summary: 'Drops all jobs that wait in it',
+    answers: { 200: { description: 'How many it were', content: { 'application/json': 'Cleared' } } },
+    async run({ hq, path, did }) {
+      const done = await hq.queue(path.name ?? '').clear()
+      did({ count: done })
+      return json({ done })
+    },
+  }),
+]
+
+export const QUEUE_SCHEMAS: Record<string, Schema> = {
+  Queue: object({
+    name: textSchema,
+    size: count,
+    held: { ...count, description: 'rows that running tasks hold back for it' },
+    latency: { ...number, minimum: 0, description: 'seconds that its next job has waited' },
+    paused: boolean,
+    ignoredBy: {
+      ...list(textSchema),
+      description: "identities of Sidekiq's processes that serve it: they know of no pause",
+    },
+    slots: { ...count, description: 'jobs that the processes which serve it can run at a time' },
+    servedBy: { ...list(textSchema), description: 'identities' },
+  }),
+  QueueList: listOf('Queue'),
+  Cleared: object({ done: count }),
+}

@@ -1,0 +1,53 @@
+/** The route of what runs now. */
+
+import type { Running } from '../../index.ts'
+import type { Redaction } from '../access/redact.ts'
+import { json } from '../answer.ts'
+import { integer } from '../parameter.ts'
+import { type Route, route } from '../route.ts'
+import { listOf, number, object, orNull, type Schema, text, time } from '../schema.ts'
+import { cut, JOB_LINE, lineOf, timeOf } from './job-line.ts'
+
+const STANDARD = 500
+const MOST = 5000
+
+function runningOf(redaction: Redaction, running: Running) {
+  const { key: _, bytes: __, ...line } = lineOf(redaction, running, '')
+  const { process, thread, startedAt, progress } = running
+  return { ...line, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
+}
+
+function progressOf({ done, total, note }: NonNullable<Running['progress']>) {
+  return { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note: cut(note) }) }
+}
+
+export const RUNNING_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/running',
+    summary: 'What runs now, longest first, as the processes showed it at their last beats',
+    query: { limit: integer(1, MOST, STANDARD, 'at most so many') },
+    answers: { 200: { description: 'All, or those longest', content: { 'application/json': 'RunningList' } } },
+    async run({ hq, site, query }) {
+      const items: ReturnType<typeof runningOf>[] = []
+      for await (const running of hq.running()) {
+        if (items.length === query.limit) break
+        items.push(runningOf(site.redaction, running))
+      }
+      return json({ items, next: null })
+    },
+  }),
+]
+
+const { key: _, bytes: __, ...line } = JOB_LINE
+
+export const RUNNING_SCHEMAS: Record<string, Schema> = {
+  Running: object({
+    ...line,
+    process: { ...text, description: 'identity' },
+    thread: { ...text, description: "different for each of a process's running jobs" },
+    startedAt: time,
+    progress: orNull(object({ done: number, total: number, note: text }, ['total', 'note'])),
+  }),
+  RunningList: listOf('Running'),
+}

@@ -1,0 +1,49 @@
+/** Acting on jobs that somebody has chosen from a set. */
+
+import type { JobSet, SetEntry } from '../../index.ts'
+import { messageOf } from '../../job/errors.ts'
+import type { Site } from '../site.ts'
+import { entryByKey, type Named, SEARCH_MS } from './place.ts'
+
+export interface Acted {
+  done: number
+  refused: number
+  error?: string
+}
+
+const AT_ONCE = 10
+
+/** One that can't be moved does not keep the others from it. `acted` is counted up as they are done. */
+export async function selected(
+  site: Site,
+  set: JobSet,
+  jobs: readonly Named[],
+  act: (entry: SetEntry) => Promise<boolean>,
+  acted: Acted,
+  signal: AbortSignal,
+): Promise<void> {
+  const seal = await site.seal()
+  const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
+  const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
+  const refuse = (error: string) => {
+    acted.refused++
+    acted.error ??= error
+  }
+  const rest = jobs.values()
+  const work = async () => {
+    for (const { jid, key } of rest) {
+      signal.throwIfAborted()
+      try {
+        const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
+        if (!entry) refuse(`job ${jid.slice(0, 100)} is not there any more`)
+        else if (await act(entry)) acted.done++
+        else refuse(`somebody else was faster with job ${jid.slice(0, 100)}`)
+      } catch (thrown) {
+        refuse(messageOf(thrown))
+      }
+    }
+  }
+  // All have ended when one was told to stop: nothing is done after that.
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}

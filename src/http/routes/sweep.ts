@@ -1,0 +1,119 @@
+/** Acting on all of a set that are meant, while somebody watches: who goes away stops it. */
+
+import type { BulkResult, Highkiq, JobSet, SweepOptions } from '../../index.ts'
+import { filterOf } from '../../inspect/filter.ts'
+import { codeOf, messageOf } from '../../job/errors.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { errorBody, invalid, json } from '../answer.ts'
+import { readObject, refuseMembers } from '../body.ts'
+import { type Call, type Route, route } from '../route.ts'
+
+export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
+
+const NDJSON = 'application/x-ndjson'
+/** Between two lines. */
+const TELL_MS = 250
+const MEMBERS = ['search', 'class', 'error', 'queue']
+
+export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
+  return route({
+    method: 'POST',
+    path,
+    summary: `${summary}; who hangs up stops it`,
+    body: { content: { 'application/json': 'JobFilter' }, optional: true },
+    answers: {
+      200: {
+        description: 'What became of them. As lines: how far it is now and then, and at last with `ended`',
+        content: { 'application/json': 'Sweeping', [NDJSON]: { type: 'string' } },
+      },
+    },
+    async run(call) {
+      const { hq, site, request } = call
+      const body = await readObject(request, site.limits.bodyBytes)
+      const set = setOf(hq)
+      const filter = filterIn(body)
+      const search = filterOf(filter, site.redaction.text)
+      call.did({ count: 0, filter })
+      const options = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
+      const leave = site.streams.enter()
+      const isLines = wantsLines(request)
+      if (isLines)
+        return new Response(
+          lines(call, (more) => sweep(set, { ...options, ...more }), leave),
+          { headers },
+        )
+      try {
+        const onProgress = ({ done }: BulkResult) => call.did({ count: done })
+        return json(sweepingOf(await sweep(set, { ...options, signal: request.signal, onProgress }), true))
+      } finally {
+        leave()
+      }
+    },
+  })
+}
+
+const headers = {
+  'content-type': NDJSON,
+  'x-accel-buffering': 'no',
+  'cache-control': 'no-store, no-transform',
+}
+
+function lines(
+  { hq, request, did, later }: Call,
+  sweep: (more: Pick<SweepOptions, 'signal' | 'onProgress'>) => Promise<BulkResult>,
+  leave: () => void,
+): ReadableStream<Uint8Array> {
+  const gone = new AbortController()
+  const tellAudit = later()
+  const signal = AbortSignal.any([gone.signal, request.signal])
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async start(controller) {
+      const tell = (line: object) => {
+        if (!signal.aborted) controller.enqueue(encoder.encode(`${stringifyJson(line)}\n`))
+      }
+      let sofar: BulkResult = { done: 0, refused: 0 }
+      let told = performance.now()
+      tell(sweepingOf(sofar, false))
+      const onProgress = (now: BulkResult) => {
+        sofar = now
+        did({ count: now.done })
+        if (performance.now() - told < TELL_MS) return
+        told = performance.now()
+        tell(sweepingOf(now, false))
+      }
+      // Not awaited: what is told is read while it goes on.
+      void sweep({ signal, onProgress })
+        .then((result) => tell(sweepingOf(result, true)))
+        .catch((thrown) => {
+          did({ brokenOff: true })
+          if (signal.aborted) return
+          if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'acting on all of a set broke off')
+          tell({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
+        })
+        .finally(() => {
+          leave()
+          tellAudit()
+          if (!signal.aborted) controller.close()
+        })
+    },
+    cancel: () => gone.abort(),
+  })
+}
+
+function sweepingOf({ done, refused, error }: BulkResult, ended: boolean) {
+  return { done, refused, ...(error === undefined ? {} : { error: messageOf(error) }), ended }
+}
+
+/** @throws INVALID_REQUEST: without the filter that was meant, all would be met */
+function filterIn(body: Record<string, unknown>) {
+  refuseMembers(body, 'a filter', MEMBERS)
+  for (const [name, value] of Object.entries(body)) {
+    if (typeof value !== 'string' || value === '') throw invalid(`\`${name}\` is a text; leave it out to mean all`)
+  }
+  return body
+}
+
+function wantsLines(request: Request): boolean {
+  return (request.headers.get('accept') ?? '').toLowerCase().includes(NDJSON)
+}

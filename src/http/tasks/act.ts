@@ -1,0 +1,175 @@
+/** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
+
+import { type CorrectedRow, isBeyondTolerance, REJECTED_STATUSES } from '../../index.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import { isObject } from '../../job/json.ts'
+import { given } from '../../job/options.ts'
+import type { Retried, RetryOptions } from '../../tasks/retry.ts'
+import { openSource } from '../../tasks/sheet/source.ts'
+import { spooled } from '../../tasks/sheet/spool.ts'
+import type { Task, TaskSettings, TaskStatus } from '../../tasks/task.ts'
+import { invalid, json } from '../answer.ts'
+import { readObject, refuseMembers, typeOf } from '../body.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { READING, readingOf } from './import.ts'
+import { statusOf } from './task.ts'
+import { SETTING_MEMBERS } from './task-options.ts'
+import { FILES, openUpload } from './upload.ts'
+
+const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }
+
+const RESUMED = { 200: { ...STATUS[200], content: { 'application/json': 'TaskResumed' } } }
+
+function pausesAgain({ counts, toleratedFailures, beyond }: TaskStatus): string {
+  const rejected = counts.failed + counts.error
+  const then = beyond === 'pause' ? 'pauses it again' : 'cancels the rest'
+  return `${rejected} rows were rejected and ${toleratedFailures} are tolerated: the next one ${then}, unless PATCH allows more toleratedFailures (null: all)`
+}
+
+/** A route that does something to a task, and answers what it is like then. */
+function act(
+  name: string,
+  about: Pick<Route, 'summary' | 'access' | 'body'> & Partial<Pick<Route, 'answers'>>,
+  run: (task: Task, call: Call) => Promise<void>,
+  answer: (status: TaskStatus) => object = (status) => status,
+): Route {
+  return route({
+    method: 'POST',
+    path: `/api/v1/tasks/{id}/${name}`,
+    answers: STATUS,
+    ...about,
+    async run(call) {
+      const { id } = await statusOf(call.hq, call.path)
+      await run(call.hq.tasks.get(id), call)
+      return json(answer(await statusOf(call.hq, call.path)))
+    },
+  })
+}
+
+export const ACT_ROUTES: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/tasks/{id}/retry',
+    summary: 'Runs rejected rows once more: as they are, with other arguments, or as a corrected report says',
+    access: 'task',
+    query: READING,
+    body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
+    answers: { 202: { description: 'Those rows run again', content: { 'application/json': 'TaskRetried' } } },
+    async run(call) {
+      const { hq, site, path, request, byLink } = call
+      const { id, job } = await statusOf(hq, path)
+      const type = typeOf(request)
+      const retried = (rows: Retried) => {
+        call.did({ count: rows.rows })
+        return json(rows, 202)
+      }
+      const isFile = request.body !== null && type !== 'application/json' && type !== ''
+      if (isFile) return retried(await retryReport(call, id, job))
+      if (byLink) {
+        throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
+      }
+      const options = retryOf(await readObject(request, site.limits.bodyBytes))
+      const { validate } = site.imports[job] ?? {}
+      const as = validate ? { as: { validate } } : {}
+      return retried(await hq.tasks.get(id).retry({ ...options, ...as }))
+    },
+  }),
+  act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),
+  act(
+    'resume',
+    { summary: 'Rows begin again', answers: RESUMED },
+    (task) => task.resume(),
+    (status) => (isBeyondTolerance(status) ? { ...status, hint: pausesAgain(status) } : status),
+  ),
+  act(
+    'cancel',
+    {
+      summary: 'Ends it: rows that have not begun are cancelled, those that run are told to end',
+      access: 'task',
+      body: { content: { 'application/json': 'TaskCancel' }, optional: true },
+    },
+    async (task, { request, site }) => {
+      const body = await readObject(request, site.limits.bodyBytes)
+      refuseMembers(body, 'cancel', ['reason'])
+      const { reason } = body
+      if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` is a text')
+      await task.cancel(reason)
+    },
+    (status) => {
+      if (status.state !== 'done') return status
+      throw new HighkiqError('TASK_ENDED', `task ${status.id} has ended: there is nothing left to cancel`)
+    },
+  ),
+  route({
+    method: 'PATCH',
+    path: '/api/v1/tasks/{id}',
+    summary: 'Changes its name and its limits while it runs',
+    body: { content: { 'application/json': 'TaskSettings' } },
+    answers: STATUS,
+    async run({ hq, site, path, request }) {
+      const { id } = await statusOf(hq, path)
+      const settings = await readObject(request, site.limits.bodyBytes)
+      refuseMembers(settings, 'a task', Object.keys(SETTING_MEMBERS))
+      await hq.tasks.get(id).set(settings as TaskSettings)
+      return json(await statusOf(hq, path))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/tasks/{id}',
+    summary: 'Forgets a task and what became of its rows; one that runs is cancelled first',
+    answers: { 204: { description: 'It is gone' } },
+    async run({ hq, path }) {
+      const { id } = await statusOf(hq, path)
+      await hq.tasks.get(id).delete()
+      return new Response(null, { status: 204 })
+    },
+  }),
+]
+
+/** @throws INVALID_REQUEST; what else is wrong `retry` tells */
+function retryOf(body: Record<string, unknown>): RetryOptions {
+  refuseMembers(body, 'retry', ['status', 'code', 'rows'])
+  const { status, code, rows } = body
+  if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
+    throw invalid(`\`status\` is a list of ${REJECTED_STATUSES.join(', ')}`)
+  }
+  if (code !== undefined && typeof code !== 'string') throw invalid('`code` is a text')
+  if (rows === undefined) return { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }
+  if (status !== undefined || code !== undefined) throw invalid('`rows` says which rows: leave `status` and `code` out')
+  const isRow = (row: unknown) =>
+    isObject(row) && Number.isSafeInteger(row.index) && (row.args === undefined || Array.isArray(row.args))
+  if (!Array.isArray(rows) || !rows.every(isRow)) {
+    throw invalid('`rows` is a list of { index, args: […] }, or { index } for one as it was')
+  }
+  return { rows: rows.map(({ index, args }) => given({ index, args }) as CorrectedRow) }
+}
+
+/** The file is kept until its end is there: how fast it is sent is no matter of the task's. */
+async function retryReport({ hq, site, request, query }: Call, id: string, job: string): Promise<Retried> {
+  const leave = site.uploads.enter()
+  try {
+    const { validate, columns, artifacts } = site.imports[job] ?? {}
+    const upload = await openUpload(request, site.limits.uploadBytes)
+    try {
+      const file = await spooled(await openSource(upload.file), artifacts)
+      try {
+        return await hq.tasks.get(id).retry({
+          report: file.path as string,
+          as: {
+            maxRows: site.limits.rows,
+            ...(validate ? { validate } : {}),
+            ...(columns ? { columns } : {}),
+            ...readingOf(upload, query),
+          },
+        })
+      } finally {
+        await file.close()
+      }
+    } finally {
+      upload.file.destroy()
+    }
+  } finally {
+    leave()
+  }
+}

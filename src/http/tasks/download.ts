@@ -1,0 +1,91 @@
+/** The file that an export makes, and the rows that a task rejected as one. */
+
+import { FILE_FORMATS, type FileFormat } from '../../tasks/sheet/format.ts'
+import { streamed } from '../../tasks/sheet/write.ts'
+import { flag, oneOf } from '../parameter.ts'
+import { type Route, route } from '../route.ts'
+import { exportOf, statusOf } from './task.ts'
+
+const TYPES: Record<FileFormat, string> = {
+  csv: 'text/csv; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  ndjson: 'application/x-ndjson',
+}
+
+const FILE = {
+  description: 'The file',
+  content: {
+    'text/csv': { type: 'string' },
+    [TYPES.xlsx]: { type: 'string', format: 'binary' },
+    [TYPES.ndjson]: { type: 'string', description: 'an object a line' },
+  },
+  headers: { 'content-disposition': 'its name' },
+}
+
+export const FILE_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/report',
+    summary: 'The rows that did not finish: the columns as they came, then why; corrected, it is what retry takes',
+    access: 'task',
+    query: {
+      format: oneOf(FILE_FORMATS, 'default csv'),
+      rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
+    },
+    answers: { 200: FILE },
+    async run({ hq, path, query: { format = 'csv', rows = 'rejected' } }) {
+      const { id, name } = await statusOf(hq, path)
+      const content = await hq.tasks.get(id).report({ format, rows })
+      return fileOf(content, format, rows === 'all' ? `${name} - rows` : `${name} - rejected`)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/download',
+    summary: 'The file of an export, made while it is read',
+    access: 'task',
+    query: {
+      wait: flag('begins at once, and waits for pages that are not there yet'),
+      partial: flag('leaves out pages that were rejected, instead of refusing'),
+    },
+    answers: { 200: FILE },
+    async run({ hq, site, path, request, query }) {
+      const { id, name } = await statusOf(hq, path)
+      // Who waits is held as long as who watches.
+      const leave = query.wait ? site.streams.enter() : () => {}
+      try {
+        const format = (await exportOf(hq, id)) ?? 'csv'
+        const content = await hq.tasks.get(id).download({ ...query, signal: request.signal })
+        return fileOf(streamed(until(leave, content), leave), format, name)
+      } catch (thrown) {
+        leave()
+        throw thrown
+      }
+    },
+  }),
+]
+
+function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string): Response {
+  const file = name.toLowerCase().endsWith(`.${format}`) ? name : `${name}.${format}`
+  const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }
+  return new Response(content, { headers })
+}
+
+async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* content as unknown as AsyncIterable<Uint8Array>
+  } finally {
+    end()
+  }
+}
+
+/** A header of its name that every browser reads: RFC 6266, the name in ASCII for those that know no better. */
+export function attachment(name: string): string {
+  const safe = name.replace(/[\\/:*?"<>|\p{Cc}]/gu, '_')
+  const ascii = safe.replace(/[^\x20-\x7e]/g, '_')
+  const encoded = encodeURIComponent(safe.toWellFormed()).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}
