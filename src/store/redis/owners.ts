@@ -7,7 +7,7 @@ import { Owner } from './owner.ts'
 import type { Pauses } from './pauses.ts'
 import { Reconciler } from './reconcile.ts'
 import type { Server } from './server.ts'
-import type { Tasks } from './tasks.ts'
+import type { Tasks } from './tasks/tasks.ts'
 import { Turns } from './turns.ts'
 import { Waits } from './waits.ts'
 

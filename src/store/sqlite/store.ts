@@ -20,14 +20,14 @@ import type {
 import { monotonicNow } from './clock.ts'
 import { tickCron } from './cron-tick.ts'
 import type { DatabaseOptions } from './database.ts'
-import type { Ledger } from './ledger.ts'
 import { move, type Opened, pushAll, runTurn, withLedger } from './moves.ts'
-import { ANSWER_SECONDS, OrderedStore } from './ordered-store.ts'
+import { ANSWER_SECONDS, OrderedStore } from './ordered/store.ts'
 import type { Quest } from './removal.ts'
 import { topicOf } from './results.ts'
 import { DUE } from './sets.ts'
 import { sql } from './sql.generated.ts'
-import type { Tasks } from './tasks.ts'
+import type { Ledger } from './tasks/ledger.ts'
+import type { Tasks } from './tasks/tasks.ts'
 
 /** Items of one push or swap that go into one transaction. */
 const CHUNK = 1000

@@ -1,0 +1,72 @@
+/** What people do to what waits and to the dead. */
+
+import { lua } from '../lua.generated.ts'
+import { allShards, type OrderedQueues, writeError } from './queue.ts'
+
+const MOST_TRIMMED = 1000
+
+const CANCELLED: Record<string, 'removed' | 'signalled' | 'not-found'> = {
+  r: 'removed',
+  s: 'signalled',
+  n: 'not-found',
+}
+
+export class OrderedActs {
+  readonly #queues: OrderedQueues
+
+  constructor(queues: OrderedQueues) {
+    this.#queues = queues
+  }
+
+  async act(
+    queue: string,
+    act: 'now' | 'delete' | 'kill',
+    ids: readonly string[],
+    { failed, error, now }: { failed?: boolean; error?: string; now: number },
+  ): Promise<number> {
+    if (ids.length === 0) return 0
+    const args = [act, failed ? 'failed' : '', now / 1000, writeError(error), ...new Set(ids)]
+    return Number((await this.#queues.run(queue, lua.orderedAct, allShards, () => args)) ?? 0)
+  }
+
+  async deletePayload(queue: string, id: string, payload: string): Promise<boolean> {
+    return (await this.#queues.run(queue, lua.orderedDropPayload, allShards, () => [id, payload])) === 1
+  }
+
+  async cancel(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]> {
+    const letters = await this.#queues.run(queue, lua.orderedCancel, allShards, () => ids)
+    return ids.map((_, i) => CANCELLED[(letters as string | undefined)?.[i] ?? 'n'] ?? 'not-found')
+  }
+
+  resurrect(queue: string, ids: readonly string[], now: number): Promise<number> {
+    return this.#dead(queue, ['resurrect', now / 1000, ...ids])
+  }
+
+  deleteDead(queue: string, ids: readonly string[]): Promise<number> {
+    return this.#dead(queue, ['delete', '', ...ids])
+  }
+
+  async trim(queue: string, max: number, since: number): Promise<number> {
+    const args = [max, since, MOST_TRIMMED]
+    return Number(
+      (await this.#queues.run(
+        queue,
+        lua.orderedTrim,
+        () => [],
+        () => args,
+      )) ?? 0,
+    )
+  }
+
+  /** Where it is looked for goes behind it. */
+  async forget(queue: string): Promise<boolean> {
+    if ((await this.#queues.run(queue, lua.orderedForget, allShards, () => [])) !== 1) return false
+    this.#queues.forget(queue)
+    await this.#queues.unlist(queue)
+    return true
+  }
+
+  async #dead(queue: string, args: (string | number)[]): Promise<number> {
+    return Number((await this.#queues.run(queue, lua.orderedDead, allShards, () => args)) ?? 0)
+  }
+}

@@ -1,0 +1,57 @@
+/** Adding payloads to what waits. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import type { OrderedPush } from '../../contract.ts'
+import type { Argument } from '../connection.ts'
+import { lua } from '../lua.generated.ts'
+import { pushError } from '../queues.ts'
+import { homesOf, type OrderedQueues, type Shards } from './queue.ts'
+
+/** @throws PushError */
+export async function pushOrdered(
+  queues: OrderedQueues,
+  queue: string,
+  shards: number,
+  items: readonly OrderedPush[],
+): Promise<void> {
+  if (items.length === 0) return
+  for (const { id, score, performIn } of items) {
+    if (!Number.isFinite(score) || !Number.isFinite(performIn)) {
+      throw new HighkiqError('INVALID_ARGS', `ordered job ${id}: score and performIn must be finite numbers`)
+    }
+  }
+  try {
+    const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
+    const argsOf = (known: Shards) => argumentsOf(items, known)
+    while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
+      await queues.define(queue, shards)
+    }
+  } catch (thrown) {
+    throw pushError(thrown, false)
+  }
+}
+
+/** By shard, and of each in the order in which they came. */
+function argumentsOf(items: readonly OrderedPush[], known: Shards): Argument[] {
+  const groups = new Map<string, { ids: string[]; args: Argument[] }>()
+  for (const { id, payload, score, performIn, wake } of items) {
+    const [home, old] = homesOf(id, known)
+    const name = `${home} ${old}`
+    let group = groups.get(name)
+    if (!group) {
+      group = { ids: [], args: [home, old ?? '', 0] }
+      groups.set(name, group)
+    }
+    group.ids.push(id)
+    group.args.push(`\n${score} ${payload}`, wake ? `w${performIn}` : performIn)
+  }
+  const all = [...groups.values()]
+  for (const { ids, args } of all) args[2] = ids.length
+  const ids = all.flatMap((group) => group.ids)
+  const isRepeated = new Set(ids).size < ids.length
+  return [ids.length, ...ids, isRepeated ? '1' : '', all.length, ...all.flatMap(({ args }) => args)]
+}
+
+function isShard(shard: number | undefined): shard is number {
+  return shard !== undefined
+}

@@ -1,0 +1,236 @@
+/** What became of the rows of a task. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { splitTaskJid, taskJid } from '../../../job/payload.ts'
+import {
+  EVENT_STATUSES,
+  type EventQuery,
+  type EventRecord,
+  type EventStatus,
+  isRejected,
+  type Message,
+  REJECTED_STATUSES,
+  type RejectedStatus,
+} from '../../contract.ts'
+import { STATUS_NUMBER } from '../call.ts'
+import type { Reply } from '../connection.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server.ts'
+
+/** See lua/ledger.lua. */
+const RECORD_BYTES = 20
+const RECORDS_AT_ONCE = 3000
+const BY_SLOT = 2 ** 32
+const BY_STATUS = 256 * BY_SLOT
+const PLACES = ['held', 'placed', 'elsewhere'] as const
+/** Texts that one script reads. */
+const EVENTS_AT_ONCE = 100
+const VALUES_OF_AN_EVENT = 7
+
+export class TaskEvents {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async list(id: string, { status, code, after = -1, indexes: those, limit }: EventQuery): Promise<EventRecord[]> {
+    const found = await this.#server.findTask(id)
+    if (!found || limit <= 0) return []
+    const { keys } = found
+    if (those) {
+      const some = [...new Set(those)].filter((index) => index >= 0).sort((a, b) => a - b)
+      return this.#read(id, keys, some.slice(0, limit))
+    }
+    if (!status && code === undefined) return this.#inOrder(id, keys, after + 1, limit)
+    const rejected = REJECTED_STATUSES.filter((name) => !status || status.includes(name))
+    const others = new Set((code === undefined ? (status ?? []) : []).filter((name) => !isRejected(name)))
+    const indexes = await this.#rejected(keys, rejected, code, after, limit)
+    if (others.size > 0) indexes.push(...(await this.#scan(keys, others, after + 1, limit)))
+    indexes.sort((a, b) => a - b)
+    return this.#read(id, keys, indexes.slice(0, limit))
+  }
+
+  async find(jid: string): Promise<EventRecord | null> {
+    const { id, index } = splitTaskJid(jid)
+    const found = await this.#server.findTask(id)
+    if (!found || !(index >= 0)) return null
+    return (await this.#read(id, found.keys, [index]))[0] ?? null
+  }
+
+  async message(jid: string, message: Message): Promise<void> {
+    const { id, index } = splitTaskJid(jid)
+    const found = await this.#server.findTask(id)
+    const main = await this.#server.ready()
+    const answer = found && (await main.run(lua.taskMessage, found.keys, [index, JSON.stringify(message)]))
+    if (answer === 1) return
+    throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
+  }
+
+  async reasons(id: string): Promise<{ status: EventStatus; code: string | null; count: number }[]> {
+    const found = await this.#server.findTask(id)
+    if (!found) return []
+    const main = await this.#server.ready()
+    const all = [
+      ...(await this.#slots(found.keys)),
+      ...REJECTED_STATUSES.map((status) => ({ status, code: null, slot: 0 })),
+    ]
+    const counts = (await main.all((pipeline) => {
+      for (const { status, slot } of all) {
+        const from = scoreOf(status, slot)
+        pipeline.zcount(found.keys[3] as string, from, `(${from + BY_SLOT}`)
+      }
+    })) as number[]
+    return all
+      .map(({ status, code }, i) => ({ status, code, count: counts[i] as number }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
+  }
+
+  /** The numbers under which codes are listed. */
+  async #slots(keys: readonly string[]): Promise<{ status: RejectedStatus; code: string; slot: number }[]> {
+    const main = await this.#server.ready()
+    const fields = await main.call((client) => client.hgetall(keys[5] as string))
+    return Object.entries(fields).flatMap(([field, slot]) => {
+      const [, number = '', code = ''] = /^(\d):(.*)$/s.exec(field) ?? []
+      return number === ''
+        ? []
+        : [{ status: EVENT_STATUSES[Number(number)] as RejectedStatus, code, slot: Number(slot) }]
+    })
+  }
+
+  async #inOrder(id: string, keys: readonly string[], first: number, limit: number): Promise<EventRecord[]> {
+    const events: EventRecord[] = []
+    while (events.length < limit) {
+      const count = Math.min(limit - events.length, EVENTS_AT_ONCE)
+      const from = first + events.length
+      const some = await this.#read(
+        id,
+        keys,
+        Array.from({ length: count }, (_, i) => from + i),
+      )
+      events.push(...some)
+      if (some.length < count) break
+    }
+    return events
+  }
+
+  /** There is no index of these: the records are read through. */
+  async #scan(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, limit: number) {
+    const main = await this.#server.ready()
+    const found: number[] = []
+    for (let at = from; found.length < limit; at += RECORDS_AT_ONCE) {
+      const end = (at + RECORDS_AT_ONCE) * RECORD_BYTES - 1
+      const bytes = await main.call((client) => client.getrangeBuffer(keys[1] as string, at * RECORD_BYTES, end))
+      for (let i = 0; i < bytes.length / RECORD_BYTES; i++) {
+        if (status.has(EVENT_STATUSES[bytes.readUInt8(i * RECORD_BYTES) % 8] as EventStatus)) found.push(at + i)
+      }
+      if (bytes.length < RECORDS_AT_ONCE * RECORD_BYTES) break
+    }
+    return found
+  }
+
+  /** Indexes of rejected events: of one code, or of all. */
+  async #rejected(
+    keys: readonly string[],
+    status: readonly RejectedStatus[],
+    code: string | undefined,
+    after: number,
+    limit: number,
+  ): Promise<number[]> {
+    if (status.length === 0) return []
+    const main = await this.#server.ready()
+    const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
+    const named = slots.filter((one) => code === undefined || one.code === code)
+    // Of a code that got no number, those without one are asked.
+    const others = status.filter((name) => code === undefined || !named.some((one) => one.status === name))
+    const ranges = [...named, ...others.map((name) => ({ status: name, slot: 0 }))]
+    const found: number[] = []
+    // A few of each, mostly enough for all to be known at once; they are up to the last one of the shortest page.
+    let last = after
+    for (
+      let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5);
+      found.length < limit && last < BY_SLOT;
+      few *= 2
+    ) {
+      const pages = (await main.all((pipeline) => {
+        for (const { status: name, slot } of ranges) {
+          const first = scoreOf(name, slot)
+          pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, few)
+        }
+      })) as string[][]
+      const indexes = pages.map((page) => page.map(Number))
+      last = Math.min(...indexes.map((page) => (page.length < few ? BY_SLOT : (page.at(-1) as number))))
+      const known = indexes.map((page) => page.filter((index) => index <= last))
+      const right = await Promise.all(
+        known.map((page, i) => (code !== undefined && ranges[i]?.slot === 0 ? this.#ofCode(keys, page, code) : page)),
+      )
+      found.push(...right.flat().sort((a, b) => a - b))
+      few = Math.min(few, RECORDS_AT_ONCE)
+    }
+    return found
+  }
+
+  async #ofCode(keys: readonly string[], indexes: readonly number[], code: string): Promise<number[]> {
+    if (indexes.length === 0) return []
+    const main = await this.#server.ready()
+    const codes = await main.call((client) => client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)))
+    return indexes.filter((_, i) => codes[i] === code)
+  }
+
+  async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
+    const main = await this.#server.ready()
+    const events: EventRecord[] = []
+    for (let from = 0; from < indexes.length; from += EVENTS_AT_ONCE) {
+      const some = indexes.slice(from, from + EVENTS_AT_ONCE)
+      const [created, ...values] = (await main.run(lua.taskPage, keys, some)) as Reply[]
+      for (let i = 0; i < values.length; i += VALUES_OF_AN_EVENT) {
+        events.push(eventOf(id, Number(created), values.slice(i, i + VALUES_OF_AN_EVENT) as (string | null)[]))
+      }
+    }
+    return events
+  }
+}
+
+function scoreOf(status: RejectedStatus, slot: number): number {
+  return STATUS_NUMBER[status] * BY_STATUS + slot * BY_SLOT
+}
+
+function eventOf(id: string, created: number, [numbers, ...texts]: (string | null)[]): EventRecord {
+  const [index = 0, place = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = (numbers ?? '')
+    .split(' ')
+    .map(Number)
+  const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
+  const at = (time: number) => (time === 0 ? null : created + time - 1)
+  return {
+    index,
+    jid: taskJid(id, index),
+    number: number === 0 ? null : number - 1,
+    job,
+    place: PLACES[place] as EventRecord['place'],
+    status: EVENT_STATUSES[status] as EventStatus,
+    run,
+    attempts: step >> 1,
+    args,
+    source,
+    code,
+    startedAt: at(started),
+    finishedAt: at(finished),
+    result,
+    messages: messagesOf(messages),
+  }
+}
+
+/** A jump in the numbers is where messages were dropped: it is told in their place. */
+function messagesOf(lines: string | null): Message[] {
+  if (!lines) return []
+  let last = 0
+  return lines.split('\n').flatMap((line) => {
+    const space = line.indexOf(' ')
+    const n = Number(line.slice(0, space))
+    const message = JSON.parse(line.slice(space + 1)) as Message
+    const missing = n - last - 1
+    last = n
+    return missing > 0 ? [{ at: message.at, code: 'dropped', params: { messages: missing } }, message] : [message]
+  })
+}

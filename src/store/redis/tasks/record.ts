@@ -1,0 +1,141 @@
+/** A task's header: how its description is written, and how its record is read. See lua/ledger.lua. */
+
+import {
+  type Callback,
+  EVENT_STATUSES,
+  type EventStatus,
+  type Message,
+  type TaskRecord,
+  type TaskSpec,
+  type TaskState,
+  type Tolerance,
+} from '../../contract.ts'
+import type { TaskPlace } from '../call.ts'
+
+export const UNKNOWN_AFTER_MS = 3_600_000
+
+export const HEADER = [
+  'id',
+  'name',
+  'job',
+  'queue',
+  'state',
+  'paused',
+  'broken',
+  'adders',
+  'run',
+  'runAt',
+  'before',
+  'mixed',
+  'total',
+  'held',
+  'placed',
+  'window',
+  'rowsPerJob',
+  'keep',
+  'tolerance',
+  'beyond',
+  'reason',
+  'unknown',
+  'single',
+  'adder',
+  'meta',
+  'created',
+  'progress',
+  'ended',
+  ...EVENT_STATUSES,
+] as const
+
+/** Fields and values; what is not there is what is usual. */
+export function headerOf(task: TaskSpec): (string | number)[] {
+  const { name, job, queue, template, window, keepParams, meta, tolerance, beyond, onDone, onFailure } = task
+  const fields: [string, string | number | undefined][] = [
+    ['name', name],
+    ['job', job],
+    ['queue', queue],
+    ['template', template],
+    ['window', window],
+    ['rowsPerJob', task.rowsPerJob],
+    ['keep', keepParams],
+    ['meta', meta],
+    ['stays', task.keep],
+    ['unknown', task.unknownAfter],
+    ['single', task.single ? 1 : undefined],
+    ['tolerance', tolerance ? writeTolerance(tolerance) : undefined],
+    ['beyond', beyond],
+    ...callback('done', onDone),
+    ...callback('failure', onFailure),
+  ]
+  return fields.flatMap(([field, value]) => (value === undefined ? [] : [field, value]))
+}
+
+function callback(name: string, job: Callback | null | undefined): [string, string][] {
+  if (!job) return []
+  return [
+    [`${name}Queue`, job.queue],
+    [`${name}Template`, job.template],
+  ]
+}
+
+export function placeOf({ queue, onDone, onFailure }: TaskSpec): TaskPlace {
+  return { queue, onDone: onDone?.queue ?? queue, onFailure: onFailure?.queue ?? queue }
+}
+
+export function writeTolerance(tolerance: Tolerance | null): string {
+  if (!tolerance) return ''
+  return 'rows' in tolerance ? `r${tolerance.rows}` : `p${tolerance.percent}`
+}
+
+function readTolerance(text: string): Tolerance | null {
+  if (text === '') return null
+  return text.startsWith('r') ? { rows: Number(text.slice(1)) } : { percent: Number(text.slice(1)) }
+}
+
+export function recordOf(values: readonly (string | null)[]): TaskRecord | null {
+  if (values[0] === null) return null
+  const header = Object.fromEntries(HEADER.map((name, i) => [name, values[i] ?? ''])) as Record<
+    (typeof HEADER)[number],
+    string
+  >
+  const counts = {} as Record<EventStatus, number>
+  for (const status of EVENT_STATUSES) counts[status] = Number(header[status])
+  const time = (text: string) => (text === '' ? null : Number(text))
+  return {
+    id: header.id,
+    name: header.name,
+    job: header.job,
+    queue: header.queue,
+    state: stateOf(header, counts.enqueued + counts.working > 0),
+    run: Number(header.run),
+    runAt: Number(header.runAt || header.created),
+    endedBefore: Number(header.before),
+    mixed: header.mixed !== '',
+    total: Number(header.total),
+    held: Number(header.held),
+    placed: Number(header.placed),
+    window: Number(header.window),
+    rowsPerJob: Number(header.rowsPerJob) || null,
+    adding: header.adders !== '',
+    broken: header.broken !== '',
+    keepParams: header.keep as TaskRecord['keepParams'],
+    tolerance: readTolerance(header.tolerance),
+    beyond: header.beyond === 'cancel' ? 'cancel' : 'pause',
+    reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
+    unknownAfter: Number(header.unknown || UNKNOWN_AFTER_MS),
+    single: header.single !== '',
+    adder: header.adder,
+    counts,
+    meta: header.meta,
+    createdAt: Number(header.created),
+    progressAt: time(header.progress),
+    finishedAt: time(header.ended),
+  }
+}
+
+function stateOf(header: Record<'state' | 'paused' | 'adders' | 'broken', string>, isOpen: boolean): TaskState {
+  if (header.state !== 'open') return header.state as TaskState
+  // Without a row to hold back a pause says nothing.
+  if (header.paused !== '' && (isOpen || header.adders !== '')) return 'paused'
+  if (header.adders !== '') return 'adding'
+  return header.broken === '' ? 'running' : 'interrupted'
+}

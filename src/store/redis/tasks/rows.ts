@@ -1,0 +1,133 @@
+/** Rows of tasks: how they come in, and what happens to many of them. */
+
+import { memberText } from '../../../job/json.ts'
+import { taskJid } from '../../../job/payload.ts'
+import type { AddAnswer, EventEffect, NewRow, PushItem, RetryRow, TaskSpec } from '../../contract.ts'
+import { STATUS_NUMBER, tasksOf, writePlace } from '../call.ts'
+import type { Argument } from '../connection.ts'
+import { lua } from '../lua.generated.ts'
+import { pieces, pushError } from '../queues.ts'
+import type { Server } from '../server.ts'
+import { headerOf, placeOf } from './record.ts'
+import { answerOf } from './tasks.ts'
+
+/** One script does no more. */
+const MOST_ITEMS = 100
+const MOST_PLACES = 1000
+
+const RETRIED = { o: 'ok', g: 'gone', d: 'dropped' } as const
+
+export class TaskRows {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async add(task: string, adder: string, from: number, rows: readonly NewRow[], now: number): Promise<AddAnswer> {
+    const found = await this.#server.findTask(task)
+    if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
+    const args: Argument[] = [now, adder, from, rows.length]
+    for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
+      args.push(text, number)
+      if (source === '' && job === '' && !rejected) {
+        args.push('')
+        continue
+      }
+      const { status = 'enqueued', code = '', messages = [] } = rejected ?? {}
+      args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
+      for (const message of messages) args.push(JSON.stringify(message))
+    }
+    const main = await this.#server.ready()
+    return answerOf(await main.run(lua.taskRows, [...found.keys, this.#server.keys.queues], args))
+  }
+
+  async cancel(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }> {
+    const found = await this.#server.findTask(id)
+    if (!found) return { cancelled: 0, placed: [], done: true }
+    const main = await this.#server.ready()
+    const all = [...found.keys, this.#server.keys.queues]
+    const [cancelled, done, ...placed] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
+    return {
+      cancelled: Number(cancelled),
+      placed: placed.map((index) => taskJid(id, Number(index))),
+      done: done === '1',
+    }
+  }
+
+  async retry(id: string, run: number, rows: readonly RetryRow[], now: number) {
+    const { keys, texts } = this.#server
+    const found = await this.#server.findTask(id)
+    if (!found) return rows.map(() => 'gone' as const)
+    const answers: ('ok' | 'gone' | 'dropped')[] = []
+    const main = await this.#server.ready()
+    const lengthOf = ({ args, source, dead }: RetryRow) =>
+      (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
+    for (const some of pieces(rows, lengthOf, MOST_ITEMS)) {
+      const args: Argument[] = [now, run, some.length]
+      for (const { index, args: text = '', source = '', dead } of some) {
+        args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
+      }
+      const all = [...found.keys, keys.queues, keys.set('dead', found.queue)]
+      const letters = (await main.run(lua.taskRetry, all, args)) as string
+      for (const letter of letters) answers.push(RETRIED[letter as keyof typeof RETRIED])
+    }
+    return answers
+  }
+
+  async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {
+    const server = this.#server
+    await server.learn(tasksOf(effects))
+    const main = await server.ready()
+    for (const some of pieces(effects, ({ result }) => result?.length ?? 0, MOST_ITEMS)) {
+      const call = server.call()
+      call.key(server.keys.queues)
+      call.add(now, server.keys.wake)
+      call.effects(some)
+      await main.run(lua.taskEffects, call.keys, call.args)
+    }
+  }
+
+  async freePlaces(id: string, indexes: readonly number[], now: number): Promise<void> {
+    const found = await this.#server.findTask(id)
+    if (!found) return
+    const main = await this.#server.ready()
+    for (const some of pieces(indexes, () => 0, MOST_PLACES)) {
+      await main.run(lua.taskPlaces, [...found.keys, this.#server.keys.queues], [now, ...some])
+    }
+  }
+
+  /** @throws PushError */
+  async pushTracked(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+    let stored = false
+    try {
+      for (const some of pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)) {
+        await this.#pushSome(some, now)
+        stored = true
+      }
+    } catch (thrown) {
+      throw pushError(thrown, stored)
+    }
+  }
+
+  async #pushSome(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+    const server = this.#server
+    const { keys } = server
+    const main = await server.ready()
+    await main.all((pipeline) => {
+      pipeline.sadd(keys.ourQueues, ...new Set(items.map(({ task }) => task.queue)))
+      for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writePlace(placeOf(task)))
+    })
+    await server.learn(items.map(({ task }) => task.id))
+    const call = server.call()
+    call.key(keys.queues)
+    call.add(now, keys.wake, items.length)
+    for (const { task, item } of items) {
+      const fields = headerOf({ ...task, single: true })
+      call.add(call.task(task.id) as number, task.id, task.createdAt, memberText(item.text, 'args') ?? item.text)
+      call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
+      call.item(item, task.queue, item.effects)
+    }
+    await main.run(lua.taskSingle, call.keys, call.args)
+  }
+}

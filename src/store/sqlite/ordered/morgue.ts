@@ -1,0 +1,87 @@
+/** What died of each id: its payloads, each with the score that it first came with. */
+
+import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
+import type { Database } from '../database.ts'
+import { sql } from '../sql.generated.ts'
+import type { OrderedBook } from './book.ts'
+import { behind, idFrom } from './page.ts'
+import type { OrderedWaiting, WaitingRow } from './waiting.ts'
+
+/** Entries that one call of `trim` takes away. */
+const TRIMMED = 1000
+
+type Listed = [string, string, number, string | null]
+
+export class OrderedMorgue {
+  readonly #db: Database
+  readonly #waiting: OrderedWaiting
+
+  constructor(db: Database, waiting: OrderedWaiting) {
+    this.#db = db
+    this.#waiting = waiting
+  }
+
+  /** Answers what came in. */
+  enter(book: OrderedBook, id: string, payloads: ScoredPayload[], error: string | null, now: number): MorgueEntry {
+    this.#waiting.buryPayloads(book.id, id, payloads)
+    return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(book, id, error, now) }
+  }
+
+  /** All that waits of an id, which its caller takes out of there. */
+  enterAll(book: OrderedBook, row: WaitingRow, error: string | null, now: number): void {
+    this.#waiting.bury(book.id, row)
+    this.#count(book, row.id, error, now)
+  }
+
+  page(queue: number, by: 'id' | 'updatedAt', { desc = false, after, limit }: OrderedPage): MorgueEntry[] {
+    const rows =
+      by === 'id'
+        ? this.#db.list<Listed>(desc ? sql.morgue.idDown : sql.morgue.idUp, queue, idFrom(desc, after?.id), limit)
+        : this.#db.list<Listed>(desc ? sql.morgue.ageDown : sql.morgue.ageUp, queue, ...behind(desc, after), limit)
+    return rows.map((row) => this.#entry(queue, row))
+  }
+
+  find(queue: number, id: string): MorgueEntry | null {
+    const row = this.#db.json<Listed>(sql.morgue.find, queue, id)
+    return row ? this.#entry(queue, row) : null
+  }
+
+  /** Why an id died last; undefined: it is not dead. */
+  reason(queue: number, id: string): { error: string | null } | undefined {
+    const row = this.#db.json<Listed>(sql.morgue.find, queue, id)
+    return row && { error: row[3] }
+  }
+
+  delete(book: OrderedBook, ids: readonly string[]): number {
+    return ids.filter((id) => this.#drop(book, id)).length
+  }
+
+  trim(book: OrderedBook, max: number, since: number): number {
+    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, book.id, ...behind(false, undefined), TRIMMED)
+    const excess = book.queue.morgue - max
+    const doomed = lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since)
+    return this.delete(
+      book,
+      doomed.map(([id]) => id),
+    )
+  }
+
+  #count(book: OrderedBook, id: string, error: string | null, now: number): number {
+    const { deaths } = this.#db.first<{ deaths: number }>(
+      ...([sql.morgue.enter, book.id, id, now / 1000, error?.toWellFormed() ?? null] as const),
+    ) as { deaths: number }
+    if (deaths === 1) book.changeQueue({ morgue: book.queue.morgue + 1 })
+    return deaths
+  }
+
+  #drop(book: OrderedBook, id: string): boolean {
+    if (this.#db.run(sql.morgue.remove, book.id, id) === 0) return false
+    this.#waiting.dropDead(book.id, id)
+    book.changeQueue({ morgue: book.queue.morgue - 1 })
+    return true
+  }
+
+  #entry(queue: number, [id, updatedAt, deaths, error]: Listed): MorgueEntry {
+    return { id, payloads: this.#waiting.dead(queue, id), updatedAt: Number(updatedAt), error, deaths }
+  }
+}

@@ -1,0 +1,199 @@
+/** The verbs of ordered queues: each call one transaction. */
+
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import type { OrderedTurn, OrderedTurnAnswer, OrderedVerbs } from '../../contract.ts'
+import type { DatabaseOptions } from '../database.ts'
+import { StoreFile } from '../file.ts'
+import type { Opened } from '../moves.ts'
+import type { OrderedBook } from './book.ts'
+import { topicOf } from './book.ts'
+import { beginReshard, moveShards } from './reshard.ts'
+import { Muddled } from './turn.ts'
+
+/** Who pushes or leaves wants an answer, also when another program keeps the file locked. */
+export const ANSWER_SECONDS = 5
+
+export class OrderedStore implements OrderedVerbs {
+  protected readonly file: StoreFile
+  /** By owner and queue: the news that its last wait ended with. */
+  readonly #heard = new Map<string, Map<string, number>>()
+
+  constructor(options: DatabaseOptions) {
+    this.file = new StoreFile(options)
+  }
+
+  readonly defineOrdered: OrderedVerbs['defineOrdered'] = (queue, shards) =>
+    this.file.write(({ ordered }) => ordered.define(queue, shards).queue.shards, ANSWER_SECONDS)
+  readonly orderedQueues: OrderedVerbs['orderedQueues'] = () => this.file.read(({ ordered }) => ordered.names())
+  readonly orderedBoard: OrderedVerbs['orderedBoard'] = (queue) =>
+    this.#look(queue, null, (book, { ordered }) => ordered.look.board(book))
+  readonly orderedNumbers: OrderedVerbs['orderedNumbers'] = (queue, now) =>
+    this.#look(queue, null, (book, { ordered }) => ordered.look.numbers(book, now))
+
+  readonly pushOrdered: OrderedVerbs['pushOrdered'] = async (queue, shards, items) => {
+    if (items.length === 0) return
+    try {
+      await this.file.write((s) => {
+        s.ordered.push(queue, shards, items)
+        s.db.checkRoom()
+      }, ANSWER_SECONDS)
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], false, { cause: thrown })
+    }
+  }
+
+  readonly joinOrdered: OrderedVerbs['joinOrdered'] = (queue, owner) =>
+    this.#change(queue, false, (book, { ordered }) => {
+      const id = ordered.ownerId(owner)
+      if (id !== undefined) ordered.owners.join(book, id)
+      return id !== undefined
+    })
+
+  readonly leaveOrdered: OrderedVerbs['leaveOrdered'] = (queue, owner, now) => {
+    this.#heard.delete(owner)
+    return this.#change(queue, undefined, (book, { ordered }) => ordered.owners.leave(book, owner, now), ANSWER_SECONDS)
+  }
+
+  readonly ownShard: OrderedVerbs['ownShard'] = (queue, shard, owner, maxStalls, now) =>
+    this.#change(queue, null, (book, { ordered }) => ordered.owners.own(book, shard, owner, maxStalls, now))
+  readonly releaseShard: OrderedVerbs['releaseShard'] = (queue, shard, owner, token, now) =>
+    this.#change(queue, false, (book, { ordered }) => {
+      const id = ordered.ownerId(owner)
+      return id !== undefined && ordered.owners.release(book, shard, id, token, now)
+    })
+
+  async orderedTurn(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
+    try {
+      return await this.file.write(({ ordered }) => ordered.turn(queue, owner, turn, false))
+    } catch (thrown) {
+      if (thrown instanceof Muddled) return this.file.write(({ ordered }) => ordered.turn(queue, owner, turn, true))
+      if (thrown instanceof HighkiqError || turn.settlements.length === 0) throw thrown
+      return this.#turnOneByOne(queue, owner, turn)
+    }
+  }
+
+  readonly orderedInFlight: OrderedVerbs['orderedInFlight'] = (queue, owner) =>
+    this.#look(queue, [], (book, { ordered }) => ordered.flights.list(book.id, owner ?? null))
+
+  async waitOrdered(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
+    const { bell } = await this.file.opened()
+    const end = performance.now() + ms
+    const topics = queues.map(topicOf)
+    while (!signal.aborted && !this.file.isClosed) {
+      const news = await this.file.read(({ ordered }) => queues.map((queue) => ordered.open(queue)?.queue.news ?? 0))
+      if (this.#hears(owner, queues, news)) return
+      const left = end - performance.now()
+      if (left <= 0) return
+      await bell.wait(topics, left, signal)
+    }
+  }
+
+  readonly pauseOrdered: OrderedVerbs['pauseOrdered'] = (queue, on) =>
+    this.#change(
+      queue,
+      undefined,
+      (book) => {
+        if (book.queue.paused === Number(on)) return
+        book.changeQueue({ paused: Number(on) })
+        book.ring()
+      },
+      ANSWER_SECONDS,
+    )
+
+  readonly reshard: OrderedVerbs['reshard'] = (queue, shards) =>
+    this.#change(queue, false, (book, { db }) => beginReshard(db, book, shards))
+
+  async moveShards(queue: string): Promise<number> {
+    for (;;) {
+      const { moved, done } = await this.#change(queue, { moved: 0, done: true }, (book, { db }) =>
+        moveShards(db, book),
+      )
+      if (moved > 0 || done) return moved
+    }
+  }
+
+  readonly orderedWaiting: OrderedVerbs['orderedWaiting'] = (queue, by, page) =>
+    this.#look(queue, [], (book, { ordered }) => ordered.look.waiting(book, by, page))
+  readonly findOrdered: OrderedVerbs['findOrdered'] = (queue, id) =>
+    this.#look(queue, { waiting: null, inFlight: null, dead: null }, (book, { ordered }) => ({
+      waiting: ordered.look.find(book, id),
+      inFlight: ordered.flights.one(book.id, id),
+      dead: ordered.morgue.find(book.id, id),
+    }))
+
+  readonly actOrdered: OrderedVerbs['actOrdered'] = (queue, act, ids, options) =>
+    this.#change(queue, 0, (book, { ordered }) => ordered.acts.act(book, act, ids, options))
+  readonly deleteOrderedPayload: OrderedVerbs['deleteOrderedPayload'] = (queue, id, payload) =>
+    this.#change(queue, false, (book, { ordered }) => ordered.acts.deletePayload(book, id, payload))
+  readonly cancelOrdered: OrderedVerbs['cancelOrdered'] = async (queue, ids) =>
+    (await this.#change(queue, null, (book, { ordered }) => ordered.acts.cancel(book, ids))) ??
+    ids.map(() => 'not-found')
+
+  readonly morgue: OrderedVerbs['morgue'] = (queue, by, page) =>
+    this.#look(queue, [], (book, { ordered }) => ordered.morgue.page(book.id, by, page))
+  readonly resurrect: OrderedVerbs['resurrect'] = (queue, ids, now) =>
+    this.#change(queue, 0, (book, { ordered }) => ordered.acts.resurrect(book, ids, now))
+  readonly deleteDead: OrderedVerbs['deleteDead'] = (queue, ids) =>
+    this.#change(queue, 0, (book, { ordered }) => ordered.morgue.delete(book, ids))
+  readonly trimMorgue: OrderedVerbs['trimMorgue'] = (queue, max, since) =>
+    this.#change(queue, 0, (book, { ordered }) => ordered.morgue.trim(book, max, since))
+  readonly deleteOrderedQueue: OrderedVerbs['deleteOrderedQueue'] = (queue) =>
+    this.file.write(({ ordered }) => {
+      const book = ordered.open(queue)
+      return book !== undefined && ordered.forget(book)
+    }, ANSWER_SECONDS)
+
+  /** Whether there is something that this owner has not heard of. */
+  #hears(owner: string, queues: readonly string[], news: readonly number[]): boolean {
+    let heard = this.#heard.get(owner)
+    if (!heard) {
+      heard = new Map()
+      this.#heard.set(owner, heard)
+    }
+    let isNew = false
+    for (const [i, queue] of queues.entries()) {
+      if (heard.get(queue) === news[i]) continue
+      heard.set(queue, news[i] as number)
+      isNew = true
+    }
+    return isNew
+  }
+
+  /** Something in the turn can't be applied: each settlement gets a transaction of its own, and only the culprit fails. */
+  async #turnOneByOne(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
+    const settled: OrderedTurnAnswer['settled'] = []
+    let problem: string | undefined
+    for (const settlement of turn.settlements) {
+      const alone = { ...turn, settlements: [settlement], takes: [] }
+      try {
+        const one = await this.file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
+        settled.push(one.settled[0] ?? 'error')
+      } catch (thrown) {
+        if (thrown instanceof HighkiqError) throw thrown
+        settled.push('error')
+        problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
+      }
+    }
+    const rest = { ...turn, settlements: [] }
+    const answer = await this.file.write(({ ordered }) => ordered.turn(queue, owner, rest, true))
+    return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
+  }
+
+  async #look<T>(queue: string, none: T, work: (book: OrderedBook, s: Opened) => T): Promise<T> {
+    return this.file.read((s) => {
+      const book = s.ordered.open(queue)
+      return book ? work(book, s) : none
+    })
+  }
+
+  async #change<T>(
+    queue: string,
+    none: T,
+    work: (book: OrderedBook, s: Opened) => T,
+    seconds = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    const answer = await this.file.write((s) => s.ordered.change(queue, (book) => ({ is: work(book, s) })), seconds)
+    return answer ? answer.is : none
+  }
+}

@@ -1,0 +1,217 @@
+/** What waits of each id: one row, with its payload, or with several in a table of their own. */
+
+import type { ScoredPayload } from '../../contract.ts'
+import type { Database } from '../database.ts'
+import type { Value } from '../driver.ts'
+import { sql } from '../sql.generated.ts'
+import type { Place } from './book.ts'
+
+export interface WaitingRow extends Place {
+  id: string
+  stalls: number
+  suspect: number
+  /** How many payloads there are; 0: none yet. */
+  size: number
+  /** Of the payload that stands in the row; null, as its text: they stand in their table. */
+  score: number | null
+  error: string | null
+  text: string | null
+}
+
+/** A row, and payloads that come to it. */
+export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
+
+type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
+
+export class OrderedWaiting {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  find(queue: number, ids: readonly string[]): Map<string, WaitingRow> {
+    const found = new Map<string, WaitingRow>()
+    if (ids.length === 0) return found
+    for (const row of this.#db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
+      const [id, shard, held, performIn, retryCount, stalls, suspect, size, score, error, text] = row
+      found.set(id, {
+        id,
+        shard,
+        held,
+        performIn: Number(performIn),
+        retryCount,
+        stalls,
+        suspect,
+        size,
+        score: text === null ? null : Number(score),
+        error,
+        text,
+      })
+    }
+    return found
+  }
+
+  enter(queue: number, rows: readonly WaitingRow[]): void {
+    const plain: Value[] = []
+    const others: Value[] = []
+    for (const r of rows) {
+      const isPlain = r.text !== null && r.retryCount === -1 && r.error === null && r.held + r.stalls + r.suspect === 0
+      if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
+      else others.push(...valuesOf(r))
+    }
+    this.#db.insert(sql.waiting.enterFresh, [queue], 5, plain)
+    this.#db.insert(sql.waiting.enter, [queue], 11, others)
+  }
+
+  /** Their payloads are others than before, and they had so many; everything else is as it was. */
+  grow(queue: number, rows: readonly (readonly [row: WaitingRow, before: number])[]): void {
+    const more = new Map<number, string[]>()
+    for (const [{ id, size, score, text }, before] of rows) {
+      if (text !== null) {
+        this.#db.run(sql.waiting.lower, queue, id, score)
+        continue
+      }
+      const same = more.get(size - before)
+      if (same) same.push(id)
+      else more.set(size - before, [id])
+    }
+    for (const [n, ids] of more) this.#db.run(sql.waiting.grow, queue, n, JSON.stringify(ids))
+  }
+
+  change(queue: number, row: WaitingRow): void {
+    this.#db.run(sql.waiting.change, queue, ...valuesOf(row))
+  }
+
+  /** Takes rows out, with their payloads. */
+  remove(queue: number, rows: readonly WaitingRow[]): void {
+    if (rows.length === 0) return
+    this.#db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
+    for (const { id, text } of rows) if (text === null) this.#db.run(sql.payload.drop, queue, id, 0)
+  }
+
+  /**
+   * Adds payloads to rows, which its caller then writes: a payload that is there keeps the smaller score. Those in their
+   * table are written at once.
+   */
+  add(queue: number, changes: readonly Change[]): void {
+    const spread = changes.filter(([row, payloads]) => !addInside(row, payloads))
+    if (spread.length > 1 && this.#addNew(queue, spread)) return
+    for (const [row, payloads] of spread) this.#addTo(queue, row, payloads)
+  }
+
+  /** All at once, if none of them is there yet; else false, and nothing is changed. */
+  #addNew(queue: number, changes: readonly Change[]): boolean {
+    const values: Value[] = []
+    for (const [{ id, score, text }, payloads] of changes) {
+      if (text !== null) values.push(id, score, text)
+      for (const [text, score] of payloads) values.push(id, score, text)
+    }
+    this.#db.run('SAVEPOINT ordered_add')
+    const isNew = this.#db.insert(sql.payload.add, [queue, 0], 3, values) * 3 === values.length
+    if (!isNew) this.#db.run('ROLLBACK TO ordered_add')
+    this.#db.run('RELEASE ordered_add')
+    if (!isNew) return false
+    for (const [row, payloads] of changes)
+      Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
+    return true
+  }
+
+  #addTo(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
+    this.#spread(queue, row)
+    const added = this.#insert(queue, row.id, 0, payloads)
+    row.size += added
+    if (added === payloads.length) return
+    for (const [text, score] of payloads) this.#db.run(sql.payload.lower, queue, row.id, text, score)
+  }
+
+  /** The lowest payloads of a row, in order. */
+  lowest(queue: number, { id, text, score }: WaitingRow, n: number): ScoredPayload[] {
+    if (text === null) return this.#lowest(queue, id, 0, n)
+    return n > 0 ? [[text, score as number]] : []
+  }
+
+  /** Takes the lowest payloads of a row, up to one, away; the others wait on. */
+  dropTo(queue: number, row: WaitingRow, n: number, [text, score]: ScoredPayload): void {
+    this.#db.run(sql.payload.dropTo, queue, row.id, score, text)
+    row.size -= n
+  }
+
+  /** Takes one payload of a row away; false: there is none. The last one is left, for the row goes with it. */
+  dropOne(queue: number, row: WaitingRow, payload: string): 'last' | boolean {
+    if (row.text !== null) return row.text === payload && 'last'
+    if (this.#db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
+    row.size--
+    return row.size === 0 ? 'last' : true
+  }
+
+  /** What waits of an id is dead as well. */
+  bury(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    this.#db.run(sql.payload.bury, queue, row.id)
+  }
+
+  /** Payloads die: those that are dead already keep their scores. */
+  buryPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
+    this.#insert(queue, id, 1, payloads)
+  }
+
+  /** What is dead of an id waits with the rest of a row, which its caller then writes. */
+  raise(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    this.#db.run(sql.payload.raise, queue, row.id)
+    row.size = this.#db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
+  }
+
+  dead(queue: number, id: string): ScoredPayload[] {
+    return this.#lowest(queue, id, 1, -1)
+  }
+
+  dropDead(queue: number, id: string): void {
+    this.#db.run(sql.payload.drop, queue, id, 1)
+  }
+
+  /** The row's own payload goes to the others. */
+  #spread(queue: number, row: WaitingRow): void {
+    if (row.text !== null) this.#insert(queue, row.id, 0, [[row.text, row.score as number]])
+    row.text = null
+    row.score = null
+  }
+
+  /** Answers how many were not there yet. */
+  #insert(queue: number, id: string, dead: 0 | 1, payloads: readonly ScoredPayload[]): number {
+    const values = payloads.flatMap(([text, score]) => [id, score, text])
+    return this.#db.insert(sql.payload.add, [queue, dead], 3, values)
+  }
+
+  #lowest(queue: number, id: string, dead: 0 | 1, n: number): ScoredPayload[] {
+    const rows = this.#db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
+    return rows.map(([text, score]) => [text, Number(score)])
+  }
+}
+
+/** In the order in which the statements name them, from the id on. */
+function valuesOf(r: WaitingRow): Value[] {
+  const place = [r.id, r.shard, r.held, r.performIn, r.retryCount]
+  return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
+}
+
+/** Whether payloads leave a row with one of its own, or bring it there, or are none: then nothing is left to do. */
+function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
+  const [first] = payloads
+  if (!first) return true
+  if (payloads.length > 1) return false
+  const [text, score] = first
+  if (row.size === 0) {
+    Object.assign(row, { size: 1, text, score })
+    return true
+  }
+  if (row.text !== text) return false
+  row.score = Math.min(row.score as number, score)
+  return true
+}
+
+/** A row for an id that did not wait, without payloads. */
+export function newRow(id: string, place: Place): WaitingRow {
+  return { id, ...place, stalls: 0, suspect: 0, size: 0, score: null, error: null, text: null }
+}

@@ -1,0 +1,123 @@
+/** Looking at what became of the rows of a task. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { splitTaskJid, taskJid } from '../../../job/payload.ts'
+import { EVENT_STATUSES, type EventQuery, type EventRecord, type EventStatus, type Message } from '../../contract.ts'
+import type { Database } from '../database.ts'
+import { sql } from '../sql.generated.ts'
+import type { Ledger } from './ledger.ts'
+import { ELSEWHERE, FRESH, HELD, REJECTED, STATUS_CODE, STATUS_NAME, type TaskRow } from './row.ts'
+
+interface EventRow {
+  idx: number
+  status: number
+  place: number
+  run: number
+  step: number
+  number: number | null
+  job: string | null
+  code: string | null
+  started_at: number | null
+  finished_at: number | null
+  args: string | null
+  source: string | null
+  result: string | null
+}
+
+export class Events {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  page(id: string, { status, code, after = -1, indexes, limit }: EventQuery): EventRecord[] {
+    const task = this.#db.first<TaskRow>(sql.task.load, id)
+    if (!task) return []
+    const rows = indexes
+      ? this.#db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)
+      : code !== undefined
+        ? this.#codedOf(task.key, code, status ?? EVENT_STATUSES, after, limit)
+        : status
+          ? this.#eventsOf(task.key, status, after, limit)
+          : this.#db.all<EventRow>(sql.event.page, task.key, after, limit)
+    return rows.map((row) => this.#recordOf(task, row))
+  }
+
+  find(jid: string): EventRecord | null {
+    const { id, index } = splitTaskJid(jid)
+    const task = this.#db.first<TaskRow>(sql.task.load, id)
+    const row = task && this.#db.first<EventRow>(sql.event.one, task.key, index)
+    return task && row ? this.#recordOf(task, row) : null
+  }
+
+  reasons(id: string): { status: EventStatus; code: string | null; count: number }[] {
+    const task = this.#db.first<TaskRow>(sql.task.load, id)
+    if (!task) return []
+    const rows = this.#db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
+    return rows.map(({ status, code, count }) => ({
+      status: STATUS_NAME[status] as EventStatus,
+      code: code === '' ? null : code,
+      count,
+    }))
+  }
+
+  addMessage(ledger: Ledger, jid: string, message: Message): void {
+    const { id, index } = splitTaskJid(jid)
+    const book = ledger.book(id)
+    if (!book || !ledger.event(book, index)) {
+      throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
+    }
+    ledger.addMessages(book.task.key, index, [message])
+  }
+
+  #codedOf(key: number, code: string, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
+    const some = JSON.stringify(status.map((name) => STATUS_CODE[name]))
+    return this.#db.all<EventRow>(sql.event.codedOf, key, code.toWellFormed(), after, some, limit)
+  }
+
+  #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
+    return status
+      .flatMap((name) => {
+        const page = STATUS_CODE[name] >= REJECTED ? sql.event.rejectedOf : sql.event.pageOf
+        return this.#db.all<EventRow>(page, key, STATUS_CODE[name], after, limit)
+      })
+      .sort((a, b) => a.idx - b.idx)
+      .slice(0, limit)
+  }
+
+  #recordOf(task: TaskRow, row: EventRow): EventRecord {
+    return {
+      index: row.idx,
+      jid: taskJid(task.id, row.idx),
+      number: row.number,
+      job: row.job,
+      place: placeOf(task, row),
+      status: STATUS_NAME[row.status] as EventStatus,
+      run: row.run,
+      attempts: row.step >> 1,
+      args: row.args,
+      source: row.source,
+      code: row.code,
+      startedAt: row.started_at,
+      finishedAt: row.finished_at,
+      result: row.result,
+      messages: this.#messages(task.key, row.idx),
+    }
+  }
+
+  /** A jump in the numbers is where messages were dropped: it is told in their place. */
+  #messages(key: number, index: number): Message[] {
+    const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(sql.event.messages, key, index)
+    return rows.flatMap(({ n, at, code, params }, i) => {
+      const message = { at, code, params: JSON.parse(params) as Record<string, unknown> }
+      const missing = n - (rows[i - 1]?.n ?? 0) - 1
+      return missing > 0 ? [{ at, code: 'dropped', params: { messages: missing } }, message] : [message]
+    })
+  }
+}
+
+function placeOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['place'] {
+  if (place === ELSEWHERE) return 'elsewhere'
+  return place === HELD || (place === FRESH && idx >= next) ? 'held' : 'placed'
+}

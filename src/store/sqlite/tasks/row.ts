@@ -1,0 +1,169 @@
+/** A task and its events as the file has them. */
+
+import {
+  type Callback,
+  EVENT_STATUSES,
+  type EventStatus,
+  type Message,
+  type TaskRecord,
+  type TaskState,
+  type Tolerance,
+} from '../../contract.ts'
+import type { Database } from '../database.ts'
+import { sql } from '../sql.generated.ts'
+
+export const STATUS_CODE: Record<EventStatus, number> = {
+  enqueued: 0,
+  working: 1,
+  finished: 2,
+  failed: 3,
+  error: 4,
+  cancelled: 5,
+}
+export const STATUS_NAME = Object.keys(STATUS_CODE) as EventStatus[]
+/** The statuses from here on are those of rejected rows, which have reasons. */
+export const REJECTED = STATUS_CODE.failed
+
+/** Where an event's job is, as `event.place` has it. */
+export const HELD = 0
+export const PLACED = 1
+export const ELSEWHERE = 2
+/** Was added to wait as a row: it does so from `task.next` on, and below that it is placed. */
+export const FRESH = 3
+
+/** What an adder does, as `adder.state` has it. */
+export const OPEN = 0
+export const ENDED = 1
+export const BROKEN = 2
+export const REPLACED = 3
+
+export interface TaskRow {
+  key: number
+  id: string
+  name: string
+  job: string
+  queue: string
+  template: string
+  window: number
+  /** Rows of one job, in a list; null: each is one, with its arguments. */
+  rows_per_job: number | null
+  keep_params: 'rejected' | 'all' | 'none'
+  meta: string
+  /** The creator's token, or that of who took its place. */
+  adder: string
+  state: TaskState
+  paused: number
+  adders: number
+  broken: number
+  /** JSON, as are the next four. */
+  reason: string | null
+  tolerance: string | null
+  on_done: string | null
+  on_failure: string | null
+  beyond: 'pause' | 'cancel'
+  run: number
+  /** Null: since its creation. */
+  run_at: number | null
+  ended_before: number
+  done_run: number
+  failed_run: number
+  mixed: number
+  total: number
+  next: number
+  held: number
+  placed: number
+  enqueued: number
+  working: number
+  finished: number
+  failed: number
+  error: number
+  cancelled: number
+  created_at: number
+  progress_at: number | null
+  finished_at: number | null
+  expires_at: number | null
+  keep: number
+  unknown_after: number
+  single: number
+  swept: number
+}
+
+export interface EventState {
+  idx: number
+  status: number
+  place: number
+  run: number
+  step: number
+  code: string | null
+  started_at: number | null
+  finished_at: number | null
+  result: string | null
+  /** The arguments are not needed any more. */
+  drop?: boolean
+}
+
+/** What decides whether transitions apply, of those of the rows that there are. */
+export function eventsOf(db: Database, task: number, indexes: readonly number[]): EventState[] {
+  const rows = db.list<(number | string | null)[]>(sql.event.load, task, JSON.stringify(indexes))
+  return rows.map(([idx, status, place, run, step, code, started_at, finished_at, result]) => {
+    return { idx, status, place, run, step, code, started_at, finished_at, result } as EventState
+  })
+}
+
+/** Of a task that is cancelling or cancelled no row comes into the queue. */
+export function isStopped({ state }: TaskRow): boolean {
+  return state === 'cancelling' || state === 'cancelled'
+}
+
+export function hasEnded({ state }: TaskRow): boolean {
+  return state === 'done' || state === 'cancelled'
+}
+
+/** Whether a row that became this needs its arguments no more. */
+export function isDropped({ keep_params }: TaskRow, status: EventStatus): boolean {
+  if (status === 'enqueued' || keep_params === 'all') return false
+  return keep_params === 'none' || status === 'finished'
+}
+
+export function parsed<T extends Tolerance | Callback | Message>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T)
+}
+
+export function written(value: Tolerance | Callback | Message | null | undefined): string | null {
+  return value ? JSON.stringify(value) : null
+}
+
+export function recordOf(row: TaskRow): TaskRecord {
+  const counts = {} as Record<EventStatus, number>
+  for (const status of EVENT_STATUSES) counts[status] = row[status]
+  return {
+    id: row.id,
+    name: row.name,
+    job: row.job,
+    queue: row.queue,
+    state: row.state,
+    run: row.run,
+    runAt: row.run_at ?? row.created_at,
+    endedBefore: row.ended_before,
+    mixed: row.mixed === 1,
+    total: row.total,
+    held: row.held,
+    placed: row.placed,
+    window: row.window,
+    rowsPerJob: row.rows_per_job,
+    adding: row.adders > 0,
+    broken: row.broken > 0,
+    keepParams: row.keep_params,
+    tolerance: parsed<Tolerance>(row.tolerance),
+    beyond: row.beyond,
+    reason: parsed<Message>(row.reason),
+    unknownAfter: row.unknown_after,
+    single: row.single === 1,
+    adder: row.adder,
+    counts,
+    meta: row.meta,
+    createdAt: row.created_at,
+    progressAt: row.progress_at,
+    finishedAt: row.finished_at,
+  }
+}
