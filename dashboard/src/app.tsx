@@ -4,7 +4,7 @@ import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { at, BASE, decoded } from './base.ts'
 import { Frame } from './frame/frame.tsx'
 import { Nowhere } from './pages/nowhere.tsx'
-import { Overview } from './pages/overview.tsx'
+import { Overview } from './pages/overview/index.tsx'
 
 // Loaded when somebody goes there.
 const Busy = lazy(() => import('./pages/busy/index.tsx'))

@@ -1,0 +1,45 @@
+/** What ended, day by day. */
+
+import type { Day, Page } from '../../api/shapes.ts'
+import { day } from '../../format/time.ts'
+import { useData } from '../../live/use-data.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+import { Legend } from './throughput.tsx'
+
+const DAYS = 30
+
+export function DaysPanel() {
+  const { data, error, reload } = useData<Page<Day>>('/history', { days: DAYS })
+  const days = [...(data?.items ?? [])].reverse()
+  const times = days.map(({ date }) => new Date(`${date}T00:00:00Z`))
+  return (
+    <section class="panel section">
+      <header>
+        <h2>{t('overview.byDay')}</h2>
+        <Legend />
+      </header>
+      <div class="body">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {days.length > 0 && (
+          <Chart
+            label={`${t('overview.byDayChart', { n: days.length })}: ${day(times[0] as Date)} – ${day(times.at(-1) as Date)}`}
+            times={times}
+            height={140}
+            series={[
+              {
+                label: t('overview.finished'),
+                like: 'finished',
+                kind: 'bars',
+                values: days.map(({ processed, failed }) => processed - failed),
+              },
+              { label: t('overview.errors'), like: 'error', kind: 'bars', values: days.map(({ failed }) => failed) },
+            ]}
+          />
+        )}
+        {!data && !error && <Skeleton />}
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,56 @@
+/** At a glance what is wrong, and one click to it. */
+
+import type { Gauges } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { about, pulse } from '../../live/pulse.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { Head } from '../../parts/head.tsx'
+import { TilesPlace } from '../../parts/tile.tsx'
+import { t } from '../../words/index.ts'
+import { AttentionPanel } from './attention.tsx'
+import { DaysPanel } from './days.tsx'
+import { Figures } from './figures.tsx'
+import { QueuesPanel } from './queues.tsx'
+import { TasksPanel } from './tasks.tsx'
+import { ThroughputPanel } from './throughput.tsx'
+
+const RANGES = ['5m', '1h', '24h', '30d'] as const
+
+export function Overview() {
+  const { value: now } = pulse
+  const { value: what } = about
+  const [query] = useQuery()
+  const range = RANGES.find((one) => one === query.range) ?? '1h'
+  const gauges = useData<Gauges>('/gauges').data
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head
+        title={t('nav.overview')}
+        facts={[
+          what && <bdi>{`${what.app}, ${what.environment}`}</bdi>,
+          now && t('overview.facts.processes', { n: now.stats.processes }),
+          now && t('overview.facts.slots', { n: now.stats.concurrency }),
+        ]}
+      >
+        <nav class="seg" aria-label={t('overview.range')}>
+          {RANGES.map((one) => (
+            <a key={one} href={at(`/?range=${one}`)} {...(one === range ? { 'aria-current': 'true' as const } : {})}>
+              {t(`overview.range.${one}`)}
+            </a>
+          ))}
+        </nav>
+      </Head>
+      {now ? <Figures now={now} gauges={gauges} /> : <TilesPlace columns={6} />}
+      <div class="grid g21">
+        <ThroughputPanel range={range} />
+        <AttentionPanel all={now?.attention} />
+      </div>
+      <div class="grid g11">
+        <QueuesPanel />
+        <TasksPanel />
+      </div>
+      <DaysPanel />
+    </main>
+  )
+}

@@ -1,0 +1,71 @@
+/** The queues whose jobs have waited longest. */
+
+import type { Page, Queue } from '../../api/shapes.ts'
+import { at } from '../../base.ts'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { useData } from '../../live/use-data.ts'
+import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+
+const SHOWN = 6
+
+export function QueuesPanel() {
+  const { data, error, reload } = useData<Page<Queue>>('/queues')
+  const slowest = [...(data?.items ?? [])].sort((a, b) => b.latency - a.latency || b.size - a.size).slice(0, SHOWN)
+  const most = Math.max(1, ...slowest.map(({ latency }) => latency))
+  return (
+    <section class="panel list">
+      <header>
+        <h2>{t('overview.queues')}</h2>
+        <span class="aside">
+          {data && data.items.length > 0 && (
+            <a class="link" href={at('/queues')}>
+              {t('overview.queues.all', { n: data.items.length })}
+            </a>
+          )}
+        </span>
+      </header>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton />}
+      {data?.items.length === 0 && (
+        <Empty icon="queues" title={t('overview.queues.none')}>
+          {t('overview.queues.noneWhat')}
+        </Empty>
+      )}
+      {slowest.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>{t('queues.name')}</th>
+              <th class="num">{t('queues.size')}</th>
+              <th class="num hide-s">{t('queues.held')}</th>
+              <th>{t('queues.oldest')}</th>
+              <th class="num hide-s">{t('queues.slots')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {slowest.map((queue) => (
+              <tr key={queue.name}>
+                <td class="cut">
+                  <a href={at(`/queues/${encodeURIComponent(queue.name)}`)}>
+                    <bdi>{queue.name}</bdi>
+                  </a>
+                </td>
+                <td class="num b">{number(queue.size)}</td>
+                <td class="num hide-s dim">{queue.held > 0 ? number(queue.held) : '–'}</td>
+                <td>
+                  {duration(queue.latency)}
+                  <span class="meter" style={{ '--v': (queue.latency / most) * 100 }}>
+                    <i />
+                  </span>
+                </td>
+                <td class="num hide-s dim">{number(queue.slots)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}

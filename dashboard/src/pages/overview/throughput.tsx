@@ -1,0 +1,55 @@
+/** What ended, over minutes, hours or days. */
+
+import type { Throughput } from '../../api/shapes.ts'
+import { clock } from '../../format/time.ts'
+import { useData } from '../../live/use-data.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { t } from '../../words/index.ts'
+
+export function ThroughputPanel({ range }: { range: string }) {
+  const { data, error, reload } = useData<Throughput>('/throughput', { range })
+  const perSecond = (what: 'finished' | 'failed') => data?.points.map((point) => point[what] / data.step) ?? []
+  const times = data?.points.map((point) => new Date(point.at)) ?? []
+  const most = Math.max(0, ...perSecond('finished'))
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t('overview.throughput')}</h2>
+        <Legend />
+      </header>
+      <div class="body">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {data && (
+          <>
+            <Chart
+              label={t('overview.throughputChart', { from: clock(data.from), to: clock(data.to), n: Math.round(most) })}
+              times={times}
+              height={200}
+              series={[
+                { label: t('overview.finished'), like: 'finished', kind: 'area', values: perSecond('finished') },
+              ]}
+              marks={data.deploys}
+            />
+            <Chart
+              label={t('overview.errors')}
+              times={times}
+              height={80}
+              series={[{ label: t('overview.errors'), like: 'error', kind: 'bars', values: perSecond('failed') }]}
+            />
+          </>
+        )}
+        {!data && !error && <Skeleton />}
+      </div>
+    </section>
+  )
+}
+
+export function Legend() {
+  return (
+    <span class="aside">
+      <span class="lg finished">{t('overview.finished')}</span>
+      <span class="lg error">{t('overview.errors')}</span>
+    </span>
+  )
+}
