@@ -59,7 +59,7 @@ test('a server that others reach is refused at its start when it has no login', 
 })
 
 test('with a login only who has it comes in', async () => {
-  const { call } = api({ auth: { bearer: ['one', 'two'], basic: { user: 'ann', password: 'pass:wörd' } } })
+  const { call } = api({ auth: { bearer: ['one', 'two', 'a long secret'], basic: { user: 'ann', password: 'pass:wörd' } } })
   const get = async (headers: RequestInit['headers']) => {
     const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })
     if (status === 401) {
@@ -70,6 +70,7 @@ test('with a login only who has it comes in', async () => {
   }
   expect(await get({ authorization: 'Bearer one' })).toBe(200)
   expect(await get({ authorization: 'bearer two' })).toBe(200)
+  expect(await get({ authorization: 'Bearer a long secret' })).toBe(200)
   expect(await get(basic('ann:pass:wörd'))).toBe(200)
   for (const wrong of ['Bearer three', 'Bearer ', 'Bearer one two', 'one', 'Basic !!', 'Digest one']) {
     expect(await get({ authorization: wrong }), wrong).toBe(401)

@@ -199,7 +199,7 @@ function checkAuth(auth: Auth | undefined): void {
 }
 
 function credentials(request: Request, scheme: string): string | undefined {
-  const [, name, value] = /^(\S+)\s+(\S+)\s*$/.exec(request.headers.get('authorization') ?? '') ?? []
+  const [, name, value] = /^(\S+)\s+(\S.*?)\s*$/.exec(request.headers.get('authorization') ?? '') ?? []
   return name?.toLowerCase() === scheme ? value : undefined
 }
 
