@@ -50,7 +50,7 @@ inBrowser('overview', (open) => {
     await page.getByText('No worker is running').waitFor({ state: 'detached' })
     await page.getByText('All is well').waitFor()
     await expect.poll(() => tile(page, 'Busy').first().textContent()).toMatch(/of 4$/)
-    await page.getByText('4 in all').waitFor()
+    await page.getByText('3 in all').waitFor()
     const task = page.getByRole('link', { name: 'Spring sale' })
     await task.waitFor()
     doors.open()

@@ -1,6 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
+import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
@@ -161,11 +164,38 @@ inBrowser('tasks', (open) => {
     )
     await made.wait({ every: 10 })
     await go(`/tasks/${made.id}`)
+    // Of what ended before the page was opened nothing is left, and no bars will come.
+    await page.getByText('Took', { exact: true }).waitFor()
+    await page.getByText('It has ended.').waitFor()
+    expect(await page.getByText('Time left').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'More' }).first().isDisabled()).toBe(true)
     const whole = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download' }).click()
     expect(await readFile(await (await whole).path(), 'utf8')).toBe('\ufeffn\r\n1\r\n2\r\n')
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByText('Copied').waitFor()
+  })
+
+  test('a workbook that was imported before is imported again once that is said', async () => {
+    const { page, hq, faults } = await open('/tasks', {
+      before: ({ hq }) => void hq.job('ImportProduct', async () => {}),
+    })
+    const folder = await mkdtemp(join(tmpdir(), 'highkiq-'))
+    await writeSheet(`${folder}/spring.xlsx`, { header: ['sku'], rows: [['a-1'], ['a-2']] })
+    const before = await hq.tasks.import(hq.jobNamed('ImportProduct'), `${folder}/spring.xlsx`)
+    await page.getByRole('button', { name: 'Import a file' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('input[type=file]').setInputFiles(`${folder}/spring.xlsx`)
+    await dialog.getByRole('button', { name: 'Look into it' }).click()
+    await dialog.getByRole('button', { name: 'Start 2 rows' }).click()
+    await dialog.getByText('This file was imported within the last 24 hours.').waitFor()
+    expect(await dialog.getByRole('link').getAttribute('href')).toBe(`/tasks/${before.id}`)
+    expect((await hq.tasks.list()).items).toHaveLength(1)
+    expect(faults.splice(0).every((fault) => fault.includes('409'))).toBe(true)
+    await dialog.getByRole('button', { name: 'Import it again' }).click()
+    await page.getByRole('heading', { name: 'spring.xlsx' }).waitFor()
+    expect((await hq.tasks.list()).items).toHaveLength(2)
+    await rm(folder, { recursive: true })
   })
 
   test('names, arguments and messages of every kind are shown as text, on a phone as well', async () => {

@@ -59,7 +59,9 @@ test('a server that others reach is refused at its start when it has no login', 
 })
 
 test('with a login only who has it comes in', async () => {
-  const { call } = api({ auth: { bearer: ['one', 'two', 'a long secret'], basic: { user: 'ann', password: 'pass:wörd' } } })
+  const { call } = api({
+    auth: { bearer: ['one', 'two', 'a long secret'], basic: { user: 'ann', password: 'pass:wörd' } },
+  })
   const get = async (headers: RequestInit['headers']) => {
     const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })
     if (status === 401) {

@@ -5,8 +5,10 @@ import { at } from '../base.ts'
 export class ApiError extends Error {
   readonly code: string
   readonly status: number
-  constructor(code: string, message: string, status: number) {
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(code: string, message: string, status: number, details: Record<string, unknown> = {}) {
     super(message)
+    this.details = details
     this.code = code
     this.status = status
   }
@@ -86,10 +88,16 @@ async function read<Answer>(answer: Response): Promise<Answer> {
   throw errorOf(text, answer.status)
 }
 
+interface Told {
+  code: string
+  message: string
+  details?: Record<string, unknown>
+}
+
 function errorOf(text: string, status: number): ApiError {
   try {
-    const { code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error
-    return new ApiError(code, message, status)
+    const { code, message, details } = (JSON.parse(text) as { error: Told }).error
+    return new ApiError(code, message, status, details)
   } catch {
     return new ApiError('NO_ANSWER', text.slice(0, 300), status)
   }

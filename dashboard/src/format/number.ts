@@ -10,6 +10,11 @@ export function short(n: number): string {
   return n.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
 }
 
+/** 0.025, 1.25K: of a chart, whose steps may be quarters. */
+export function figure(n: number): string {
+  return n.toLocaleString(locale(), { notation: 'compact', maximumSignificantDigits: 3 })
+}
+
 /** 0.0026 → 0.26%. Of nothing it is 0. */
 export function share(part: number, whole: number): string {
   const of = whole === 0 ? 0 : part / whole

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { short } from '../format/number.ts'
+import { figure } from '../format/number.ts'
 import { exact, inUtc } from '../format/time.ts'
 import { theme } from '../frame/theme.ts'
 import { locale } from '../words/index.ts'
@@ -60,6 +60,9 @@ export function Chart({ label, times, series: given, height, marks = [], isStack
   return <div ref={place} class="uchart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }
 
+/** A chart that is lower has its marks closer together: else none but 0 would fit. */
+const LOW = 120
+
 function optionsOf(
   series: readonly Series[],
   height: number,
@@ -91,7 +94,7 @@ function optionsOf(
         space: 80,
         values: (_, at, __, ___, step) => at.map((one) => tick(one, step)),
       },
-      { ...axis, size: 44, space: 24, values: (_, all) => all.map(short) },
+      { ...axis, size: 44, space: height < LOW ? 14 : 24, values: (_, all) => all.map(figure) },
     ],
     series: [
       {},
@@ -181,7 +184,7 @@ function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
       ? ''
       : [
           exact(new Date(at * 1000)),
-          ...series.map(({ label, values, told = values }) => `${label}: ${short(Number(told[idx] ?? 0))}`),
+          ...series.map(({ label, values, told = values }) => `${label}: ${figure(Number(told[idx] ?? 0))}`),
         ].join('\n')
 }
 

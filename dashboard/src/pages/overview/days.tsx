@@ -27,6 +27,7 @@ export function DaysPanel() {
             label={`${t('overview.byDayChart', { n: days.length })}: ${day(times[0] as Date)} – ${day(times.at(-1) as Date)}`}
             times={times}
             height={140}
+            isStacked
             series={[
               {
                 label: t('overview.finished'),

@@ -22,7 +22,7 @@ export function Figures({ now, gauges }: { now: Pulse; gauges: Gauges | undefine
         like="finished"
         href={at('/metrics')}
       >
-        {t('overview.processed', { n: stats.processed })}
+        {t('overview.processed', { n: stats.processed - stats.failed })}
       </Tile>
       <Tile
         label={t('overview.errors')}

@@ -51,7 +51,7 @@ function Group({ group, all }: { group: ErrorGroup; all: number }) {
           <b class="cut grp-name">
             <bdi>{visible(group.class ?? t('job.error'))}</bdi>
           </b>
-          <span class="dim cut hide-s">
+          <span class="dim cut">
             <bdi>{visible(group.message)}</bdi>
           </span>
         </span>

@@ -16,7 +16,8 @@ const SHARES = [0, 1, 2, 5, 10, 20, 50]
 
 export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
   const { counts, held, window, toleratedFailures, beyond, id } = task
-  const isOff = about.value?.readOnly !== false || task.state === 'done' || task.state === 'cancelled'
+  const isOver = task.state === 'done' || task.state === 'cancelled'
+  const isOff = about.value?.readOnly !== false || isOver
   const set = async (settings: object) => {
     await doing(tell('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
     await reload()
@@ -32,7 +33,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
     <section class="panel">
       <header>
         <h2>{t('task.control')}</h2>
-        <span class="aside">{t('task.atOnce')}</span>
+        {!isOver && <span class="aside">{t('task.atOnce')}</span>}
       </header>
       <div class="ctl">
         <div>
@@ -56,7 +57,11 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
             {...around(toleratedFailures)}
             onSet={(value) => void set({ toleratedFailures: value })}
           />
-          <p>{t(`task.beyond.${beyond}`, { share: share(counts.failed + counts.error, ended) })}</p>
+          <p>
+            {t(toleratedFailures === null || isOver ? 'task.beyond.never' : `task.beyond.${beyond}`, {
+              share: share(counts.failed + counts.error, ended),
+            })}
+          </p>
         </div>
         <div>
           <span>{t('task.submitterPage')}</span>

@@ -7,13 +7,13 @@ import { clock, duration } from '../../format/time.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { StatusIcon } from '../../parts/icon.tsx'
 import { IN_ORDER, StatusBar } from '../../parts/status.tsx'
+import { When } from '../../parts/time.tsx'
 import { t } from '../../words/index.ts'
 
 export function Hero({ task }: { task: TaskStatus }) {
-  const { counts, total, percent, etaSeconds, ratePerSecond } = task
+  const { counts, total, percent, ratePerSecond } = task
   const ended = total - counts.enqueued - counts.working
   const rejected = counts.failed + counts.error
-  const left = etaSeconds === null ? null : new Date(Date.now() + etaSeconds * 1000)
   return (
     <section class="panel hero" aria-label={t('tasks.progress')}>
       <div class="nums">
@@ -25,11 +25,7 @@ export function Hero({ task }: { task: TaskStatus }) {
           <div class="muted">{t('task.endedOf', { ended, n: total })}</div>
         </div>
         <div>
-          <div class="k">{t('task.left')}</div>
-          <div class="v">
-            {etaSeconds === null || left === null ? '–' : duration(etaSeconds)}{' '}
-            {left && <small>{t('task.about', { at: clock(left) })}</small>}
-          </div>
+          <Span task={task} />
         </div>
         <div>
           <div class="k">{t('task.rate')}</div>
@@ -47,6 +43,31 @@ export function Hero({ task }: { task: TaskStatus }) {
       <StatusBar counts={counts} large />
       <Keys task={task} />
     </section>
+  )
+}
+
+/** How long it will take, and once it has ended how long it took. */
+function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus }) {
+  const end = finishedAt === null ? null : new Date(finishedAt)
+  const left = etaSeconds === null ? null : new Date(Date.now() + etaSeconds * 1000)
+  return end ? (
+    <>
+      <div class="k">{t('task.took')}</div>
+      <div class="v">
+        {duration((end.getTime() - new Date(runAt).getTime()) / 1000)}{' '}
+        <small>
+          {t('task.endedAt')} <When at={finishedAt} />
+        </small>
+      </div>
+    </>
+  ) : (
+    <>
+      <div class="k">{t('task.left')}</div>
+      <div class="v">
+        {etaSeconds === null || left === null ? '–' : duration(etaSeconds)}{' '}
+        {left && <small>{t('task.about', { at: clock(left) })}</small>}
+      </div>
+    </>
   )
 }
 

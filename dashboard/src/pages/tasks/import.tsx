@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { sendFile } from '../../api/client.ts'
+import { ApiError, sendFile } from '../../api/client.ts'
 import { at } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
@@ -24,6 +24,8 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const [columns, setColumns] = useState<Record<string, string>>({})
   const [step, setStep] = useState<Step>({ at: 'choose' })
   const [wrong, setWrong] = useState('')
+  /** The task that has imported this file before. */
+  const [before, setBefore] = useState('')
   const keyOf = useKey()
   const isOpen = useRef(true)
   useEffect(() => {
@@ -33,11 +35,12 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     }
   }, [])
 
-  const send = async (dryRun: boolean) => {
+  const send = async (dryRun: boolean, again?: true) => {
     if (!file || job === '') return
     setWrong('')
+    setBefore('')
     setStep({ at: dryRun ? 'reading' : 'sending' })
-    const about = { job, name: file.name, columns: mapping(headers, columns) }
+    const about = { job, name: file.name, columns: mapping(headers, columns), again }
     try {
       if (dryRun) {
         const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
@@ -52,7 +55,8 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       onClose()
       route(at(`/tasks/${id}`))
     } catch (thrown) {
-      setWrong(thrown instanceof Error ? thrown.message : String(thrown))
+      if (thrown instanceof ApiError && thrown.code === 'ALREADY_IMPORTED') setBefore(String(thrown.details.task))
+      else setWrong(thrown instanceof Error ? thrown.message : String(thrown))
       setStep({ at: 'choose' })
     }
   }
@@ -68,6 +72,19 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
           </p>
         </div>
       )}
+      {before !== '' && (
+        <div class="note failed" role="alert">
+          <p>
+            {t('import.already')}{' '}
+            <a class="link" href={at(`/tasks/${before}`)}>
+              {t('import.alreadyAs')}
+            </a>
+          </p>
+          <button type="button" class="btn" onClick={() => void send(false, true)}>
+            {t('import.again')}
+          </button>
+        </div>
+      )}
       <div class="fields">
         <label class="field">
           {t('import.job')}
@@ -77,6 +94,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
             onChange={(event) => {
               setJob(event.currentTarget.value)
               setStep({ at: 'choose' })
+              setBefore('')
             }}
           >
             <option value="">{t('import.chooseJob')}</option>
@@ -99,6 +117,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
               setHeaders([])
               setColumns({})
               setStep({ at: 'choose' })
+              setBefore('')
             }}
           />
         </label>

@@ -42,6 +42,7 @@ export function Preview({ found, headers, columns, onColumns }: PreviewProps) {
           ))}
         </ul>
       )}
+      {headers.length > 0 && <p class="dim">{t('import.rename')}</p>}
       {headers.length > 0 && (
         <section class="scroll preview" aria-label={t('import.preview')}>
           <table>

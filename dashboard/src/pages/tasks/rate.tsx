@@ -41,7 +41,7 @@ export function RatePanel({ task }: { task: TaskStatus }) {
       </header>
       <div class="body">
         {steps.length < 2 ? (
-          <p class="dim rate-wait">{t('task.rateSoon')}</p>
+          <p class="dim rate-wait">{t(task.finishedAt === null ? 'task.rateSoon' : 'task.rateOver')}</p>
         ) : (
           <Chart
             label={t('task.rateLabel', { rate: rate(task.ratePerSecond) })}

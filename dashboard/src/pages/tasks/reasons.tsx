@@ -25,7 +25,7 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
     <section class="panel section">
       <header>
         <h2>{t('task.reasons')}</h2>
-        <span class="aside">{t('task.reasonsOf', { n: rows, codes: reasons.length })}</span>
+        <span class="aside">{`${t('task.reasonRows', { n: rows })} · ${t('task.reasonCodes', { n: reasons.length })}`}</span>
       </header>
       {KINDS.map((status) => {
         const some = reasons.filter((reason) => reason.status === status)
