@@ -176,6 +176,21 @@ inBrowser('tasks', (open) => {
     await page.getByText('Copied').waitFor()
   })
 
+  test('a row that waits for a retry tells what it failed of', async () => {
+    const { page, hq, work, go } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('Sync', { retry: 5, retryIn: () => 3600 }, async () => {
+          throw new Error('the catalogue is locked')
+        })
+      },
+    })
+    const task = await hq.tasks.create(hq.jobNamed('Sync'), [[1]], { name: 'Sync all' })
+    await work()
+    await until(async () => (await hq.retries.size()) === 1)
+    await go(`/tasks/${task.id}?status=enqueued`)
+    await page.getByText(/the catalogue is locked; waiting for retry 1 at/).waitFor()
+  })
+
   test('a workbook that was imported before is imported again once that is said', async () => {
     const { page, hq, faults } = await open('/tasks', {
       before: ({ hq }) => void hq.job('ImportProduct', async () => {}),

@@ -92,7 +92,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       cell: ({ messages, code, params }) => (
         <>
           {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(params, fields[0]))}</bdi>}
-          <bdi class="cut block">{messages.at(-1)?.text ?? '–'}</bdi>
+          <bdi class="cut block">{reasonOf(messages)}</bdi>
           {code !== null && (
             <span class="sub cut">
               <code>{code}</code>
@@ -104,6 +104,13 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
     { name: 'runs', title: t('task.runs'), class: 'num hide-m', cell: ({ attempts }) => number(attempts) },
     { name: 'ended', title: t('tasks.ended'), class: 'num dim', cell: ({ finishedAt }) => <When at={finishedAt} /> },
   ]
+}
+
+/** What was said last; of a retry that it waits for, also why. */
+function reasonOf(messages: TaskEvent['messages']): string {
+  const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
+  const isWaiting = texts.at(-1)?.startsWith('waiting for retry')
+  return (isWaiting ? texts.slice(-2).join('; ') : texts.at(-1)) ?? '–'
 }
 
 /** Of rows that are objects: the first fields; of others their first arguments. */
