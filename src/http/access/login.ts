@@ -80,7 +80,7 @@ function loginPage({ base }: Place, to = '', status = 200, isWrong = false, head
   const body = `<main class="sub-page"><h1>Log in</h1>
 <form class="card login" method="post" action="${escaped(base)}/login"><div class="in">
 <label for="token">Token</label>
-<p class="muted small">The one that this server was started with (--token, or HIGHKIQ_WEB_TOKEN).</p>
+<p class="muted small">The one that this server was started with (--token, HIGHKIQ_WEB_TOKEN, or <code>auth</code> in the app).</p>
 <input name="user" value="highkiq" autocomplete="username" hidden>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus${isWrong ? ' aria-invalid="true" aria-describedby="wrong"' : ''}>
 ${isWrong ? '<p class="wrong small" id="wrong" role="alert">This is not the token.</p>\n' : ''}<input type="hidden" name="to" value="${escaped(to)}">
