@@ -34,8 +34,8 @@ inBrowser('busy', (open) => {
     expect(await own.getByRole('button').count()).toBe(0)
     await own.getByText('1 of 4').waitFor()
     const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
-    await running.getByText('3 of 10').waitFor()
-    await running.getByText('on the way').waitFor()
+    await running.locator('.done-cell').getByText('3 of 10').waitFor()
+    await running.locator('.done-cell').getByText('on the way').waitFor()
 
     // Cancelled where it is meant: it ends, and does not come back.
     await running.getByRole('button', { name: 'Cancel…' }).click()

@@ -40,6 +40,11 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
           <span class="sub cut">
             <code>{visible(job.jid)}</code> · <bdi>{visible(job.queue)}</bdi>
           </span>
+          {job.progress && (
+            <span class="only-s">
+              <Progress job={job} />
+            </span>
+          )}
         </>
       ),
     },
