@@ -199,8 +199,8 @@ function checkAuth(auth: Auth | undefined): void {
 }
 
 function credentials(request: Request, scheme: string): string | undefined {
-  const [, name, value] = /^(\S+)\s+(\S.*?)\s*$/.exec(request.headers.get('authorization') ?? '') ?? []
-  return name?.toLowerCase() === scheme ? value : undefined
+  const [, name, value] = /^(\S+)\s+(\S.*)$/.exec(request.headers.get('authorization') ?? '') ?? []
+  return name?.toLowerCase() === scheme ? value?.trimEnd() : undefined
 }
 
 function digest(text: string): Buffer {
