@@ -76,10 +76,10 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       const answer = refusal(thrown, request)
       if (!isPage) return answer
       const isLink = url.searchParams.has('token')
-      if (answer.status === 401 && !isLink) {
-        return wayIn({ site, base, request }, answer.headers, base + pathname + url.search)
-      }
       const reader = readerOf(request, url, base)
+      if (answer.status === 401 && !isLink) {
+        return wayIn({ site, base, request }, reader, answer.headers, base + pathname + url.search)
+      }
       return errorPage(thrown, answer.status, { headers: answer.headers, root: base, reader, isLink })
     }
   }

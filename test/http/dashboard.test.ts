@@ -184,6 +184,10 @@ test('a token is given once: a cookie that no script reads stands for it, also f
   const wrong = await send({ token: 'guess', to: '/retries' })
   expect([wrong.status, wrong.headers.get('set-cookie')]).toEqual([401, null])
   expect(await wrong.text()).toContain('This is not the token.')
+  const foreign = await send({ token: 'guess' }, { 'sec-fetch-site': 'same-origin', 'accept-language': 'ru' })
+  expect(await foreign.text()).toContain('Это не тот токен.')
+  const chinese = await open('/login?lang=zh')
+  expect(await chinese.text()).toContain('<label for="token">令牌</label>')
   const right = await send({ token: ' second secret ', to: '/retries?class=A' })
   expect([right.status, right.headers.get('location')]).toEqual([303, '/retries?class=A'])
   const set = right.headers.get('set-cookie') as string

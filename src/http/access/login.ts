@@ -3,7 +3,9 @@
 import { readText } from '../body.ts'
 import { escaped, frame, HTML, plainPage } from '../frame.ts'
 import { text } from '../parameter.ts'
+import { type Reader, readerOf } from '../reader.ts'
 import { type Call, type Route, route } from '../route.ts'
+import type { Word } from '../submitter/words/index.ts'
 import { cookieName } from './access.ts'
 
 /** Bytes; a token is short. */
@@ -23,7 +25,7 @@ export const LOGIN_ROUTES: Route[] = [
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
     run(call) {
       if (call.site.access.isSignedIn(call.request)) return goTo(call, call.query.to)
-      return loginPage(call, call.query.to, 200)
+      return loginPage(call, readerHere(call), call.query.to)
     },
   }),
   route({
@@ -40,7 +42,9 @@ export const LOGIN_ROUTES: Route[] = [
       const form = new URLSearchParams(await readText(request, MOST))
       const next = form.get('to') ?? undefined
       const cookie = site.access.signIn(form.get('token')?.trim() ?? '', cookieAbout(call))
-      return cookie === undefined ? loginPage(call, next, 401, true) : goTo(call, next, { 'set-cookie': cookie })
+      return cookie === undefined
+        ? loginPage(call, readerHere(call), next, { status: 401, isWrong: true })
+        : goTo(call, next, { 'set-cookie': cookie })
     },
   }),
   route({
@@ -60,36 +64,54 @@ export const LOGIN_ROUTES: Route[] = [
 type Place = Pick<Call, 'site' | 'base' | 'request'>
 
 /** What somebody sees who is not logged in, and opened a place of the dashboard. */
-export function wayIn(place: Place, headers: Headers, path: string): Response {
+export function wayIn(place: Place, reader: Reader, headers: Headers, path: string): Response {
   const { site, base, request } = place
+  const { say } = reader
   headers.set('content-type', HTML)
   if (!site.access.hasTokens) {
-    const page = plainPage('You are not logged in', 'Log in, and open this page again.', base)
+    const page = plainPage(say('login.needed'), say('login.neededWhat'), base, reader)
     return new Response(page, { status: 401, headers })
   }
   // Who comes by a link on another site has sent no cookie: the same browser does when this page leads on.
   const isAlone = ['none', 'same-origin'].includes(request.headers.get('sec-fetch-site') ?? '')
-  if (isAlone) return loginPage(place, path, 401, false, headers)
+  if (isAlone) return loginPage(place, reader, path, { status: 401, headers })
   const target = `${base}/login?to=${encodeURIComponent(path)}`
   const head = `\n<meta http-equiv="refresh" content="0; url=${escaped(target)}">`
-  const page = frame('Log in', '', base, { head })
+  const page = frame(say('login'), '', base, { head, reader })
   return new Response(page, { status: 401, headers })
 }
 
-function loginPage({ base }: Place, to = '', status = 200, isWrong = false, headers = new Headers()): Response {
-  const body = `<main class="sub-page"><h1>Log in</h1>
+interface Shown {
+  status?: number
+  isWrong?: boolean
+  headers?: Headers
+}
+
+function loginPage(
+  { base }: Place,
+  reader: Reader,
+  to = '',
+  { status = 200, isWrong = false, headers = new Headers() }: Shown = {},
+): Response {
+  const words = (word: Word) => escaped(reader.say(word))
+  const body = `<main class="sub-page"><h1>${words('login')}</h1>
 <form class="card login" method="post" action="${escaped(base)}/login"><div class="in">
-<label for="token">Token</label>
-<p class="muted small">The one that this server was started with (--token, HIGHKIQ_WEB_TOKEN, or <code>auth</code> in the app).</p>
+<label for="token">${words('login.token')}</label>
+<p class="muted small">${words('login.which')}</p>
 <input name="user" value="highkiq" autocomplete="username" hidden>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus${isWrong ? ' aria-invalid="true" aria-describedby="wrong"' : ''}>
-${isWrong ? '<p class="wrong small" id="wrong" role="alert">This is not the token.</p>\n' : ''}<input type="hidden" name="to" value="${escaped(to)}">
-<button class="btn primary">Log in</button>
+${isWrong ? `<p class="wrong small" id="wrong" role="alert">${words('login.wrong')}</p>\n` : ''}<input type="hidden" name="to" value="${escaped(to)}">
+<button class="btn primary">${words('login')}</button>
 </div></form></main>`
   headers.set('content-type', HTML)
   // Without it the form would be sent as if from nowhere, and a change must come from here.
-  const page = frame('Log in', body, base, { head: '\n<meta name="referrer" content="same-origin">' })
+  const head = '\n<meta name="referrer" content="same-origin">'
+  const page = frame(reader.say('login'), body, base, { head, reader })
   return new Response(page, { status, headers })
+}
+
+function readerHere({ request, url, base }: Call): Reader {
+  return readerOf(request, url, base)
 }
 
 function goTo({ base }: Place, path: string | undefined, headers: Record<string, string> = {}): Response {

@@ -108,6 +108,14 @@ export const en = {
   'dead.title': 'This link opens nothing',
   'dead.what': 'It is not whole, or what it showed is no longer kept. Ask for a new one.',
   'broken.title': 'This does not work just now',
+
+  // The way in
+  login: 'Log in',
+  'login.token': 'Token',
+  'login.which': 'The one that this server was started with (--token, HIGHKIQ_WEB_TOKEN, or auth in the app).',
+  'login.wrong': 'This is not the token.',
+  'login.needed': 'You are not logged in',
+  'login.neededWhat': 'Log in, and open this page again.',
 } satisfies Record<string, Phrase>
 
 export type Word = keyof typeof en

@@ -185,4 +185,12 @@ export const ru: Words = {
   'dead.title': 'Эта ссылка ничего не открывает',
   'dead.what': 'Она неполная, или того, что она показывала, больше нет. Попросите новую.',
   'broken.title': 'Сейчас это не работает',
+
+  // The way in
+  login: 'Вход',
+  'login.token': 'Токен',
+  'login.which': 'Тот, с которым запущен этот сервер (--token, HIGHKIQ_WEB_TOKEN или auth в приложении).',
+  'login.wrong': 'Это не тот токен.',
+  'login.needed': 'Вы не вошли',
+  'login.neededWhat': 'Войдите и откройте эту страницу снова.',
 }

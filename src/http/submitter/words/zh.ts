@@ -104,4 +104,12 @@ export const zh: Words = {
   'dead.title': '此链接无法打开任何内容',
   'dead.what': '链接不完整，或其内容已不再保留。请索取新的链接。',
   'broken.title': '暂时无法使用',
+
+  // The way in
+  login: '登录',
+  'login.token': '令牌',
+  'login.which': '启动此服务器时使用的令牌（--token、HIGHKIQ_WEB_TOKEN 或应用中的 auth）。',
+  'login.wrong': '令牌不正确。',
+  'login.needed': '您尚未登录',
+  'login.neededWhat': '请先登录，然后重新打开此页面。',
 }
