@@ -188,7 +188,7 @@ inBrowser('tasks', (open) => {
     await work()
     await until(async () => (await hq.retries.size()) === 1)
     await go(`/tasks/${task.id}?status=enqueued`)
-    await page.getByText(/the catalogue is locked; waiting for retry 1 at/).waitFor()
+    await page.getByText(/the catalogue is locked; waits for retry 1, in \d/).waitFor()
   })
 
   test('a workbook that was imported before is imported again once that is said', async () => {

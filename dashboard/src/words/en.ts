@@ -289,6 +289,7 @@ export const en = {
   'task.life': 'Its life',
   'task.attempts': { one: '{n} run', other: '{n} runs' },
   'task.began': 'began',
+  'task.waits': 'waits for retry {n}, {at}',
   'import.title': 'Import a file',
   'import.wrong': "The file can't be imported so",
   'import.already': 'This file was imported within the last 24 hours.',

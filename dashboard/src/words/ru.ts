@@ -341,6 +341,7 @@ export const ru: Words = {
   'task.life': 'Что с ней было',
   'task.attempts': { one: '{n} попытка', few: '{n} попытки', many: '{n} попыток', other: '{n} попытки' },
   'task.began': 'началась',
+  'task.waits': 'ждёт попытки {n}, {at}',
   'import.title': 'Загрузить файл',
   'import.wrong': 'Так файл загрузить нельзя',
   'import.already': 'Этот файл уже загружали за последние 24 часа.',

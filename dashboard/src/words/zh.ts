@@ -280,6 +280,7 @@ export const zh: Words = {
   'task.life': '经历',
   'task.attempts': { other: '运行 {n} 次' },
   'task.began': '开始',
+  'task.waits': '等待第 {n} 次重试，{at}',
   'import.title': '导入文件',
   'import.wrong': '无法这样导入文件',
   'import.already': '此文件在过去 24 小时内已导入。',

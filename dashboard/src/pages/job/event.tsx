@@ -3,6 +3,7 @@
 import type { TaskEvent } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { number } from '../../format/number.ts'
+import { said } from '../../format/said.ts'
 import { duration, exact } from '../../format/time.ts'
 import { Pill } from '../../parts/status.tsx'
 import { When } from '../../parts/time.tsx'
@@ -70,7 +71,7 @@ function Messages({ messages }: { messages: TaskEvent['messages'] }) {
             <span class="when dim" title={exact(time)}>
               <When at={time} />
             </span>
-            <bdi>{visible(text)}</bdi>
+            <bdi>{visible(said(text))}</bdi>
           </li>
         ))}
       </ol>

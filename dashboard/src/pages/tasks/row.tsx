@@ -3,6 +3,7 @@
 import { tell } from '../../api/client.ts'
 import type { TaskEvent, TaskStatus } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
+import { lastSaid, said } from '../../format/said.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
@@ -65,14 +66,15 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
 
 function Life({ event }: { event: TaskEvent }) {
   const { messages, status, code, params, startedAt, finishedAt, attempts } = event
-  const last = messages.at(-1)
+  // That it began is told below.
+  const told = messages.filter(({ text }) => text !== 'working' || startedAt === null)
   return (
     <>
       {REJECTED.includes(status) && (
-        <div class="err">
+        <div class={`err ${status}`}>
           <b>{code ?? t(`status.${status}`)}</b>
           <p>
-            <bdi>{last?.text}</bdi>
+            <bdi>{lastSaid(messages)}</bdi>
           </p>
         </div>
       )}
@@ -97,13 +99,13 @@ function Life({ event }: { event: TaskEvent }) {
             {startedAt !== null && <p>{duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)}</p>}
           </li>
         )}
-        {[...messages].reverse().map((message, i) => (
-          <li key={messages.length - i} class="enqueued">
+        {[...told].reverse().map((message, i) => (
+          <li key={told.length - i} class="enqueued">
             <StatusIcon status="enqueued" />
             <span class="when">
               <When at={message.at} />
             </span>
-            <bdi>{message.text}</bdi>
+            <bdi>{said(message.text)}</bdi>
           </li>
         ))}
         {startedAt !== null && (

@@ -2,6 +2,7 @@
 
 import type { Page, TaskEvent, TaskStatus } from '../../api/shapes.ts'
 import { number } from '../../format/number.ts'
+import { lastSaid } from '../../format/said.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
@@ -92,7 +93,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       cell: ({ messages, code, params }) => (
         <>
           {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(params, fields[0]))}</bdi>}
-          <bdi class="cut block">{reasonOf(messages)}</bdi>
+          <bdi class="cut block">{lastSaid(messages) ?? '–'}</bdi>
           {code !== null && (
             <span class="sub cut">
               <code>{code}</code>
@@ -104,13 +105,6 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
     { name: 'runs', title: t('task.runs'), class: 'num hide-m', cell: ({ attempts }) => number(attempts) },
     { name: 'ended', title: t('tasks.ended'), class: 'num dim', cell: ({ finishedAt }) => <When at={finishedAt} /> },
   ]
-}
-
-/** What was said last; of a retry that it waits for, also why. */
-function reasonOf(messages: TaskEvent['messages']): string {
-  const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
-  const isWaiting = texts.at(-1)?.startsWith('waiting for retry')
-  return (isWaiting ? texts.slice(-2).join('; ') : texts.at(-1)) ?? '–'
 }
 
 /** Of rows that are objects: the first fields; of others their first arguments. */
