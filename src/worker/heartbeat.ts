@@ -39,6 +39,8 @@ export class Heartbeat implements Service {
   #info = ''
   /** In a row. */
   #slowBeats = 0
+  /** The last beat was answered: what the store knows of us it does not know from one whose answer was lost. */
+  #wasAnswered = false
   #timer: NodeJS.Timeout | undefined
   /** The beat that is under way, and the one that follows it. */
   #beating: Promise<void> = Promise.resolve()
@@ -89,14 +91,16 @@ export class Heartbeat implements Service {
       const { quiet, running } = this.#state()
       const { signal, known, rtt } = await store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
       this.#watch(rtt)
-      this.#telling = this.#tell(known)
+      this.#telling = this.#tell(known && this.#wasAnswered)
+      this.#wasAnswered = true
       if (signal) this.#obey(signal)
     } catch (thrown) {
+      this.#wasAnswered = false
       report(thrown, { during: 'the heartbeat' })
     }
   }
 
-  /** Never rejects. `known`: false the first time, and when the store has lost us. */
+  /** Never rejects. `known`: false the first time, when the store has lost us, and after a beat that may have been lost. */
   async #tell(known: boolean): Promise<void> {
     const { emit } = this.#engine
     if (!known) await emit('heartbeat')

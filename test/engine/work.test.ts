@@ -1,4 +1,4 @@
-import { Highkiq, type WorkerOptions } from 'highkiq'
+import { Highkiq, HighkiqError, type WorkerOptions } from 'highkiq'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
@@ -262,6 +262,23 @@ test('heartbeat comes again when the store has lost the process, and not with ev
   const other = await work()
   await other.quiet()
   expect(order.slice(4)).toEqual(['heartbeat', 'beat', 'beat'])
+})
+
+test('heartbeat comes with the next beat when the answer to the first one was lost', async () => {
+  const { hq, work, errors } = bench()
+  const order: string[] = []
+  for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
+  const beat = hq.store.beat.bind(hq.store)
+  hq.store.beat = async (...about) => {
+    hq.store.beat = beat
+    await beat(...about)
+    throw new HighkiqError('STORE_UNREACHABLE', 'the connection was lost')
+  }
+  const worker = await work()
+  expect(order).toEqual([])
+  await worker.quiet()
+  expect(order).toEqual(['heartbeat', 'beat'])
+  expect(errors.map(({ error }) => error.message)).toEqual(['the connection was lost'])
 })
 
 test('a store that answers slowly five beats in a row is warned of, once in five', async () => {
