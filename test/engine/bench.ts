@@ -201,9 +201,13 @@ export class Child {
     this.process.kill(signal)
   }
 
-  /** Stops it (SIGSTOP), but not while it holds the file's lock: then nobody else could write. */
-  async freeze({ hq }: Bench): Promise<void> {
+  /**
+   * Stops it (SIGSTOP), but not while it holds the file's lock: then nobody else could write, and it is stopped another
+   * time. `when` resolves at such a time.
+   */
+  async freeze({ hq }: Bench, when: () => Promise<unknown> = async () => {}): Promise<void> {
     for (;;) {
+      await when()
       this.kill('SIGSTOP')
       const written = hq.store.letGo('nothing', 'nobody').then(() => true)
       if (await Promise.race([written, sleep(500, false)])) return
