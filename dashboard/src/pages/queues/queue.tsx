@@ -54,9 +54,7 @@ export default function QueuePage() {
     if (acted) change({ job: null })
     await again()
   }
-  const drawer = query.job !== undefined && (
-    <QueuedDrawer queue={name} id={query.job} rows={rows} onDelete={(job) => void remove(job)} />
-  )
+  const drawer = query.job !== undefined && <QueuedDrawer queue={name} id={query.job} rows={rows} onDelete={remove} />
   return (
     <Split drawer={drawer}>
       <Head

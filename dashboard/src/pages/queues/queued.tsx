@@ -1,6 +1,6 @@
 /** One job of a queue, beside the list. */
 
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { JobDetail, QueuedLine } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
@@ -19,7 +19,7 @@ interface QueuedDrawerProps {
   /** The row's. */
   id: string
   rows: readonly Row<QueuedLine>[]
-  onDelete(job: JobDetail): void
+  onDelete(job: JobDetail): Promise<void>
 }
 
 export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
@@ -28,10 +28,17 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
   const line = useFirst(rows[place]?.line, id)
   const jid = line?.jid ?? id.replace(/#\d+$/, '')
   const path = pathOf(queue, jid)
-  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {})
+  // Nobody asks for what is being deleted.
+  const [isDeleting, setDeleting] = useState(false)
+  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {}, { live: !isDeleting })
   const isGone = error?.code === 'UNKNOWN_JID'
   const go = (to: Row<QueuedLine> | undefined) =>
     place !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
+  const ask = async (job: JobDetail) => {
+    setDeleting(true)
+    await onDelete(job)
+    setDeleting(false)
+  }
   return (
     <Drawer
       label={t('job.label', { jid })}
@@ -48,7 +55,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
         job &&
         !isGone &&
         about.value?.readOnly === false && (
-          <button type="button" class="btn risk" onClick={() => onDelete(job)}>
+          <button type="button" class="btn risk" onClick={() => void ask(job)}>
             <Icon name="trash" />
             {t('queues.deleteAsk')}
           </button>
