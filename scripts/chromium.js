@@ -1,22 +1,11 @@
-// The browser of this machine.
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+// The browser of this machine, as a user has it.
+import { findInPath } from './path.js'
 
-const NAMES = ['chromium', 'chromium-headless-shell', 'google-chrome']
+const NAMES = ['chromium', 'google-chrome', 'chromium-headless-shell']
 
 /** Its path. @throws when there is none */
 export function findChromium() {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  const path = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+  const path = NAMES.map((name) => findInPath(name)).find(Boolean)
   if (!path) throw new Error(`No browser was found (${NAMES.join(', ')}): apt-get install chromium`)
   return path
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,6 @@
 import { BatchFailure, type OrderedContext, type OrderedOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, gate, Heard, PROMPT, until } from './bench.ts'
 
 interface Call {
   batch: Record<string, unknown[]>
@@ -71,20 +71,17 @@ test('what is pushed while its id runs comes after it, and never beside it', asy
   expect(here.errors).toEqual([])
 })
 
-test('a push wakes an idle worker', async () => {
+test('a push wakes an idle worker', PROMPT, async () => {
   const here = bench()
   const { job, calls } = sync(here)
   await here.work({ pollInterval: 1 })
   await until(async () => (await job.stats()).shards[0]?.owner)
-  const waits: number[] = []
-  for (let i = 1; i <= 7; i++) {
+  for (let i = 1; i <= 5; i++) {
     const pushed = performance.now()
     await job.performAsync({ id: i })
     await calls.atLeast(i)
-    waits.push(performance.now() - pushed)
+    expect(performance.now() - pushed).toBeLessThan(500)
   }
-  // On a busy machine one or the other may be late; who only polls is late mostly.
-  expect(waits.sort((a, b) => a - b)[3]).toBeLessThan(500)
 })
 
 test('a batch has at most batchSize ids, those that are due first', async () => {

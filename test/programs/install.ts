@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findInPath } from '../../scripts/path.js'
 import { chromium } from '../http/program.ts'
 import { sidekiq } from '../interop/program.ts'
 import { redis } from '../redis/program.ts'
-import { findInPath, type Program, pathOf, reasonVariable } from './program.ts'
+import { type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
 const PROGRAMS = [redis, sidekiq, chromium]

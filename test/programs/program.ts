@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { findInPath } from '../../scripts/path.js'
 
 /** A program of others that suites need: `install.ts` sees to it, `suite.ts` skips what can't be run. */
 export interface Program {
@@ -24,22 +23,8 @@ export function pathOf({ executables }: Program): string | undefined {
   return executables.map(findInPath).find(Boolean)
 }
 
-export function findInPath(name: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  return folders.map((folder) => join(folder, name)).find(isExecutable)
-}
-
 /** What a program says of its version, in the first group of `pattern`; undefined when it does not run. */
 export function versionOf(path: string, option: string, pattern: RegExp): string | undefined {
   const { stdout } = spawnSync(path, [option], { encoding: 'utf8' })
   return pattern.exec(stdout ?? '')?.[1]
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,4 +1,4 @@
-/** What the submitter's page says, in the reader's language. A language is one file. */
+/** What the submitter's page says, and those around it (the way in, what went wrong), in the reader's language. A language is one file. */
 
 import { type Language, said } from '../../../words/phrase.js'
 import { en, type Word, type Words } from './en.ts'
