@@ -11,7 +11,7 @@ import { RUNNING_SCHEMAS } from './routes/running.ts'
 import { SET_SCHEMAS } from './routes/sets.ts'
 import { STATS_SCHEMAS } from './routes/stats.ts'
 import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
-import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './tasks/task-options.ts'
+import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './tasks/options.ts'
 
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
 

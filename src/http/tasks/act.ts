@@ -12,8 +12,8 @@ import { invalid, json } from '../answer.ts'
 import { readObject, refuseMembers, typeOf } from '../body.ts'
 import { type Call, type Route, route } from '../route.ts'
 import { READING, readingOf } from './import.ts'
+import { SETTING_MEMBERS } from './options.ts'
 import { statusOf } from './task.ts'
-import { SETTING_MEMBERS } from './task-options.ts'
 import { FILES, openUpload } from './upload.ts'
 
 const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }

@@ -16,7 +16,7 @@ import { type Keyed, keyedBy, whole } from '../idempotency.ts'
 import { flag, jsonText, oneOf, requiredText, text, type Values } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
 import { inWordsOfRequests } from '../words.ts'
-import { TASK_PARAMETERS } from './task-options.ts'
+import { TASK_PARAMETERS } from './options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
 /** Lest somebody between us takes the connection for dead. */

@@ -9,10 +9,10 @@ import { readBody, refuseMembers } from '../body.ts'
 import { createOnce, KEY } from '../idempotency.ts'
 import { cursor, integer, listOf, oneOf, text } from '../parameter.ts'
 import { type Route, route } from '../route.ts'
+import { TASK_MEMBERS } from './options.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
 import { eventsOf, exportOf, searchEvents, statusOf } from './task.ts'
-import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
