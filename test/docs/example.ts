@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,18 +27,6 @@ export class Example {
       encoding: 'utf8',
       env: { ...process.env, HIGHKIQ_URL: '', HIGHKIQ_LOG_LEVEL: 'warn' },
     })
-  }
-
-  /** What strict TypeScript has to say against it; nothing: ''. */
-  check(file: string): string {
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const flags = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'nodenext']
-    const types = ['--typeRoots', join(root, 'node_modules', '@types'), '--types', 'node']
-    const { stdout } = spawnSync(process.execPath, [tsc, ...flags, ...types, file], {
-      cwd: this.folder,
-      encoding: 'utf8',
-    })
-    return stdout
   }
 }
 

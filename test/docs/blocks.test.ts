@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
+import { expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Block {
+  page: string
+  /** The line of the page on which the code begins. */
+  line: number
+  code: string
+  /** The page names the file: `jobs.ts`: */
+  file: string | undefined
+}
+
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...readdirSync(join(root, 'examples'), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [`examples/${entry.name}/README.md`] : [],
+  ),
+]
+
+function blocksOf(page: string, language: string): Block[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const fences = text.matchAll(/(?:`([\w.-]+\.ts)`:\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)
+  return [...fences].flatMap(({ 0: all, 1: file, 2: indent = '', 3: name, 4: code = '', index }) => {
+    if (name !== language) return []
+    // The line after the opening fence.
+    const line = text.slice(0, index + all.indexOf('```')).split('\n').length + 1
+    return [{ page, line, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), file }]
+  })
+}
+
+test('every TypeScript block of the docs is right under strict TypeScript', { timeout: 60_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-docs-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const packages = join(folder, 'node_modules')
+  mkdirSync(packages)
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
+  symlinkSync(root, join(packages, 'highkiq'))
+  copyFileSync(join(root, 'test/docs/shop.d.ts'), join(folder, 'shop.d.ts'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
+    ...{ target: 'esnext', module: 'nodenext', types: ['node'] },
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+  const blocks = pages.flatMap((page) => blocksOf(page, 'ts'))
+  expect(blocks.length).toBeGreaterThan(30)
+  const places = new Map<string, Block>()
+  for (const block of blocks) {
+    const file = join(block.page.replaceAll(/[/.]/g, '-'), block.file ?? `line-${block.line}.ts`)
+    places.set(file, block)
+    mkdirSync(join(folder, dirname(file)), { recursive: true })
+    // A file without imports and exports is no module, and could not await.
+    writeFileSync(join(folder, file), `${block.code}\nexport {}\n`)
+  }
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { stdout, stderr } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+  const wrong = stdout.replaceAll(/^(\S+?)\((\d+),/gm, (all, file, line) => {
+    const block = places.get(file)
+    return block ? `${block.page}:${block.line + Number(line) - 1} (` : all
+  })
+  expect(`${wrong}${stderr}`).toBe('')
+})
+
+test('every highkiq command in the docs exists and knows its options', async () => {
+  const folder = join(root, 'src/cli/commands')
+  const program = new Command()
+  for (const name of readdirSync(folder)) {
+    const { register } = (await import(join(folder, name))) as { register?: (program: Command) => void }
+    register?.(program)
+  }
+  const lines = pages.flatMap((page) =>
+    blocksOf(page, 'sh').flatMap(({ line, code }) =>
+      code.split('\n').map((text, i) => ({ place: `${page}:${line + i}`, text: text.replace(/ #.*/, '') })),
+    ),
+  )
+  const wrong: string[] = []
+  let count = 0
+  for (const { place, text } of lines) {
+    const call = /(?:^|\s)(?:npx )?highkiq ([a-z].*)/.exec(text)?.[1]
+    if (call === undefined) continue
+    count++
+    let command: Command = program
+    for (const word of call.split(/\s+/).filter((word) => word !== '')) {
+      const inner = command.commands.find((one) => one.name() === word)
+      if (inner) command = inner
+      else if (command === program) wrong.push(`${place}: ${word} is no command`)
+      const [flag = ''] = word.split('=')
+      const options = command.options.flatMap(({ short, long }) => [short, long])
+      if (/^--?[a-z]/i.test(word) && !options.includes(flag)) wrong.push(`${place}: ${command.name()} has no ${flag}`)
+    }
+  }
+  expect(count).toBeGreaterThan(8)
+  expect(wrong).toEqual([])
+})
