@@ -42,7 +42,7 @@ export default defineConfig({
               'test/engine/{threads,signals,cron}.test.ts',
               'test/tasks/{bad-files,import}.test.ts',
               'test/http/{dashboard,mounts,page}.test.ts',
-              'test/dashboard/{access,frame}.test.ts',
+              'test/dashboard/{access,frame,tabs}.test.ts',
             ],
           ],
           setupFiles: ['test/engine/redis.setup.ts'],

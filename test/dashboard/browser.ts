@@ -42,12 +42,13 @@ export function inBrowser(
       tests(async (path, { http = {}, before, app, ...context } = {}) => {
         const opened = app ?? (await served(http))
         await before?.(opened)
-        const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'UTC', ...context })
-        page.setDefaultTimeout(30_000)
+        const window = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...context })
+        window.setDefaultTimeout(30_000)
         const faults: string[] = []
-        watch(page, faults)
+        window.on('page', (tab) => watch(tab, faults))
+        const page = await window.newPage()
         onTestFinished(async () => {
-          await page.close()
+          await window.close()
           expect(faults).toEqual([])
         })
         const base = http.basePath ?? ''

@@ -1,10 +1,11 @@
-/** What the whole page knows: how all is, told by the server every two seconds over one connection. */
+/** What the whole page knows: the live figures, which the server sends every two seconds over one stream a browser. */
 
 import { signal } from '@preact/signals'
-import { ApiError, ask, urlOf } from '../api/client.ts'
+import { ApiError, ask } from '../api/client.ts'
 import type { About, Pulse } from '../api/shapes.ts'
+import { type Figures, shareStream } from './shared-stream.ts'
 
-/** `polling`: the stream was cut, and it is asked now and then. `down`: nobody answers. */
+/** `polling`: no stream comes through, and the page asks. `down`: the server does not answer. */
 export type Connection = 'starting' | 'live' | 'polling' | 'down'
 
 export const about = signal<About | null>(null)
@@ -15,40 +16,52 @@ export const downSince = signal<Date | null>(null)
 /** Grows with each pulse: what shows live data asks again. */
 export const beat = signal(0)
 
+/** A page that becomes visible asks for its figures when none came within so long. */
+const FIRST_WAIT_MS = 300
+/** The stream is quiet for so long only when it is cut, or held back by a proxy. */
+const QUIET_MS = 6000
 const POLL_MS = 5000
+
+let silence: ReturnType<typeof setTimeout> | undefined
 
 export function startPulse(): void {
   void learnAbout()
-  listen()
+  const stream = shareStream(show)
+  const follow = () => {
+    clearTimeout(silence)
+    stream.take(!document.hidden)
+    if (document.hidden) return
+    if (!stream.isPossible) void poll()
+    // Another tab may have the stream: its next figures come within two seconds.
+    else silence = setTimeout(() => void first(), FIRST_WAIT_MS)
+  }
+  document.addEventListener('visibilitychange', follow)
+  follow()
 }
 
-let polling: ReturnType<typeof setInterval> | undefined
+/** Figures for a page that has none yet, or old ones: whether it is live is not known so early. */
+async function first(): Promise<void> {
+  pollAfter(QUIET_MS)
+  await look().then(
+    () => beat.value++,
+    () => poll(),
+  )
+}
 
-function listen(): void {
-  const source = new EventSource(urlOf('/live'))
-  source.addEventListener('pulse', (event) => {
-    clearInterval(polling)
-    polling = undefined
-    heard(JSON.parse((event as MessageEvent<string>).data) as Pulse, 'live')
-  })
-  source.addEventListener('error', () => {
-    if (polling === undefined) {
-      void poll()
-      polling = setInterval(() => void poll(), POLL_MS)
-    }
-    // A browser comes again by itself to a stream that broke off, but not to one that was refused, as by a proxy whose
-    // server begins anew. The page stays: somebody may be in the middle of something.
-    if (source.readyState === EventSource.CLOSED) setTimeout(listen, POLL_MS)
-  })
+/** Polls when nothing was heard for so long, and goes on with it until the stream is there again. */
+function pollAfter(ms: number): void {
+  clearTimeout(silence)
+  silence = setTimeout(() => void poll(), ms)
 }
 
 /** Asks at once, as a button does. */
 export async function poll(): Promise<void> {
   try {
-    heard(await ask<Pulse>('/stats'), 'polling')
+    show({ pulse: await ask<Pulse>('/stats'), by: 'polling' })
   } catch (thrown) {
     connection.value = 'down'
     downSince.value ??= new Date()
+    pollAfter(POLL_MS)
     if (thrown instanceof ApiError && thrown.status === 401) location.reload()
   }
 }
@@ -60,7 +73,9 @@ export async function look(): Promise<Pulse> {
   return now
 }
 
-function heard(now: Pulse, by: 'live' | 'polling'): void {
+function show({ pulse: now, by }: Figures): void {
+  if (document.hidden) return
+  pollAfter(by === 'live' ? QUIET_MS : POLL_MS)
   pulse.value = now
   connection.value = by
   downSince.value = null

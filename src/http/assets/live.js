@@ -11,6 +11,7 @@ const SILENT_MS = 5000
 
 const ATTRIBUTES = ['hidden', 'aria-label', 'data-n']
 let source
+let silence
 let asking
 let isGone = false
 
@@ -20,21 +21,24 @@ export function follow() {
   connect()
   addEventListener('online', () => void look())
   document.addEventListener('visibilitychange', () => {
-    if (asking && !document.hidden) void look()
+    // A browser opens six connections to a server: pages that nobody sees keep none of them.
+    if (document.hidden) close()
+    else if (!isOver()) followOn()
   })
 }
 
 /** Follows again what had ended, or is to be seen at once. */
 export function followOn() {
-  if (source.readyState === EventSource.CLOSED) connect()
+  if (source?.readyState !== EventSource.OPEN) connect()
   void look()
 }
 
 function connect() {
-  if (isGone) return
+  if (isGone || document.hidden) return
+  close()
   source = new EventSource(api('/stream'))
   const mine = source
-  const silence = setTimeout(ask, SILENT_MS)
+  silence = setTimeout(ask, SILENT_MS)
   const news = () => {
     clearTimeout(silence)
     clearInterval(asking)
@@ -57,8 +61,13 @@ function connect() {
     tell('live.off', false)
     ask()
     // A browser comes again by itself, unless the answer was no stream.
-    if (mine.readyState === EventSource.CLOSED) setTimeout(connect, ASK_MS)
+    if (mine.readyState === EventSource.CLOSED) setTimeout(() => mine === source && connect(), ASK_MS)
   })
+}
+
+function close() {
+  clearTimeout(silence)
+  source?.close()
 }
 
 function ask() {
@@ -133,7 +142,7 @@ function end() {
 
 function gone() {
   isGone = true
-  source.close()
+  close()
   end()
   tell('live.gone', false)
   write('left', say('left.gone'))

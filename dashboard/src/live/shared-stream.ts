@@ -1,0 +1,77 @@
+/**
+ * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to a server, and a stream
+ * keeps one: with a stream in each tab the seventh tab, and with it all others, would wait for ever.
+ *
+ * The visible tabs ask for one lock. The tab that holds it opens the stream and sends what comes to the others. A tab that
+ * is hidden gives the lock, and the stream, away.
+ */
+
+import { urlOf } from '../api/client.ts'
+import type { Pulse } from '../api/shapes.ts'
+import { BASE } from '../base.ts'
+
+export interface Figures {
+  pulse: Pulse
+  by: 'live' | 'polling'
+}
+
+export interface SharedStream {
+  /** Browsers have no locks on pages that come over plain HTTP from another machine: there is no stream then. */
+  readonly isPossible: boolean
+  /** Whether this tab wants figures now. */
+  take(isWanted: boolean): void
+}
+
+const NAME = `highkiq-live:${BASE}`
+const REOPEN_MS = 5000
+
+export function shareStream(show: (figures: Figures) => void): SharedStream {
+  const { locks } = navigator as { locks?: LockManager }
+  const tabs = new BroadcastChannel(NAME)
+  tabs.addEventListener('message', ({ data }: MessageEvent<Figures>) => show(data))
+  let wanted: AbortController | undefined
+
+  const lead = (signal: AbortSignal) =>
+    locks
+      ?.request(NAME, { signal }, () =>
+        openStream(signal, (figures) => {
+          tabs.postMessage(figures)
+          show(figures)
+        }),
+      )
+      // Aborted while it waited for the lock.
+      .catch(() => {})
+  return {
+    isPossible: locks !== undefined,
+    take(isWanted) {
+      if (isWanted === (wanted !== undefined)) return
+      wanted?.abort()
+      wanted = isWanted ? new AbortController() : undefined
+      if (wanted) void lead(wanted.signal)
+    },
+  }
+}
+
+/** Resolves when the signal aborts. */
+function openStream(signal: AbortSignal, hear: (figures: Figures) => void): Promise<void> {
+  return new Promise((resolve) => {
+    let source: EventSource
+    let reopening: ReturnType<typeof setTimeout>
+    const open = () => {
+      source = new EventSource(urlOf('/live'))
+      source.addEventListener('pulse', ({ data }: MessageEvent<string>) => {
+        hear({ pulse: JSON.parse(data) as Pulse, by: 'live' })
+      })
+      source.addEventListener('error', () => {
+        // A browser reopens a stream that broke off, but not one that was refused, as by a proxy whose server restarts.
+        if (source.readyState === EventSource.CLOSED && !signal.aborted) reopening = setTimeout(open, REOPEN_MS)
+      })
+    }
+    open()
+    signal.addEventListener('abort', () => {
+      clearTimeout(reopening)
+      source.close()
+      resolve()
+    })
+  })
+}
