@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   BatchFailure,
   BusinessFailure,
+  classOf,
   Discard,
   HighkiqError,
   hasCode,
@@ -100,4 +101,28 @@ test('a code is found among the causes, also when they go round in circles', () 
   for (const other of [null, undefined, 'x', new Error('x', { cause: 'SHUTDOWN' })]) {
     expect(isCausedBy(other, 'SHUTDOWN')).toBe(false)
   }
+})
+
+test('an error is of its own class, not of a class that this extends', () => {
+  class UnknownSku extends BusinessFailure {}
+  class NotFound extends Error {}
+  class Gone extends NotFound {}
+  class BadRange extends RangeError {}
+  class Named extends Error {
+    override name = 'InvalidPrice'
+  }
+  class Deeper extends Named {}
+  expect(classOf(new UnknownSku('x'))).toBe('UnknownSku')
+  expect(classOf(new NotFound('x'))).toBe('NotFound')
+  expect(classOf(new Gone('x'))).toBe('Gone')
+  expect(classOf(new BadRange('x'))).toBe('BadRange')
+  expect(classOf(new BusinessFailure('x'))).toBe('BusinessFailure')
+  expect(classOf(new TypeError('x'))).toBe('TypeError')
+  expect(classOf(new DOMException('x', 'AbortError'))).toBe('AbortError')
+  // A name that somebody chose is kept.
+  expect(classOf(new Named('x'))).toBe('InvalidPrice')
+  expect(classOf(new Deeper('x'))).toBe('InvalidPrice')
+  expect(classOf(Object.assign(new Error('x'), { name: 'FromAfar' }))).toBe('FromAfar')
+  expect(classOf(new (class extends BusinessFailure {})('x'))).toBe('BusinessFailure')
+  expect(classOf('x')).toBe('string')
 })

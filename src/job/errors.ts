@@ -285,13 +285,28 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** The name of its class. Never throws itself. */
+/**
+ * The name of its class. A name that an error was given goes first, unless that is only the name of a class that its own
+ * class extends. Never throws itself.
+ *
+ * @example
+ * class UnknownSku extends BusinessFailure {}
+ * classOf(new UnknownSku('no such product')) // 'UnknownSku', though its `name` is 'BusinessFailure'
+ */
 export function classOf(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error)) return typeof thrown
-    // `class MyError extends Error {}` has no name of its own.
-    return String(thrown.name === 'Error' ? thrown.constructor.name : thrown.name)
+    const name = String(thrown.name)
+    const own = thrown.constructor.name
+    return own !== '' && isNameOfClass(thrown, name) ? own : name
   } catch {
     return 'Error'
   }
+}
+
+function isNameOfClass(thrown: Error, name: string): boolean {
+  for (let proto = Object.getPrototypeOf(thrown); proto !== null; proto = Object.getPrototypeOf(proto)) {
+    if (proto.constructor?.name === name) return true
+  }
+  return false
 }

@@ -2,7 +2,7 @@
 
 import type { Job } from '../client/job.ts'
 import type { JobContext, TaskOfJob } from '../job/context.ts'
-import { HighkiqError, Kill } from '../job/errors.ts'
+import { classOf, HighkiqError, Kill } from '../job/errors.ts'
 import { FIRST_MESSAGES } from '../job/messages.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
@@ -193,10 +193,13 @@ function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   return messages
 }
 
+/** Its own code, else the name of its class; a BusinessFailure without a code has none. */
 function codeOf(error: unknown): string | undefined {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   if (typeof code === 'string' && code !== '') return code
-  return typeof name === 'string' && name !== 'BusinessFailure' ? name : undefined
+  if (!(error instanceof Error)) return typeof name === 'string' && name !== '' ? name : undefined
+  const own = classOf(error)
+  return own === 'BusinessFailure' ? undefined : own
 }
 
 function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {

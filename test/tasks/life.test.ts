@@ -342,3 +342,27 @@ test('of many messages of one attempt the first and the last are kept', async ()
   expect(texts.slice(9, 12)).toEqual(['m10', '(960 messages are not kept)', 'm971'])
   expect(texts.at(-1)).toBe('m1000')
 })
+
+test('an error without a code of its own is found by the name of its class', async () => {
+  const { hq } = newApp()
+  class OutOfStock extends Error {}
+  class UnknownSku extends BusinessFailure {}
+  const Row = hq.job('Row', { retry: 0 }, async (_ctx, n: number) => {
+    if (n === 0) throw new OutOfStock('none left')
+    if (n === 1) throw new UnknownSku('no such product')
+    if (n === 2) throw new UnknownSku('no such product', { code: 'unknown_sku' })
+    throw new BusinessFailure('no price')
+  })
+  const task = await hq.tasks.create(Row, [[0], [1], [2], [3]])
+  await hq.worker({ concurrency: 3 }).start()
+  await task.wait({ every: 10 })
+  const events = await collect(task.events())
+  expect(events.map(({ status, code }) => [status, code])).toEqual([
+    ['error', 'OutOfStock'],
+    ['failed', 'UnknownSku'],
+    ['failed', 'unknown_sku'],
+    ['failed', null],
+  ])
+  expect(await collect(task.events({ code: 'UnknownSku' }))).toHaveLength(1)
+  expect(await task.retry({ code: 'OutOfStock', status: ['error'] })).toMatchObject({ rows: 1 })
+})

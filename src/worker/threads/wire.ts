@@ -67,7 +67,8 @@ export function takeApart(thrown: unknown, depth = 0): ErrorParts {
         value: cloneable(thrown) ? thrown : about.message,
       }
     }
-    const isApart = (name: string, value: unknown) => name === 'cause' || (name === 'failures' && value instanceof Map)
+    const isApart = (name: string, value: unknown) =>
+      name === 'cause' || name === 'name' || (name === 'failures' && value instanceof Map)
     const members = Object.entries(thrown).filter(([name, value]) => !isApart(name, value) && cloneable(value))
     const parts = { ...about, isError: true, stack: thrown.stack, members: Object.fromEntries(members) }
     const { cause, failures } = thrown as Error & { failures?: unknown }
