@@ -167,6 +167,7 @@ export class Highkiq {
     this.#host = {
       store: () => this.store,
       now: () => this.now(),
+      wire: () => this.#client.wire,
       promote: (text) => this.#client.promote(text),
       effects: (payload, deed) => effectsOf(this.#features, payload, deed),
       over: (payload, deed) => this.#runtime.keepEnd(payload, deed),

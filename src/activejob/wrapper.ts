@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type PushRequest, timeToRun } from '../client/request.ts'
 import type { JobContext } from '../job/context.ts'
-import type { ActiveJobEnvelope, Wire } from '../job/payload.ts'
+import { type ActiveJobEnvelope, sidekiqOf, type Wire } from '../job/payload.ts'
 import { decode, encode } from './serial.ts'
 
 /** Sidekiq 8's, and that of Rails, which Sidekiq before 8 has. */
@@ -38,6 +38,6 @@ export function wrap(request: PushRequest, about: { queue: string; wire: Wire; n
     enqueued_at: new Date(about.now).toISOString(),
     scheduled_at: at === undefined ? null : new Date(at * 1000).toISOString(),
   }
-  const wrapper = WRAPPERS[about.wire === 8 ? 0 : 1]
+  const wrapper = WRAPPERS[sidekiqOf(about.wire) === 8 ? 0 : 1]
   return { ...request, class: wrapper, wrapped: name, queue, args: [envelope], priority: undefined }
 }

@@ -3,7 +3,7 @@
 import { checkJobOptions, type JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { refuseUnknown, shown } from '../job/options.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
@@ -35,7 +35,10 @@ export interface HighkiqOptions {
   defaultJobOptions?: JobOptions
   /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
-  /** Sidekiq's major version whose dialect is written beside Ruby; every one is read. Default 8. */
+  /**
+   * The major version of the Sidekiq beside this app, whose dialect is written; every dialect is read. Default 8. Name its
+   * json gem too where that is not the usual one: `{ sidekiq: 7, json: '2.16' }` (8 has 2.12 or later, 7 and 6 an older one).
+   */
   wire?: Wire
   /** Retries of a job that says `retry: true`; default 25. */
   maxRetries?: number
@@ -109,9 +112,16 @@ export function settled(options: HighkiqOptions, file: FileOptions): Settled {
 }
 
 function checkWire(wire: unknown): void {
-  if (wire === undefined || wire === 8 || wire === 7 || wire === 6) return
+  if (wire === undefined || isSidekiq(wire)) return
+  const { sidekiq, json, ...others } = typeof wire === 'object' ? ({ ...wire } as Record<string, unknown>) : {}
+  const isVersion = json === undefined || (typeof json === 'string' && /^\d+\.\d+(\.|$)/.test(json))
+  if (isSidekiq(sidekiq) && isVersion && Object.keys(others).length === 0) return
   throw new HighkiqError(
     'INVALID_OPTION',
-    `wire is 8 (the default), 7 or 6, not ${String(wire)}: the major version of the Sidekiq beside it, whose dialect is written`,
+    `new Highkiq: wire must be 8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with the version of its json gem { sidekiq: 7, json: '2.16' } (got ${shown(wire)})`,
   )
+}
+
+function isSidekiq(value: unknown): boolean {
+  return value === 8 || value === 7 || value === 6
 }

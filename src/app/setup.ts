@@ -3,6 +3,7 @@
 import { storeUrl } from '../environment.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
+import { sidekiqOf } from '../job/payload.ts'
 import { defaultLogger } from '../log.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
@@ -86,7 +87,7 @@ export class Setup {
       ...(namespace === undefined ? {} : { namespace }),
       ...(commandTimeout === undefined ? {} : { commandTimeout }),
       ...(redis ? { redis } : {}),
-      ...(wire === undefined ? {} : { wire }),
+      ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),
     })
   }
 

@@ -1,4 +1,4 @@
-import type { Payload } from '../job/payload.ts'
+import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 
 /** What somebody does to a job that waits. */
@@ -14,6 +14,8 @@ export type Deed =
 export interface Host {
   store(): Store
   now(): number
+  /** How jobs are written. */
+  wire(): Wire
   /** A job that leaves a set, through the client middleware. Null: stopped there. Undefined: the text is no job. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   /** What changes with the job, in the step that moves it. */

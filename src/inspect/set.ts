@@ -4,7 +4,7 @@ import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
-import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
+import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
@@ -64,7 +64,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async schedule(at: Date | number | Duration, job: NewEntry | string): Promise<string> {
     const host = this.#host
-    const { text, jid } = textOf(job)
+    const { text, jid } = textOf(job, host.wire())
     const score = dueAt(at, host.now())
     await host.store().push([{ to: this.name, text, score }], host.now())
     if (this.name === 'dead') await trimDead(host)
@@ -271,8 +271,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS */
-function textOf(job: NewEntry | string): { text: string; jid: string } {
-  const text = typeof job === 'string' ? job : writeNew(job)
+function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string } {
+  const text = typeof job === 'string' ? job : writeNew(job, wire)
   const payload = readPayload(text)
   if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
   throw new HighkiqError(
@@ -281,11 +281,11 @@ function textOf(job: NewEntry | string): { text: string; jid: string } {
   )
 }
 
-function writeNew(job: NewEntry): string {
+function writeNew(job: NewEntry, wire: Wire): string {
   checkValue(job, 'payload', String(job?.class))
   const { at: _, enqueued_at: __, ...rest } = { queue: 'default', jid: newJid(), ...job } as Payload
   checkQueueName(rest.queue)
-  return writePayload(rest)
+  return writePayload(rest, wire)
 }
 
 /** A short name of the place between two entries. */

@@ -148,29 +148,51 @@ describe('stringifyJson', () => {
 
   it('equals JSON.stringify where there is no BigInt, but for how numbers with an exponent look', () => {
     const plainly = (written: string) => written.replace(/(\d)\.0e/g, '$1e').replace(/e([+-])0/g, 'e$1')
+    const old = (value: unknown) => stringifyJson(value, 'old')
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.anything()), (value) => {
-        const [ours, theirs] = [outcome(() => stringifyJson(value)), outcome(() => JSON.stringify(value))]
+        const [ours, theirs] = [outcome(() => old(value)), outcome(() => JSON.stringify(value))]
         if (/\de[+-]\d|0\.0000/.test(JSON.stringify(theirs))) return
         expect(ours).toEqual(theirs)
       }),
     )
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.string(), (number, text) => {
-        const ours = stringifyJson({ [text]: [text, number, -number], number })
+        const ours = old({ [text]: [text, number, -number], number })
         expect(JSON.parse(ours)).toEqual(JSON.parse(JSON.stringify({ [text]: [text, number, -number], number })))
         if (number !== 0 && Math.abs(number) < 1e-4) {
-          expect(plainly(stringifyJson(number))).toBe(number.toExponential())
+          expect(plainly(old(number))).toBe(number.toExponential())
         }
       }),
     )
   })
 
-  it('writes a number with an exponent as Ruby does', () => {
-    const texts = ['1e+21', '-1.5e-07 0.00001', 'pre-1e-7']
-    expect(stringifyJson([1e21, -1.5e300, 5e-324, 0.00001, -0.00001234, 1e-7, 1e-4, 1e20, 0.1, ...texts])).toBe(
+  const numbers = [1e21, -1.5e300, 5e-324, 0.00001, -0.00001234, 1e-7, 1e-4, 1e20, 0.1]
+  const texts = ['1e+21', '-1.5e-07 0.00001', 'pre-1e-7']
+
+  it('writes a number with an exponent as the json gem of Ruby did up to 2.11', () => {
+    expect(stringifyJson([...numbers, ...texts], 'old')).toBe(
       '[1.0e+21,-1.5e+300,5.0e-324,1.0e-05,-1.234e-05,1.0e-07,0.0001,100000000000000000000,0.1,' +
         '"1e+21","-1.5e-07 0.00001","pre-1e-7"]',
+    )
+  })
+
+  it('writes a number with an exponent as the json gem of Ruby does from 2.12 on', () => {
+    const small = [1.5e-9, -9.87654321e-8, 1.234567890123e-7, 1e-9, 9.9e-10, 1e-10, 3.5e-70, 1e-79]
+    expect(stringifyJson([...numbers, ...small, ...texts])).toBe(
+      '[1e+21,-1.5e+300,5e-324,0.00001,-0.00001234,0.0000001,0.0001,100000000000000000000,0.1,' +
+        '0.0000000015,-0.0000000987654321,0.0000001234567890123,0.000000001,9.9e-10,1e-10,3.5e-70,1e-79,' +
+        '"1e+21","-1.5e-07 0.00001","pre-1e-7"]',
+    )
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+        // Decimal between 1e-9 and 1e15, which JavaScript's whole numbers exceed; else an exponent without zeros before it.
+        const exponent = Number(number.toExponential().split('e')[1])
+        const written = stringifyJson(number)
+        expect(JSON.parse(written)).toBe(number === 0 ? 0 : number)
+        expect(written.includes('e')).toBe(number !== 0 && (exponent < -9 || exponent > 20))
+        if (written.includes('e')) expect(written).toBe(number.toExponential())
+      }),
     )
   })
 

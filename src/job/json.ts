@@ -17,8 +17,17 @@ const NINE = 0x39
 /** The shortest integer that a number can't hold has 16 digits. May also hit inside a string: a false alarm is fine. */
 const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
 const INTEGER = /^-?\d+$/
-/** A number that Ruby writes otherwise: with an exponent, or so small that Ruby gives it one. False alarms are fine. */
-const MAYBE_OTHERWISE = /\de[+-]\d|0\.0000/
+/**
+ * How Ruby's json gem writes a number with a fraction or an exponent. `old`: up to 2.11, `1.0e+21` and `1.0e-05`. `new`:
+ * from 2.12 on, `1e+21`, `0.00001`, and `1e-10` below 1e-9.
+ */
+export type Floats = 'new' | 'old'
+
+/** Finds texts with a number that Ruby writes in another way than JavaScript. It may also match inside a string. */
+const OTHERWISE: Record<Floats, RegExp> = {
+  new: /\de-[789](?!\d)/,
+  old: /\de[+-]\d|0\.0000/,
+}
 
 /**
  * `JSON.parse`, except that an integer beyond ±(2^53-1) comes out as a BigInt. Throws the same SyntaxErrors. A number
@@ -34,13 +43,13 @@ export function parseJson(text: string): unknown {
 
 /**
  * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where somebody has given BigInt a `toJSON`,
- * and that numbers with an exponent look as Ruby's do. Throws what JSON.stringify throws: TypeError for a cycle,
+ * and that numbers look as Ruby's json gem writes them. Throws what JSON.stringify throws: TypeError for a cycle,
  * RangeError for very deep nesting.
  *
- * @example stringifyJson({ id: 9007199254740993n, rate: 1e-7 }) // '{"id":9007199254740993,"rate":1.0e-07}'
+ * @example stringifyJson({ id: 9007199254740993n, rate: 1e-7 }) // '{"id":9007199254740993,"rate":0.0000001}'
  */
-export function stringifyJson(value: unknown): string {
-  return withRubysNumbers('toJSON' in BigInt.prototype ? stringifyExactly(value) : stringify(value))
+export function stringifyJson(value: unknown, floats: Floats = 'new'): string {
+  return withRubysNumbers('toJSON' in BigInt.prototype ? stringifyExactly(value) : stringify(value), floats)
 }
 
 function stringify(value: unknown): string {
@@ -193,11 +202,12 @@ function stringifyExactly(value: unknown): string {
   }
 }
 
-/** `1e+21` and `0.00001` as `1.0e+21` and `1.0e-05`. Hardly any text has one: that is seen first, and fast. */
-function withRubysNumbers(text: string): string {
+/** Hardly any text has a number to rewrite: the first lines find that out fast. */
+function withRubysNumbers(text: string, floats: Floats): string {
+  const otherwise = OTHERWISE[floats]
   // JSON.stringify has no text for undefined and functions.
-  const maybe = text?.includes('.') || text?.includes('-') || text?.includes('+')
-  if (!maybe || !MAYBE_OTHERWISE.test(text)) return text
+  const maybe = floats === 'new' ? text?.includes('e-') : text?.includes('.') || text?.includes('e')
+  if (!maybe || !otherwise.test(text)) return text
   let out = ''
   let copied = 0
   for (let at = 0; at < text.length; ) {
@@ -207,8 +217,8 @@ function withRubysNumbers(text: string): string {
     else {
       const end = valueEnd(text, at)
       const number = text.slice(at, end)
-      if (MAYBE_OTHERWISE.test(number)) {
-        out += text.slice(copied, at) + rubysNumber(number)
+      if (otherwise.test(number)) {
+        out += text.slice(copied, at) + rubysNumber(number, floats)
         copied = end
       }
       at = end
@@ -217,8 +227,9 @@ function withRubysNumbers(text: string): string {
   return out + text.slice(copied)
 }
 
-function rubysNumber(text: string): string {
+function rubysNumber(text: string, floats: Floats): string {
   const [digits = '', exponent = ''] = Number(text).toExponential().split('e')
+  if (floats === 'new') return `0.${'0'.repeat(-Number(exponent) - 1)}${digits.replace('.', '')}`
   const places = exponent.slice(1).padStart(2, '0')
   return `${digits}${digits.includes('.') ? '' : '.0'}e${exponent[0]}${places}`
 }

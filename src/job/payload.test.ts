@@ -3,6 +3,7 @@ import {
   attemptEnded,
   completeRow,
   editPayload,
+  floatsOf,
   newJid,
   newTaskId,
   type Payload,
@@ -127,4 +128,23 @@ test('a member may have any name', () => {
   const changes = JSON.parse('{"__proto__":[1],"constructor":2,"toString":null}')
   expect(editPayload('{"__proto__":1.0}', changes)).toBe('{"__proto__":[1],"constructor":2,"toString":null}')
   expect(editPayload('{"a":1.0}', JSON.parse('{"__proto__":[1]}'))).toBe('{"a":1.0,"__proto__":[1]}')
+})
+
+test.each([
+  [8, 'new'],
+  [7, 'old'],
+  [6, 'old'],
+  [{ sidekiq: 7 }, 'old'],
+  [{ sidekiq: 7, json: '2.16' }, 'new'],
+  [{ sidekiq: 7, json: '2.12.0' }, 'new'],
+  [{ sidekiq: 8, json: '2.9.1' }, 'old'],
+  [{ sidekiq: 8, json: '3.0' }, 'new'],
+] as const)('with wire %j floats are written the %s way', (wire, floats) => {
+  const args = floats === 'new' ? '[1e+21,0.00001]' : '[1.0e+21,1.0e-05]'
+  expect(floatsOf(wire)).toBe(floats)
+  expect(writePayload(job({ args: [1e21, 0.00001] }), wire)).toContain(`"args":${args}`)
+  // What is not edited keeps its bytes.
+  expect(editPayload('{"n":1.50,"m":1.0e-05}', { args: [1e21, 0.00001] }, wire)).toBe(
+    `{"n":1.50,"m":1.0e-05,"args":${args}}`,
+  )
 })

@@ -4,13 +4,27 @@
  */
 
 import { randomBytes, randomFillSync } from 'node:crypto'
-import { editMembers, memberText, parseJson, stringifyJson } from './json.ts'
+import { editMembers, type Floats, memberText, parseJson, stringifyJson } from './json.ts'
 
 /**
  * The Sidekiq whose way of writing is followed; all ways are read. 8: times are integer milliseconds. 7 and 6: times are
  * seconds, always with a fraction, for Ruby tells the two apart by the type of the number.
  */
-export type Wire = 8 | 7 | 6
+export type Sidekiq = 8 | 7 | 6
+
+/** The Sidekiq beside us, and the version of the json gem that its Ruby has where that is not the usual one. */
+export type Wire = Sidekiq | { sidekiq: Sidekiq; json?: string }
+
+export function sidekiqOf(wire: Wire): Sidekiq {
+  return typeof wire === 'object' ? wire.sidekiq : wire
+}
+
+/** How the Ruby beside us writes floats. Sidekiq 8.1 asks for json 2.16; the Rubies of 7 and 6 usually have an older one. */
+export function floatsOf(wire: Wire): Floats {
+  if (typeof wire !== 'object' || wire.json === undefined) return sidekiqOf(wire) === 8 ? 'new' : 'old'
+  const [major = 0, minor = 0] = wire.json.split('.').map(Number)
+  return major > 2 || (major === 2 && minor >= 12) ? 'new' : 'old'
+}
 
 const TIMES = ['created_at', 'enqueued_at', 'failed_at', 'retried_at', 'discarded_at'] as const
 export type Time = (typeof TIMES)[number]
@@ -124,7 +138,7 @@ const IN_SECONDS = ',"enqueued_at":0.0}'
 /** What the rows of a task have in common, for `completeRow`. It has members of its own. */
 export function rowTemplate(payload: Payload, wire: Wire): string {
   const text = writePayload(payload, wire)
-  return wire === 8 ? text : text.slice(0, -1) + IN_SECONDS
+  return sidekiqOf(wire) === 8 ? text : text.slice(0, -1) + IN_SECONDS
 }
 
 /**
@@ -219,7 +233,7 @@ function areRows(rows: unknown, jid: string, task: string | undefined): boolean 
 
 /** A time in milliseconds as a payload holds it. */
 export function timeOf(ms: number, wire: Wire): number {
-  return wire === 8 ? ms : ms / 1000
+  return sidekiqOf(wire) === 8 ? ms : ms / 1000
 }
 
 /**
@@ -239,8 +253,8 @@ export function readTime(text: string, field: Time): number | undefined {
 
 /** Writes a new job. */
 export function writePayload(payload: Payload, wire: Wire = 8): string {
-  const text = stringifyJson(payload)
-  if (wire === 8) return text
+  const text = stringifyJson(payload, floatsOf(wire))
+  if (sidekiqOf(wire) === 8) return text
   const whole: Record<string, string> = {}
   for (const field of TIMES) {
     if (Number.isSafeInteger(payload[field])) whole[field] = jsonOf(field, payload[field], wire)
@@ -261,8 +275,8 @@ export function editPayload(text: string, changes: Partial<Payload>, wire: Wire 
 
 /** JavaScript would write whole seconds as an integer. */
 function jsonOf(field: string, value: unknown, wire: Wire): string {
-  const whole = wire !== 8 && Number.isSafeInteger(value) && isTime.has(field)
-  return whole ? `${value}.0` : stringifyJson(value)
+  const whole = sidekiqOf(wire) !== 8 && Number.isSafeInteger(value) && isTime.has(field)
+  return whole ? `${value}.0` : stringifyJson(value, floatsOf(wire))
 }
 
 /** What every next text of a job says of the attempt that has just ended; `stalled`: its process died. */

@@ -4,7 +4,7 @@ import { checkArgs } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given } from '../job/options.ts'
-import { editPayload } from '../job/payload.ts'
+import { editPayload, floatsOf } from '../job/payload.ts'
 import {
   type EventRecord,
   isRejected,
@@ -110,7 +110,8 @@ export async function chosenOf(
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
     const look = await openReport(report, record, unchecked, { ...host, optionsOf: () => ({}) })
-    for await (const { event, again, number } of look.rows) if (again) inPayload(record, event, again.args, number)
+    for await (const { event, again, number } of look.rows)
+      if (again) inPayload(host.client, record, event, again.args, number)
   }
   return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
 }
@@ -223,7 +224,7 @@ function asCorrected(
   number?: number,
 ): Chosen {
   const { index, status, source: before } = event
-  const args = inPayload(record, event, again.args, number)
+  const args = inPayload(client, record, event, again.args, number)
   client.weigh(event.job ?? record.job, args)
   // What it came from would else be told of what it was before.
   const source = again.source ?? (before === null ? undefined : (again.args[0] as object))
@@ -233,15 +234,17 @@ function asCorrected(
 
 /** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
 function inPayload(
+  { wire }: TaskHost['client'],
   { rowsPerJob }: TaskRecord,
   { args: before, job, index }: EventRecord,
   args: unknown[],
   row: number | undefined,
 ): string {
   if (before?.startsWith('{')) {
-    return editPayload(before, { args: memberText(before, 'hk_list') === undefined ? args : [asOneValue(args)] })
+    const edited = memberText(before, 'hk_list') === undefined ? args : [asOneValue(args)]
+    return editPayload(before, { args: edited }, wire)
   }
-  if (job === null) return stringifyJson(rowsPerJob === null ? args : asOneValue(args))
+  if (job === null) return stringifyJson(rowsPerJob === null ? args : asOneValue(args), floatsOf(wire))
   const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })

@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
-import { type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
+import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
 
@@ -120,7 +120,7 @@ export class RowWriter {
       ...(number === undefined ? {} : { number }),
       ...(source === undefined ? {} : { source: stringifyJson(source) }),
     }
-    if (rejected) return { args: stringifyJson(args), ...about, rejected }
+    if (rejected) return { args: this.#textOf(args), ...about, rejected }
     // Where others add too, only the store knows the row's index.
     const jid = first === undefined ? `${task}ffffffff` : taskJid(task, first + this.#cursor + this.#chunk.length)
     const whole = { ...payload, args, jid }
@@ -128,7 +128,7 @@ export class RowWriter {
     if (!after) {
       const messages = [{ at: now(), code: 'stopped', params: {} }]
       const rejected = { status: 'cancelled' as const, code: 'stopped', messages }
-      const bare = stringifyJson(args)
+      const bare = this.#textOf(args)
       if (fitsTemplate) return { args: bare, ...about, rejected }
       return { args: this.#textWithout({ ...payload, args }, ['jid']), ...about, job: payload.class, rejected }
     }
@@ -141,11 +141,15 @@ export class RowWriter {
     }
     // What middleware was given it may have changed in place.
     if (fitsTemplate && (client.isPlain || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
-      return { args: stringifyJson(after.args), ...about }
+      return { args: this.#textOf(after.args), ...about }
     }
     const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }
     const listed = isList ? { ...after, args: [after.args] } : after
     return { args: this.#textWithout(listed, ['jid']), ...about, ...job }
+  }
+
+  #textOf(args: unknown[]): string {
+    return stringifyJson(args, floatsOf(this.#host.client.wire))
   }
 
   #textWithout(payload: Payload, fields: string[]): string {

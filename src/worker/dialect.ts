@@ -1,6 +1,6 @@
 /** Looks once, when a worker starts, whether the Ruby processes beside it understand what this app writes. */
 
-import type { Wire } from '../job/payload.ts'
+import { type Sidekiq, sidekiqOf } from '../job/payload.ts'
 import type { Service } from './aspect.ts'
 import type { Engine } from './engine.ts'
 
@@ -23,8 +23,9 @@ export class DialectCheck implements Service {
   stop(): void {}
 
   async #look(): Promise<void> {
-    const { store, log, wire } = this.#engine
-    const others = new Map<Wire, string[]>()
+    const { store, log } = this.#engine
+    const wire = sidekiqOf(this.#engine.wire)
+    const others = new Map<Sidekiq, string[]>()
     for (const { identity, info } of await store.processes()) {
       const theirs = dialectOf(info)
       if (theirs === undefined || theirs === wire) continue
@@ -39,7 +40,7 @@ export class DialectCheck implements Service {
 }
 
 /** The dialect of a Sidekiq process; 6 tells no version. Undefined for our own processes, whose versions are lower. */
-export function dialectOf(info: string): Wire | undefined {
+export function dialectOf(info: string): Sidekiq | undefined {
   try {
     const { version } = JSON.parse(info) as { version?: unknown }
     const major = version === undefined ? 6 : Number.parseInt(String(version), 10)
@@ -50,7 +51,7 @@ export function dialectOf(info: string): Wire | undefined {
   }
 }
 
-function meaning(theirs: Wire, wire: Wire): string {
+function meaning(theirs: Sidekiq, wire: Sidekiq): string {
   if (wire === 8) return 'they take our times, which are milliseconds, for seconds'
   if (theirs === 8) return 'they read our times, but those of other versions do not read theirs'
   return 'they keep what runs under another key'

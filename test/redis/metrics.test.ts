@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Wire } from '#dist/job/payload.js'
+import type { Sidekiq } from '#dist/job/payload.js'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { counts } from '../conformance/metrics.ts'
@@ -21,7 +21,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
 
   type Ask = (...command: string[]) => Promise<string[]>
 
-  async function withStore(use: (store: Store, ask: Ask, url: string) => Promise<void>, wire: Wire = 8) {
+  async function withStore(use: (store: Store, ask: Ask, url: string) => Promise<void>, wire: Sidekiq = 8) {
     const database = ++databases
     const url = server.url(database)
     const store = openStore(url, { wire })

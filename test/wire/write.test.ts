@@ -35,7 +35,7 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
       const about = { jid: 'a1', args: ['bob', 5, 2n ** 64n, { rate: 1e-7 }] }
       await hq.push({ class: 'HardJob', ...about, tags: ['vip'] })
       await hq.push({ class: 'HardJob', ...about, jid: 'a2', at: LATER })
-      const args = '["bob",5,18446744073709551616,{"rate":1.0e-07}]'
+      const args = `["bob",5,18446744073709551616,{"rate":${version === 8 ? '0.0000001' : '1.0e-07'}}]`
       expect(await redis.lrange('queue:default', '0', '-1')).toEqual([
         `{"class":"HardJob","args":${args},"queue":"default","jid":"a1","retry":true,"created_at":${at},"tags":["vip"],"enqueued_at":${at}}`,
       ])

@@ -3,7 +3,7 @@
  * carry the tag `{queue:NAME}`, which puts them into the cluster slot of Sidekiq's key `queue:NAME`.
  */
 
-import type { Wire } from '../../job/payload.ts'
+import type { Sidekiq } from '../../job/payload.ts'
 import type { SetName } from '../contract.ts'
 
 /**
@@ -121,7 +121,7 @@ export interface MetricKeys {
   deployLock(label: string): string
 }
 
-export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire = 8): Keys {
+export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Sidekiq = 8): Keys {
   const prefix = namespace === '' ? '' : `${namespace}:`
   const tagged = (queue: string, rest: string) => `${prefix}hk:{queue:${queue}}:${rest}`
   const shared = (queue: string, name: string) => (layout === 'cluster' ? tagged(queue, name) : prefix + name)
@@ -205,7 +205,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Wire
 }
 
 /** Version 8 pads what 7 does not, and the other way round. */
-function metricKeysOf(prefix: string, wire: Wire): MetricKeys {
+function metricKeysOf(prefix: string, wire: Sidekiq): MetricKeys {
   const pad = (n: number) => String(n).padStart(2, '0')
   const partsOf = (at: number) => {
     const date = new Date(at)

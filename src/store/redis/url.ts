@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis'
 import { HighkiqError } from '../../job/errors.ts'
-import type { Wire } from '../../job/payload.ts'
+import type { Sidekiq } from '../../job/payload.ts'
 
 /** Everything a Redis store is made from; it can be posted to a thread. */
 export interface RedisStoreOptions {
@@ -13,14 +13,14 @@ export interface RedisStoreOptions {
   /** Without the password, for people. */
   url: string
   /** Which Sidekiq's keys are written. */
-  wire?: Wire
+  wire?: Sidekiq
 }
 
 /** What an app may say beyond the URL. */
 export interface RedisSettings {
   namespace?: string
   commandTimeout?: number
-  wire?: Wire
+  wire?: Sidekiq
   /** For ioredis: data only, for a thread gets it too. */
   redis?: RedisOptions
 }
