@@ -142,6 +142,15 @@ export class HighkiqError extends Error {
   }
 }
 
+/**
+ * The error of a store call of which an earlier part is written. STORE_FULL would say that nothing is, so it becomes
+ * STORE_UNUSABLE.
+ */
+export function doneInPart(thrown: unknown): unknown {
+  if (!hasCode(thrown, 'STORE_FULL')) return thrown
+  return new HighkiqError('STORE_UNUSABLE', messageOf(thrown), undefined, { cause: thrown })
+}
+
 /** A push that was not confirmed. `maybePushed` is true when it was sent and no answer came: it may be stored. */
 export class PushError extends HighkiqError {
   readonly jids: string[]

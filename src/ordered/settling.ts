@@ -45,18 +45,30 @@ export class Settling {
     this.#pending.push(settlement)
   }
 
+  /** This ticket is still in flight, so no call before has settled it: the next one is no repeat. */
+  confirmUnsettled(ticket: string): void {
+    this.#repeated.delete(ticket)
+  }
+
   /** The next ones, to be told. */
   draw(most: number): OrderedSettlement[] {
     return this.#pending.splice(0, most)
   }
 
-  /** No answer came: those that are still ours are told again, before all others. */
-  repeat(settlements: readonly OrderedSettlement[], isOurs: (settlement: OrderedSettlement) => boolean): void {
+  /**
+   * The call failed: those that are still ours are told again, before all others. `nothingWritten`: the store certainly
+   * changed nothing, so the next call is no repeat of this one.
+   */
+  repeat(
+    settlements: readonly OrderedSettlement[],
+    isOurs: (settlement: OrderedSettlement) => boolean,
+    nothingWritten: boolean,
+  ): void {
     const ours: OrderedSettlement[] = []
     for (const settlement of settlements) {
       const { ticket } = settlement
       if (isOurs(settlement)) {
-        this.#repeated.add(ticket)
+        if (!nothingWritten) this.#repeated.add(ticket)
         ours.push(settlement)
       } else this.#drop(ticket)
     }

@@ -3,7 +3,7 @@
  * together. Under load they batch themselves: whatever ends while one is under way goes into the next.
  */
 
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, hasCode } from '../job/errors.ts'
 import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Outage } from '../worker/outage.ts'
@@ -352,7 +352,8 @@ export class Turns {
   }
 
   #giveBack(settlements: readonly OrderedSettlement[], thrown: unknown): void {
-    this.#settling.repeat(settlements, ({ shard, token }) => this.#shards.get(shard)?.token === token)
+    const isOurs = ({ shard, token }: OrderedSettlement) => this.#shards.get(shard)?.token === token
+    this.#settling.repeat(settlements, isOurs, hasCode(thrown, 'STORE_FULL'))
     this.#inDoubt = true
     for (const shard of this.#shards.values()) shard.ask = true
     this.#failed(thrown)
@@ -377,6 +378,7 @@ export class Turns {
     const known = new Set(this.#settling.tickets)
     for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)
     for (const { id, ticket, shard: place, token } of inFlight) {
+      this.#settling.confirmUnsettled(ticket)
       const shard = this.#shards.get(place)
       if (known.has(ticket) || shard?.token !== token) continue
       shard.held++

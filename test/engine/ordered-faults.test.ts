@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Highkiq } from 'highkiq'
+import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, Child, gate, Heard, until } from './bench.ts'
 
@@ -59,6 +59,50 @@ test.each([
   for (const payloads of Object.values(ran)) expect(payloads).toEqual([1, 2, 3])
   expect(t.errors.map(({ error }) => error.message)).toEqual(['the connection broke'])
   await until(async () => (await job.stats()).processed >= 100)
+})
+
+test.each([
+  ['the disk is full, and the shard goes', new HighkiqError('STORE_FULL', 'the disk is full'), 'before'],
+  ['no answer comes, the id is seen in flight, and then the shard goes', new Error('the connection broke'), 'after'],
+])('%s to another process: onExhausted does not hear of an id that is not dead', async (_, problem, when) => {
+  const t = bench()
+  const { store } = t.hq
+  const exhausted = new Heard<unknown>()
+  const calls = new Heard<unknown>()
+  const { opened, open } = gate()
+  const options = { shards: 1, maxRetries: 0, onExhausted: (dead: unknown) => exhausted.say(dead) }
+  const job = t.hq.ordered('Sync', options, async (_ctx, batch) => {
+    calls.say([...batch.keys()])
+    if (calls.all.length === 1) throw new Error('first')
+    await opened
+  })
+  const dies = (turn: Turn) => turn.settlements.some(({ end }) => end.kind === 'dead')
+  let failed = false
+  meddle(t.hq, {
+    before: (turn) => {
+      if (failed || !dies(turn)) return
+      failed = true
+      throw problem
+    },
+  })
+  const look = store.orderedInFlight.bind(store)
+  let released = false
+  store.orderedInFlight = async (queue, owner) => {
+    const found = await look(queue, owner)
+    const [one] = failed && !released ? found : []
+    if (!one) return found
+    released = true
+    await store.releaseShard(queue, one.shard, one.owner, one.token, Date.now())
+    return when === 'after' ? found : look(queue, owner)
+  }
+  await job.performAsync({ id: 'a' })
+  await t.work()
+  await calls.atLeast(2)
+  open()
+  await emptied(job)
+  expect(exhausted.all).toEqual([])
+  expect((await job.morgue.list()).items).toEqual([])
+  expect(t.errors.map(({ error }) => error.code)).toContain('LEASE_LOST')
 })
 
 test('a worker that loses its lease tells its handlers, and goes on under another name', async () => {

@@ -76,6 +76,19 @@ test('a file of a newer version is refused with both versions named', async () =
   )
 })
 
+test('a process that has the file open writes nothing more after a newer version has migrated it', async () => {
+  const file = join(newFolder(), 'jobs.db')
+  const hq = newApp(`sqlite:${file}`)
+  await hq.push({ class: 'A', args: [] })
+  const db = await openDriver(file)
+  db.exec('PRAGMA user_version = 99')
+  db.close()
+  const failure = await hq.push({ class: 'A', args: [] }).catch((error) => error)
+  expect(failure).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+  expect(failure.message).toMatch(/jobs\.db was written by a newer Highkiq \(schema 99, this one knows \d+\): update/)
+  expect(await hq.stats()).toMatchObject({ enqueued: 1 })
+})
+
 test('a damaged file is told apart from a foreign one', async () => {
   const file = join(newFolder(), 'jobs.db')
   const hq = newApp(`sqlite:${file}`)

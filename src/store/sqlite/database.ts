@@ -36,6 +36,8 @@ export class Database {
   readonly #statements = new Map<string, Statement>()
   /** For pushes alone: what is there must always be able to move on. */
   readonly #maxPages: number | undefined
+  /** What `data_version` was when the schema was last seen to be ours. */
+  #seenVersion: number | undefined
 
   private constructor(options: DatabaseOptions, driver: Driver) {
     const { path, maxMegabytes } = options
@@ -67,6 +69,23 @@ export class Database {
   /** The driver's own connection, for statements that are not ours. */
   get connection(): SqlConnection {
     return this.#driver.connection
+  }
+
+  /** Differs once another connection has written. */
+  get dataVersion(): number {
+    return this.#pragma('data_version')
+  }
+
+  /**
+   * To be called at the beginning of a transaction that writes.
+   * @throws STORE_UNUSABLE when a newer Highkiq has migrated the file since it was opened here
+   */
+  checkSchema(): void {
+    const { dataVersion } = this
+    if (dataVersion === this.#seenVersion) return
+    const version = this.#pragma('user_version')
+    if (version > migrations.length) throw tooNew(this.path, version)
+    this.#seenVersion = dataVersion
   }
 
   /** To be called when a push has been written: @throws STORE_FULL beyond the limit, so that it is rolled back. */
@@ -173,12 +192,7 @@ export class Database {
         `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
       )
     }
-    if (version > migrations.length) {
-      throw new HighkiqError(
-        'STORE_UNUSABLE',
-        `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here, or name another file`,
-      )
-    }
+    if (version > migrations.length) throw tooNew(this.path, version)
     this.exec('PRAGMA journal_mode = WAL')
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
     this.exec('PRAGMA foreign_keys = ON')
@@ -243,6 +257,13 @@ function manyRows(sql: string, n: number): string {
   }
   versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
   return versions[n]
+}
+
+function tooNew(path: string, version: number): HighkiqError {
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `${path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here and restart the process, or name another file`,
+  )
 }
 
 function full(path: string, cause: unknown): HighkiqError {

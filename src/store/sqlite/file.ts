@@ -80,8 +80,7 @@ export class StoreFile {
   async #open(): Promise<Opened> {
     const db = await Database.open(this.options)
     const rung = new Set<string>()
-    const dataVersion = () => Object.values(db.first<Record<string, number>>('PRAGMA data_version') ?? {})[0] ?? 0
-    const bell = new Bell(db.path, dataVersion)
+    const bell = new Bell(db.path, () => db.dataVersion)
     const writer = new Writer(db, () => {
       bell.ring(rung)
       rung.clear()

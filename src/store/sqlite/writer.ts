@@ -130,14 +130,25 @@ export class Writer {
         this.#pauseUntil = performance.now() + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
         this.#giveUpLate()
       } else {
-        const told = this.#db.explain(thrown)
-        for (const operation of this.#operations.splice(0)) operation.reject(told)
+        this.#rejectAll(thrown)
       }
       return false
     }
     this.#refusals = 0
     this.#takeSignDown()
+    try {
+      this.#db.checkSchema()
+    } catch (thrown) {
+      this.#rollBack()
+      this.#rejectAll(thrown)
+      return false
+    }
     return true
+  }
+
+  #rejectAll(thrown: unknown): void {
+    const told = this.#db.explain(thrown)
+    for (const operation of this.#operations.splice(0)) operation.reject(told)
   }
 
   #giveUpLate(): void {

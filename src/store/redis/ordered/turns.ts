@@ -1,5 +1,6 @@
 /** An owner's steps: what ended is settled, what is due is taken, in one call. */
 
+import { doneInPart } from '../../../job/errors.ts'
 import {
   ORDERED_BYTES,
   type OrderedEnd,
@@ -36,7 +37,10 @@ export class OrderedTurns {
     for (let from = 0; ; from += MOST_SETTLED) {
       const some = turn.settlements.slice(from, from + MOST_SETTLED)
       const isLast = from + MOST_SETTLED >= turn.settlements.length
-      const answer = await this.#step(queue, owner, { ...turn, settlements: some, takes: isLast ? turn.takes : [] })
+      const step = this.#step(queue, owner, { ...turn, settlements: some, takes: isLast ? turn.takes : [] })
+      const answer = await step.catch((thrown) => {
+        throw from === 0 ? thrown : doneInPart(thrown)
+      })
       settled.push(...answer.settled)
       if (answer.problem) problems.add(answer.problem)
       if (!isLast) continue

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts'
 import type { Leases } from '../leases.ts'
 import { sql } from '../sql.generated.ts'
 import { OrderedActs } from './acts.ts'
-import { OrderedBook } from './book.ts'
+import { nextNumber, OrderedBook } from './book.ts'
 import { OrderedFlights } from './flight.ts'
 import { OrderedLook } from './look.ts'
 import { OrderedMorgue } from './morgue.ts'
@@ -55,7 +55,7 @@ export class Ordered {
     this.#db.run(sql.ordered.define, queue, shards)
     const book = this.open(queue) as OrderedBook
     // A queue that was deleted and comes again gives no ticket again.
-    this.#db.run(sql.ordered.addShards, book.id, shards, Date.now())
+    this.#db.run(sql.ordered.addShards, book.id, shards, nextNumber(this.#db))
     return book
   }
 
@@ -101,9 +101,8 @@ export class Ordered {
       .shards.reduce((sum, { busy }) => ({ busy: sum.busy + busy }), { busy: 0 })
     if (busy > 0 || book.queue.morgue > 0 || this.owners.members(book).length > 0) return false
     if (this.#db.first(sql.waiting.some, book.id)) return false
-    for (const statement of [sql.ordered.forgetMembers, sql.ordered.forgetShards, sql.ordered.forget]) {
-      this.#db.run(statement, book.id)
-    }
+    const { keepNumbers, forgetMembers, forgetShards, forget } = sql.ordered
+    for (const statement of [keepNumbers, forgetMembers, forgetShards, forget]) this.#db.run(statement, book.id)
     return true
   }
 }

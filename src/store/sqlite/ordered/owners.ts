@@ -3,7 +3,7 @@
 import type { MorgueEntry } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
-import type { OrderedBook } from './book.ts'
+import { nextNumber, type OrderedBook } from './book.ts'
 import type { OrderedFlights } from './flight.ts'
 
 export class OrderedOwners {
@@ -47,7 +47,7 @@ export class OrderedOwners {
     const ended = this.#flights.restore(book, number, now, maxStalls)
     shard.owner = member.id
     // A queue of that name may have been there before, and somebody may still hold a fence of it.
-    shard.token = shard.token === 0 ? Date.now() : shard.token + 1
+    shard.token = shard.token === 0 ? nextNumber(this.#db) : shard.token + 1
     book.tell(shard, null)
     return { token: shard.token, ...ended }
   }

@@ -3,7 +3,7 @@
 import { RESHARD_PAGE, shardOf } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
-import type { OrderedBook } from './book.ts'
+import { nextNumber, type OrderedBook } from './book.ts'
 import { idFrom } from './page.ts'
 
 /** id, shard, held, performIn, retryCount. */
@@ -13,7 +13,7 @@ type Listed = [string, number, number, string, number]
 export function beginReshard(db: Database, book: OrderedBook, shards: number): boolean {
   if (book.queue.shards === shards) return true
   if (book.queue.from !== null) return false
-  db.run(sql.ordered.addShards, book.id, shards, Date.now())
+  db.run(sql.ordered.addShards, book.id, shards, nextNumber(db))
   book.changeQueue({ shards, from: book.queue.shards, swept: null })
   book.ring()
   return true

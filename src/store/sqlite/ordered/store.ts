@@ -1,6 +1,6 @@
 /** The verbs of ordered queues: each call one transaction. */
 
-import { HighkiqError, PushError } from '../../../job/errors.ts'
+import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
 import type { OrderedTurn, OrderedTurnAnswer, OrderedVerbs } from '../../contract.ts'
 import type { DatabaseOptions } from '../database.ts'
 import { StoreFile } from '../file.ts'
@@ -170,13 +170,19 @@ export class OrderedStore implements OrderedVerbs {
         const one = await this.file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')
       } catch (thrown) {
+        // Those before are written: whoever hears of a full disk must not take all of the call for undone.
+        if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
         if (thrown instanceof HighkiqError) throw thrown
         settled.push('error')
         problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
       }
     }
     const rest = { ...turn, settlements: [] }
-    const answer = await this.file.write(({ ordered }) => ordered.turn(queue, owner, rest, true))
+    const answer = await this.file
+      .write(({ ordered }) => ordered.turn(queue, owner, rest, true))
+      .catch((thrown) => {
+        throw doneInPart(thrown)
+      })
     return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
   }
 

@@ -79,3 +79,10 @@ SELECT 1 FROM owner WHERE id = ? AND claimed = 0;
 -- owned: numbers of the shards of an owner, by its name.
 SELECT json_group_array(shard) AS json FROM ordered_shard
 WHERE queue = ? AND owner = (SELECT id FROM owner WHERE name = ?);
+
+-- nextNumber: a number that no queue has had as a token or a take, of now (ms) or above.
+UPDATE ordered_highest SET number = max(number + 1, ?) RETURNING number;
+
+-- keepNumbers: remembers the tokens and takes of a queue that is about to be deleted.
+UPDATE ordered_highest SET number = max(number, (SELECT max(token, take) FROM ordered_shard WHERE queue = ?1
+  ORDER BY max(token, take) DESC LIMIT 1)) WHERE EXISTS (SELECT 1 FROM ordered_shard WHERE queue = ?1);

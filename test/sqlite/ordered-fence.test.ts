@@ -1,0 +1,45 @@
+import { Highkiq } from 'highkiq'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('a deleted ordered queue that comes again after the clock was set back gives higher tokens and new tickets', async () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  onTestFinished(() => hq.close())
+  const { store } = hq
+  await store.join('w', { queues: ['Sync'], seconds: 600, host: 'here' })
+  /** Takes one id under a token of its own, as often as asked for, and leaves the queue empty. */
+  const life = async (owners: number) => {
+    await store.pushOrdered('Sync', 1, [{ id: 'a', payload: '1', score: 1, performIn: 0 }], 0)
+    await store.joinOrdered('Sync', 'w')
+    const turn = {
+      now: 1000,
+      settlements: [],
+      takes: [] as { shard: number; token: number; n: number }[],
+      maxPayloads: 9,
+    }
+    const tokens: number[] = []
+    const tickets: string[] = []
+    for (let i = 0; i < owners; i++) {
+      const token = (await store.ownShard('Sync', 0, 'w', 3, 0))?.token ?? 0
+      const { taken } = await store.orderedTurn('Sync', 'w', { ...turn, takes: [{ shard: 0, token, n: 1 }] })
+      tokens.push(token)
+      tickets.push(taken[0]?.ids[0]?.ticket ?? '')
+      await store.releaseShard('Sync', 0, 'w', token, 0)
+    }
+    await store.leaveOrdered('Sync', 'w', 0)
+    await store.actOrdered('Sync', 'delete', ['a'], { now: 0 })
+    expect(await store.deleteOrderedQueue('Sync')).toBe(true)
+    return { tokens, tickets }
+  }
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 4, 17, 12) })
+  const before = await life(5)
+  vi.setSystemTime(Date.UTC(2026, 4, 17, 11))
+  const after = [await life(1), await life(1)]
+  const tokens = [before, ...after].flatMap((one) => one.tokens)
+  expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
+  const tickets = [before, ...after].flatMap((one) => one.tickets)
+  expect(new Set(tickets).size).toBe(7)
+})
