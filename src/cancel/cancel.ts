@@ -10,8 +10,8 @@ import type { Outcome } from '../worker/aspect.ts'
 
 /**
  * `removed`: it was waiting, and is gone. `signalled`: it was running, or just taken, and its worker is told. `marked`: it
- * was not found in time, or waits inside its task; no Highkiq worker will run it to its end. `not-found`: there is no such
- * job, or it has ended.
+ * was not found in time, waits inside its task, or may be in a Ruby process that has not shown it yet; no Highkiq worker
+ * will run it to its end. `not-found`: there is no such job, or it has ended.
  */
 export type CancelAnswer = 'removed' | 'signalled' | 'marked' | 'not-found'
 
@@ -59,7 +59,11 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
   const event = isRow(jid) ? await store.event(jid) : null
   if (event && OPEN.includes(event.status)) return 'marked'
   // Somebody may have met it because of its mark while it was looked for.
-  return (await store.unmark(jid, now())) === 'dropped' ? 'removed' : 'not-found'
+  if ((await store.unmark(jid, now())) === 'dropped') return 'removed'
+  if (!search.metOthers) return 'not-found'
+  // Sidekiq shows what it runs only with its next beat: the mark stays, as the one that its own `cancel!` makes.
+  await store.markCancelled(jid, now())
+  return 'marked'
 }
 
 class Search {
@@ -68,6 +72,8 @@ class Search {
   readonly #queue: string | undefined
   /** On the monotonic clock. */
   readonly #end: number
+  /** Whether processes of another program were alive when it was looked for among what they run. */
+  metOthers = false
 
   constructor(host: CancelHost, jid: string, queue: string | undefined, end: number) {
     this.#host = host
@@ -112,7 +118,8 @@ class Search {
     const found = await this.#through((_, after) => store.taken({ after, limit: PAGE }))
     if (found) return found
     const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
-    if (others.length === 0) return undefined
+    this.metOthers = others.length > 0
+    if (!this.metOthers) return undefined
     const names = new Set(others.map(({ identity }) => identity))
     const shown = (await store.running()).filter(({ identity }) => names.has(identity))
     return this.#meant(shown).length > 0 ? 'signalled' : undefined

@@ -5,6 +5,8 @@ import type { Aspect } from '../worker/aspect.ts'
 import type { Iteration } from './iteration.ts'
 
 export const iterations: Aspect = {
+  // Sidekiq's `cancel!` writes to the saved iteration alone.
+  cancelledByOthers: (ctx) => 'iteration' in ctx,
   effects({ jid }, { kind }, at, ctx?: JobContext & { iteration?: Iteration }) {
     // Also of one that was removed while it waited: who does that knows no more than its id.
     if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]

@@ -57,6 +57,8 @@ export interface Aspect {
   returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
   /** An attempt that had begun has ended so, after `ms`. Called for each job: it must cost next to nothing. */
   ended?(payload: Payload, outcome: Outcome, ms: number): void
+  /** Whether another program may cancel this attempt without a mark of ours, so that the store is asked about it anyway. */
+  cancelledByOthers?(ctx: JobContext): boolean
   /** The task that the context shows. */
   taskOf?(payload: Payload): TaskOfJob | undefined
 }

@@ -5,7 +5,7 @@ import type { Service } from './aspect.ts'
 import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 
-/** A job that was running at one look is asked about at the next: who runs for a moment costs nothing. */
+/** Between looks. A job that ends before the second look after its beginning is never asked about. */
 const LOOK_MS = 400
 
 export class Cancellations implements Service {
@@ -42,10 +42,14 @@ export class Cancellations implements Service {
     const asked = running.filter((attempt) => this.#seen.has(attempt) && !attempt.ctx.abortReason)
     this.#seen = new Set(running)
     if (asked.length === 0) return
+    const { store, marks, aspects } = this.#engine
     try {
-      const cancelled = new Set(
-        await this.#engine.store.cancelledAmong(asked.flatMap(({ payload }) => jidsOf(payload))),
-      )
+      await marks.refresh()
+      const jids = asked.flatMap(({ payload, ctx }) => {
+        const isAsked = aspects.some((aspect) => aspect.cancelledByOthers?.(ctx))
+        return jidsOf(payload).filter((jid) => isAsked || marks.has(jid))
+      })
+      const cancelled = new Set(jids.length > 0 ? await store.cancelledAmong(jids) : [])
       for (const { payload, ctx } of asked) {
         if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
       }

@@ -48,15 +48,18 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await store.cancelledAmong(['a', 'b'])).toEqual(['a'])
   })
 
-  test('a handler is told when Sidekiq cancels its job', async () => {
+  test('an iterable job stops when Sidekiq cancels it', async () => {
     const t = app()
     const began = new Heard<string>()
     const told = new Heard<string>()
-    const J = t.hq.job('J', async (ctx) => {
-      began.say(ctx.jid)
-      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-      told.say(ctx.signal.reason.code)
-      throw ctx.signal.reason
+    const J = t.hq.iterable('J', {
+      enumerate: () => [[1, 1] as const],
+      async each(ctx) {
+        began.say(ctx.jid)
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        told.say(ctx.signal.reason.code)
+        throw ctx.signal.reason
+      },
     })
     const jid = (await J.performAsync()) as string
     await t.work()
@@ -65,6 +68,44 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await told.atLeast(1)).toEqual(['JOB_CANCELLED'])
     await t.settled()
     expect(await t.hq.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
+  })
+
+  test('while nothing is cancelled, a worker asks for the newest mark and for none of the jobs that it runs', async () => {
+    const t = app()
+    const began = new Heard<string>()
+    const told = new Heard<string>()
+    const J = t.hq.job('J', async (ctx) => {
+      began.say(ctx.jid)
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      told.say(ctx.jid)
+      throw ctx.signal.reason
+    })
+    const jids = (await J.performBulk(Array.from({ length: 50 }, () => []))) as string[]
+    await t.work({ concurrency: 50 })
+    await began.atLeast(50)
+    const calls = async (command: string) => {
+      const lines = (await redis.info('commandstats')).split('\n')
+      return Number(/calls=(\d+)/.exec(lines.find((line) => line.startsWith(`cmdstat_${command}:`)) ?? '')?.[1] ?? 0)
+    }
+    const looks = await calls('get')
+    const before = [await calls('zmscore'), await calls('hget')]
+    await until(async () => (await calls('get')) >= looks + 5)
+    expect([await calls('zmscore'), await calls('hget')]).toEqual(before)
+    await t.another().hq.cancel(jids[7] as string)
+    expect(await told.atLeast(1)).toEqual([jids[7]])
+    for (const jid of jids) await t.hq.cancel(jid)
+    await t.settled()
+  })
+
+  test('a job that a process of Sidekiq may have taken since its last beat is marked as its own cancel! does', async () => {
+    const { hq } = app()
+    expect(await hq.cancel('nowhere')).toBe('not-found')
+    expect(await redis.exists('it-nowhere')).toBe(0)
+    await redis.sadd('processes', 'ruby:1:a')
+    await redis.hset('ruby:1:a', { info: '{"version":"8.1.7","queues":["q"]}', busy: 0, beat: Date.now() / 1000 })
+    expect(await hq.cancel('taken')).toBe('marked')
+    expect(Number(await redis.hget('it-taken', 'cancelled'))).toBeGreaterThan(1e9)
+    expect(await redis.ttl('it-taken')).toBeGreaterThan(2_591_990)
   })
 
   test('the newest 100,000 marks are kept', async () => {
@@ -162,6 +203,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       'x',
       JSON.stringify({ queue: 'default', payload: `{"class":"J","args":[],"jid":"${jid}"}`, run_at: 1 }),
     )
+    await redis.srem('processes', 'ruby:1:a')
     expect(await t.hq.cancel(jid)).toBe('not-found')
   })
 
