@@ -21,6 +21,8 @@ export interface HighkiqOptions {
   namespace?: string
   /** On Redis: milliseconds after which a command is given up; default 5000. */
   commandTimeout?: number
+  /** On Redis: a push resolves once so many replicas have confirmed it; default 0. */
+  waitForReplicas?: number
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
   redis?: RedisSettings['redis']
   logger?: Logger
@@ -66,6 +68,7 @@ const OPTIONS: (keyof HighkiqOptions)[] = [
   'store',
   'namespace',
   'commandTimeout',
+  'waitForReplicas',
   'redis',
   'logger',
   'loggedJobAttributes',

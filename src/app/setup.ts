@@ -82,10 +82,11 @@ export class Setup {
   }
 
   open(url: string): Store {
-    const { namespace, commandTimeout, redis, wire } = this.options
+    const { namespace, commandTimeout, waitForReplicas, redis, wire } = this.options
     return openStore(url, {
       ...(namespace === undefined ? {} : { namespace }),
       ...(commandTimeout === undefined ? {} : { commandTimeout }),
+      ...(waitForReplicas === undefined ? {} : { waitForReplicas }),
       ...(redis ? { redis } : {}),
       ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),
     })

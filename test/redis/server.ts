@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -29,12 +29,15 @@ export class RedisServer {
   readonly folder: string
   readonly #program: string
   readonly #options: ServerOptions
+  readonly #sentinel: readonly string[] | undefined
   #run: Run | undefined
 
-  constructor(program: string, port: number, options: ServerOptions) {
+  /** `sentinel`: the process is a Sentinel, configured by these lines. */
+  constructor(program: string, port: number, options: ServerOptions, sentinel?: readonly string[]) {
     this.#program = program
     this.port = port
     this.#options = options
+    this.#sentinel = sentinel
     this.folder = mkdtempSync(join(tmpdir(), 'highkiq-redis-'))
   }
 
@@ -128,6 +131,13 @@ export class RedisServer {
   }
 
   #directives(): string[] {
+    if (this.#sentinel) {
+      // A Sentinel rewrites its file: it keeps there what it has learnt.
+      const file = join(this.folder, 'sentinel.conf')
+      const lines = [`port ${this.port}`, 'bind 127.0.0.1', `dir ${this.folder}`, ...this.#sentinel, '']
+      if (!existsSync(file)) writeFileSync(file, lines.join('\n'))
+      return [file, '--sentinel']
+    }
     const all = { port: this.port, bind: '127.0.0.1', dir: this.folder, save: '', ...this.#options }
     return Object.entries(all).flatMap(([name, value]) => {
       if (value === undefined) return []
@@ -136,12 +146,17 @@ export class RedisServer {
   }
 }
 
+/** Starts a Sentinel on a free port; `lines` say what it watches. */
+export function startSentinel(lines: readonly string[]): Promise<RedisServer> {
+  return startServer({}, lines)
+}
+
 /** Starts a server on a free port, in a folder of its own. */
-export async function startServer(options: ServerOptions = {}): Promise<RedisServer> {
+export async function startServer(options: ServerOptions = {}, sentinel?: readonly string[]): Promise<RedisServer> {
   const program = pathOf(redis)
   if (!program) throw new Error('redis-server is not installed: a suite that needs it says onRedis()')
   for (let tries = 1; ; tries++) {
-    const server = new RedisServer(program, await freePort(), options)
+    const server = new RedisServer(program, await freePort(), options, sentinel)
     try {
       await server.start()
       return server

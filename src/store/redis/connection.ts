@@ -17,6 +17,8 @@ export type Reply = string | number | null | Reply[]
 
 /** A connection is made anew after at most so long. */
 const LONGEST_RETRY_MS = 500
+/** The part of `commandTimeout` for which replicas are waited for: no other command passes meanwhile. */
+const WAIT_SHARE = 0.2
 /** Answers that trying again does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
 /** Answers with which the server says that it does nothing just now, and that asking again later helps. */
@@ -31,9 +33,13 @@ export class Connection {
   /** On the monotonic clock: when this connection was last made anew; 0: never. */
   #renewedAt = 0
   #wasReady = false
+  /** How often the connection was made. */
+  #generation = 0
   readonly #waiting = new Set<() => void>()
   /** Calls that are not answered yet. */
   #awaited = 0
+  /** It was dropped while it was being made: it may lead to the old master. */
+  #isOutdated = false
 
   /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
@@ -71,8 +77,14 @@ export class Connection {
         this.client.disconnect()
         return
       }
+      if (this.#isOutdated) {
+        this.#isOutdated = false
+        this.client.stream?.destroy()
+        return
+      }
       if (this.#wasReady) this.#renewedAt = performance.now()
       this.#wasReady = true
+      this.#generation++
       if (this.#awaited === 0) this.client.stream?.unref()
       this.#changed()
     })
@@ -89,6 +101,21 @@ export class Connection {
   /** Milliseconds since the connection was made anew; infinite when it never broke. */
   get unbrokenFor(): number {
     return this.#renewedAt === 0 ? Number.POSITIVE_INFINITY : performance.now() - this.#renewedAt
+  }
+
+  /**
+   * Runs `work`, which writes; resolves once `replicas` replicas have what it wrote.
+   * @throws STORE_TIMEOUT when they do not within a fifth of `commandTimeout`: the write stands, but may be lost
+   */
+  async replicated<T>(replicas: number, work: () => Promise<T>): Promise<T> {
+    const generation = this.#generation
+    const result = await work()
+    const { url, commandTimeout } = this.#about
+    const found = await this.call((client) => client.wait(replicas, Math.ceil(commandTimeout * WAIT_SHARE)))
+    // WAIT knows only of what its own connection wrote.
+    if (found >= replicas && generation === this.#generation) return result
+    const text = `${url}: stored, but only ${found} of ${replicas} replicas (waitForReplicas) have confirmed it`
+    throw new HighkiqError('STORE_TIMEOUT', text, { sent: true })
   }
 
   /** Resolves when commands can be written. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
@@ -201,6 +228,12 @@ export class Connection {
       return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
     }
     return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
+  }
+
+  /** Breaks the connection; it is made anew when it is needed. What was not answered is refused as unsure. */
+  drop(): void {
+    if (this.client.status === 'ready') this.client.stream?.destroy()
+    else this.#isOutdated = this.client.status === 'connecting' || this.client.status === 'connect'
   }
 
   close(): void {

@@ -24,7 +24,7 @@ export class Queues {
   async push(items: readonly PushItem[], now: number): Promise<void> {
     if (items.length === 0) return
     let stored = false
-    try {
+    const store = async () => {
       const plain = items.filter(({ effects, once }) => !effects?.length && !once)
       if (plain.length > 0) {
         await this.#pushPlain(plain)
@@ -40,6 +40,9 @@ export class Queues {
         await this.#pushOnce(some, now)
         stored = true
       }
+    }
+    try {
+      await this.#server.storing(store)
     } catch (thrown) {
       throw pushError(thrown, stored)
     }

@@ -3,6 +3,7 @@
 import { HighkiqError } from '../../job/errors.ts'
 import { Call, readPlace, type TaskPlace, taskKeys } from './call.ts'
 import { Connection, closedError } from './connection.ts'
+import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
@@ -20,6 +21,7 @@ export class Server {
   readonly main: Connection
   readonly #places = new Map<string, TaskPlace>()
   readonly #connections = new Set<Connection>()
+  readonly #failovers: FailoverWatcher
   #closed = false
   #checked: Promise<void> | undefined
 
@@ -27,6 +29,9 @@ export class Server {
     this.options = options
     this.keys = keysOf(options.namespace, 'sidekiq', options.wire)
     this.main = this.connect()
+    this.#failovers = new FailoverWatcher(options, () => {
+      for (const connection of this.#connections) connection.drop()
+    })
   }
 
   get isClosed(): boolean {
@@ -48,14 +53,24 @@ export class Server {
 
   close(): void {
     this.#closed = true
+    this.#failovers.close()
     for (const connection of this.#connections) connection.close()
   }
 
   /** The main connection, ready. */
   async ready(): Promise<Connection> {
     if (this.#closed) throw closedError(this.options.url)
-    if (!this.main.isReady) await this.main.ready()
+    if (!this.main.isReady) {
+      this.#failovers.start()
+      await this.main.ready()
+    }
     return this.main
+  }
+
+  /** Runs what stores jobs: with `waitForReplicas` until so many replicas have them. @throws STORE_TIMEOUT */
+  async storing<T>(work: () => Promise<T>): Promise<T> {
+    const { waitForReplicas } = this.options
+    return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()
   }
 
   /** Once, as soon as it can be asked. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */

@@ -32,6 +32,12 @@ describe('a Redis URL', () => {
     ])
   })
 
+  test('how many replicas a push waits for: what the app says first', () => {
+    expect(readRedisUrl('redis://h').waitForReplicas).toBe(0)
+    expect(readRedisUrl('redis://h?waitForReplicas=2').waitForReplicas).toBe(2)
+    expect(readRedisUrl('redis://h?waitForReplicas=2', { waitForReplicas: 1 }).waitForReplicas).toBe(1)
+  })
+
   test('the password is never shown', () => {
     expect(readRedisUrl('redis://ann:secret@h:1/2').url).toBe('redis://ann:***@h:1/2')
     expect(readRedisUrl('redis://secret@h').url).not.toContain('secret')
@@ -43,6 +49,8 @@ describe('a Redis URL', () => {
     ['redis+sentinel://a,b', /name that the sentinels watch/],
     ['redis://h?protocol=4', /protocol is 2 or 3/],
     ['redis://h?dbb=4', /unknown option "dbb"/],
+    ['redis://h?waitForReplicas=', /waitForReplicas must be a number of replicas/],
+    ['redis://h?waitForReplicas=1.5', /waitForReplicas must be .* \(got "1.5"\)/],
     ['redis:h', /use redis:\/\//],
     ['redis://h?namespace=a{b', /namespace/],
   ])('%s is refused in words', (url, words) => {

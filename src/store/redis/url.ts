@@ -10,6 +10,8 @@ export interface RedisStoreOptions {
   namespace: string
   /** Milliseconds after which a command is given up. */
   commandTimeout: number
+  /** A push resolves once so many replicas have confirmed it. */
+  waitForReplicas: number
   /** Without the password, for people. */
   url: string
   /** Which Sidekiq's keys are written. */
@@ -20,18 +22,21 @@ export interface RedisStoreOptions {
 export interface RedisSettings {
   namespace?: string
   commandTimeout?: number
+  waitForReplicas?: number
   wire?: Sidekiq
   /** For ioredis: data only, for a thread gets it too. */
   redis?: RedisOptions
 }
 
-const OPTIONS = ['namespace', 'protocol']
+const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
 const COMMAND_TIMEOUT_MS = 5000
+/** A Sentinel that is frozen must not keep the others from being asked. */
+const SENTINEL_TIMEOUT_MS = 1000
 
 /**
  * Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or
  * `redis+sentinel://[user:password@]host:port,host:port/name[/database]` (`rediss+sentinel`: TLS to the servers).
- * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3).
+ * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3), `waitForReplicas=1` (0).
  * @throws INVALID_OPTION
  */
 export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
@@ -41,9 +46,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
     if (!OPTIONS.includes(name)) {
-      throw invalid(
-        `${withoutPassword(url)}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(' and ')}`,
-      )
+      throw invalid(`${withoutPassword(url)}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
     }
   }
   const protocol = Number(options.get('protocol') ?? 3)
@@ -69,6 +72,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
     redis.sentinels = places
     redis.name = names[0]
+    redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
     if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
   } else {
     const [place] = places
@@ -80,6 +84,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     redis: { ...redis, ...more.redis },
     namespace,
     commandTimeout: checkTimeout(more.commandTimeout),
+    waitForReplicas: checkReplicas(more.waitForReplicas ?? options.get('waitForReplicas') ?? 0),
     url: withoutPassword(url),
     ...(more.wire === undefined ? {} : { wire: more.wire }),
   }
@@ -93,6 +98,12 @@ export function withoutPassword(url: string): string {
 function checkTimeout(ms = COMMAND_TIMEOUT_MS): number {
   if (typeof ms === 'number' && ms > 0 && ms < 2 ** 31) return ms
   throw invalid('commandTimeout is a number of milliseconds above 0')
+}
+
+function checkReplicas(value: unknown): number {
+  const count = typeof value === 'string' ? Number(value || 'NaN') : value
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0) return count
+  throw invalid(`waitForReplicas must be a number of replicas, 0 or more (got ${JSON.stringify(value)})`)
 }
 
 function checkOptions(redis: RedisOptions = {}): void {

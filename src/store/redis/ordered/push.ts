@@ -23,9 +23,11 @@ export async function pushOrdered(
   try {
     const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
     const argsOf = (known: Shards) => argumentsOf(items, known)
-    while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
-      await queues.define(queue, shards)
-    }
+    await queues.server.storing(async () => {
+      while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
+        await queues.define(queue, shards)
+      }
+    })
   } catch (thrown) {
     throw pushError(thrown, false)
   }

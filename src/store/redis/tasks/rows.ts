@@ -39,7 +39,8 @@ export class TaskRows {
       for (const message of messages) args.push(JSON.stringify(message))
     }
     const main = await this.#server.ready()
-    return answerOf(await main.run(lua.taskRows, [...found.keys, this.#server.keys.queues], args))
+    const keys = [...found.keys, this.#server.keys.queues]
+    return answerOf(await this.#server.storing(() => main.run(lua.taskRows, keys, args)))
   }
 
   async cancel(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }> {
@@ -101,10 +102,12 @@ export class TaskRows {
   async pushTracked(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
     let stored = false
     try {
-      for (const some of pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)) {
-        await this.#pushSome(some, now)
-        stored = true
-      }
+      await this.#server.storing(async () => {
+        for (const some of pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)) {
+          await this.#pushSome(some, now)
+          stored = true
+        }
+      })
     } catch (thrown) {
       throw pushError(thrown, stored)
     }

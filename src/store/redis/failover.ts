@@ -1,0 +1,83 @@
+/**
+ * Hears from Sentinel that another server is the master now. After a planned failover the old master goes on answering for
+ * about 10 s, and what it stores meanwhile is lost: every connection to it must be dropped at once.
+ *
+ * One watcher serves all connections of a process. ioredis' own `failoverDetector` opens a connection to every Sentinel for
+ * each of them, does not connect again after a Sentinel was restarted, and keeps the process from ending.
+ */
+
+import { createRequire } from 'node:module'
+import type { Redis, RedisOptions } from 'ioredis'
+import type { RedisStoreOptions } from './url.ts'
+
+const require = createRequire(import.meta.url)
+
+const CHANNEL = '+switch-master'
+/** Between two attempts to reach a Sentinel. */
+const RETRY_MS = 1000
+const KEEP_ALIVE_MS = 10_000
+
+export class FailoverWatcher {
+  readonly #options: RedisStoreOptions
+  readonly #onFailover: () => void
+  #clients: Redis[] | undefined
+
+  /** `onFailover` runs for each Sentinel that names another master than before. */
+  constructor(options: RedisStoreOptions, onFailover: () => void) {
+    this.#options = options
+    this.#onFailover = onFailover
+  }
+
+  /** Begins to listen to all Sentinels of the URL; does nothing without any, and when it listens already. */
+  start(): void {
+    this.#clients ??= (this.#options.redis.sentinels ?? []).map((place) => this.#listen(place))
+  }
+
+  close(): void {
+    for (const client of this.#clients ?? []) client.disconnect()
+    this.#clients = []
+  }
+
+  #listen({ host, port }: NonNullable<RedisOptions['sentinels']>[number]): Redis {
+    const { redis, commandTimeout } = this.#options
+    const { sentinelUsername, sentinelPassword, sentinelTLS, name = '', family } = redis
+    const ioredis = require('ioredis') as typeof import('ioredis')
+    const client = new ioredis.Redis({
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+      ...(sentinelUsername ? { username: sentinelUsername } : {}),
+      ...(sentinelPassword ? { password: sentinelPassword } : {}),
+      ...(sentinelTLS ? { tls: sentinelTLS } : {}),
+      ...(family === undefined ? {} : { family }),
+      connectTimeout: commandTimeout,
+      keepAlive: KEEP_ALIVE_MS,
+      enableReadyCheck: false,
+      enableOfflineQueue: false,
+      autoResubscribe: false,
+      retryStrategy: () => RETRY_MS,
+    })
+    /** What this Sentinel said last. */
+    let known: string | undefined
+    const tell = (address: string) => {
+      const isOther = known !== undefined && known !== address
+      known = address
+      if (isOther) this.#onFailover()
+    }
+    client.on('connect', () => client.stream?.unref())
+    client.on('ready', () => {
+      // Both go out at once: no failover falls between the question and the subscription.
+      client
+        .call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
+        .then((address) => tell(String(address)))
+        .catch(() => {})
+      client.subscribe(CHANNEL).catch(() => {})
+    })
+    client.on('message', (_channel: string, text: string) => {
+      const [master, , , newHost, newPort] = text.split(' ')
+      if (master === name) tell(`${newHost},${newPort}`)
+    })
+    // A Sentinel that is away is asked again; the others know as well.
+    client.on('error', () => {})
+    return client
+  }
+}

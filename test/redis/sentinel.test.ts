@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Highkiq, type HighkiqOptions, type Job, PushError } from 'highkiq'
+import { expect, type TestContext, test } from 'vitest'
+import { Heard, recorder, until } from '../engine/bench.ts'
+import { type RedisServer, startSentinel, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+/** HIGHKIQ_SENTINEL_PUSHES=5000 for a thorough search, which also waits until the old master is a replica. */
+const THOROUGH = process.env.HIGHKIQ_SENTINEL_PUSHES
+const PUSHES = Number(THOROUGH ?? 200)
+const NAME = 'main'
+/** From the promotion of the replica to the word of the first Sentinel. */
+const LOSS_MS = 1500
+/** From the word of one Sentinel to that of the others. */
+const SOON_MS = 300
+/** Elections take seconds, and a busy machine makes them take more. */
+const TIMEOUT_MS = 90_000
+
+onRedis('a failover by Sentinel', () => {
+  test.concurrent('that is planned loses pushes of its last second alone, and none that waited for a replica', {
+    timeout: TIMEOUT_MS,
+  }, async (context) => {
+    const scene = await Scene.make(context)
+    const over = await scene.during(() => scene.failOver())
+    const lost = await scene.lost(scene.plain)
+    expect(lost.filter(({ at }) => at < over - LOSS_MS || at > over + SOON_MS)).toEqual([])
+    expect(await scene.lost(scene.safe)).toEqual([])
+    await scene.expectWork()
+  })
+
+  test.concurrent('after a crash loses what had not reached the replica, and none that waited for it', {
+    timeout: TIMEOUT_MS,
+  }, async (context) => {
+    const scene = await Scene.make(context)
+    let diedAt = 0
+    await scene.during(async () => {
+      const master = await scene.master()
+      diedAt = performance.now()
+      await master.kill()
+      await until(async () => (await scene.master()) !== master)
+    })
+    const lost = await scene.lost(scene.plain)
+    expect(lost.filter(({ at }) => at < diedAt - LOSS_MS || at > diedAt + SOON_MS)).toEqual([])
+    expect(await scene.lost(scene.safe)).toEqual([])
+    await scene.expectWork()
+  })
+})
+
+onRedis('a push that waits for replicas', () => {
+  test('is refused as unsure when there is none', async ({ onTestFinished }) => {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    const hq = new Highkiq({ url: `${server.url()}?waitForReplicas=1`, commandTimeout: 1000, logger: recorder() })
+    onTestFinished(() => hq.close())
+    const refused = await hq
+      .job('Do', () => {})
+      .performAsync()
+      .catch((thrown: unknown) => thrown)
+    expect(refused).toBeInstanceOf(PushError)
+    expect(refused).toMatchObject({ maybePushed: true, message: expect.stringContaining('0 of 1 replicas') })
+    expect(await hq.queue('default').size()).toBe(1)
+  })
+})
+
+interface Acknowledged {
+  jid: string
+  /** On the monotonic clock. */
+  at: number
+}
+
+/** An app that pushes as long as it is told to. */
+class Pusher {
+  readonly hq: Highkiq
+  readonly ran = new Heard<string>()
+  readonly acknowledged: Acknowledged[] = []
+  readonly #job: Job<[], void>
+
+  constructor(options: HighkiqOptions) {
+    this.hq = new Highkiq({ logger: recorder(), ...options })
+    this.#job = this.hq.job('Do', async ({ jid }) => this.ran.say(jid))
+  }
+
+  async push(wanted: () => boolean): Promise<void> {
+    while (wanted()) {
+      await this.#job.performAsync().then(
+        (jid) => this.acknowledged.push({ jid: String(jid), at: performance.now() }),
+        (thrown) => expect(thrown).toBeInstanceOf(PushError),
+      )
+      await sleep(2)
+    }
+  }
+}
+
+/** Two servers, three Sentinels, and two apps that push to the master. */
+class Scene {
+  readonly #servers: readonly RedisServer[]
+  readonly #sentinels: readonly RedisServer[]
+  readonly plain: Pusher
+  /** Its pushes wait for a replica. */
+  readonly safe: Pusher
+
+  static async make({ onTestFinished }: TestContext): Promise<Scene> {
+    const master = await startServer({ 'repl-diskless-sync-delay': 0 })
+    onTestFinished(() => master.remove())
+    const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}`, 'repl-diskless-sync-delay': 0 })
+    onTestFinished(() => replica.remove())
+    // A Sentinel asks a master for its replicas once at its start, and then every 10 s.
+    await until(async () => (await master.ask('INFO', 'replication')).join().includes('state=online'))
+    const sentinels = await Promise.all(
+      [1, 2, 3].map(() =>
+        startSentinel([
+          `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 2`,
+          `sentinel down-after-milliseconds ${NAME} 1000`,
+          `sentinel failover-timeout ${NAME} 6000`,
+        ]),
+      ),
+    )
+    for (const sentinel of sentinels) onTestFinished(() => sentinel.remove())
+    for (const sentinel of sentinels) await until(() => knowsAll(sentinel))
+    const scene = new Scene([master, replica], sentinels)
+    for (const { hq } of [scene.plain, scene.safe]) onTestFinished(() => hq.close())
+    await scene.plain.hq.worker({ queues: ['other'] }).start()
+    return scene
+  }
+
+  constructor(servers: readonly RedisServer[], sentinels: readonly RedisServer[]) {
+    this.#servers = servers
+    this.#sentinels = sentinels
+    const url = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${NAME}`
+    this.plain = new Pusher({ url })
+    this.safe = new Pusher({ url, waitForReplicas: 1 })
+  }
+
+  /** The server that the first Sentinel calls the master. */
+  async master(): Promise<RedisServer> {
+    const [, port] = await this.#ask('GET-MASTER-ADDR-BY-NAME')
+    return this.#servers.find((server) => String(server.port) === port) as RedisServer
+  }
+
+  /** Asks for a failover; resolves when another server is the master. */
+  async failOver(): Promise<void> {
+    const old = await this.master()
+    await this.#ask('FAILOVER')
+    await until(async () => (await this.master()) !== old)
+  }
+
+  /** Pushes before, while and after something happens to the servers. Answers when it was over. */
+  async during(trouble: () => Promise<void>): Promise<number> {
+    const { plain, safe } = this
+    let isOver = false
+    const load = Promise.all([plain, plain, plain, safe, safe].map((one) => one.push(() => !isOver)))
+    const have = (one: Pusher, count: number) => until(() => one.acknowledged.length >= count)
+    await Promise.all([have(plain, PUSHES), have(safe, PUSHES / 2)])
+    await trouble()
+    const over = performance.now()
+    await have(plain, plain.acknowledged.length + PUSHES)
+    if (THOROUGH) await have(safe, safe.acknowledged.length + PUSHES)
+    isOver = true
+    await load
+    return over
+  }
+
+  /** Acknowledged pushes that the master does not have. */
+  async lost({ acknowledged }: Pusher): Promise<Acknowledged[]> {
+    const texts = await (await this.master()).ask('LRANGE', 'queue:default', '0', '-1')
+    const stored = new Set(texts.map((text) => (JSON.parse(text) as { jid: string }).jid))
+    const lost = acknowledged.filter(({ jid }) => !stored.has(jid))
+    if (THOROUGH) console.info(`${lost.length} of ${acknowledged.length} acknowledged pushes are lost`)
+    return lost
+  }
+
+  /** The worker that waited during all of it goes on, and another one runs everything that is in the queue. */
+  async expectWork(): Promise<void> {
+    const { hq, ran } = this.plain
+    await hq.push({ class: 'Do', args: [], queue: 'other' })
+    await ran.atLeast(1)
+    const count = await hq.queue('default').size()
+    await hq.worker().start()
+    await ran.atLeast(1 + count)
+  }
+
+  async #ask(question: string): Promise<string[]> {
+    return (await this.#sentinels[0]?.ask('SENTINEL', question, NAME)) ?? []
+  }
+}
+
+/** Whether a Sentinel knows the replica and both of the others. */
+async function knowsAll(sentinel: RedisServer): Promise<boolean> {
+  const fields = await sentinel.ask('SENTINEL', 'MASTER', NAME)
+  const of = (name: string) => fields[fields.indexOf(name) + 1]
+  return of('num-slaves') === '1' && of('num-other-sentinels') === '2'
+}
