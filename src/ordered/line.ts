@@ -162,13 +162,23 @@ export class OrderedLine implements Line {
   /** Begins as many batches as there are places for. */
   #pump(): void {
     while (this.#state !== 'stopped' && this.#busy < this.#options.concurrency) {
+      if (!this.#shards.some(({ isReady }) => isReady) || !this.#isLeaseSure()) return
       const shard = this.#scheduler.pick(this.#shards)
       const runner = shard && this.#owners.get(shard)
       if (!runner) return
-      if (!runner.confirm(shard)) continue
       this.#busy++
       void this.#run({ shard, runner })
     }
+  }
+
+  /** False: the process may have been stopped, and its shards belong to others by now. The store is asked first. */
+  #isLeaseSure(): boolean {
+    const { lease } = this.#engine
+    if (!lease || performance.now() < lease.sureUntil) return true
+    void lease.confirm().then((isHeld) => {
+      if (isHeld) this.#pump()
+    })
+    return false
   }
 
   async #run({ shard, runner }: Owned): Promise<void> {

@@ -240,7 +240,6 @@ export class Membership {
   async #take(place: number, owner: string): Promise<boolean> {
     const { store, now, log } = this.#engine
     const { maxStalls } = this.#definition.options
-    const askedAt = performance.now()
     const answer = await store.ownShard(this.#queue, place, owner, maxStalls, now())
     if (!answer) return false
     const { token, restored, died } = answer
@@ -248,14 +247,14 @@ export class Membership {
       log.warn({ queue: this.#queue, shard: place, ids: restored }, 'took back ordered jobs of a process that died')
     }
     if (died.length > 0) this.#host.died(died.map(deathIn))
-    if (this.#joined === owner) this.#own(place, token, askedAt)
+    if (this.#joined === owner) this.#own(place, token)
     return true
   }
 
-  #own(place: number, token: number, confirmedAt: number): void {
+  #own(place: number, token: number): void {
     const { batchSize, serial } = this.#definition.options
     const settings = { queue: this.#queue, batchSize, serial, now: this.#engine.now }
-    const shard = new Shard(place, token, settings, confirmedAt)
+    const shard = new Shard(place, token, settings)
     this.shards.set(place, shard)
     this.#host.owned(shard)
   }

@@ -32,15 +32,12 @@ export class QueueRunner {
   readonly #membership: Membership
   readonly #turns: Turns
   readonly #keeper: Keeper
-  /** A lease is taken away later than this after somebody last acted under it. */
-  readonly #trustMs: number
   #mayBeToBlame = false
 
   constructor(engine: Engine, definition: OrderedDefinition, host: RunnerHost, options: MembershipOptions) {
     this.#engine = engine
     this.definition = definition
     this.#host = host
-    this.#trustMs = options.leaseMs / 2
     this.#keeper = new Keeper(engine, definition)
     const { owner, onFenced } = host.line
     const died = (deaths: OrderedDeath[]) => void this.#tellDeaths(deaths)
@@ -109,13 +106,6 @@ export class QueueRunner {
   quiet(): void {
     this.#turns.isQuiet = true
     this.#membership.quiet()
-  }
-
-  /** False: so much time has passed since the store has said that the shard is ours that it may not be. */
-  confirm(shard: Shard): boolean {
-    if (performance.now() - shard.confirmedAt < this.#trustMs) return true
-    this.#turns.doubt(shard)
-    return false
   }
 
   /** Runs a shard's next batch. Never rejects. */

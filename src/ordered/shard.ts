@@ -33,10 +33,6 @@ export class Shard implements Candidate {
   fedAt = 0
   /** A suspect is near: nothing is prefetched. */
   alone = false
-  /** On the monotonic clock: the store has said later than this that it is ours. */
-  confirmedAt: number
-  /** It may be somebody else's by now: nothing begins before the store has said that it is not. */
-  doubted = false
   /** It goes to another process: nothing begins any more. */
   leaving = false
   /** That was said, and may reach the store at any time: under this token nothing begins any more, whatever the share is. */
@@ -48,12 +44,11 @@ export class Shard implements Candidate {
   /** Where the first of them stands. */
   #from = 0
 
-  constructor(shard: number, token: number, settings: ShardSettings, confirmedAt: number) {
+  constructor(shard: number, token: number, settings: ShardSettings) {
     this.queue = settings.queue
     this.shard = shard
     this.token = token
     this.#settings = settings
-    this.confirmedAt = confirmedAt
   }
 
   /** Ids at hand. */
@@ -62,7 +57,7 @@ export class Shard implements Candidate {
   }
 
   get isReady(): boolean {
-    return this.size > 0 && !this.leaving && !this.doubted && (this.running.size === 0 || this.#mayRunBeside)
+    return this.size > 0 && !this.leaving && (this.running.size === 0 || this.#mayRunBeside)
   }
 
   get due(): number {

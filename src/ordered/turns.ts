@@ -108,13 +108,6 @@ export class Turns {
     this.plan()
   }
 
-  /** Nobody knows whether this shard is still ours: the process slept, or its event loop was blocked. */
-  doubt(shard: Shard): void {
-    shard.doubted = true
-    shard.ask = true
-    this.plan()
-  }
-
   /** A call in the next turn of the event loop, if there is anything to say or to ask. */
   plan(): void {
     if (this.#planned || this.#resting || this.#reconciling) return
@@ -266,7 +259,6 @@ export class Turns {
     let took = 0
     let handed = 0
     let lost = false
-    let cleared = false
     for (const [i, shard] of shards.entries()) {
       const taken = answer.taken[i]
       // Released, lost or forgotten meanwhile: what came goes back with the shard.
@@ -275,9 +267,6 @@ export class Turns {
         lost = true
         continue
       }
-      if (shard.doubted) cleared = true
-      shard.doubted = false
-      shard.confirmedAt = sentAt
       // What others got may be all that a call hands out.
       const isAnswered = (takes[i]?.n ?? 0) > 0 && handed === 0
       handed += taken.ids.length
@@ -293,7 +282,7 @@ export class Turns {
     this.#count = answer.shards
     if (lost || reshaped || (this.#rung && took === 0)) this.#host.look()
     this.#rung = false
-    if (took > 0 || cleared) this.#host.ready()
+    if (took > 0) this.#host.ready()
     this.#tellProblem(answer.problem)
     if (refused > 0) this.#rest()
   }

@@ -14,7 +14,7 @@ export interface Attempt {
   ctx: JobContext
   definition: JobDefinition | undefined
   startedAt: number
-  /** On the monotonic clock: when its handler was called; 0 before. */
+  /** On the monotonic clock: when it was sure that its job is ours, and its handler was called; 0 before. */
   began: number
   /** The how-many-th it is that its worker took. */
   place: number

@@ -16,6 +16,14 @@ export interface Threads {
   reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
 }
 
+/** What the code that starts jobs must know about its worker's lease. */
+export interface LeaseHold {
+  /** On the monotonic clock: before this moment no other process can have taken the lease away. */
+  readonly sureUntil: number
+  /** Renews the lease until that moment lies ahead. False: the lease was lost, or the worker has stopped. */
+  confirm(): Promise<boolean>
+}
+
 /** What a worker needs of its app. */
 export interface Engine {
   store: Store
@@ -54,6 +62,8 @@ export interface Engine {
   lastWords(error: unknown): Promise<void>
   /** For jobs that say `thread`; absent where there is no worker: then they run here. */
   threads?: Threads
+  /** Absent where there is no worker. */
+  lease?: LeaseHold
   /** On the monotonic clock: when an error that nobody caught doomed the process, if one did. */
   doomedAt?(): number | undefined
   /** Whether the worker takes no more jobs; absent where there is no worker. */

@@ -24,10 +24,16 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
 async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
   const thread = await threads.reserve(definition, ctx)
   try {
+    // Loading its file may have taken long.
+    if (engine.lease && !(await engine.lease.confirm())) throw leaseLost(ctx)
     return await around(engine, ctx, definition, () => thread.run())
   } finally {
     thread.release()
   }
+}
+
+function leaseLost({ abortReason }: JobContext): Error {
+  return abortReason ?? new HighkiqError('LEASE_LOST', 'this process lost its lease before the job began')
 }
 
 /** Inside the middleware, and within the job's time. */

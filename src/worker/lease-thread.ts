@@ -12,7 +12,9 @@ interface OpenRenewer {
   close(): Promise<void>
 }
 
-const { renewer, seconds, owner: first, memory, pace, maxBlockSeconds } = workerData as ThreadData
+const { renewer, seconds, owner: first, memory, pace, maxBlockSeconds, clockOffset, ...data } = workerData as ThreadData
+const renewedAt = new Float64Array(data.renewedAt)
+const mainNow = () => Number(process.hrtime.bigint()) / 1e6 + clockOffset
 const port = parentPort as NonNullable<typeof parentPort>
 const tell = (message: FromThread) => port.postMessage(message)
 
@@ -55,7 +57,11 @@ const open = await openRenewer(renewer.options)
 while (!stopped) {
   const renewing = owner
   try {
-    if (!watch.gaveUp && !(await open.renew(renewing, seconds)) && renewing === owner) tell({ lost: renewing })
+    if (!watch.gaveUp) {
+      const sentAt = mainNow()
+      if (await open.renew(renewing, seconds)) renewedAt[0] = sentAt
+      else if (renewing === owner) tell({ lost: renewing })
+    }
     failures = 0
   } catch (thrown) {
     if (failures++ === 0) tell({ error: thrown instanceof Error ? thrown.message : String(thrown) })

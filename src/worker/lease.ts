@@ -3,11 +3,12 @@
  * who blocks, and gives up when that takes too long. Where a store has nothing for a thread, the main thread renews.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker as Thread } from 'node:worker_threads'
 import type { Renewer } from '../store/contract.ts'
 import { type Block, describe, fieldsOf } from './block.ts'
 import { type Pace, paceOf } from './block-watch.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, LeaseHold } from './engine.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface LeaseOptions {
@@ -26,6 +27,10 @@ export interface ThreadData {
   /** Of the vitals. */
   memory: SharedArrayBuffer
   pace: Pace
+  /** One double: when the last renewal that succeeded was sent, on the clock of `performance.now` in the main thread. */
+  renewedAt: SharedArrayBuffer
+  /** Milliseconds from `process.hrtime`, which is the same in all threads, to that clock. */
+  clockOffset: number
 }
 
 export type ToThread = { renew: string } | { leaveIn: number } | { stop: true }
@@ -33,10 +38,17 @@ export type FromThread = { lost: string } | { error: string } | { unblocked: Blo
 
 /** Before a thread that broke is started again. */
 const RESTART_MS = 500
+/**
+ * The part of a lease in which its worker starts jobs. The store lets nobody take a lease away before all of it has
+ * passed since the renewal, and the lease thread renews each third: one renewal may fail.
+ */
+const SURE_PART = 2 / 3
 
-export class Lease {
+export class Lease implements LeaseHold {
   readonly #engine: Engine
   readonly #options: LeaseOptions
+  readonly #renewedAt = new Float64Array(new SharedArrayBuffer(8)).fill(Number.NEGATIVE_INFINITY)
+  #confirming: Promise<boolean> | undefined
   #owner = ''
   #stopped = false
   #thread: Thread | undefined
@@ -48,9 +60,21 @@ export class Lease {
     this.#options = options
   }
 
-  /** Keeps renewing this owner, which has joined, instead of the one before. */
-  keep(owner: string): void {
+  get sureUntil(): number {
+    return (this.#renewedAt[0] as number) + this.#options.seconds * 1000 * SURE_PART
+  }
+
+  confirm(): Promise<boolean> {
+    this.#confirming ??= this.#confirm().finally(() => {
+      this.#confirming = undefined
+    })
+    return this.#confirming
+  }
+
+  /** Keeps renewing this owner instead of the one before. `joinedAt`: when its join was sent, on the monotonic clock. */
+  keep(owner: string, joinedAt: number): void {
     this.#owner = owner
+    this.#renewedAt[0] = joinedAt
     if (this.#stopped) return
     if (this.#thread) this.#thread.postMessage({ renew: owner } satisfies ToThread)
     else if (!this.#timer) this.#begin()
@@ -93,6 +117,8 @@ export class Lease {
       maxBlockSeconds,
       memory: vitals.memory,
       pace: paceOf(seconds),
+      renewedAt: this.#renewedAt.buffer as SharedArrayBuffer,
+      clockOffset: performance.now() - Number(process.hrtime.bigint()) / 1e6,
     }
     const thread = new Thread(new URL('./lease-thread.js', import.meta.url), {
       workerData,
@@ -121,11 +147,35 @@ export class Lease {
   }
 
   async #renewHere(): Promise<void> {
-    const owner = this.#owner
     try {
-      if (!(await this.#engine.store.renew(owner, this.#options.seconds))) this.#options.onLost(owner)
+      await this.#renew()
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'renewing the lease' })
+    }
+  }
+
+  /** False: the lease is lost. */
+  async #renew(): Promise<boolean> {
+    const owner = this.#owner
+    const sentAt = performance.now()
+    const isHeld = await this.#engine.store.renew(owner, this.#options.seconds)
+    if (owner !== this.#owner) return false
+    if (isHeld) this.#renewedAt[0] = Math.max(this.#renewedAt[0] as number, sentAt)
+    else this.#options.onLost(owner)
+    return isHeld
+  }
+
+  async #confirm(): Promise<boolean> {
+    const owner = this.#owner
+    for (;;) {
+      if (this.#stopped || owner !== this.#owner) return false
+      if (performance.now() < this.sureUntil) return true
+      try {
+        if (!(await this.#renew())) return false
+      } catch {
+        // The loop that fetches jobs reports an outage; the thread's renewal may come through first.
+        await sleep((this.#options.seconds * 1000) / 30)
+      }
     }
   }
 }

@@ -92,7 +92,7 @@ test('a retry that the store refuses five times is dead, and its row an error', 
 
 test('a start that is not told any more is told with no call', () => {
   const { report } = begin()
-  report.began([{ queue: 'default', ticket: 'a', effects: [] }], { waits: false, hear() {} })
+  report.began([{ queue: 'default', ticket: 'a', effects: [] }], () => {})
   expect(report.withdraw('a')).toBe(true)
   expect(report.withdraw('a')).toBe(false)
   expect(report.isEmpty).toBe(true)

@@ -17,12 +17,8 @@ export interface Telling {
   readonly ends: readonly End[]
 }
 
-/** What follows when the store has heard of a start; `waits`: the job does not begin before. */
-export interface OnStart {
-  waits: boolean
-  /** For each of the starts that were told together, whether it is overtaken. */
-  hear(superseded: readonly boolean[]): void
-}
+/** Called when the store has recorded the starts of one ticket: for each of them, whether it is superseded. */
+export type OnStart = (superseded: readonly boolean[]) => void
 
 export class Report {
   readonly #engine: Engine
@@ -51,11 +47,6 @@ export class Report {
     const [{ ticket }] = started as [Started]
     this.#started.set(ticket, started)
     this.#onStart.set(ticket, onStart)
-  }
-
-  /** Whether the job still waits for what the store says of its start. */
-  awaitsStart(ticket: string): boolean {
-    return this.#onStart.get(ticket)?.waits === true
   }
 
   /** The start need not be told. False: it has been, or there is none. */
@@ -95,7 +86,7 @@ export class Report {
   /** The answer to what was told. False: an end is told again, for the store could not apply it. */
   hear({ started, ends }: Telling, answer: TurnAnswer): boolean {
     for (const [ticket, some] of byTicket(started)) {
-      this.#onStart.get(ticket)?.hear(some.map(({ at }) => answer.started[at] === 'superseded'))
+      this.#onStart.get(ticket)?.(some.map(({ at }) => answer.started[at] === 'superseded'))
       this.#onStart.delete(ticket)
     }
     let applied = true

@@ -28,8 +28,6 @@ export class Slots {
   readonly #report: Report
   readonly #running = new Map<string, Attempt>()
   readonly #returns: Returns
-  /** Tickets of jobs that may be cancelled: they begin only when the store has said that they are not. */
-  readonly #doubted = new Set<string>()
   #whenEmpty: (() => void)[] = []
   /** `quiet`: no more jobs are taken. `stopping`: what ends from now on is told at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
@@ -83,23 +81,19 @@ export class Slots {
   giveUp(): Back[] {
     const back = this.#returns.takeAll()
     for (const attempt of this.#running.values()) {
-      // One that still waits for an answer has not begun.
-      const { ticket } = attempt.taken
-      const begun = !this.#report.awaitsStart(ticket) && !this.#doubted.has(ticket)
-      if (!begun) this.#report.withdraw(ticket)
-      const kind = begun ? 'interrupted' : 'untouched'
+      const hasBegun = attempt.began > 0
+      if (!hasBegun) this.#report.withdraw(attempt.taken.ticket)
+      const kind = hasBegun ? 'interrupted' : 'untouched'
       back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
     }
     this.#report.beginNone()
     this.#running.clear()
-    this.#doubted.clear()
     return back
   }
 
   /** What it holds belongs to others now. */
   forget(): void {
     this.#running.clear()
-    this.#doubted.clear()
     this.#returns.takeAll()
     this.#ended()
   }
@@ -129,11 +123,10 @@ export class Slots {
     const { taken, payload } = attempt
     const { ticket } = taken
     const jids = jidsOf(payload)
-    this.#doubted.add(ticket)
     const { marks, report } = this.#engine
     const found = await marks.among(jids).catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
     // Put back meanwhile, or lost with the lease.
-    if (!this.#doubted.delete(ticket) || this.#running.get(ticket) !== attempt) return
+    if (this.#running.get(ticket) !== attempt) return
     try {
       if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
       else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
@@ -171,7 +164,7 @@ export class Slots {
       const hear = ([superseded]: readonly boolean[]) => {
         if (superseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }
-      this.#report.began([{ queue, ticket, effects }], { waits: false, hear })
+      this.#report.began([{ queue, ticket, effects }], hear)
       void this.#run(attempt)
       return
     }
@@ -180,7 +173,7 @@ export class Slots {
       if (superseded) this.#end(attempt, { ...bury(this.#engine, taken), move: null })
       else void this.#run(attempt)
     }
-    this.#report.began([{ queue, ticket, effects }], { waits: true, hear })
+    this.#report.began([{ queue, ticket, effects }], hear)
   }
 
   /** Each of its rows may have been overtaken, or cancelled with its task: it runs without those. */
@@ -198,7 +191,7 @@ export class Slots {
       }
     }
     const started = effects.map((effect) => ({ queue, ticket, effects: [effect] }))
-    this.#report.began(started, { waits: true, hear })
+    this.#report.began(started, hear)
   }
 
   #leaveOut(attempt: Attempt, cancelled: ReadonlySet<string>): void {
@@ -218,8 +211,19 @@ export class Slots {
     else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
   }
 
+  /**
+   * Runs an attempt, unless its job may belong to another process by now: the process may have been stopped at any time
+   * since the job was fetched. Then the store is asked first.
+   */
   async #run(attempt: Attempt): Promise<void> {
     const { vitals, wake } = this.#options
+    const { lease } = this.#engine
+    let now = performance.now()
+    while (lease && now >= lease.sureUntil) {
+      if (!(await lease.confirm()) || this.#running.get(attempt.taken.ticket) !== attempt) return
+      now = performance.now()
+    }
+    attempt.began = now
     const place = vitals.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
     const running = runAttempt(this.#engine, attempt)
     vitals.yielded()

@@ -91,20 +91,31 @@ export class Worker {
     },
   ) {
     this.options = workerSettings(options)
+    this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
+    const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
+    const plan = planCapsules(this.options, about.bindings ?? [], app.random)
+    const { lines = [] } = about
+    this.concurrency = slotsOf(plan) + lines.reduce((sum, { slots }) => sum + slots, 0)
+    const vitals = new Vitals(this.concurrency)
+    this.#lease = new Lease(app, {
+      seconds: leaseSeconds,
+      maxBlockSeconds,
+      vitals,
+      onLost: (owner) => {
+        if (owner !== this.#owner) return
+        // If it fails, the next take is refused and it is tried again.
+        this.#newEpoch().catch((thrown) => app.report(thrown, { during: 'beginning anew' }))
+      },
+    })
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
       ...app,
       threads: this.#threads,
       isStopping: () => this.#state !== 'running',
+      lease: this.#lease,
       doomedAt: () => this.#doomedAt,
     }
     this.#engine = engine
-    this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
-    const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
-    const plan = planCapsules(this.options, about.bindings ?? [], engine.random)
-    const { lines = [] } = about
-    this.concurrency = slotsOf(plan) + lines.reduce((sum, { slots }) => sum + slots, 0)
-    const vitals = new Vitals(this.concurrency)
     let begun = 0
     const host: LineHost = {
       owner: () => this.#owner,
@@ -114,16 +125,6 @@ export class Worker {
     }
     this.#capsules = new Capsules(engine, plan, host)
     this.#lines = [this.#capsules, ...lines.map(({ make }) => make(engine, host))]
-    this.#lease = new Lease(engine, {
-      seconds: leaseSeconds,
-      maxBlockSeconds,
-      vitals,
-      onLost: (owner) => {
-        if (owner !== this.#owner) return
-        // If it fails, the next take is refused and it is tried again.
-        this.#newEpoch().catch((thrown) => engine.report(thrown, { during: 'beginning anew' }))
-      },
-    })
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
     this.#heartbeat = new Heartbeat(
       engine,
@@ -305,12 +306,14 @@ export class Worker {
   }
 
   async #join(): Promise<void> {
-    await this.#engine.store.join(this.#owner, {
+    const sentAt = performance.now()
+    const isNew = await this.#engine.store.join(this.#owner, {
       queues: [...new Set(this.#lines.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
     })
-    this.#lease.keep(this.#owner)
+    // An owner that is known has joined before, and that answer was lost: the first renewal tells.
+    this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)
   }
 
   /** The lease was lost: what this owner held belongs to others. Go on as a new owner, holding nothing. */

@@ -1,6 +1,6 @@
 // A worker process of an ordered queue: ordered-child.js URL OPTIONS. It tells what happens as lines of JSON; the first
 // payload of a batch says what to do. (Plain JavaScript, for it is started often.)
-import { writeSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 
 const [url, options] = process.argv.slice(2)
@@ -18,6 +18,9 @@ hq.ordered('Sync', { shards: 1, ...ordered }, async (ctx, batch) => {
     say('aborted', { code: ctx.signal.reason.code })
     throw ctx.signal.reason
   }
+  const [, file] = /^block until (.+)$/.exec(payload) ?? []
+  const nothing = new Int32Array(new SharedArrayBuffer(4))
+  while (file && !existsSync(file)) Atomics.wait(nothing, 0, 0, 10)
   say('ended')
   if (payload === 'die') {
     process.kill(process.pid, 'SIGKILL')

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { bench, Child, until } from './bench.ts'
 import { ordered } from './ordered-bench.ts'
 
@@ -80,6 +83,34 @@ test('[35] a process that slept past its lease has its signal fired and settles 
   expect(await waiting()).toEqual([])
   expect(calls.all).toEqual([])
   expect(await job.stats()).toMatchObject({ processed: 2, failed: 0, morgueLength: 0 })
+})
+
+test('a process that is stopped while it starts batches starts none of those that others have run', async () => {
+  const here = bench()
+  const options = { shards: 8, batchSize: 1 }
+  const { job, empty } = ordered(here, options)
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-ordered-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'go')
+  const payload = `block until ${file}`
+  await job.performAsync([...Array(40).keys()].map((id) => ({ id, payload })))
+  // The first of eight batches does not return, and the others are next.
+  const child = new Child(here.url, { ordered: options, orderedConcurrency: 8 }, CHILD)
+  await child.tells('began')
+  await child.freeze(here)
+  const other = here.another()
+  const theirs = ordered(other, options)
+  const worker = await other.work({ leaseSeconds: 1 })
+  await empty()
+  expect(theirs.calls.all).toHaveLength(40)
+  await worker.stop()
+  writeFileSync(file, '')
+  child.kill('SIGCONT')
+  await child.tells('ended')
+  await job.performAsync({ id: 100, payload: 'v' })
+  await empty()
+  expect(child.all('began').map(({ batch }) => Object.keys(batch as object)[0])).toEqual([expect.any(String), '100'])
+  expect(await job.stats()).toMatchObject({ processed: 41, failed: 0, morgueLength: 0 })
 })
 
 test('[31] processes that are killed again and again lose no payload, and run each id in order', async () => {
