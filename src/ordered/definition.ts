@@ -18,7 +18,10 @@ export interface OrderedItem<P = unknown> {
   payload?: P
   /** Its place among the payloads of its id; default now, in seconds, each push higher than the one before. */
   score?: number
-  /** When it is due: seconds since the epoch (0: now), `'5m'` or `{ minutes: 5 }` from now, or a Date; default now. */
+  /**
+   * When it is due: seconds from now, `'5m'`, `{ minutes: 5 }`, or a Date; default now. A number from 1,000,000,000 on is a
+   * time in seconds since 1970.
+   */
   performIn?: number | Duration | Date
   /** The same as `performIn`. */
   performAt?: number | Duration | Date

@@ -6,8 +6,8 @@ import type { OrderedPlan } from '../client/transaction.ts'
 import { checkValue } from '../job/args.ts'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { type Duration, refuseMilliseconds, seconds } from '../job/duration.ts'
-import { HighkiqError, PushError } from '../job/errors.ts'
+import { dueAt } from '../job/duration.ts'
+import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
@@ -192,7 +192,7 @@ function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem):
     id: idOf(name, item.id),
     payload: text,
     score: score ?? nextScore(nowMs),
-    performIn: dueOf(name, performIn ?? performAt, nowMs),
+    performIn: dueOf(name, item, nowMs),
   }
   if (wake) push.wake = true
   return push
@@ -204,18 +204,16 @@ function idOf(name: string, id: unknown): string {
   throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : shown(id)}`)
 }
 
-/** Seconds since the epoch; 0, and what lies before it, is now. */
-function dueOf(name: string, when: number | Duration | Date | undefined, nowMs: number): number {
-  if (when === undefined) return nowMs / 1000
-  if (when instanceof Date) {
-    const at = when.getTime() / 1000
-    if (Number.isNaN(at)) throw invalid(name, 'performIn is an invalid Date')
-    return at
+/** In seconds since the epoch; a number of 0 or less is now. @throws INVALID_OPTION */
+function dueOf(name: string, { performIn, performAt }: OrderedItem, nowMs: number): number {
+  const when = performIn ?? performAt
+  if (when === undefined || (typeof when === 'number' && when <= 0)) return nowMs / 1000
+  try {
+    return dueAt(when, nowMs)
+  } catch (thrown) {
+    const member = performIn === undefined ? 'performAt' : 'performIn'
+    throw new HighkiqError('INVALID_OPTION', `${name}: ${member}: ${messageOf(thrown)}`)
   }
-  if (typeof when !== 'number') return nowMs / 1000 + seconds(when)
-  if (!Number.isFinite(when)) throw invalid(name, `performIn is a time in seconds, not ${when}`)
-  refuseMilliseconds(when)
-  return when <= 0 ? nowMs / 1000 : when
 }
 
 function invalid(name: string, what: string): HighkiqError {

@@ -67,7 +67,7 @@ test('[19] [20] [21] what is pushed for an id that runs is merged with it when t
   await calls.atLeast(1)
   await job.performAsync([
     { id: 1, payload: 'v1', score: 30 },
-    { id: 1, payload: 'v2', score: 20, performIn: 2000 },
+    { id: 1, payload: 'v2', score: 20, performAt: new Date(2_000_000) },
   ])
   open()
   await idle()
@@ -99,7 +99,7 @@ test('[22] [23] a batch that throws is back whole, one id that is named is back 
   await idle()
   expect(await waiting()).toEqual(['2{1030,1,{w:2},"two"}'])
   expect(await job.stats()).toMatchObject({ processed: 1, failed: 3 })
-  await job.performAsync({ id: 3, payload: 'y', score: 3, performIn: 1030 })
+  await job.performAsync({ id: 3, payload: 'y', score: 3, performAt: new Date(1_030_000) })
   time.now = 1030
   await calls.atLeast(3)
   await idle()
@@ -126,7 +126,7 @@ test('[24] [25] at the last retry the first payload dies alone, and of a batch o
   await calls.atLeast(3)
   await idle()
   expect((await waiting())[0]).toBe('1{1060,2,{v1:1,v2:2},"x"}')
-  await job.performAsync({ id: 2, payload: 'w', score: 9, performIn: 1060 })
+  await job.performAsync({ id: 2, payload: 'w', score: 9, performAt: new Date(1_060_000) })
   expect(exhausted).toEqual([])
   await job.pause()
   time.now = 1060

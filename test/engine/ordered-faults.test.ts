@@ -51,7 +51,7 @@ test.each([
     for (const [id, payloads] of batch) ran[id] = [...(ran[id] ?? []), ...payloads]
   })
   for (const payload of [1, 2, 3]) {
-    await job.performAsync(Array.from({ length: 100 }, (_, id) => ({ id, payload, performIn: 1000 })))
+    await job.performAsync(Array.from({ length: 100 }, (_, id) => ({ id, payload, performAt: new Date(1000) })))
     if (payload === 1) await t.work()
   }
   await emptied(job)
@@ -153,9 +153,9 @@ test('an id that kills its process three times in a row goes to the morgue, and 
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
   await job.performAsync([
-    { id: 'good', performIn: 1 },
-    { id: 'bad', payload: 'kill', performIn: 2 },
-    { id: 'fine', performIn: 3 },
+    { id: 'good', performAt: new Date(1000) },
+    { id: 'bad', payload: 'kill', performAt: new Date(2000) },
+    { id: 'fine', performAt: new Date(3000) },
   ])
   const children: Child[] = []
   const over = emptied(job)
@@ -217,7 +217,7 @@ test('a process that was frozen past its lease begins nothing before it knows th
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
   const ids = Array.from({ length: 30 }, (_, id) => String(id))
-  await job.performAsync(ids.map((id, i) => ({ id, payload: 'sleep', performIn: 1 + i })))
+  await job.performAsync(ids.map((id, i) => ({ id, payload: 'sleep', performAt: new Date(1000 + i) })))
   const frozen = new Child(t.url, { ordered: {} })
   // It sleeps in the midst of one, has told how the one before ended, and does not just begin with the next.
   await frozen.freeze(t, async () => {
@@ -252,8 +252,8 @@ test('a store that is away for a moment is waited for, and nothing is lost', asy
     if (calls.all.length === 1) await opened
   })
   await job.performAsync([
-    { id: 1, performIn: 1 },
-    { id: 2, performIn: 2 },
+    { id: 1, performAt: new Date(1000) },
+    { id: 2, performAt: new Date(2000) },
   ])
   await t.work()
   await calls.atLeast(1)
@@ -297,7 +297,7 @@ test('what becomes due while a call is under way is asked for at once', async ()
     heard.push('began')
     open()
   })
-  await job.performAsync({ id: 1, performIn: 1005 })
+  await job.performAsync({ id: 1, performAt: new Date(1_005_000) })
   await t.work({ pollInterval: 1 })
   await opened
   expect(heard.slice(heard.indexOf('asked'))).toEqual(['asked', 'asked', 'began'])

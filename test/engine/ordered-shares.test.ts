@@ -110,7 +110,7 @@ test('[37] an idle worker begins what is pushed, or becomes due, at once', async
   const offs: number[] = []
   for (let n = 9; n <= 12; n++) {
     const due = Date.now() + 150
-    await job.performAsync({ id: n, performIn: due / 1000 })
+    await job.performAsync({ id: n, performAt: new Date(due) })
     await calls.atLeast(n)
     offs.push((began.at(-1) as number) - due)
   }
@@ -144,9 +144,9 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   const { here, job, calls, idle } = frozen({ shards: 3, batchSize: 1 })
   const [a, b, c] = [0, 1, 2].map((shard) => idsOf(shard, 3, 1)[0] as string)
   await job.performAsync([
-    { id: a as string, payload: 'v', performIn: 995 },
-    { id: b as string, payload: 'v', performIn: 980 },
-    { id: c as string, payload: 'v', performIn: 1001 },
+    { id: a as string, payload: 'v', performAt: new Date(995_000) },
+    { id: b as string, payload: 'v', performAt: new Date(980_000) },
+    { id: c as string, payload: 'v', performAt: new Date(1001_000) },
   ])
   expect(await job.stats()).toMatchObject({ lag: 20 })
   expect((await job.stats()).shards.map(({ lag }) => lag)).toEqual([5, 20, 0])
@@ -174,7 +174,7 @@ test('[38] a long backlog of one shard does not hold up another', async () => {
   const many = idsOf(0, 2, 3000)
   const [one] = idsOf(1, 2, 1) as [string]
   await job.performAsync(many.map((id) => ({ id, payload: 'v', performIn: 0 })))
-  await job.performAsync({ id: one, payload: 'v', performIn: 999 })
+  await job.performAsync({ id: one, payload: 'v', performAt: new Date(999_000) })
   await here.work({ orderedConcurrency: 1 })
   await calls.atLeast(4)
   expect(calls.all.indexOf(`${one}[v]`)).toBeLessThanOrEqual(2)

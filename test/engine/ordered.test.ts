@@ -1,4 +1,4 @@
-import { BatchFailure, type OrderedContext, type OrderedOptions } from 'highkiq'
+import { BatchFailure, type OrderedContext, type OrderedItem, type OrderedOptions } from 'highkiq'
 import { expect, test } from 'vitest'
 import { type Bench, bench, gate, Heard, PROMPT, until } from './bench.ts'
 
@@ -87,7 +87,7 @@ test('a push wakes an idle worker', PROMPT, async () => {
 test('a batch has at most batchSize ids, those that are due first', async () => {
   const here = bench()
   const { job, calls } = sync(here, { batchSize: 3 })
-  await job.performAsync(['d', 'a', 'c', 'b'].map((id, i) => ({ id, payload: i, performIn: 1000 + i })))
+  await job.performAsync(['d', 'a', 'c', 'b'].map((id, i) => ({ id, payload: i, performAt: new Date(1000 + i) })))
   await here.work()
   await calls.atLeast(2)
   await emptied(job)
@@ -217,7 +217,7 @@ test('server middleware stands around each batch, and client middleware around e
     return next()
   })
   const { job, calls } = sync(here, { batchSize: 5, queueName: 'sync-users' })
-  expect(await job.performAsync([1, 2, 3, 4].map((id) => ({ id, performIn: 1000 })))).toBe(3)
+  expect(await job.performAsync([1, 2, 3, 4].map((id) => ({ id, performAt: new Date(1000) })))).toBe(3)
   await here.work()
   await calls.atLeast(1)
   expect(batches(calls)).toEqual([{ 1: [''], 3: ['changed'], 4: ['changed in place'] }])
@@ -246,6 +246,31 @@ test('prepare makes id, score and time from the payload', async () => {
   expect(items[0]?.performIn).toBeCloseTo(here.clock.now() / 1000 + 300, 0)
 })
 
+test('a number of seconds is from now, and a time in seconds since 1970 from 1e9 on, as for other jobs', async () => {
+  const here = bench()
+  const { job } = sync(here)
+  const now = here.clock.now() / 1000
+  const cases: [item: Partial<OrderedItem>, due: number][] = [
+    [{ performIn: 300 }, now + 300],
+    [{ performAt: 300 }, now + 300],
+    [{ performIn: 0.5 }, now + 0.5],
+    [{ performIn: 0 }, now],
+    [{ performIn: -5 }, now],
+    [{ performIn: '5m' }, now + 300],
+    [{ performIn: 999_999_999 }, now + 999_999_999],
+    [{ performIn: 1_000_000_000 }, 1_000_000_000],
+    [{ performIn: now + 60 }, now + 60],
+    [{ performAt: now + 60 }, now + 60],
+    [{ performAt: new Date(now * 1000 + 60_000) }, now + 60],
+    [{ performIn: new Date(0) }, 0],
+  ]
+  await job.performAsync(cases.map(([item], id) => ({ id, ...item })))
+  for (const [id, [item, due]] of cases.entries()) {
+    const found = await job.waiting.find(id)
+    expect(Math.abs((found?.performIn ?? Number.NaN) - due), JSON.stringify(item)).toBeLessThan(10)
+  }
+})
+
 test.each([
   ['no id', {}, 'INVALID_JOB'],
   ['an empty id', { id: '' }, 'INVALID_JOB'],
@@ -253,6 +278,7 @@ test.each([
   ['a score beyond 2^53', { id: 1, score: 2 ** 53 + 2 }, 'INVALID_JOB'],
   ['a time that is none', { id: 1, performIn: 'soon' }, 'INVALID_OPTION'],
   ['milliseconds', { id: 1, performIn: Date.now() }, 'INVALID_OPTION'],
+  ['an invalid Date', { id: 1, performAt: new Date('never') }, 'INVALID_OPTION'],
   ['what is not JSON', { id: 1, payload: { at: new Date() } }, 'INVALID_ARGS'],
 ])('%s: nothing of the call is stored', async (_, wrong, code) => {
   const here = bench()
@@ -455,9 +481,9 @@ test('cancelling removes what waits, drops what has not begun, and tells what ru
     })
   })
   await job.performAsync([
-    { id: 1, performIn: 1 },
-    { id: 2, performIn: 2 },
-    { id: 3, performIn: 3 },
+    { id: 1, performAt: new Date(1000) },
+    { id: 2, performAt: new Date(2000) },
+    { id: 3, performAt: new Date(3000) },
     { id: 4, performIn: '1h' },
   ])
   await here.work()
@@ -586,7 +612,7 @@ test('the stats of an app show its ordered queues', async () => {
 test('the context has a fence, and says where the batch belongs', async () => {
   const here = bench()
   const { job, calls } = sync(here, { shards: 3 })
-  await job.performAsync({ id: 'x', payload: 1, score: 5, performIn: 9 })
+  await job.performAsync({ id: 'x', payload: 1, score: 5, performAt: new Date(9000) })
   await here.work()
   const [call] = await calls.atLeast(1)
   const { ctx } = call as Call
