@@ -30,7 +30,7 @@ export async function serveWeb(
 
 /** @throws CliError: others reach that address, and nobody would have to log in */
 export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN')): Promise<void> {
-  const { isLoopback } = await import('../http/access/access.ts')
+  const { isLoopback } = await import('../http/access/local.ts')
   if (token !== undefined || isLoopback(host)) return
   throw new CliError(
     `${host} is reached by others: give a token (HIGHKIQ_WEB_TOKEN, or highkiq web --token), or leave out the host`,

@@ -49,7 +49,7 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
     return guarded(new Response(null, answer))
   }
 
-  async function answerTo(request: Request, { remote, base = site.base }: Origin): Promise<Response> {
+  async function answerTo(request: Request, { base = site.base, ...peer }: Origin): Promise<Response> {
     const url = new URL(request.url)
     const pathname = withoutBase(url.pathname, base)
     let isPage = false
@@ -58,7 +58,7 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       const { route, path } = find(request, pathname)
       isPage = route.page === true
       const task = route.access === 'task' ? path.id : undefined
-      const visitor = route.access === 'all' ? NOBODY : await site.access.check(request, url, task, { remote })
+      const visitor = route.access === 'all' ? NOBODY : await site.access.check(request, url, task, peer)
       const changes = isChange(request) && route.page !== true
       if (changes && site.readOnly) {
         throw new HighkiqError('READ_ONLY', 'this server is for looking alone: nothing can be changed here')
@@ -131,9 +131,10 @@ function find(request: Request, pathname: string): ReturnType<Router['find']> {
 
 /** What frameworks give as a second argument is theirs. */
 function ours(origin: Origin | undefined): Origin {
-  const { remote, base } = origin ?? {}
+  const { remote, httpVersion, base } = origin ?? {}
   return {
     remote: typeof remote === 'string' ? remote : undefined,
+    httpVersion: typeof httpVersion === 'string' ? httpVersion : undefined,
     base: typeof base === 'string' && base !== '' ? base : undefined,
   }
 }

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { isLoopback } from './access/access.ts'
+import { isLoopback } from './access/local.ts'
 import { errorAnswer, guarded, invalid } from './answer.ts'
 import { createHandler, type FetchHandler } from './handler.ts'
 import type { HttpOptions } from './site.ts'
@@ -54,11 +54,14 @@ async function answerTo(incoming: IncomingMessage, signal: AbortSignal, handle: 
   }
   // Express says where it is mounted with each request.
   const { baseUrl } = incoming as { baseUrl?: string }
-  return handle(request, { remote: incoming.socket.remoteAddress, base: baseUrl })
+  const { socket, httpVersion } = incoming
+  return handle(request, { remote: socket.remoteAddress, httpVersion, base: baseUrl })
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', headers: given, socket } = incoming
+  // Programs differ in which of two they follow.
+  if ((incoming.headersDistinct.host?.length ?? 0) > 1) throw invalid('the request has more than one header Host')
   const { originalUrl, url = '/' } = incoming as { originalUrl?: string; url?: string }
   const scheme = 'encrypted' in socket ? 'https' : 'http'
   const headers = new Headers()

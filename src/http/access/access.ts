@@ -5,6 +5,7 @@ import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { Links } from './link.ts'
+import { checkLocal, hostnameOf, isLoopback } from './local.ts'
 
 /**
  * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
@@ -22,6 +23,8 @@ export type Auth =
 export interface Peer {
   /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
   remote?: string | undefined
+  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not. */
+  httpVersion?: string | undefined
 }
 
 /** Who has come in, and how. */
@@ -63,7 +66,7 @@ export class Access {
    * @throws UNAUTHORIZED, FORBIDDEN
    */
   async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
-    if (!this.#auth) checkLoopback(request, url, peer)
+    if (!this.#auth) checkLocal(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
     if (task !== undefined && (await this.#hasLink(request, url, task))) return { who: 'link', byLink: true }
     const { who, isBearer = false } = (await this.#login(request)) ?? {}
@@ -215,36 +218,6 @@ function oneOf(text: string, tokens: readonly Token[]): Token | undefined {
   return found
 }
 
-/** 127.0.0.0/8 and ::1, also as IPv4 inside IPv6, and the name localhost. */
-export function isLoopback(host: string): boolean {
-  const name = host
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.$/, '')
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true
-  return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
-}
-
-/**
- * Without a login only this machine may come. Host is looked at because a page of another site can make its own name
- * lead to this machine (DNS rebinding), a connection's other end because anybody can say any Host.
- */
-function checkLoopback(request: Request, url: URL, { remote }: Peer): void {
-  const host = request.headers.get('host')
-  const isHere = isLoopback(url.hostname) && (host === null || isLoopback(hostnameOf(host)))
-  const isForwarded = request.headers.has('forwarded') || request.headers.has('x-forwarded-for')
-  if (remote === undefined) {
-    const message =
-      'who asks is not known here: give the option auth, or the address of the other end as the second argument, handle(request, { remote })'
-    throw new HighkiqError('FORBIDDEN', message)
-  }
-  if (isHere && !isForwarded && isLoopback(remote)) return
-  throw new HighkiqError(
-    'FORBIDDEN',
-    'without a login this is for its own machine alone: use http://localhost, or give the server a login (the option auth; highkiq web --token)',
-  )
-}
-
 export function isChange({ method }: Pick<Request, 'method'>): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
@@ -262,8 +235,4 @@ function checkOrigin(request: Request, url: URL): void {
     'FORBIDDEN',
     'a change must come from a page of this server, or with a bearer token: Sec-Fetch-Site or Origin say it does not',
   )
-}
-
-function hostnameOf(host: string): string {
-  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
 }

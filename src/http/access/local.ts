@@ -1,0 +1,57 @@
+/** Who may use a server without a login: programs and browsers of its own machine, and no proxy. */
+
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Peer } from './access.ts'
+
+/** An IPv4 address inside IPv6 is checked as the IPv4 address. */
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** Headers that only a proxy adds. A browser's page can't add most of them, and has no reason to add any. */
+const OF_PROXIES = /^(via|forwarded|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
+
+/** Whether an address or a name leads to this machine alone: 127.0.0.0/8, ::1, localhost and the names below it. */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+  if (isIP(name)) return LOOPBACK.check(name, isIPv6(name) ? 'ipv6' : 'ipv4')
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+/** The name in a Host header; '' for a header that holds anything but a name and a port. */
+export function hostnameOf(host: string): string {
+  if (/[^\w.:[\]-]/.test(host) || !URL.canParse(`http://${host}`)) return ''
+  return new URL(`http://${host}`).hostname
+}
+
+/**
+ * Checks the other end of the connection, for anybody can send any Host; Host, because a page of another site can make
+ * its own name lead to this machine (DNS rebinding); and what a proxy on this machine adds, for behind it may be anybody.
+ * @throws FORBIDDEN with what gave the request away
+ */
+export function checkLocal(request: Request, url: URL, { remote, httpVersion }: Peer): void {
+  if (remote === undefined) {
+    const message =
+      'who asks is not known here: give the option auth, or the address of the other end as the second argument, handle(request, { remote })'
+    throw new HighkiqError('FORBIDDEN', message)
+  }
+  const why = reasonAgainst(request, url, { remote, httpVersion })
+  if (why === undefined) return
+  throw new HighkiqError(
+    'FORBIDDEN',
+    `without a login this server is for its own machine alone, and ${why}: use http://localhost, or give the server a login (the option auth; highkiq web --token)`,
+  )
+}
+
+function reasonAgainst({ headers }: Request, url: URL, { remote = '', httpVersion }: Peer): string | undefined {
+  if (!isLoopback(remote)) return `this request comes from ${remote}`
+  const host = headers.get('host') ?? url.host
+  if (!isLoopback(url.hostname) || !isLoopback(hostnameOf(host))) return `the header Host names ${host}`
+  for (const name of headers.keys())
+    if (OF_PROXIES.test(name)) return `the header ${name} says that a proxy forwards this request`
+  return httpVersion === '1.0' ? 'HTTP/1.0 says that a proxy forwards this request' : undefined
+}
