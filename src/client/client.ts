@@ -182,7 +182,8 @@ export class Client implements Pusher {
     if (typeof name !== 'string' || !Array.isArray(args)) {
       throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
     }
-    checkQueueName(queue)
+    // The name of a queue that another program made is not middleware's to answer for.
+    if (queue !== payload.queue) checkQueueName(queue)
     return after
   }
 

@@ -95,6 +95,10 @@ export class Router {
   }
 }
 
+/**
+ * `.` and `..` never arrive as a part of a path, encoded or not: clients resolve them. So a name of one or two dots, with
+ * any number of `~` before them, has one more `~` there: `~..` is the queue `..`, and `~~..` the queue `~..`.
+ */
 function match(pattern: string[], segments: string[]): Record<string, string> | undefined {
   if (pattern.length !== segments.length) return undefined
   const path: Record<string, string> = {}
@@ -104,7 +108,7 @@ function match(pattern: string[], segments: string[]): Record<string, string> | 
       if (part !== segment) return undefined
     } else {
       if (segment === '') return undefined
-      path[part.slice(1, -1)] = decoded(segment)
+      path[part.slice(1, -1)] = decoded(segment).replace(/^~(?=~*\.\.?$)/, '')
     }
   }
   return path

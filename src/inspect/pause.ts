@@ -1,12 +1,12 @@
 /** Queues that nobody takes from. */
 
-import { checkQueueName } from '../job/definition.ts'
+import { checkKnownQueueName } from '../job/definition.ts'
 import type { Store } from '../store/contract.ts'
 import { processesOf, serves } from './process.ts'
 
 /** @returns `ignoredBy`: identities of Sidekiq's processes that serve the queue. @throws INVALID_OPTION */
 export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
-  checkQueueName(queue)
+  checkKnownQueueName(queue)
   await store.pause(queue, true)
   const processes = await processesOf(() => store)
   const others = processes.filter((process) => !process.ours && serves(process, queue))
@@ -15,6 +15,6 @@ export async function pauseQueue(store: Store, queue: string): Promise<{ ignored
 
 /** @throws INVALID_OPTION */
 export async function resumeQueue(store: Store, queue: string): Promise<void> {
-  checkQueueName(queue)
+  checkKnownQueueName(queue)
   await store.pause(queue, false)
 }

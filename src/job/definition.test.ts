@@ -40,10 +40,13 @@ test('an option that does not exist is named, with those that do', () => {
   expect(() => checkJobOptions('J', { retries: 5 } as JobOptions)).toThrow(/^J: there is no option retries; .*retryIn/)
 })
 
-test.each(['default', 'a', 'critical-1', 'app:mail', 'ключ'])('%o is a queue name', (queue) => {
+test.each(['default', 'a', 'critical-1', 'app:mail', 'ключ', '...', 'a..', '~.'])('%o is a queue name', (queue) => {
   expect(() => checkQueueName(queue)).not.toThrow()
 })
 
-test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', undefined, null, 5])('%o is no queue name', (queue) => {
-  expect(() => checkQueueName(queue as string)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
-})
+test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', '.', '..', '\0', 'a\x1b[31m', 'a\x7f', 'a\x85', undefined, null, 5])(
+  '%o is no queue name',
+  (queue) => {
+    expect(() => checkQueueName(queue as string)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  },
+)

@@ -178,10 +178,15 @@ export function checkSchema(where: string, schema: unknown): void {
 
 /** @throws INVALID_OPTION */
 export function checkQueueName(queue: string): void {
-  if (typeof queue !== 'string' || queue === '' || /[{}\s]/.test(queue)) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${JSON.stringify(queue)} is no queue name: use a text without spaces and braces, for instance "default"`,
-    )
-  }
+  if (typeof queue === 'string' && queue !== '' && !/[{}\s\p{Cc}]/u.test(queue) && !/^\.\.?$/.test(queue)) return
+  throw noQueueName(queue, 'use a text without spaces, braces and control characters, for instance "default"')
+}
+
+/** Of a queue that another program may have made, and named as it liked. @throws INVALID_OPTION */
+export function checkKnownQueueName(queue: string): void {
+  if (typeof queue !== 'string' || queue === '') throw noQueueName(queue, 'use a text, for instance "default"')
+}
+
+function noQueueName(queue: unknown, right: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', `${JSON.stringify(queue)} is no queue name: ${right}`)
 }

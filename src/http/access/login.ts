@@ -12,6 +12,9 @@ import { cookieName } from './access.ts'
 const MOST = 20_000
 const FORM = 'application/x-www-form-urlencoded'
 
+/** Characters of an address in an answer's header; the address of a page of the dashboard is shorter. */
+const LONGEST_PATH = 2000
+
 const to = text('where to go on', 20_000)
 
 export const LOGIN_ROUTES: Route[] = [
@@ -121,7 +124,8 @@ function goTo({ base }: Place, path: string | undefined, headers: Record<string,
 /** Never a place on another server. */
 function placeHere(path: string | undefined, base: string): string {
   const here = 'http://here.invalid'
-  if (path === undefined || !path.startsWith('/') || !URL.canParse(path, here)) return `${base}/`
+  if (path === undefined || path.length > LONGEST_PATH || !path.startsWith('/') || !URL.canParse(path, here))
+    return `${base}/`
   const { origin, pathname, search } = new URL(path, here)
   const isHere = origin === here && !pathname.startsWith('//') && `${pathname}/`.startsWith(`${base}/`)
   return isHere ? pathname + search : `${base}/`

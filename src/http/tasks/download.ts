@@ -36,7 +36,7 @@ export const FILE_ROUTES: Route[] = [
     async run({ hq, path, query: { format = 'csv', rows = 'rejected' } }) {
       const { id, name } = await statusOf(hq, path)
       const content = await hq.tasks.get(id).report({ format, rows })
-      return fileOf(content, format, rows === 'all' ? `${name} - rows` : `${name} - rejected`)
+      return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
   }),
   route({
@@ -65,10 +65,24 @@ export const FILE_ROUTES: Route[] = [
   }),
 ]
 
-function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string): Response {
-  const file = name.toLowerCase().endsWith(`.${format}`) ? name : `${name}.${format}`
+/** @param what what of the task it holds; the whole name of the file has at most MOST_NAME characters */
+function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {
+  const isNamed = what === '' && name.toLowerCase().endsWith(`.${format}`)
+  const end = `${what}${isNamed ? name.slice(-format.length - 1) : `.${format}`}`
+  const stem = isNamed ? name.slice(0, -format.length - 1) : name
+  const file = firstOf(stem, MOST_NAME - end.length) + end
   const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }
   return new Response(content, { headers })
+}
+
+/** Characters of a file's name: encoded they are up to 12 times as many bytes, and a proxy takes a header of 4 kB. */
+const MOST_NAME = 150
+
+/** The first characters of a text, none of them cut in half. */
+function firstOf(text: string, most: number): string {
+  return Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join('')
 }
 
 async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
