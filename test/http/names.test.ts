@@ -38,7 +38,7 @@ test('a queue that Ruby made is opened and acted on, whatever its name', async (
 
 test('a job that Ruby scheduled for such a queue gets there, also through client middleware', async () => {
   const t = api()
-  t.hq.client.use((payload, next) => next())
+  t.hq.client.use((_payload, next) => next())
   const text = JSON.stringify({ class: 'Theirs', args: [], queue: '..', jid: 'jid' })
   await t.hq.store.push([{ to: 'schedule', text, score: 1 }], Date.now())
   const [entry] = await t.set('schedule')
