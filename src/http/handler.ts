@@ -2,8 +2,9 @@
 
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
-import { isChange, type Peer } from './access/access.ts'
+import { isChange } from './access/access.ts'
 import type { Deed } from './access/audit.ts'
+import type { Peer } from './access/local.ts'
 import { wayIn } from './access/login.ts'
 import { errorAnswer, guarded } from './answer.ts'
 import { checkType } from './body.ts'

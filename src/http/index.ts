@@ -7,8 +7,9 @@
  * createServer(nodeListener(hq)).listen(7433, '127.0.0.1')
  */
 
-export type { Auth, Peer } from './access/access.ts'
+export type { Auth } from './access/access.ts'
 export type { Audit, AuditEntry } from './access/audit.ts'
+export type { Peer } from './access/local.ts'
 export type { Redact } from './access/redact.ts'
 export { createHandler, type FetchHandler } from './handler.ts'
 export { type NodeListener, nodeListener, type ServeOptions, serve } from './node.ts'

@@ -5,7 +5,7 @@ import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { Links } from './link.ts'
-import { checkLocal, hostnameOf, isLoopback } from './local.ts'
+import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 
 /**
  * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
@@ -18,14 +18,6 @@ export type Auth =
       basic?: { user: string; password: string }
     }
   | ((request: Request) => boolean | string | Promise<boolean | string>)
-
-/** What the caller of a handler knows of a request's connection. */
-export interface Peer {
-  /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
-  remote?: string | undefined
-  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not. */
-  httpVersion?: string | undefined
-}
 
 /** Who has come in, and how. */
 interface Visitor {

@@ -2,7 +2,14 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { HighkiqError } from '../../job/errors.ts'
-import type { Peer } from './access.ts'
+
+/** What the caller of a handler knows of a request's connection. */
+export interface Peer {
+  /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
+  remote?: string | undefined
+  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not. */
+  httpVersion?: string | undefined
+}
 
 /** An IPv4 address inside IPv6 is checked as the IPv4 address. */
 const LOOPBACK = new BlockList()
