@@ -5,6 +5,7 @@ import { HighkiqError, PushError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
+import { checkReadable } from '../job/readable.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
@@ -257,7 +258,9 @@ export class Client implements Pusher {
     for (const field of given.keys()) if (!Object.hasOwn(after, field)) changes[field] = undefined
     // Not for middleware to say.
     Object.assign(changes, ours)
-    return { text: editPayload(text, changes, this.wire), queue: after.queue ?? queue }
+    const edited = editPayload(text, changes, this.wire)
+    checkReadable(edited, before.class)
+    return { text: edited, queue: after.queue ?? queue }
   }
 
   /** The one that a push of this very moment belongs to. */
@@ -325,6 +328,7 @@ export class Client implements Pusher {
 
   #write(payload: Payload): string {
     const text = writePayload(payload, this.wire)
+    checkReadable(text, payload.class)
     this.weigh(payload.class, text)
     return text
   }

@@ -5,6 +5,7 @@ import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
+import { checkReadable } from '../job/readable.ts'
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
@@ -274,6 +275,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
 function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string } {
   const text = typeof job === 'string' ? job : writeNew(job, wire)
   const payload = readPayload(text)
+  if (payload) checkReadable(text, payload.class)
   if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
   throw new HighkiqError(
     'INVALID_JOB',
@@ -282,7 +284,7 @@ function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string
 }
 
 function writeNew(job: NewEntry, wire: Wire): string {
-  checkValue(job, 'payload', String(job?.class))
+  checkValue(job, 'payload', String(job?.class), 0)
   const { at: _, enqueued_at: __, ...rest } = { queue: 'default', jid: newJid(), ...job } as Payload
   checkQueueName(rest.queue)
   return writePayload(rest, wire)

@@ -5,6 +5,7 @@ import { checkValue } from '../job/args.ts'
 import type { Progress } from '../job/context.ts'
 import { HighkiqError, hasCode, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
+import { checkReadable } from '../job/readable.ts'
 import type { IterationState, Store } from '../store/contract.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 
@@ -111,8 +112,9 @@ export class Iteration implements IterationView {
     }
     const [item, cursor] = pair
     if (cursor === null) throw new HighkiqError('INVALID_ARGS', `${name}: a null cursor means from the first item on`)
-    checkValue(cursor, 'cursor', name)
+    checkValue(cursor, 'cursor', name, 0)
     this.#cursor = stringifyJson(cursor)
+    checkReadable(this.#cursor, name, { name: 'cursor' })
     return item
   }
 

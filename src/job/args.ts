@@ -3,15 +3,16 @@
 import { types } from 'node:util'
 import { HighkiqError, messageOf } from './errors.ts'
 
-/** Containers inside each other within one argument. JSON.stringify itself overflows the stack at a few thousand. */
-const MAX_DEPTH = 512
+/** Arrays and objects inside each other that Ruby's JSON parser reads, of a whole job: its `max_nesting`. */
+export const MOST_LEVELS = 100
+export const TOO_DEEP = `is nested deeper than the ${MOST_LEVELS} levels that Ruby reads of a whole job (98 inside args): pass flatter data, or an id to load it by`
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
-/** JSON.stringify writes it as an escape that Ruby's parser refuses: there the job would be dead. */
-const HALF = 'has half of a surrogate pair, which is no character: pass its toWellFormed()'
+/** JSON.stringify writes it as an escape that Ruby's parser refuses: there the job would be lost. */
+export const HALF = 'has half of a surrogate pair, which is no character: pass its toWellFormed()'
 
-type Key = string | number
+export type Key = string | number
 
 /**
  * Throws `INVALID_ARGS` (with `details.path` and `details.job`) on the first argument, or thing inside one, that JSON
@@ -25,11 +26,11 @@ export function checkArgs(args: unknown[], job: string): void {
   checkValue(args, 'args', job)
 }
 
-/** The same for anything else that must survive JSON; `name` begins the path. */
-export function checkValue(value: unknown, name: string, job: string): void {
+/** The same for anything else that a job has: `name` begins the path, `around` counts the levels around it. */
+export function checkValue(value: unknown, name: string, job: string, around = 1): void {
   const trail: Key[] = [name]
   try {
-    check(value, [], trail)
+    check(value, [], trail, MOST_LEVELS - around)
   } catch (thrown) {
     // Nothing is popped while unwinding: the trail still leads to the culprit, for a throwing getter too.
     const path = pathOf(trail)
@@ -40,15 +41,15 @@ export function checkValue(value: unknown, name: string, job: string): void {
   }
 }
 
-/** Thrown where the fault is found; `checkArgs` knows the path and the job. */
-class Fault {
+/** Thrown where the fault is found; the caller knows the path and the job. */
+export class Fault {
   readonly says: string
   constructor(says: string) {
     this.says = says
   }
 }
 
-function check(value: unknown, holders: object[], trail: Key[]): void {
+function check(value: unknown, holders: object[], trail: Key[], most: number): void {
   switch (typeof value) {
     case 'string':
       if (!value.isWellFormed()) throw new Fault(HALF)
@@ -66,38 +67,38 @@ function check(value: unknown, holders: object[], trail: Key[]): void {
     case 'symbol':
       throw new Fault('is a symbol: pass a string')
     case 'object':
-      if (value !== null) checkObject(value, holders, trail)
+      if (value !== null) checkObject(value, holders, trail, most)
   }
 }
 
-function checkObject(value: object, holders: object[], trail: Key[]): void {
+function checkObject(value: object, holders: object[], trail: Key[], most: number): void {
   const again = holders.indexOf(value)
   if (again >= 0) throw new Fault(`is ${pathOf(trail.slice(0, again + 1))} again, a cycle: pass an id instead`)
-  if (holders.length > MAX_DEPTH) {
+  if (holders.length >= most) {
     trail.length = 2 // the whole path would be a screenful
-    throw new Fault(`is nested deeper than ${MAX_DEPTH} levels: pass flatter data, or an id to load it by`)
+    throw new Fault(TOO_DEEP)
   }
   checkShape(value, trail)
 
   holders.push(value)
-  if (Array.isArray(value)) checkElements(value, holders, trail)
+  if (Array.isArray(value)) checkElements(value, holders, trail, most)
   else {
     for (const key of Object.keys(value)) {
       trail.push(key)
       if (!key.isWellFormed()) throw new Fault(HALF)
-      check((value as Record<string, unknown>)[key], holders, trail)
+      check((value as Record<string, unknown>)[key], holders, trail, most)
       trail.pop()
     }
   }
   holders.pop()
 }
 
-function checkElements(array: unknown[], holders: object[], trail: Key[]): void {
+function checkElements(array: unknown[], holders: object[], trail: Key[], most: number): void {
   for (let i = 0; i < array.length; i++) {
     trail.push(i)
     const element = array[i]
     if (element === undefined && !(i in array)) throw new Fault('is a hole in a sparse array: pass null')
-    check(element, holders, trail)
+    check(element, holders, trail, most)
     trail.pop()
   }
   // There are no holes, so any further key is a name.
@@ -158,7 +159,7 @@ function nameOf(trail: Key[], other: string): string {
   return typeof key === 'string' && IDENTIFIER.test(key) ? key : other
 }
 
-function pathOf([root, ...keys]: Key[]): string {
+export function pathOf([root, ...keys]: Key[]): string {
   let path = String(root)
   for (const key of keys) {
     if (typeof key === 'string' && IDENTIFIER.test(key)) path += `.${key}`

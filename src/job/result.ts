@@ -1,7 +1,8 @@
 /** What a job's handler returned, and how the job ended, as they are kept for who asks. */
 
-import { HighkiqError } from './errors.ts'
+import { HighkiqError, messageOf } from './errors.ts'
 import { parseJson, stringifyJson } from './json.ts'
+import { checkReadable } from './readable.ts'
 
 /** A larger result is not kept. */
 const MOST_BYTES = 16_384
@@ -16,6 +17,11 @@ export function resultText(result: unknown): { text?: string; problem?: string }
     return { problem: 'its result was not kept: it is not JSON' }
   }
   if (text === undefined) return {}
+  try {
+    checkReadable(text, 'its result was not kept', { name: 'result' })
+  } catch (thrown) {
+    return { problem: messageOf(thrown) }
+  }
   if (Buffer.byteLength(text) > MOST_BYTES) {
     return { problem: `its result was not kept: it is larger than ${MOST_BYTES} bytes` }
   }

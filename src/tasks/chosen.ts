@@ -5,6 +5,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
+import { checkReadable } from '../job/readable.ts'
 import {
   type EventRecord,
   isRejected,
@@ -20,7 +21,7 @@ import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
 import { inPages } from './page.ts'
 import { Revalidation } from './revalidation.ts'
-import { asOneValue, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
+import { asOneValue, checkReadableArgs, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
 
 /** A row that is to run again. */
@@ -235,16 +236,22 @@ function asCorrected(
 /** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
 function inPayload(
   { wire }: TaskHost['client'],
-  { rowsPerJob }: TaskRecord,
+  { rowsPerJob, job: ofTask }: TaskRecord,
   { args: before, job, index }: EventRecord,
   args: unknown[],
   row: number | undefined,
 ): string {
   if (before?.startsWith('{')) {
     const edited = memberText(before, 'hk_list') === undefined ? args : [asOneValue(args)]
-    return editPayload(before, { args: edited }, wire)
+    const text = editPayload(before, { args: edited }, wire)
+    checkReadable(text, job ?? ofTask)
+    return text
   }
-  if (job === null) return stringifyJson(rowsPerJob === null ? args : asOneValue(args), floatsOf(wire))
+  if (job === null) {
+    const text = stringifyJson(rowsPerJob === null ? args : asOneValue(args), floatsOf(wire))
+    checkReadableArgs(text, ofTask, rowsPerJob !== null)
+    return text
+  }
   const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })

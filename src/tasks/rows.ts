@@ -5,6 +5,7 @@ import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
+import { checkReadable } from '../job/readable.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
 
@@ -149,11 +150,16 @@ export class RowWriter {
   }
 
   #textOf(args: unknown[]): string {
-    return stringifyJson(args, floatsOf(this.#host.client.wire))
+    const { payload } = this.#aim
+    const text = stringifyJson(args, floatsOf(this.#host.client.wire))
+    checkReadableArgs(text, payload.class, payload.hk_list === true)
+    return text
   }
 
   #textWithout(payload: Payload, fields: string[]): string {
-    return writePayload(without(payload, fields), this.#host.client.wire)
+    const text = writePayload(without(payload, fields), this.#host.client.wire)
+    checkReadable(text, payload.class)
+    return text
   }
 }
 
@@ -190,7 +196,14 @@ function invalid(message: string): HighkiqError {
 
 /** What a task's rows have in common, for the store. */
 export function templateOf(client: Client, payload: Payload): string {
-  return rowTemplate(without(payload, ['args', 'jid']), client.wire)
+  const template = rowTemplate(without(payload, ['args', 'jid']), client.wire)
+  checkReadable(template, payload.class)
+  return template
+}
+
+/** Arguments of a row, as the payload of its job will have them. @throws INVALID_ARGS */
+export function checkReadableArgs(text: string, job: string, isList: boolean): void {
+  checkReadable(text, job, { name: 'args', around: isList ? 2 : 1 })
 }
 
 /** The store says when a row comes into its queue. */

@@ -54,7 +54,7 @@ export function judge(failure: Failure): Verdict {
   const changes: Partial<Payload> = {
     queue: isName(payload.retry_queue) ? payload.retry_queue : failure.queue,
     error_message: storedMessage(error),
-    error_class: classOf(error),
+    error_class: classOf(error).toWellFormed(),
     ...(again ? {} : { failed_at: time }),
     retry_count: count,
     ...(again ? { retried_at: time } : {}),
@@ -122,6 +122,6 @@ function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean
   } catch (thrown) {
     report(thrown, 'backtraceCleaner')
   }
-  const kept = typeof lines === 'number' ? frames.slice(0, lines) : frames
+  const kept = (typeof lines === 'number' ? frames.slice(0, lines) : frames).map((line) => line.toWellFormed())
   return deflateSync(JSON.stringify(kept)).toString('base64')
 }

@@ -3,6 +3,23 @@ import { memberText } from '#dist/job/json.js'
 import { besideRuby, type Said } from './world.ts'
 
 besideRuby('what one language pushes, the other runs', (world) => {
+  test('the deepest job that is taken, Ruby reads; the next deeper one, and half a character, it does not', async () => {
+    const { ruby } = world()
+    const { hq } = world().node()
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+    const isRead = (text: string) =>
+      ruby.run<boolean>('begin; Sidekiq.load_json(args); true; rescue JSON::ParserError; false; end', text)
+    const deep = (levels: number) => ({ class: 'Quick', args: [JSON.parse(nested(levels))], queue: 'ruby' })
+    await hq.push(deep(98))
+    expect(await ruby.run('Sidekiq::Queue.new("ruby").first.args.flatten')).toEqual([])
+    await expect(hq.push(deep(99))).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+    expect(await isRead(JSON.stringify(deep(98)))).toBe(true)
+    expect(await isRead(JSON.stringify(deep(99)))).toBe(false)
+    const half = { class: 'Quick', args: [], tags: ['\ud83d'] }
+    await expect(hq.push(half)).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+    expect(await isRead(JSON.stringify(half))).toBe(false)
+  })
+
   test('Node to Ruby: now, later and many', async () => {
     const { redis, ruby } = world()
     const { hq } = world().node()

@@ -1,0 +1,62 @@
+/** What Ruby's JSON parser refuses, or reads as no text at all: such a job would be lost there, so nobody may store it. */
+
+import { Fault, HALF, type Key, MOST_LEVELS, pathOf, TOO_DEEP } from './args.ts'
+import { HighkiqError } from './errors.ts'
+
+/** Each level has an opening and a closing character. */
+const SHORTEST_TOO_DEEP = 2 * (MOST_LEVELS + 1)
+
+/** What a text is a part of, and how far inside: its own path begins with `name`. */
+export interface Place {
+  name?: string
+  /** Levels around it in the whole job; default 0. */
+  around?: number
+}
+
+/**
+ * Checks JSON that was just written: no half of a surrogate pair, and no more levels than Ruby reads. Costs next to
+ * nothing for a text that is in order.
+ *
+ * @throws INVALID_ARGS with `details.path` and `details.job`
+ * @example checkReadable('{"args":["\\ud83d"]}', 'SyncJob') // SyncJob: args[0] has half of a surrogate pair …
+ */
+export function checkReadable(text: string, job: string, { name, around = 0 }: Place = {}): void {
+  // JSON.stringify escapes a surrogate only where its other half is missing.
+  const maybeHalf = text.includes('\\ud')
+  if (!maybeHalf && !maybeTooDeep(text, around)) return
+  const trail: Key[] = name === undefined ? [] : [name]
+  try {
+    look(JSON.parse(text), around, trail)
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown
+    const path = pathOf(trail)
+    throw new HighkiqError('INVALID_ARGS', `${job}: ${path} ${thrown.says}`, { path, job })
+  }
+}
+
+/** A false alarm is fine: a bracket may be part of a string, and need not be inside another. */
+function maybeTooDeep(text: string, around: number): boolean {
+  if (text.length < SHORTEST_TOO_DEEP - 2 * around) return false
+  let levels = around
+  for (const bracket of ['[', '{']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      if (++levels > MOST_LEVELS) return true
+    }
+  }
+  return false
+}
+
+function look(value: unknown, levels: number, trail: Key[]): void {
+  if (typeof value === 'string' && !value.isWellFormed()) throw new Fault(HALF)
+  if (typeof value !== 'object' || value === null) return
+  if (levels >= MOST_LEVELS) {
+    trail.length = Math.min(trail.length, 2) // the whole path would be a screenful
+    throw new Fault(TOO_DEEP)
+  }
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    trail.push(key)
+    if (typeof key === 'string' && !key.isWellFormed()) throw new Fault(HALF)
+    look(inner, levels + 1, trail)
+    trail.pop()
+  }
+}
