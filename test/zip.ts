@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 
 export interface Part {
   name: string
-  content: string
+  content: string | Buffer
   /** Sizes and flags to claim in the table of contents instead of the true ones. */
   size?: number
   packedSize?: number

@@ -9,6 +9,7 @@ import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper } from './columns.ts'
 import type { Row } from './rows.ts'
 import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './sheet/file.ts'
+import { isFormulaError, NO_RESULT } from './sheet/formula-result.ts'
 import type { Source } from './sheet/source.ts'
 
 export interface ImportRows extends ReadFileOptions {
@@ -102,9 +103,6 @@ async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerat
   }
 }
 
-/** What Excel shows in a cell whose formula has no result. */
-const FORMULA_ERROR = /^#(?:N\/A|REF!|DIV\/0!|VALUE!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA)$/
-
 interface Checking {
   columns: Columns | undefined
   header: readonly string[] | undefined
@@ -165,9 +163,10 @@ export class RowCheck {
     if (this.#format === 'csv') return []
     if (this.#format === 'ndjson') return this.#unfit(values)
     return Object.entries(this.#map ? this.#map(values) : values)
-      .filter(([, value]) => typeof value === 'string' && value[0] === '#' && FORMULA_ERROR.test(value))
+      .filter(([, value]) => isFormulaError(value))
       .map(([field, value]) => {
-        return { at: this.#now(), code: 'failed', params: { text: `its formula has no result (${value})`, field } }
+        const why = value === NO_RESULT ? 'the file does not hold it: open and save it in Excel' : String(value)
+        return { at: this.#now(), code: 'failed', params: { text: `its formula has no result (${why})`, field } }
       })
   }
 

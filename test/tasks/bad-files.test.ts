@@ -212,15 +212,22 @@ test('a formula without a result and what no job can carry are faults of their r
           ['b', null],
           ['c', 3],
         ],
-        cells: new Map([['2,1', { value: '#REF!', type: 'error' }]]),
+        cells: new Map<string, object>([
+          ['2,1', { value: '#REF!', type: 'error' }],
+          ['3,1', { formula: 'B2*3' }],
+        ]),
       },
     ],
   })
   const task = await hq.tasks.import(Row, Buffer.from(book))
-  expect(await task.status()).toMatchObject({ total: 3, counts: { failed: 1, enqueued: 2 } })
-  const [event] = await collect(task.events({ status: ['failed'] }))
+  expect(await task.status()).toMatchObject({ total: 3, counts: { failed: 2, enqueued: 1 } })
+  const [event, without] = await collect(task.events({ status: ['failed'] }))
   expect(event).toMatchObject({ number: 3, code: 'formula_error' })
   expect(event?.messages.at(-1)?.text).toBe('price: its formula has no result (#REF!)')
+  expect(without).toMatchObject({ number: 4, code: 'formula_error' })
+  expect(without?.messages.at(-1)?.text).toBe(
+    'price: its formula has no result (the file does not hold it: open and save it in Excel)',
+  )
   const half = await hq.tasks.import(Row, ndjson('{"a":"\\ud83d"}', '{"a":"b"}'))
   expect(await half.status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })
 })

@@ -1,14 +1,17 @@
 import { attribute, XmlScanner } from './xml-scan.ts'
 
-/** Which styles of a workbook show a number as a date or a time: by the number that cells name their style with. */
-export function dateStyles(xml: string): boolean[] {
+/** A point in time, perhaps with a time of day; a time of day alone; or time that has passed, which may be over 24 hours. */
+export type DateStyle = 'date' | 'time' | 'elapsed'
+
+/** As what each style of a workbook shows a number; undefined: as a number. By the number that cells name their style with. */
+export function dateStyles(xml: string): (DateStyle | undefined)[] {
   const styles = new Styles()
   styles.feed(xml)
   styles.run()
   styles.end()
   return styles.cells.map((format) => {
     const code = styles.formats.get(format)
-    return code ? showsDate(code) : isDateFormat(format)
+    return code ? dateStyleOf(code) : dateStyleOfNumber(format)
   })
 }
 
@@ -36,15 +39,18 @@ class Styles extends XmlScanner {
 }
 
 /** The formats that every program knows by number; those from 27 on are of East Asia. */
-function isDateFormat(id: number): boolean {
-  return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58)
+function dateStyleOfNumber(id: number): DateStyle | undefined {
+  if (id === 46) return 'elapsed'
+  if ((id >= 18 && id <= 21) || id === 45 || id === 47 || (id >= 32 && id <= 35)) return 'time'
+  const isDate = (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58)
+  return isDate ? 'date' : undefined
 }
 
-/** Whether a code like 'dd.mm.yyyy' is one of a date. `mm` alone may be minutes of nothing: it does not count. */
-export function showsDate(code: string): boolean {
-  // Time that has passed: [h]:mm
-  if (/\[(?:h+|m+|s+)\]/i.test(code)) return true
-  // Neither words, nor colours and currencies in brackets.
-  const bare = code.replace(/"[^"]*"|\\.|[*_].|\[[^\]]*\]/g, '')
-  return /[yd]|m{3}|am\/pm|a\/p|(?<![a-z])(?:h{1,2}|s{1,2})(?![a-z])/i.test(bare)
+/** What a code like 'dd.mm.yyyy' shows. `mm` alone may be minutes of nothing: it does not count. */
+export function dateStyleOf(code: string): DateStyle | undefined {
+  if (/\[(?:h+|m+|s+)\]/i.test(code)) return 'elapsed'
+  // Neither words, nor colours and currencies in brackets; each of them separates what stands beside it.
+  const bare = code.replace(/"[^"]*"|\\.|[*_].|\[[^\]]*\]/g, ' ')
+  if (/[yd]|m{3}/i.test(bare)) return 'date'
+  return /am\/pm|a\/p|(?<![a-z])(?:h{1,2}|s{1,2})(?![a-z])/i.test(bare) ? 'time' : undefined
 }

@@ -45,6 +45,8 @@ export class QuickCell {
   /** Where its value or inline text is, entities and all; as long as nothing when it has none. */
   from = 0
   to = 0
+  /** It has a formula, and no program has stored what that results in. */
+  lacksResult = false
   readonly #shape: Shape
 
   constructor(prefix: string) {
@@ -59,6 +61,7 @@ export class QuickCell {
     if (at === -1) return -1
     this.from = at
     this.to = at
+    this.lacksResult = false
     if (text.charCodeAt(at) === 0x2f) return text.charCodeAt(at + 1) === 0x3e ? at + 2 : -1
     at++
     if (this.type === 'inlineStr') {
@@ -73,7 +76,13 @@ export class QuickCell {
     if (text.startsWith(shape.formula, at)) {
       at = this.#afterFormula(text, at)
       if (at === -1) return -1
-      if (text.startsWith(shape.value, at)) return this.#content(text, at + shape.value.length, shape.valueEnd)
+      this.lacksResult = true
+      if (text.startsWith(shape.value, at)) {
+        const end = this.#content(text, at + shape.value.length, shape.valueEnd)
+        // An empty text is a result.
+        this.lacksResult = this.from === this.to && this.type !== 'str'
+        return end
+      }
     }
     return text.startsWith(shape.end, at) ? at + shape.end.length : -1
   }

@@ -1,24 +1,21 @@
-/** A text of a workbook, which is one `t`, or the `t` of several runs; how it is pronounced stands beside it. */
+/** A text of a workbook: every `t` in it, of runs or not, except the one that says how it is pronounced. */
 export class RichText {
   /** Whether a text that comes now is part of it. */
   wantsText = false
   #phonetic = false
   #text = ''
-  #runs = ''
-  #hasRuns = false
+  #whole = ''
 
   clear(): void {
     this.wantsText = false
     this.#phonetic = false
     this.#text = ''
-    this.#runs = ''
-    this.#hasRuns = false
+    this.#whole = ''
   }
 
   open(name: string): void {
     if (name === 't') this.wantsText = !this.#phonetic
     else if (name === 'rPh') this.#phonetic = true
-    else if (name === 'r') this.#text = ''
   }
 
   text(text: string): void {
@@ -26,20 +23,21 @@ export class RichText {
   }
 
   close(name: string): void {
-    if (name === 't') this.wantsText = false
-    else if (name === 'rPh') this.#phonetic = false
-    else if (name === 'r') {
-      this.#runs += decodeEscapes(this.#text)
-      this.#hasRuns = true
+    if (name === 'rPh') this.#phonetic = false
+    else if (name === 't') {
+      this.wantsText = false
+      // Each for itself: an escape does not begin in one run and end in the next.
+      this.#whole += decodeEscapes(this.#text)
+      this.#text = ''
     }
   }
 
   get value(): string {
-    return this.#hasRuns ? this.#runs : decodeEscapes(this.#text)
+    return this.#whole
   }
 
   get length(): number {
-    return this.#runs.length + this.#text.length
+    return this.#whole.length + this.#text.length
   }
 }
 

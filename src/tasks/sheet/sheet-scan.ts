@@ -1,15 +1,17 @@
 import { HighkiqError } from '../../job/errors.ts'
+import type { DateStyle } from './date-style.ts'
+import { NO_RESULT } from './formula-result.ts'
 import { QuickCell } from './quick-cell.ts'
 import { decodeEscapes, RichText } from './rich-text.ts'
-import { serialText } from './serial-date.ts'
+import { isoText, serialText } from './serial-date.ts'
 import { columnLetters, type SheetRow } from './table.ts'
 import { attribute, decodeEntities, XmlScanner } from './xml-scan.ts'
 
 /** What the cells of a sheet refer to. */
 export interface SheetContext {
   texts: readonly string[]
-  /** Whether a style shows numbers as dates, by its number. */
-  dateStyles: readonly boolean[]
+  /** As what a style shows numbers, by the number of the style; undefined: as numbers. */
+  dateStyles: readonly (DateStyle | undefined)[]
   /** Dates count from 1904, as on old Macs. */
   date1904: boolean
 }
@@ -35,8 +37,8 @@ export class SheetScanner extends XmlScanner {
   /** The cells of the sheet have ended: what comes after them is of no interest. */
   done = false
   readonly #context: SheetContext
-  /** Dates come again and again: their texts. */
-  readonly #dates = new Map<number, string>()
+  /** Dates come again and again: their texts, by what their style is. */
+  readonly #dates = { date: new Map<number, string>(), time: new Map<number, string>(), elapsed: new Map<number, string>() }
   #rows: SheetRow[] = []
   #cells = 0
 
@@ -54,6 +56,7 @@ export class SheetScanner extends XmlScanner {
   #style = -1
   #inValue = false
   #value = ''
+  #lacksResult = false
   #inRich = false
   readonly #rich = new RichText()
   #quick = new QuickCell('')
@@ -82,6 +85,10 @@ export class SheetScanner extends XmlScanner {
     const cell = this.#quick
     const end = cell.read(text, at)
     if (end === -1) return -1
+    if (cell.lacksResult) {
+      this.#put(cell.column, NO_RESULT)
+      return end
+    }
     const { from, to, type, style } = cell
     const number = type === 'n' || type === 's' ? decimal(text, from, to) : undefined
     const value =
@@ -96,7 +103,10 @@ export class SheetScanner extends XmlScanner {
 
   protected open(name: string, text: string, from: number, to: number): void {
     if (this.#inCell) {
-      if (name === 'v') this.#inValue = true
+      if (name === 'v') {
+        this.#inValue = true
+        if (this.#type === 'str') this.#lacksResult = false
+      } else if (name === 'f') this.#lacksResult = true
       else if (name === 'is') this.#inRich = true
       else if (this.#inRich) this.#rich.open(name)
       this.wantsText = this.#inValue || (this.#inRich && this.#rich.wantsText)
@@ -111,8 +121,10 @@ export class SheetScanner extends XmlScanner {
   }
 
   protected text(text: string): void {
-    if (this.#inValue) this.#value += text
-    else this.#rich.text(text)
+    if (this.#inValue) {
+      this.#value += text
+      this.#lacksResult = false
+    } else this.#rich.text(text)
     this.#checkLength(this.#value.length + this.#rich.length)
   }
 
@@ -152,12 +164,17 @@ export class SheetScanner extends XmlScanner {
     this.#type = attribute(text, from, to, 't') ?? 'n'
     this.#style = Number(attribute(text, from, to, 's') ?? -1)
     this.#value = ''
+    this.#lacksResult = false
     this.#rich.clear()
     this.#inCell = true
   }
 
   #closeCell(): void {
     this.#inCell = false
+    if (this.#lacksResult) {
+      this.#put(this.#column, NO_RESULT)
+      return
+    }
     const inline = this.#type === 'inlineStr'
     this.#put(this.#column, inline ? this.#rich.value : this.#valueOf(this.#type, this.#style, this.#value))
   }
@@ -170,9 +187,13 @@ export class SheetScanner extends XmlScanner {
       case 'inlineStr':
         return decodeEscapes(text)
       case 'b':
-        return text === '1' || text.toLowerCase() === 'true'
+        return text === '' ? '' : text === '1' || text.toLowerCase() === 'true'
       case 'e':
         return text
+      case 'd': {
+        const date = isoText(text)
+        if (date !== undefined) return date
+      }
     }
     const number = text === '' ? Number.NaN : Number(text)
     if (Number.isNaN(number)) return text
@@ -180,11 +201,13 @@ export class SheetScanner extends XmlScanner {
   }
 
   #numberOf(number: number, style: number): unknown {
-    if (!this.#context.dateStyles[style]) return number
-    const known = this.#dates.get(number)
+    const dateStyle = this.#context.dateStyles[style]
+    if (dateStyle === undefined) return number
+    const dates = this.#dates[dateStyle]
+    const known = dates.get(number)
     if (known !== undefined) return known
-    const text = serialText(number, this.#context.date1904)
-    if (this.#dates.size < MAX_REMEMBERED_DATES) this.#dates.set(number, text)
+    const text = serialText(number, dateStyle, this.#context.date1904)
+    if (dates.size < MAX_REMEMBERED_DATES) dates.set(number, text)
     return text
   }
 

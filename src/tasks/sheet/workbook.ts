@@ -108,14 +108,10 @@ function elements(xml: string, name: string): Record<string, unknown>[] {
 const MAX_PART_BYTES = 64 * 1024 ** 2
 
 async function text(zip: CheckedZip, entry: Entry): Promise<string> {
-  return new TextDecoder().decode(await whole(zip, entry))
-}
-
-async function whole(zip: CheckedZip, entry: Entry): Promise<Buffer> {
   if (entry.uncompressedSize > MAX_PART_BYTES) throw tooLarge(entry)
-  const chunks: Buffer[] = []
-  for await (const chunk of zip.content(entry)) chunks.push(chunk)
-  return Buffer.concat(chunks)
+  const pieces: string[] = []
+  for await (const piece of textPieces(zip.content(entry))) pieces.push(piece)
+  return pieces.join('').replace(/^\uFEFF/, '')
 }
 
 const MAX_TEXTS_BYTES = 500 * 1024 ** 2

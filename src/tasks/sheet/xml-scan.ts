@@ -152,12 +152,13 @@ export function decodeEntities(text: string): string {
 }
 
 /**
- * UTF-8 as text, cut only before a tag, so that no piece ends in the middle of a character, an entity or a text.
+ * A part's text, cut only before a tag, so that no piece ends in the middle of a character, an entity, a line break or a
+ * text. Every line break is LF, as XML wants it.
  */
-export async function* textPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+export async function* textPieces(part: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
   let pending: Uint8Array[] = []
   let length = 0
-  for await (const chunk of chunks) {
+  for await (const chunk of inUtf8(part)) {
     const cut = chunk.lastIndexOf(LT)
     if (cut === -1) {
       pending.push(chunk)
@@ -165,15 +166,36 @@ export async function* textPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator
       if (length > MAX_TOKEN_BYTES) throw tooLong()
       continue
     }
-    if (length + cut > 0) yield utf8([...pending, chunk.subarray(0, cut)])
+    if (length + cut > 0) yield textOf([...pending, chunk.subarray(0, cut)])
     pending = [chunk.subarray(cut)]
     length = chunk.length - cut
   }
-  if (length > 0) yield utf8(pending)
+  if (length > 0) yield textOf(pending)
 }
 
-function utf8(parts: Uint8Array[]): string {
-  return Buffer.concat(parts).toString()
+function textOf(parts: Uint8Array[]): string {
+  const text = Buffer.concat(parts).toString()
+  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+}
+
+/** A part's bytes in UTF-8. Only UTF-16, the other encoding that every reader of XML knows, is turned into it. */
+async function* inUtf8(part: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  let decoder: ReturnType<typeof decoderOf>
+  let isFirst = true
+  for await (const chunk of part) {
+    if (isFirst) decoder = decoderOf(chunk)
+    isFirst = false
+    yield decoder ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk
+  }
+  if (decoder) yield Buffer.from(decoder.decode())
+}
+
+/** By its byte order mark, or by the zero beside its first `<`. */
+function decoderOf(head: Buffer) {
+  const start = head.toString('hex', 0, 2)
+  if (start === 'fffe' || start === '3c00') return new TextDecoder('utf-16le')
+  if (start === 'feff' || start === '003c') return new TextDecoder('utf-16be')
+  return undefined
 }
 
 const tooLong = () => new Error('a tag or a text is longer than 16 MiB')
