@@ -60,3 +60,14 @@ test('an import that was named in advance may begin again, and has the bytes sti
   const other = claim({ remember, ...nothing }, { key: 'k', id: 'other', now: 2000 })
   await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
 })
+
+test('bytes that were imported again are remembered, and the earlier claim holds when no task was made of them', async () => {
+  const remember = memory()
+  const again = true
+  await claim({ remember, ...made }, { key: 'k', id: 'first', now: 0 })
+  const undo = await claim({ remember, ...made }, { key: 'k', id: 'second', now: 1, again })
+  const third = { key: 'k', id: 'third', now: 2 }
+  await expect(claim({ remember, ...made }, third)).rejects.toMatchObject({ details: { task: 'second' } })
+  await undo()
+  await expect(claim({ remember, ...made }, third)).rejects.toMatchObject({ details: { task: 'first' } })
+})

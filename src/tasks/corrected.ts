@@ -9,10 +9,11 @@ import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { insist } from './insist.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { inPages } from './page.ts'
-import { parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
+import { isOneObject, parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
 import { indexesByKey } from './row-key.ts'
 import type { Row, TaskHost } from './rows.ts'
 import { armed } from './sheet/armed.ts'
+import { cellText } from './sheet/cell-text.ts'
 import type { FileRow, OpenFile } from './sheet/file.ts'
 import type { Source } from './sheet/source.ts'
 
@@ -71,43 +72,59 @@ export async function openReport(
 interface Layout {
   /** What a column of reasons is called. */
   column(reason: Reason, values: Values): string
-  /** The row as it was imported. */
-  row(values: Values): Values
+  /** The row as it was imported, with the stored values of the cells that nobody changed. */
+  row(values: Values, stored: Values): Values
 }
 
 type Values = Record<string, unknown>
 
 function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
-  const own = meta.columns ?? (meta.format === 'ndjson' ? undefined : ['arguments'])
+  const cell = cellReader(format, meta)
+  const own = meta.columns
   if (!own) {
-    // Its rows have keys of their own: what the reasons are called shows in the report alone.
+    // Its rows have keys of their own, or are lists of arguments: what the reasons are called shows in the report alone.
     if (header && rowKey === undefined && !reasonsIn(header)['row key']) throw missing(['row key'])
     return {
       column: (reason, values) => reasonsIn(header ?? Object.keys(values))[reason] ?? reason,
-      row(values) {
+      row(values, stored) {
         const { job: _, arguments: __, ...found } = reasonsIn(header ?? Object.keys(values))
         const reasons = new Set(Object.values(found))
+        const names = Object.keys(values).filter((name) => !reasons.has(name))
+        const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
         // A cell in which nothing stands is a key that the row does not have.
-        const entries = Object.entries(values).filter(
-          ([name, value]) => !reasons.has(name) && (!header || value !== ''),
-        )
-        return Object.fromEntries(entries)
+        for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
+        const before = Object.keys(stored).filter((name) => cells.has(name))
+        return Object.fromEntries([...new Set([...before, ...cells.keys()])].map((name) => [name, cells.get(name)]))
       },
     }
   }
   const names = reasonNames(own)
-  const needed = rowKey === undefined ? [names['row key'], ...own] : own
-  const absent = header ? needed.filter((name) => !header.includes(name)) : []
+  const columns = columnsIn(header, own)
+  const absent = own.filter((name) => header && !columns.has(name))
+  if (header && rowKey === undefined && !header.includes(names['row key'])) absent.unshift(names['row key'])
   if (absent.length > 0) throw missing(absent)
-  const cell = cellReader(format, meta)
   return {
-    column: (reason) => (meta.format || reason !== 'arguments' ? names[reason] : reason),
-    row(values) {
-      const row: Values = {}
-      for (const name of own) if (values[name] !== undefined) row[name] = cell(values[name])
-      return row
+    column: (reason) => names[reason],
+    row(values, stored) {
+      const told = own.flatMap((name): [string, unknown][] => {
+        const value = values[columns.get(name) ?? name]
+        return value === undefined ? [] : [[name, cell(value, stored[name])]]
+      })
+      return Object.fromEntries(told)
     },
   }
+}
+
+/** What each column of the imported file is called in the report, in which a spreadsheet may have changed its line breaks. */
+function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
+  const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
+  const exact = new Set(header)
+  return new Map(
+    own.flatMap((name) => {
+      const column = exact.has(name) ? name : there.get(withPlainBreaks(name))
+      return column === undefined ? [] : [[name, column]]
+    }),
+  )
 }
 
 function missing(columns: string[]): HighkiqError {
@@ -128,13 +145,25 @@ export function reasonsIn(header: readonly string[]): Partial<Record<Reason, str
   return found
 }
 
-/** What a spreadsheet made of a value on its way: the rows of a CSV file hold only texts. */
-function cellReader(format: OpenFile['format'], meta: TaskMeta): (value: unknown) => unknown {
-  const text =
-    meta.format === 'csv' ? (value: unknown) => (typeof value === 'string' ? value : String(value)) : undefined
-  if (format !== 'csv') return text ?? ((value) => value)
-  return (value) => (typeof value === 'string' ? armed(value) : value)
+/**
+ * What a cell of the report says, `stored` being what the task has there: that, where nobody changed it. A CSV file
+ * holds only texts, and a spreadsheet writes some values in its own way.
+ */
+function cellReader(format: OpenFile['format'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
+  return (told, stored) => {
+    const value = format === 'csv' && typeof told === 'string' ? armed(told) : told
+    if (stored !== undefined && isUnchanged(cellText(value), stored)) return stored
+    return meta.format === 'csv' ? cellText(value) : value
+  }
 }
+
+function isUnchanged(text: string, stored: unknown): boolean {
+  if (withPlainBreaks(text) === withPlainBreaks(cellText(stored))) return true
+  if (typeof stored === 'number') return text.trim() !== '' && Number(text) === stored
+  return typeof stored === 'boolean' && text.toLowerCase() === String(stored)
+}
+
+const withPlainBreaks = (text: string) => text.replace(/\r\n?/g, '\n')
 
 async function* reportedRows({ rows, close }: OpenFile, reader: Reader): AsyncGenerator<ReportedRow, void, void> {
   try {
@@ -205,7 +234,7 @@ class Reader {
 
   async #found(values: Values, number: number, rowKey: string): Promise<number> {
     this.#byKey ??= indexesByKey(this.#host.store, this.#task.id, rowKey)
-    const key = String(this.#layout.row(values)[rowKey] ?? '')
+    const key = String(this.#layout.row(values, {})[rowKey] ?? '')
     const indexes = (await this.#byKey).get(key)
     if (!indexes)
       throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${JSON.stringify(key)} there`)
@@ -217,22 +246,26 @@ class Reader {
 
   async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
     if (!this.#check || event.job !== null) return this.#asArgs(event, { number, values })
-    const row = this.#layout.row(values)
+    const row = this.#layout.row(values, rowOf(event))
     const file = { number, values: row }
     const again = this.#check.settled(file) ?? (await this.#check.validated(file))
     const isSame = stringifyJson(row) === (event.source ?? stringifyJson(rowOf(event)))
     return { event, number, again, isSame }
   }
 
-  /** Its arguments themselves, for they are not made of columns. */
+  /** Its arguments themselves, or the columns of their only object. */
   #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
     const job = event.job ?? this.#task.job
     const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]
     const told = values[named] ?? ''
     if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
     const cell = values[column] ?? ''
-    if (cell === '') throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
-    const args = argsOf(cell, number, column)
+    const row = cell === '' && event.job === null && isOneObject(event) ? this.#layout.row(values, rowOf(event)) : {}
+    const isRow = Object.keys(row).length > 0
+    if (cell === '' && !isRow) {
+      throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
+    }
+    const args = isRow ? [row] : argsOf(cell, number, column)
     return { event, number, again: { args }, isSame: stringifyJson(args) === stringifyJson(paramsOf(event)) }
   }
 }

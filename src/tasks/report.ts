@@ -1,7 +1,7 @@
 /** A task's rows and what became of them, as a file that can be corrected. */
 
 import { HighkiqError } from '../job/errors.ts'
-import { parseJson, stringifyJson } from '../job/json.ts'
+import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
@@ -24,7 +24,8 @@ export function checkReport(options: ReportOptions): void {
 /** What stands behind a row's own columns. */
 const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
 /** And behind them, where some of the rows are none of the file's, or of another job than the task's. */
-const OTHERS = ['job', 'arguments'] as const
+const ARGUMENTS = 'arguments'
+const OTHERS = ['job', ARGUMENTS] as const
 export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
 
 export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
@@ -59,8 +60,8 @@ async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rej
     throw new HighkiqError('INVALID_OPTION', message)
   }
   const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
-  const columns = meta.columns ?? (meta.format === 'ndjson' ? await keysOf(events(statuses)) : undefined)
-  const own = columns ?? ['arguments']
+  const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))
+  const own = columns ?? [ARGUMENTS]
   const names = reasonNames(own)
   const hasOthers = task.mixed && (await holdsOther(events(statuses)))
   const others = hasOthers ? OTHERS.filter((name) => columns || name === 'job') : []
@@ -68,13 +69,24 @@ async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rej
   return { header, rows: reportRows(task, events(statuses), columns, others) }
 }
 
-/** All keys of rows that have keys of their own, in the order in which they come. */
-async function keysOf(events: AsyncIterable<EventRecord>): Promise<string[]> {
+/**
+ * All keys of rows that have keys of their own, in the order in which they come. Undefined when a row is not one object,
+ * or has a key by which a report says that a row is none; `ofFile`: each row of a file is one.
+ */
+async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Promise<string[] | undefined> {
   const keys = new Set<string>()
   for await (const event of events) {
-    if (event.job === null) for (const key of Object.keys(rowOf(event))) keys.add(key)
+    if (event.job !== null) continue
+    if (!ofFile && !isOneObject(event)) return undefined
+    for (const key of Object.keys(rowOf(event))) keys.add(key)
   }
-  return [...keys]
+  return ofFile || (keys.size > 0 && !keys.has(ARGUMENTS)) ? [...keys] : undefined
+}
+
+/** Whether the handler's only argument is an object, as that of a row of a file is. */
+export function isOneObject(event: EventRecord): boolean {
+  const params = paramsOf(event)
+  return params?.length === 1 && isObject(params[0])
 }
 
 async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> {

@@ -136,15 +136,15 @@ export class Tasks {
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
     }
-    let giveBack: (() => Promise<void>) | undefined
+    let unclaim: (() => Promise<void>) | undefined
     try {
       if (begun !== undefined) return await this.#continue(begun, job, file.rows)
-      giveBack = again ? undefined : await this.#claim(id, job.name, file, rest.sheet)
+      unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, again })
       return await this.#create(job, file.rows, { ...name, ...given(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
     } catch (thrown) {
       // Refused later only if there is a task to look at.
-      const made = giveBack && (await this.#store.task(id).catch(() => undefined))
-      if (made === null) await giveBack?.().catch(() => {})
+      const made = unclaim && (await this.#store.task(id).catch(() => undefined))
+      if (made === null) await unclaim?.().catch(() => {})
       throw thrown
     } finally {
       await file.close()
@@ -158,10 +158,15 @@ export class Tasks {
     return this.get(id)
   }
 
-  async #claim(id: string, job: string, file: OpenImport, sheet: string | number = ''): Promise<() => Promise<void>> {
+  async #claim(
+    id: string,
+    job: string,
+    file: OpenImport,
+    { sheet = '', again }: Pick<ImportOptions, 'sheet' | 'again'>,
+  ): Promise<() => Promise<void>> {
     const digest = await file.digest()
     if (!digest) return async () => {}
-    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now() })
+    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now(), again })
   }
 
   /**

@@ -114,6 +114,82 @@ for (const format of FORMATS) {
   })
 }
 
+test.for(FORMATS)('untouched cells of a report in %s are the values that were imported', async (format) => {
+  const { hq, folder } = newApp()
+  const row = { sku: 'bad', price: 12.5, active: true, none: null, tags: ['a', 1], text: 'a\r\nb' }
+  const lines = [`{"a":"good"}`, JSON.stringify(row), '{"empty":"","sku":"bad"}']
+  const task = await hq.tasks.import(picky(hq), Buffer.from(lines.join('\n')))
+  await ended(hq, task)
+  const path = join(folder, `out.${format}`)
+  await task.report(path)
+  expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([[row], [{ empty: '', sku: 'bad' }]])
+  expect(await task.retry({ report: path })).toMatchObject({ rows: 2, unchanged: 2 })
+})
+
+test('a CSV report of a workbook that Excel has saved again gives back its numbers and booleans', async () => {
+  const { hq, folder } = newApp()
+  const book = join(folder, 'in.xlsx')
+  await writeSheet(book, {
+    header: ['sku', 'price', 'active', 'day'],
+    rows: [
+      ['bad', 0.5, true, 7],
+      ['bad', 1, false, 8],
+    ],
+  })
+  const task = await hq.tasks.import(picky(hq), book)
+  await ended(hq, task)
+  const path = join(folder, 'out.csv')
+  await task.report(path)
+  writeFileSync(path, readFileSync(path, 'utf8').replace('0.5,true,7', '0.50,TRUE,9'))
+  expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([
+    [{ sku: 'bad', price: 0.5, active: true, day: '9' }],
+    [{ sku: 'bad', price: 1, active: false, day: 8 }],
+  ])
+})
+
+test.for(FORMATS)('a report in %s of a file whose header has line breaks comes back', async (format) => {
+  const { hq, folder } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku,"price\r\n(net)"\r\nbad,"1\r\n2"\r\n'))
+  await ended(hq, task)
+  const path = join(folder, `out.${format}`)
+  await task.report(path)
+  // A spreadsheet saves line breaks in its own way.
+  if (format === 'csv')
+    writeFileSync(path, readFileSync(path, 'utf8').replace('price\r\n', 'price\n').replace('1\r\n', '1\n'))
+  expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([
+    [{ sku: 'bad', 'price\r\n(net)': '1\r\n2' }],
+  ])
+})
+
+test.for(FORMATS)(
+  'rows that were given as objects are columns of a report in %s, and come back from it',
+  async (format) => {
+    const { hq, folder } = newApp()
+    const rows = [{ sku: 'bad', price: 1 }, { sku: 'good' }, { sku: 'bad', price: 2, tags: ['x'] }]
+    const task = await hq.tasks.create(
+      picky(hq),
+      rows.map((row): [object] => [row]),
+    )
+    await ended(hq, task)
+    const path = join(folder, `out.${format}`)
+    await task.report(path)
+    const text = readFileSync(path, 'utf8')
+    if (format === 'csv') {
+      expect(text.split('\r\n').slice(0, 2)).toEqual([
+        '\uFEFFsku,price,tags,row,row key,status,code,messages,attempts',
+        `bad,1,,,${task.id}:0:1,failed,looks,looks bad,1`,
+      ])
+      writeFileSync(path, text.replace('bad,2', 'good,2'))
+    }
+    const all = await corrected(path, hq, task)
+    expect(all.map(({ index, args = [] }) => [index, ...args])).toEqual([
+      [0, rows[0]],
+      [2, { ...rows[2], ...(format === 'csv' ? { sku: 'good' } : {}) }],
+    ])
+    expect(await task.retry({ report: path })).toMatchObject({ rows: 2, unchanged: format === 'csv' ? 1 : 2 })
+  },
+)
+
 test('columns may be moved and rows left out; numbers that a spreadsheet made of texts are texts again', async () => {
   const { hq, folder } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,price\nbad1,1\nbad2,2\nbad3,3\n'))

@@ -1,5 +1,5 @@
 import { defused } from './armed.ts'
-import { dateText } from './date.ts'
+import { cellText } from './cell-text.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
@@ -7,7 +7,7 @@ const CHUNK_CHARS = 64 * 1024
 export async function* csvBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
   let text = '\uFEFF'
   for await (const row of rows) {
-    for (let i = 0; i < row.length; i++) text += (i === 0 ? '' : ',') + quoted(cellText(row[i]))
+    for (let i = 0; i < row.length; i++) text += (i === 0 ? '' : ',') + quoted(defused(cellText(row[i])))
     text += '\r\n'
     if (text.length < CHUNK_CHARS) continue
     yield Buffer.from(text)
@@ -18,11 +18,4 @@ export async function* csvBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<
 
 function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-function cellText(value: unknown): string {
-  if (typeof value === 'string') return defused(value)
-  if (value === null || value === undefined) return ''
-  if (value instanceof Date) return dateText(value)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -2,8 +2,7 @@
 export const NO_RESULT = '#NO RESULT!'
 
 /** What Excel shows in a cell whose formula has no result, and `NO_RESULT`. */
-const ERROR =
-  /^#(?:N\/A|REF!|DIV\/0!|VALUE!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA|NO RESULT!)$/
+const ERROR = /^#(?:N\/A|REF!|DIV\/0!|VALUE!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA|NO RESULT!)$/
 
 /** Whether a cell of a workbook holds the error of a formula. */
 export function isFormulaError(value: unknown): value is string {

@@ -38,7 +38,11 @@ export class SheetScanner extends XmlScanner {
   done = false
   readonly #context: SheetContext
   /** Dates come again and again: their texts, by what their style is. */
-  readonly #dates = { date: new Map<number, string>(), time: new Map<number, string>(), elapsed: new Map<number, string>() }
+  readonly #dates = {
+    date: new Map<number, string>(),
+    time: new Map<number, string>(),
+    elapsed: new Map<number, string>(),
+  }
   #rows: SheetRow[] = []
   #cells = 0
 

@@ -182,7 +182,8 @@ class Hand {
     const of = (t: string | undefined, content: string) =>
       this.tag('c', { ...attributes, t }, this.gap() + content + this.gap())
     // What stands in an empty cell with a formula is a matter of taste.
-    const value = (text: string) => (text === '' ? '' : this.formula()) + this.gap() + this.tag('v', {}, this.text(text))
+    const value = (text: string) =>
+      (text === '' ? '' : this.formula()) + this.gap() + this.tag('v', {}, this.text(text))
     return this.one(
       () => of(this.mostly(undefined, 'n', 'd'), value(this.some(NUMBERS))),
       () => of(undefined, value(this.some(NUMBERS))),
@@ -280,10 +281,7 @@ test('a workbook of another writer is read as its own reader does', async () => 
       ['3,1', { value: 8, formula: 'SUM(A1:A2)', formulaResult: 8 }],
       ['4,2', { value: '#REF!', type: 'error' as const }],
       ['5,3', { richText: [{ text: hand.some(TEXTS), font: { bold: true } }, { text: ' & more' }] }],
-      [
-        '6,4',
-        { value: hand.one(1.75, 59.5, 61, 45_000), style: { numFmt: hand.one('hh:mm', '0.00 "days"', '@') } },
-      ],
+      ['6,4', { value: hand.one(1.75, 59.5, 61, 45_000), style: { numFmt: hand.one('hh:mm', '0.00 "days"', '@') } }],
     ])
     const merges = [{ startRow: 0, startCol: 0, endRow: 1, endCol: 2 }]
     const dateSystem = hand.one('1900' as const, '1904' as const)
@@ -393,7 +391,12 @@ test('a line break that Excel writes as CR LF is LF, and one that is spelled as 
 })
 
 test('a formula whose result is not stored is no empty cell, and one that results in an empty text is', async () => {
-  const missing = ['<c><f>A1*2</f></c>', '<c><f>A1</f><v></v></c>', '<c><f>A1</f><v/></c>', '<c><f t="shared" si="0"/></c>']
+  const missing = [
+    '<c><f>A1*2</f></c>',
+    '<c><f>A1</f><v></v></c>',
+    '<c><f>A1</f><v/></c>',
+    '<c><f t="shared" si="0"/></c>',
+  ]
   const slow = ["<c t='n'><f>A1</f></c>", "<c t='str'><f>A1</f></c>", '<c t="str"><f>A1</f></c>']
   const empty = ['<c t="str"><f>A1</f><v></v></c>', "<c t='str'><f>A1</f><v/></c>", '<c><v></v></c>', '<c/>']
   const no = '#NO RESULT!'
@@ -402,7 +405,12 @@ test('a formula whose result is not stored is no empty cell, and one that result
 })
 
 test('an empty boolean cell is empty', async () => {
-  expect(await valuesOf('<c t="b"/><c t="b"><v/></c><c t="b"><v>0</v></c><c t="b"><v>1</v></c>')).toEqual(['', '', false, true])
+  expect(await valuesOf('<c t="b"/><c t="b"><v/></c><c t="b"><v>0</v></c><c t="b"><v>1</v></c>')).toEqual([
+    '',
+    '',
+    false,
+    true,
+  ])
 })
 
 test('text in front of the first run of a rich text, and behind the last, belongs to it', async () => {
@@ -410,7 +418,15 @@ test('text in front of the first run of a rich text, and behind the last, belong
 })
 
 test('a cell that holds a date as text of ISO 8601 is that date', async () => {
-  const dates = ['2024-01-05T00:00:00', '2024-01-05', '2024-01-05T10:30:00.000Z', '2024-01-05T10:30', '10:30:00', 'T10:30', 'soon']
+  const dates = [
+    '2024-01-05T00:00:00',
+    '2024-01-05',
+    '2024-01-05T10:30:00.000Z',
+    '2024-01-05T10:30',
+    '10:30:00',
+    'T10:30',
+    'soon',
+  ]
   expect(await valuesOf(dates.map((date) => `<c t="d"><v>${date}</v></c>`).join(''))).toEqual([
     '2024-01-05',
     '2024-01-05',
@@ -423,7 +439,9 @@ test('a cell that holds a date as text of ISO 8601 is that date', async () => {
 })
 
 test('elapsed time goes on after 24 hours, a time has no day of 1904, and no date is before its calendar', async () => {
-  const rows = sheetXml(`<row>${[0.75, 0, 1.5].map((n) => STYLED(3, n)).join('')}${[0.75, 1.5, 40, -0.0625].map((n) => STYLED(5, n)).join('')}${STYLED(2, -0.5)}${STYLED(2, 0.5)}</row>`)
+  const rows = sheetXml(
+    `<row>${[0.75, 0, 1.5].map((n) => STYLED(3, n)).join('')}${[0.75, 1.5, 40, -0.0625].map((n) => STYLED(5, n)).join('')}${STYLED(2, -0.5)}${STYLED(2, 0.5)}</row>`,
+  )
   expect((await read(workbookOf(rows)))[0]?.values).toEqual([
     '18:00:00',
     '00:00:00',
@@ -452,7 +470,9 @@ test('parts in UTF-16 are read, with a byte order mark and without', async () =>
   const xml = `<?xml version="1.0" encoding="UTF-16"?>${sheetXml(`<row><c t="s"><v>0</v></c>${'<c><v>1</v></c>'.repeat(300)}</row>`)}`
   const texts = '<sst><si><t>Größe 東京</t></si></sst>'
   const big = (text: string) => Buffer.from(text, 'utf16le').swap16()
-  const little = workbookOf(Buffer.concat([UTF_16, Buffer.from(xml, 'utf16le')]), { texts: Buffer.from(texts, 'utf16le') })
+  const little = workbookOf(Buffer.concat([UTF_16, Buffer.from(xml, 'utf16le')]), {
+    texts: Buffer.from(texts, 'utf16le'),
+  })
   expect((await read(little))[0]?.values.slice(0, 2)).toEqual(['Größe 東京', 1])
   expect((await read(workbookOf(big(xml), { texts: big(texts) })))[0]?.values.slice(0, 2)).toEqual(['Größe 東京', 1])
 })
