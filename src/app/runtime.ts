@@ -28,7 +28,7 @@ import { definitionOf, type Engine } from '../worker/engine.ts'
 import { runHandler } from '../worker/handler.ts'
 import { jobLogOf } from '../worker/job-log.ts'
 import { Marks } from '../worker/marks.ts'
-import { type Splitter, type WorkerOptions, workerSettings } from '../worker/options.ts'
+import { type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import { keepOutcome } from '../worker/results.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
@@ -81,7 +81,10 @@ export class Runtime {
     const services = this.#services(engine, options)
     const threads = () => setup.threadSource
     const lines = this.#lines(options)
-    const worker = new Worker(engine, options, { version: VERSION, services, bindings, lines, threads })
+    const defined = registry.queues
+    const worker = new Worker(engine, withQueues(options, defined, setup.store.url), {
+      ...{ version: VERSION, services, bindings, defined, lines, threads },
+    })
     this.#workers.add(worker)
     return worker
   }

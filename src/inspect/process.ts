@@ -19,6 +19,8 @@ export class Process {
   readonly tag: string
   readonly labels: string[]
   readonly queues: string[]
+  /** The queues that the jobs of its app name; of Ruby's processes none. */
+  readonly definedQueues: string[]
   /** Queue → weight, of each capsule. */
   readonly weights: Record<string, number>[]
   readonly capsules: Record<string, CapsuleInfo>
@@ -49,6 +51,7 @@ export class Process {
     this.tag = textOf(info.tag)
     this.labels = listOf(info.labels).map(String)
     this.queues = listOf(info.queues).map(String)
+    this.definedQueues = listOf(info.defined_queues).map(String)
     // Before 7.0.3 one object for all queues.
     this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
     this.capsules = capsulesOf(info.capsules)
@@ -128,6 +131,11 @@ export class ProcessSet implements AsyncIterable<Process> {
     return { processes: all.length, concurrency: sum('concurrency'), busy: sum('busy'), rss: sum('rss') }
   }
 
+  /** Queues that the jobs of an app name and that no process serves. A process that was quieted serves none. */
+  async unservedQueues(): Promise<string[]> {
+    return unservedQueues(await processesOf(this.#store))
+  }
+
   /** Identity of the one that leads, where somebody elects one (Sidekiq Enterprise does). */
   leader(): Promise<string | null> {
     return this.#store().leader()
@@ -140,6 +148,12 @@ export class ProcessSet implements AsyncIterable<Process> {
 
 export function serves({ queues, capsules }: Process, queue: string): boolean {
   return queues.includes(queue) || Object.values(capsules).some(({ weights }) => Object.hasOwn(weights, queue))
+}
+
+/** The queues that jobs of these processes' apps name, and that none of the processes serves. A quiet process serves none. */
+export function unservedQueues(processes: readonly Process[]): string[] {
+  const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
+  return [...defined].filter((queue) => !processes.some((process) => !process.isQuiet && serves(process, queue)))
 }
 
 /** How many jobs of a queue a process can run at a time. */

@@ -21,6 +21,8 @@ export interface Shown {
   concurrency: number
   startedAt: number
   version: string
+  /** The queues that the app's jobs name. */
+  defined: readonly string[]
 }
 
 /** What changes from beat to beat. */
@@ -133,7 +135,7 @@ export class Heartbeat implements Service {
 
 /** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
 function infoOf(
-  { identity, tag, labels, capsules, concurrency, startedAt, version }: Shown,
+  { identity, tag, labels, capsules, concurrency, startedAt, version, defined }: Shown,
   embedded: boolean,
 ): string {
   return JSON.stringify({
@@ -152,6 +154,7 @@ function infoOf(
     version,
     // Tells us from Sidekiq, which does not know all that we do.
     highkiq: version,
+    defined_queues: defined,
     embedded,
   })
 }

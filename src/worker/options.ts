@@ -5,13 +5,17 @@ import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkMiddleware, given, refuseUnknown } from '../job/options.ts'
 import type { Promote } from './due.ts'
-import type { FetchOrder, QueueOption } from './queues.ts'
+import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queues.ts'
 
 /** Queues with slots of their own. */
 export interface CapsuleOptions {
   /** Jobs at the same time; default 10. */
   concurrency?: number
-  /** Default `['default']`. Without weights strictly in this order; with one (`'critical,3'`) drawn by weight. */
+  /**
+   * Without weights the worker asks them strictly in this order; with one (`'critical,3'`) it draws by weight. `'*'` is every
+   * queue that a job of the app names. A worker without `queues` serves `'*'` on SQLite and `default` on Redis; a capsule
+   * serves `default`.
+   */
   queues?: readonly QueueOption[]
   /** Chooses the order of the queues for each fetch, instead. Those that it leaves out are not asked. */
   fetchOrder?: FetchOrder
@@ -99,6 +103,21 @@ export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promot
   CapsuleSettings &
   Pick<WorkerOptions, 'promote' | 'splitter'>
 
+/**
+ * The options with the names of all queues to serve. Without `queues` a worker on SQLite serves all `defined` ones. On
+ * Redis it serves `default` alone, for Ruby's jobs may lie in the others. A queue of a capsule is served by it alone.
+ */
+export function withQueues(options: WorkerOptions, defined: readonly string[], url: string): WorkerOptions {
+  const { queues = url.startsWith('sqlite:') ? [ALL_QUEUES] : ['default'], capsules = {} } = options
+  const lists = Object.values(capsules ?? {}).map((capsule) => capsule?.queues ?? [])
+  // Wrong types are refused with all other options.
+  if (!Array.isArray(queues) || !lists.every(Array.isArray)) return options
+  const apart = lists.flat().map((queue) => parseQueue(queue).name)
+  const expanded = expandQueues(queues, defined, apart)
+  // The capsules may serve all that is defined.
+  return { ...options, queues: expanded.length > 0 || queues.length === 0 ? expanded : ['default'] }
+}
+
 /** @throws INVALID_OPTION */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
   refuseUnknown('worker', options, OPTIONS)
@@ -153,7 +172,11 @@ function checkOrdered({ orderedConcurrency, splitter, scheduler }: WorkerOptions
 /** @throws INVALID_OPTION */
 export function capsuleSettings(name: string, options: CapsuleOptions): CapsuleSettings {
   refuseUnknown(`capsule ${name}`, options, CAPSULE)
-  return capsule(`capsule ${name}`, options)
+  const settings = capsule(`capsule ${name}`, options)
+  if (settings.queues.some((queue) => parseQueue(queue).name === ALL_QUEUES)) {
+    throw wrong(`capsule ${name}: '${ALL_QUEUES}' is for the queues of the worker itself; name the queues of a capsule`)
+  }
+  return settings
 }
 
 function capsule(where: string, options: CapsuleOptions): CapsuleSettings {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { QueueOrder } from './queues.ts'
+import { expandQueues, QueueOrder } from './queues.ts'
 
 /** Numbers from 0 to 1, the same ones in each run. */
 function chance(seed = 1): () => number {
@@ -58,3 +58,17 @@ test.each([[[]], [['']], [['a,']], [['a,b']], [['a,-1']], [['a,1.5']], [['a b']]
     expect(() => new QueueOrder(queues, () => 0)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
   },
 )
+
+test("'*' stands for the defined queues that are named nowhere else", () => {
+  const defined = ['default', 'mails', 'slow']
+  expect(expandQueues(['*'], defined, [])).toEqual([
+    ['default', 1],
+    ['mails', 1],
+    ['slow', 1],
+  ])
+  expect(expandQueues(['*'], ['default'], [])).toEqual(['default'])
+  expect(expandQueues(['*'], defined, ['mails', 'slow'])).toEqual(['default'])
+  expect(expandQueues(['slow', '*'], defined, [])).toEqual(['slow', 'default', 'mails'])
+  expect(expandQueues(['slow,5', '*,2'], defined, [])).toEqual(['slow,5', ['default', 2], ['mails', 2]])
+  expect(expandQueues(['slow', 'other'], defined, [])).toEqual(['slow', 'other'])
+})

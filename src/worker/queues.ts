@@ -1,7 +1,7 @@
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 
-/** `name`, `name,weight` or `[name, weight]`. */
+/** `name`, `name,weight` or `[name, weight]`. The name `*` stands for all queues that the app's jobs name. */
 export type QueueOption = string | readonly [name: string, weight: number]
 
 /** `strict`: as listed. `random`: each equally likely to be first. `weighted`: as likely as its share of the weights. */
@@ -59,6 +59,30 @@ export class QueueOrder {
     }
     return [...new Set(lots)]
   }
+}
+
+/** As a queue's name: all queues that the app's jobs name. */
+export const ALL_QUEUES = '*'
+
+/**
+ * Replaces `'*'` by those `defined` queues that are named neither in `queues` nor in `elsewhere`. They get its weight. A
+ * `'*'` that stands alone makes each of them equally likely to be asked first. @throws INVALID_OPTION
+ */
+export function expandQueues(
+  queues: readonly QueueOption[],
+  defined: readonly string[],
+  elsewhere: readonly string[],
+): QueueOption[] {
+  const names = queues.map((queue) => parseQueue(queue).name)
+  if (!names.includes(ALL_QUEUES)) return [...queues]
+  const others = defined.filter((name) => !names.includes(name) && !elsewhere.includes(name))
+  return queues.flatMap((queue): QueueOption[] => {
+    const { name, weight } = parseQueue(queue)
+    if (name !== ALL_QUEUES) return [queue]
+    const isRandom = queues.length === 1 && others.length > 1
+    const each = weight || Number(isRandom)
+    return others.map((other) => (each > 0 ? [other, each] : other))
+  })
 }
 
 /** @throws INVALID_OPTION */

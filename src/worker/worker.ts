@@ -86,6 +86,8 @@ export class Worker {
       version: string
       services?: Service[]
       bindings?: readonly Binding[]
+      /** The queues that the app's jobs name. */
+      defined?: readonly string[]
       lines?: readonly LinePlan[]
       threads: () => ThreadSource
     },
@@ -131,7 +133,7 @@ export class Worker {
       {
         identity: this.identity,
         ...{ tag, labels, capsules: plan, concurrency: this.concurrency },
-        ...{ startedAt: engine.now(), version: about.version },
+        ...{ startedAt: engine.now(), version: about.version, defined: about.defined ?? [] },
       },
       () => ({ quiet: this.#state !== 'running', running: this.#running() }),
       (signal) => this.#obey(signal),

@@ -76,6 +76,7 @@ export type Attention =
   | { kind: 'process-silent'; level: 'error'; identity: string; beat: string; busy: number; returnsIn: number }
   | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
   | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
+  | { kind: 'queue-without-worker'; level: 'failed'; queue: string }
   | { kind: 'task-stands-still'; level: 'failed'; task: string; name: string; minutes: number }
   | { kind: 'task-paused'; level: 'failed'; task: string; name: string; reason: string | null }
   | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }

@@ -129,7 +129,11 @@ export const en = {
   'attention.queue-grows': 'Queue {queue} grows',
   'attention.queue-grows.what': '+{n} a minute for {minutes} min; the oldest waits {time}',
   'attention.queue-unserved': 'No process serves queue {queue}',
-  'attention.queue-unserved.what': { one: '{n} job waits in it', other: '{n} jobs wait in it' },
+  'attention.queue-unserved.what': {
+    one: '{n} job waits in it. Start a worker with -q {queue}',
+    other: '{n} jobs wait in it. Start a worker with -q {queue}',
+  },
+  'attention.queue-without-worker.what': 'Your app defines jobs for it. Start a worker with -q {queue}',
   'attention.task-stands-still': 'Task “{name}” stands still',
   'attention.task-stands-still.what': 'No row ended for {minutes} min',
   'attention.task-paused': 'Task “{name}” has paused',

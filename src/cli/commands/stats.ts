@@ -5,19 +5,25 @@ import type { Highkiq } from '../../index.ts'
 import { count, duration } from '../figures.ts'
 import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { pairs } from '../output.ts'
+import { adviceFor } from '../served.ts'
 
 export function register(program: Command): void {
   withLookOptions(program.command('stats'))
     .description('what was processed, what waits, what failed')
     .addHelpText('after', '\nExamples:\n  highkiq stats\n  highkiq stats --watch --url sqlite:/var/lib/shop/jobs.db\n')
-    .action((options: LookOptions) => look(options, { get: (hq) => hq.stats(), text }))
+    .action((options: LookOptions) => look(options, { get: figures, text }))
 }
 
-type Stats = Awaited<ReturnType<Highkiq['stats']>>
+type Figures = Awaited<ReturnType<typeof figures>>
 
-function text({ ordered, ...stats }: Stats): string {
+async function figures(hq: Highkiq) {
+  const [stats, unservedQueues] = await Promise.all([hq.stats(), hq.processes().unservedQueues()])
+  return { ...stats, unservedQueues }
+}
+
+function text({ ordered, unservedQueues, ...stats }: Figures): string {
   const { total, queues } = ordered
-  return pairs(
+  const table = pairs(
     [
       ['processed', count(stats.processed)],
       ['failed', count(stats.failed)],
@@ -33,10 +39,11 @@ function text({ ordered, ...stats }: Stats): string {
     ],
     { right: true },
   )
+  return [table, ...unservedQueues.map((queue) => `\n${adviceFor(queue)}`)].join('')
 }
 
 /** In ids. */
-function orderedRows({ length, morgueLength, lag }: Stats['ordered']['total']): [string, string][] {
+function orderedRows({ length, morgueLength, lag }: Figures['ordered']['total']): [string, string][] {
   return [
     ['ordered', count(length)],
     ['ordered morgue', count(morgueLength)],

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
-import { type Highkiq, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
+import { type Highkiq, type QueueOption, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
 import { Child } from '../child.ts'
@@ -14,12 +14,14 @@ import type { Settings } from '../config/settings.ts'
 import { plural } from '../figures.ts'
 import { checkLogVariables, withApp } from '../open-app.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
-import { served } from '../served.ts'
+import { adviceFor, served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
 import { keepTitle } from '../title.ts'
 
 const EXAMPLES = `
+Without -q a worker on SQLite serves default and every queue that the app's jobs name, each equally likely to come first.
+On Redis it serves default; -q '*' serves every queue that the app's jobs name.
 Queues without weights are served strictly in their order; with one weight anywhere, by chance in proportion.
 Flags come before HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), those before the file, and a sidekiq.yml is such a file
 (of its ERB only look-ups of variables are understood).
@@ -88,10 +90,6 @@ async function runWorker(
   // One banner is enough for a family.
   const wanted = (settings.banner ?? true) && (child?.place ?? 1) === 1
   hq.on('startup', () => hello(hq, worker, wanted, file?.path))
-  if ((child?.place ?? 1) === 1) {
-    // A hint is nothing that a start waits for.
-    hq.on('startup', () => void tellUnserved(hq, worker).catch(() => {}))
-  }
   child?.lead(worker)
   // Of a family the first one serves.
   const isServing = settings.web !== undefined && (child?.place ?? 1) === 1
@@ -101,6 +99,8 @@ async function runWorker(
       onStart: () => {
         systemd?.ready(state())
         child?.ready(settings.maxMemory !== undefined)
+        // The start does not wait for a hint.
+        if ((child?.place ?? 1) === 1) void tellUnserved(hq, worker).catch(() => {})
       },
       onStop: () => systemd?.stopping(),
       // A child leaves that to its parent: systemd and terminals signal both.
@@ -176,14 +176,21 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   const { concurrency } = worker
   const { queues, capsules } = worker.options
   const others = Object.entries(capsules).map(([name, { queues = ['default'] }]) => `${name}: ${queues.join(' ')}`)
-  const facts = { version: VERSION, store: hq.store.url, queues: queues.map(String), concurrency }
+  const facts = { version: VERSION, store: hq.store.url, queues: queues.map(shown), concurrency }
   const more = { ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
   else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
 }
 
-/** A typing error in a queue's name shows here. */
+/** A queue as `-q` takes it. */
+function shown(queue: QueueOption): string {
+  const [name, weight] = typeof queue === 'string' ? queue.split(',') : queue
+  return Number(weight ?? 0) > 1 ? `${name},${weight}` : `${name}`
+}
+
+/** A typing error in a queue's name shows here, and a queue that -q leaves out. */
 async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
+  for (const queue of await hq.processes().unservedQueues()) hq.log.warn(adviceFor(queue))
   const known = new Set([...worker.queues, ...(await served(hq))])
   const left = (await hq.queueSummaries()).filter(({ name, size }) => size > 0 && !known.has(name))
   if (left.length === 0) return

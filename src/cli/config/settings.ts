@@ -46,8 +46,8 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   queues: {
-    about: 'queue to serve; may be repeated',
-    usual: 'default',
+    about: "queue to serve, or '*' for all that jobs name; may be repeated",
+    usual: 'default; on SQLite also all that jobs name',
     flags: '-q, --queue <name[,weight]>',
     variable: 'HIGHKIQ_QUEUES',
     key: 'queues',

@@ -2,7 +2,7 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
-import { serves } from '../../inspect/process.ts'
+import { serves, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { statusOf } from '../../tasks/task.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -17,6 +17,7 @@ export type Attention =
   | { kind: 'process-silent'; level: 'error'; identity: string; beat: Date; busy: number; returnsIn: number }
   | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
   | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
+  | { kind: 'queue-without-worker'; level: 'failed'; queue: string }
   | { kind: 'task-stands-still'; level: 'failed'; task: string; name: string; minutes: number }
   | { kind: 'task-paused'; level: 'failed'; task: string; name: string; reason: string | null }
   | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }
@@ -142,7 +143,11 @@ function queuesWithout({ live, queues }: Now): [Attention[], (queue: string) => 
   const told = unserved.slice(0, MOST).map(({ name, size }): Attention => {
     return { kind: 'queue-unserved', level: 'error', queue: name, size }
   })
-  return [told, isServed]
+  const empty = unservedQueues(live).filter((queue) => !waiting.some(({ name }) => name === queue))
+  const warned = empty
+    .slice(0, MOST)
+    .map((queue): Attention => ({ kind: 'queue-without-worker', level: 'failed', queue }))
+  return [[...told, ...warned], isServed]
 }
 
 interface Task {

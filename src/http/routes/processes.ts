@@ -67,6 +67,7 @@ export const PROCESS_SCHEMAS: Record<string, Schema> = {
     tag: text,
     labels: list(text),
     queues: list(text),
+    definedQueues: { ...list(text), description: 'that the jobs of its app name' },
     version: text,
     ours: { ...boolean, description: 'of Highkiq, and not of Sidekiq' },
     embedded: { ...boolean, description: 'inside a program of another purpose: it obeys no signals' },

@@ -129,6 +129,7 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
       attention('process-silent', 'error', { identity: text, beat: time, busy: count, returnsIn: seconds }),
       attention('queue-grows', 'failed', { queue: text, perMinute: number, minutes: count, latency: seconds }),
       attention('queue-unserved', 'error', { queue: text, size: count }),
+      attention('queue-without-worker', 'failed', { queue: text }),
       attention('task-stands-still', 'failed', { task: text, name: text, minutes: count }),
       attention('task-paused', 'failed', { task: text, name: text, reason: orNull(text) }),
       attention('ordered-silent', 'failed', { queue: text, shard: count, lag: seconds }),

@@ -76,7 +76,13 @@ function wordsOf(one: Attention): { title: string; what: string; to: string } {
     case 'queue-unserved':
       return {
         title: t('attention.queue-unserved', { queue: one.queue }),
-        what: t('attention.queue-unserved.what', { n: one.size }),
+        what: t('attention.queue-unserved.what', { n: one.size, queue: one.queue }),
+        to: `/queues/${name(one.queue)}`,
+      }
+    case 'queue-without-worker':
+      return {
+        title: t('attention.queue-unserved', { queue: one.queue }),
+        what: t('attention.queue-without-worker.what', { queue: one.queue }),
         to: `/queues/${name(one.queue)}`,
       }
     case 'task-stands-still':
