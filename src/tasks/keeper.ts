@@ -1,6 +1,7 @@
 /**
- * What sees to it that a task always ends, whoever died: one worker at a time goes on with what is being cancelled, gives
- * places back that a program took which does not know tasks, ends rows that are nowhere, and forgets old tasks.
+ * Sees to it that a task always ends, whoever died: one worker at a time goes on with what is being cancelled, gives
+ * places back that a program took which does not know tasks, ends rows that are nowhere, and forgets old tasks. A walk
+ * through queues and sets may be long, so the next one comes a hundred times as long after it.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -8,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
-import type { EventRecord, Scan, ScanPage, Store, TaskRecord } from '../store/contract.ts'
+import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
 import type { Service } from '../worker/aspect.ts'
 import { cancelRows, removeTask } from './end.ts'
 import { eventPages } from './event.ts'
@@ -16,10 +17,19 @@ import type { StoreOfTasks } from './rows.ts'
 
 const DUTY = 'tasks'
 const DUTY_SECONDS = 60
+/** The duty is asked for again after so long, whether this process got it or not. */
+const DUTY_AGAIN_MS = 20_000
 const SOONEST_SECONDS = 0.2
 /** Places are looked for after so long without progress. */
 const IDLE_MS = 10_000
 const TASKS_AT_ONCE = 100
+/** Open tasks that the store looks at for one page. */
+const TASK_PAGE = 1000
+/** Tasks whose rows are looked for in one walk through queues and sets. */
+const TASKS_PER_WALK = 10_000
+/** Walks take at most this part of the time. */
+const WALKING_PART = 0.01
+const LONGEST_PAUSE_MS = 3_600_000
 const PAGE = 500
 const STOP_MS = 3000
 
@@ -27,21 +37,37 @@ export interface KeeperHost extends StoreOfTasks {
   report(error: unknown, about: Record<string, unknown>): void
 }
 
+/** An open row whose job was not seen. */
+interface Away {
+  task: TaskRecord
+  event: EventRecord
+}
+
+/** Where the rows of each task were seen, by its id. */
+type Seen = Map<string, Set<number>>
+
 export class TaskKeeper implements Service {
   readonly #host: KeeperHost
   readonly #everyMs: number
   readonly #idleMs: number
+  readonly #walkingPart: number
   readonly #holder = randomBytes(8).toString('hex')
   readonly #stopping = new AbortController()
-  /** What was nowhere at the last look, by jid: its run, attempts and status then. */
+  /** What was nowhere in the last walk, by jid: its run, attempts and status then. */
   #missing = new Map<string, string>()
   #loop: Promise<void> | undefined
+  /** On the monotonic clock: when this process asks for the duty again, and when it walks again. */
+  #askAgainAt = 0
+  #walkAgainAt = 0
+  #hasDuty = false
 
-  /** `everySeconds`: between looks, but not oftener than SOONEST_SECONDS. */
-  constructor(host: KeeperHost, { everySeconds, idleMs = IDLE_MS }: { everySeconds: number; idleMs?: number }) {
+  /** `everySeconds`: between looks, but not oftener than SOONEST_SECONDS. `walkingPart`: of the time, at most. */
+  constructor(host: KeeperHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
+    const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
     this.#host = host
     this.#everyMs = Math.max(everySeconds, SOONEST_SECONDS) * 1000
     this.#idleMs = idleMs
+    this.#walkingPart = walkingPart
   }
 
   start(): void {
@@ -77,40 +103,74 @@ export class TaskKeeper implements Service {
   async look(): Promise<void> {
     const store = this.#host.store()
     const now = this.#host.now()
-    const idle = await store.idleTasks(now - this.#idleMs, TASKS_AT_ONCE)
+    const cancelling = await store.cancellingTasks(TASKS_AT_ONCE)
     const expired = await store.expiredTasks(now, TASKS_AT_ONCE)
-    // Mostly there is nothing to do, and that costs no write.
-    if (idle.length + expired.length === 0) return
-    if (!(await store.hold(DUTY, this.#holder, DUTY_SECONDS))) return
-    const missing = new Map<string, string>()
-    const waiting: TaskRecord[] = []
-    for (const task of idle) {
-      if (this.#stopping.signal.aborted) return
-      if (task.state === 'cancelling') await cancelRows(this.#host, task.id)
-      else waiting.push(task)
+    for (const id of cancelling) {
+      if (!(await this.#mayGoOn(store))) return
+      await cancelRows(this.#host, id)
     }
-    if (waiting.length > 0) {
-      const seen = await this.#seen(store, waiting)
-      for (const task of waiting) {
-        if (this.#stopping.signal.aborted) return
-        const away = await this.#recount(store, task, seen.get(task.id) as Set<number>)
-        for (const [jid, state] of away) missing.set(jid, state)
-      }
-    }
-    this.#missing = missing
     for (const id of expired) {
-      if (this.#stopping.signal.aborted) return
+      if (!(await this.#mayGoOn(store))) return
       await removeTask(this.#host, id)
     }
+    if (performance.now() < this.#walkAgainAt) return
+    const began = performance.now()
+    await this.#walk(store, now - this.#idleMs)
+    const tookMs = performance.now() - began
+    this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
   }
 
-  /** @returns the open rows that are nowhere, if it is time to judge them */
-  async #recount(store: Store, task: TaskRecord, seen: ReadonlySet<number>): Promise<Map<string, string>> {
+  /** Whether this process has the duty, and is not about to stop. Mostly that is known without a write. */
+  async #mayGoOn(store: Store): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false
+    if (performance.now() >= this.#askAgainAt) {
+      this.#hasDuty = await store.hold(DUTY, this.#holder, DUTY_SECONDS)
+      this.#askAgainAt = performance.now() + DUTY_AGAIN_MS
+    }
+    return this.#hasDuty
+  }
+
+  /** Looks for the rows of all idle tasks. */
+  async #walk(store: Store, before: number): Promise<void> {
     const missing = new Map<string, string>()
-    const judged = this.#host.now() - (task.progressAt ?? task.createdAt) >= task.unknownAfter
+    for await (const tasks of this.#idle(store, before)) {
+      if (!(await this.#mayGoOn(store))) return
+      const seen = await this.#seen(store, tasks)
+      const suspects: Away[] = []
+      for (const task of tasks) {
+        if (!(await this.#mayGoOn(store))) return
+        const away = await this.#recount(store, task, seen)
+        // Until then a place is given to the next row, and no more.
+        if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.unknownAfter) continue
+        for (const event of away) {
+          const state = stateOf(event)
+          missing.set(event.jid, state)
+          if (this.#missing.get(event.jid) === state) suspects.push({ task, event })
+        }
+      }
+      if (suspects.length > 0) await this.#judge(store, suspects)
+    }
+    this.#missing = missing
+  }
+
+  /** All idle tasks, as many at a time as are looked for in one walk. */
+  async *#idle(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
+    let tasks: TaskRecord[] = []
+    let after: string | undefined
+    do {
+      const page = await store.idleTasks(before, { after, limit: TASK_PAGE })
+      tasks.push(...page.tasks)
+      after = page.next ?? undefined
+      if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
+      if (tasks.length > 0) yield tasks
+      tasks = []
+    } while (after !== undefined && !this.#stopping.signal.aborted)
+  }
+
+  /** Gives the places of rows that are not there to the next ones. @returns the open rows that are nowhere */
+  async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away = await this.#away(store, task, seen)
-    const still = await store.task(task.id)
-    if (away.length === 0 || still?.progressAt !== task.progressAt) return missing
+    if (away.length === 0 || (await this.#hasMoved(store, task))) return []
     const placed = away.filter(({ place }) => place === 'placed')
     if (placed.length > 0) {
       await store.freePlaces(
@@ -119,52 +179,64 @@ export class TaskKeeper implements Service {
         this.#host.now(),
       )
     }
-    if (!judged) return missing
-    const lost: EventRecord[] = []
-    for (const event of away) {
-      const state = `${event.run} ${event.attempts} ${event.status}`
-      if (this.#missing.get(event.jid) === state) lost.push(event)
-      else missing.set(event.jid, state)
-    }
-    await this.#end(store, lost)
-    return missing
+    return away
+  }
+
+  async #hasMoved(store: Store, task: TaskRecord): Promise<boolean> {
+    return (await store.task(task.id))?.progressAt !== task.progressAt
+  }
+
+  /**
+   * Ends rows that were nowhere twice, unless their jobs are somewhere else: middleware or `promote` may have put them
+   * into another queue, and another program into the dead set.
+   */
+  async #judge(store: Store, suspects: readonly Away[]): Promise<void> {
+    const tasks = [...new Map(suspects.map(({ task }) => [task.id, task])).values()]
+    const own = new Set(tasks.map(({ queue }) => queue))
+    const others = (await store.queues()).map(({ name }) => name).filter((name) => !own.has(name))
+    const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
+    for (const queue of others) await this.#noteQueue(store, elsewhere, queue)
+    await this.#noteSet(store, dead, 'dead')
+    const moved = new Set<string>()
+    for (const task of tasks) if (await this.#hasMoved(store, task)) moved.add(task.id)
+    const lost = suspects.filter(
+      ({ task: { id }, event: { index } }) => !moved.has(id) && !elsewhere.get(id)?.has(index),
+    )
+    await this.#end(store, lost, (task, event) => {
+      if (dead.get(task.id)?.has(event.index)) return 'dead'
+      // A row that never told that it began was taken by a program that does not know tasks.
+      return event.status === 'working' ? 'lost' : 'foreign'
+    })
   }
 
   /**
    * Indexes of the rows whose jobs are somewhere, by task: looked for along the way that a job goes, once for all tasks,
    * after each of them was seen to be idle.
    */
-  async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Map<string, Set<number>>> {
-    const seen = new Map(tasks.map(({ id }) => [id, new Set<number>()]))
-    // One task is looked for by its name, for what does not belong to it need not come here.
-    const text = tasks.length === 1 ? `"${tasks[0]?.id}"` : '"hk_task"'
-    const note = (job: string) => {
-      const payload = job.includes(text) ? readPayload(job) : undefined
-      if (payload?.hk_task === undefined) return
-      const indexes = seen.get(payload.hk_task)
-      for (const jid of jidsOf(payload)) indexes?.add(splitTaskJid(jid).index)
-    }
-    const noteAll = async (read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>) => {
-      for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
-        for (const { text: job } of items) note(job)
-      }
-    }
-    for (const queue of new Set(tasks.map((task) => task.queue))) {
-      await noteAll((page) => store.scanQueue(queue, text, page))
-    }
-    await noteAll((page) => store.taken(page))
-    for (const { text: job } of await store.running()) note(job)
-    await noteAll((page) => store.scanSet('schedule', text, page))
-    await noteAll((page) => store.scanSet('retry', text, page))
+  async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
+    const seen = emptyFor(tasks)
+    for (const queue of new Set(tasks.map((task) => task.queue))) await this.#noteQueue(store, seen, queue)
+    await noteAll(seen, (page) => store.taken(page))
+    for (const { text } of await store.running()) note(seen, text)
+    await this.#noteSet(store, seen, 'schedule')
+    await this.#noteSet(store, seen, 'retry')
     return seen
   }
 
+  #noteQueue(store: Store, seen: Seen, queue: string): Promise<void> {
+    return noteAll(seen, (page) => store.scanQueue(queue, needleOf(seen), page))
+  }
+
+  #noteSet(store: Store, seen: Seen, set: SetName): Promise<void> {
+    return noteAll(seen, (page) => store.scanSet(set, needleOf(seen), page))
+  }
+
   /** Open rows that do not wait in the task and were not seen. */
-  async #away(store: Store, { id }: TaskRecord, seen: ReadonlySet<number>): Promise<EventRecord[]> {
+  async #away(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
       for await (const page of eventPages(() => store, id, { status: [status] })) {
-        away.push(...page.filter(({ place, index }) => place !== 'held' && !seen.has(index)))
+        away.push(...page.filter(({ place, index }) => place !== 'held' && !seen.get(id)?.has(index)))
         // Rows that were never in the queue come behind all that were.
         if (page.every(({ place }) => place === 'held')) break
       }
@@ -172,12 +244,16 @@ export class TaskKeeper implements Service {
     return away
   }
 
-  /** A row that never told that it began was taken by a program that does not know tasks. */
-  async #end(store: Store, lost: readonly EventRecord[]): Promise<void> {
+  async #end(
+    store: Store,
+    lost: readonly Away[],
+    codeOf: (task: TaskRecord, event: EventRecord) => string,
+  ): Promise<void> {
     const at = this.#host.now()
     for (let from = 0; from < lost.length; from += PAGE) {
-      const effects = lost.slice(from, from + PAGE).map(({ jid, run, attempts, status }) => {
-        const code = status === 'working' ? 'lost' : 'foreign'
+      const effects = lost.slice(from, from + PAGE).map(({ task, event }) => {
+        const { jid, run, attempts } = event
+        const code = codeOf(task, event)
         return {
           kind: 'event' as const,
           ...{ jid, run, attempt: attempts, status: 'error' as const, at, place: 'leave' as const, code },
@@ -186,5 +262,35 @@ export class TaskKeeper implements Service {
       })
       await store.changeEvents(effects, at)
     }
+  }
+}
+
+/** A row that is in another state by the next walk was somewhere in between. */
+function stateOf({ run, attempts, status }: EventRecord): string {
+  return `${run} ${attempts} ${status}`
+}
+
+function emptyFor(tasks: readonly TaskRecord[]): Seen {
+  return new Map(tasks.map(({ id }) => [id, new Set<number>()]))
+}
+
+/** One task is looked for by its name, for what does not belong to it need not come here. */
+function needleOf(seen: Seen): string {
+  const [id, ...others] = seen.keys()
+  return others.length === 0 ? `"${id}"` : '"hk_task"'
+}
+
+function note(seen: Seen, job: string): void {
+  const payload = job.includes('"hk_task"') ? readPayload(job) : undefined
+  const indexes = payload?.hk_task === undefined ? undefined : seen.get(payload.hk_task)
+  if (payload && indexes) for (const jid of jidsOf(payload)) indexes.add(splitTaskJid(jid).index)
+}
+
+async function noteAll(
+  seen: Seen,
+  read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>,
+): Promise<void> {
+  for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
+    for (const { text } of items) note(seen, text)
   }
 }

@@ -49,6 +49,7 @@ const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
   killed: () => 'killed by hand',
   requeued: () => 'sent to its queue by hand',
   lost: () => 'error: its job is nowhere to be found',
+  dead: () => 'its job is in the dead set: another program put it there',
   foreign: () => 'taken by a worker that does not tell how a task goes: whether it ran is not known',
   tolerance: ({ rejected, ended }) => `${rejected} of ${ended} rows were rejected: more than is tolerated`,
   dropped: ({ messages }) => `(${messages} messages are not kept)`,

@@ -10,6 +10,7 @@ import {
   eventOf,
   expectExact,
   finish,
+  idleTasks,
   jidOf,
   postpone,
   record,
@@ -130,7 +131,7 @@ export const taskKeeping: Case[] = [
     async run(t) {
       const { task, item } = single(1)
       await t.store.pushTracked([{ task: { ...task, keep: SECOND }, item }], NOW)
-      expect((await t.store.idleTasks(NOW + SECOND, 9)).map(({ id }) => id)).toEqual([task.id])
+      expect((await idleTasks(t, NOW + SECOND)).map(({ id }) => id)).toEqual([task.id])
       expect(await t.store.cancelTask(task.id, null, NOW)).toBe('ok')
       expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual({ cancelled: 1, placed: expect.any(Array), done: true })
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', placed: 0 })

@@ -10,6 +10,7 @@ import {
   eventOf,
   expectExact,
   finish,
+  idleTasks,
   jidOf,
   payloadOf,
   postpone,
@@ -38,10 +39,10 @@ export const taskSweeping: Case[] = [
       const owner = await t.owner({ queues: ['a', 'b'] })
       await work(t, owner, { queue: 'b' })
       expect(await record(t, ended)).toMatchObject({ state: 'done' })
-      const idle = async (before: number) => (await t.store.idleTasks(before, 10)).map(({ id }) => id)
+      const idle = async (before: number) => (await idleTasks(t, before)).map(({ id }) => id)
       expect(await idle(NOW - SECOND)).toEqual([])
       expect(await idle(NOW + SECOND)).toEqual([open.id])
-      expect(await t.store.idleTasks(NOW + SECOND, 10)).toEqual([await record(t, open)])
+      expect(await idleTasks(t, NOW + SECOND)).toEqual([await record(t, open)])
       const [first] = await t.take(owner, 'a')
       await t.turn(owner, { now: NOW + HOUR, started: [begin(first)] })
       expect(await idle(NOW + SECOND)).toEqual([])
@@ -49,23 +50,53 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a task that is being cancelled is found at any time, until it is cancelled',
+    name: 'a task that is being cancelled is found as such, until it is cancelled, and is not idle',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       await t.store.cancelTask(task.id, null, NOW)
-      const idle = async () => (await t.store.idleTasks(NOW - DAY, 10)).map(({ id }) => id)
-      expect(await idle()).toEqual([task.id])
+      expect(await t.store.cancellingTasks(10)).toEqual([task.id])
+      expect(await idleTasks(t, NOW + DAY)).toEqual([])
       await t.store.cancelRows(task.id, 10, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
-      expect(await idle()).toEqual([])
+      expect(await t.store.cancellingTasks(10)).toEqual([])
+      expect(await idleTasks(t, NOW + DAY)).toEqual([])
     },
   },
   {
-    name: 'at most so many idle tasks are told at a time',
+    name: 'idle tasks come page by page, each once, however many others are open or have ended',
     async run(t) {
-      for (let n = 1; n <= 5; n++) await taskWith(t, n, 1, { queue: `q${n}` })
-      expect(await t.store.idleTasks(NOW + SECOND, 3)).toHaveLength(3)
-      expect(await t.store.idleTasks(NOW + SECOND, 30)).toHaveLength(5)
+      const ids: string[] = []
+      for (let n = 1; n <= 12; n++) {
+        const queue = `q${n % 3}`
+        const createdAt = n % 4 === 0 ? NOW + DAY : NOW
+        const { id } = await taskWith(t, n, n === 7 ? 0 : 1, { queue, createdAt })
+        if (n % 4 !== 0 && n !== 7) ids.push(id)
+      }
+      for (const limit of [1, 2, 3, 100]) {
+        const found = (await idleTasks(t, NOW + SECOND, limit)).map(({ id }) => id)
+        expect(found.toSorted()).toEqual(ids)
+      }
+    },
+  },
+  {
+    name: 'a scheduled single job is idle from the time on at which it is due, or when it came into its queue before that',
+    async run(t) {
+      const single = (n: number, at: number) => {
+        const task = spec(n, { single: true, createdAt: NOW, window: 1 })
+        const text = JSON.stringify({ class: 'J', args: [n], jid: jidOf(task.id, 0), hk_task: task.id, hk_run: 1 })
+        return { task, item: { to: 'schedule' as const, text, score: at / 1000 } }
+      }
+      const [late, soon] = [single(1, NOW + DAY), single(2, NOW + HOUR)]
+      await t.store.pushTracked([late, soon], NOW)
+      const idle = async (before: number) => (await idleTasks(t, before)).map(({ id }) => id).sort()
+      expect(await idle(NOW + SECOND)).toEqual([])
+      expect(await idle(NOW + HOUR + SECOND)).toEqual([soon.task.id])
+      expect(await idle(NOW + DAY + SECOND)).toEqual([late.task.id, soon.task.id])
+      const { text, score } = late.item
+      const effects = [change({ text }, { status: 'enqueued', place: 'enter', attempt: 0, at: NOW + 2 * HOUR })]
+      const to = { to: 'queue' as const, queue: 'q', text, end: 'back' as const }
+      expect(await t.store.swap('schedule', [{ text, score, to, effects }], NOW + 2 * HOUR)).toEqual(['ok'])
+      expect(await idle(NOW + 2 * HOUR + SECOND)).toEqual([late.task.id, soon.task.id])
     },
   },
   {
@@ -303,7 +334,7 @@ export const taskSweeping: Case[] = [
         expect(await t.store.events(task.id, { limit: 99 })).toEqual([])
         expect(await t.store.part(task.id, 0)).toBe(null)
         expect(await t.store.reasons(task.id)).toEqual([])
-        expect(await t.store.idleTasks(NOW + DAY, 9)).toEqual([await record(t, other)])
+        expect(await idleTasks(t, NOW + DAY)).toEqual([await record(t, other)])
         const refused = { ok: false, reason: 'unknown' }
         expect(await t.store.addRows(task.id, ADDER, 40, rows(40, 1), NOW)).toMatchObject(refused)
         expect(await t.store.openAdding(task.id, 'a', NOW)).toMatchObject(refused)
@@ -348,7 +379,8 @@ export const taskSweeping: Case[] = [
       const task = await taskWith(t, 1, 9, { open: true })
       await t.store.cancelTask(task.id, null, NOW)
       while (!(await t.store.deleteTask(task.id, 4)));
-      expect(await t.store.idleTasks(NOW + DAY, 9)).toEqual([])
+      expect(await idleTasks(t, NOW + DAY)).toEqual([])
+      expect(await t.store.cancellingTasks(9)).toEqual([])
       expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual({ cancelled: 0, placed: expect.any(Array), done: true })
     },
   },

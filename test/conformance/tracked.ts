@@ -206,3 +206,15 @@ export async function argsIn(t: Bench, queue = 'q'): Promise<unknown[]> {
 
 /** A reason as somebody gives it. */
 export const REASON: Message = { at: NOW, code: 'told', params: { by: 'žák', n: 1.5 } }
+
+/** All idle tasks, read in pages of `limit`. */
+export async function idleTasks({ store }: Pick<Bench, 'store'>, before: number, limit = 10): Promise<TaskRecord[]> {
+  const tasks: TaskRecord[] = []
+  let after: string | undefined
+  do {
+    const page = await store.idleTasks(before, { after, limit })
+    tasks.push(...page.tasks)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return tasks
+}

@@ -2,11 +2,55 @@ import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { TaskKeeper } from '#dist/tasks/keeper.js'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
 
 const DAY = 86_400
+
+/** Takes jobs out of a queue as a program does that does not tell what became of them. */
+async function rob({ store }: Highkiq, queue: string, n: number, now: number): Promise<string[]> {
+  await store.join('stranger', { queues: [queue], seconds: 60, host: 'elsewhere' })
+  const turn = { now, started: [], settlements: [], take: { queues: [queue], n } }
+  const { taken } = await store.turn('stranger', turn)
+  const settlements = taken.map(({ ticket }) => ({
+    queue,
+    ticket,
+    move: null,
+    processed: 1 as const,
+    failed: 0 as const,
+  }))
+  await store.turn('stranger', { ...turn, settlements, take: { queues: [], n: 0 } })
+  await store.leave('stranger')
+  return taken.map(({ text }) => text)
+}
+
+/** Says which queues and sets are gone through; `ms`: how long one takes. */
+function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
+  const scans = new Heard<string>()
+  for (const name of ['scanQueue', 'scanSet'] as const) {
+    const scan = store[name] as (...args: unknown[]) => unknown
+    const heard = async (...args: unknown[]) => {
+      scans.say(String(args[0]))
+      await sleep(ms)
+      return scan.apply(store, args)
+    }
+    Object.defineProperty(store, name, { value: heard, configurable: true })
+  }
+  return scans
+}
+
+/** Rests as long as it walked, or as it is told. */
+function keeperOf(hq: Highkiq, now: () => number, about: { walkingPart?: number } = { walkingPart: 1 }): TaskKeeper {
+  const report = (thrown: unknown) => {
+    throw thrown
+  }
+  const keeper = new TaskKeeper({ store: () => hq.store, now, report }, { everySeconds: 1, ...about })
+  onTestFinished(() => keeper.stop())
+  return keeper
+}
 
 test('all idle tasks are looked for in one walk along the way that jobs go; a row that is nowhere gives its place', async () => {
   const { hq, clock } = bench()
@@ -14,35 +58,74 @@ test('all idle tasks are looked for in one walk along the way that jobs go; a ro
   const rows = Array.from({ length: 4 }, (_, i): [number] => [i])
   const tasks = [1, 2, 3].map(() => hq.tasks.create(Row, rows, { window: 2, unknownAfter: '30d' }))
   const ids = (await Promise.all(tasks)).map(({ id }) => id)
-  // One job is taken by who does not tell what became of it.
-  const owner = { queues: ['nobody'], seconds: 60, host: 'elsewhere' }
-  await hq.store.join('stranger', owner)
-  const turn = { now: clock.now(), started: [], settlements: [], take: { queues: ['nobody'], n: 1 } }
-  const [taken] = (await hq.store.turn('stranger', turn)).taken
-  if (!taken) throw new Error('nothing was there')
-  const settlement = { queue: 'nobody', ticket: taken.ticket, move: null, processed: 1, failed: 0 } as const
-  await hq.store.turn('stranger', { ...turn, settlements: [settlement], take: { queues: [], n: 0 } })
-  await hq.store.leave('stranger')
-  const robbed = JSON.parse(taken.text).hk_task as string
+  const [text = ''] = await rob(hq, 'nobody', 1, clock.now())
+  const robbed = JSON.parse(text).hk_task as string
 
   clock.ahead = DAY
-  const walks = new Heard<string>()
-  for (const name of ['scanQueue', 'scanSet'] as const) {
-    const scan = hq.store[name] as (...args: unknown[]) => unknown
-    const heard = (...args: unknown[]) => {
-      walks.say(String(args[0]))
-      return scan.apply(hq.store, args)
-    }
-    Object.defineProperty(hq.store, name, { value: heard, configurable: true })
-  }
-  const keeper = new TaskKeeper({ store: () => hq.store, now: clock.now, report: () => {} }, { everySeconds: 1 })
-  await keeper.look()
-  expect(walks.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
+  const scans = scansOf(hq)
+  await keeperOf(hq, clock.now).look()
+  expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
   const held = Object.fromEntries(
     await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.held] as const)),
   )
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
-  await keeper.stop()
+})
+
+test('a row that is nowhere is found behind any number of tracked jobs that are scheduled for later or wait', async () => {
+  const { hq, clock } = bench()
+  const Later = hq.job('Later', { queue: 'later', track: true }, async (_ctx, _n: number) => {})
+  const args = Array.from({ length: 1100 }, (_, i): [number] => [i])
+  await Later.performBulk(args.slice(0, 1000), { at: clock.now() / 1000 + 30 * DAY })
+  await Later.performBulk(args.slice(1000))
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1]], { unknownAfter: 60 })
+  await rob(hq, 'nobody', 1, clock.now())
+  clock.ahead = DAY
+  expect((await hq.store.idleTasks(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
+  // It is judged when it was missed twice.
+  const keeper = keeperOf(hq, clock.now)
+  await keeper.look()
+  expect((await task.status())?.state).toBe('running')
+  await until(async () => {
+    await keeper.look()
+    return (await task.status())?.state === 'done'
+  })
+  expect(await task.reasons()).toEqual([{ status: 'error', code: 'foreign', count: 1 }])
+})
+
+test('a row whose job was moved to another queue stays open; one in the dead set ends, and says so', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[0], [1], [2]], { unknownAfter: 60 })
+  const [moved = '', died = ''] = await rob(hq, 'nobody', 3, clock.now())
+  await hq.store.push(
+    [
+      { to: 'queue', queue: 'elsewhere', text: moved, end: 'back' },
+      { to: 'dead', text: died, score: clock.now() / 1000 },
+    ],
+    clock.now(),
+  )
+  clock.ahead = DAY
+  const keeper = keeperOf(hq, clock.now)
+  await until(async () => {
+    await keeper.look()
+    return (await hq.store.task(task.id))?.counts.error === 2
+  })
+  expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'foreign'])
+  const rows = await hq.store.events(task.id, { limit: 9 })
+  expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'foreign'])
+})
+
+test('walks through queues and sets take a hundredth of the time, however long each of them is', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  await hq.tasks.create(Row, [[1]])
+  clock.ahead = 60
+  const scans = scansOf(hq, 50)
+  const keeper = keeperOf(hq, clock.now, {})
+  // The first walk takes 150 ms, so that the next one comes after 15 s.
+  for (let i = 0; i < 5; i++) await keeper.look()
+  expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
 })
 
 test.each(['store', 'dir'])(

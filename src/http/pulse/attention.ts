@@ -32,6 +32,8 @@ const CAUSES_MS = 30_000
 const MOST = 5
 /** The newest that are looked at; of older ones those that stand still. */
 const TASKS = 200
+/** So many open tasks are looked at for those that stand still. */
+const IDLE_TASKS = 1000
 const STILL_MINUTES = 5
 const GROWS_MINUTES = 5
 /** Smaller ones come and go. */
@@ -160,9 +162,9 @@ interface Task {
 
 async function tasksOf(hq: Highkiq): Promise<{ running: number; still: Task[]; paused: Task[] }> {
   const now = hq.now()
-  const [newest, idle] = await Promise.all([
+  const [newest, { tasks: idle }] = await Promise.all([
     hq.store.tasks({ limit: TASKS }),
-    hq.store.idleTasks(now - STILL_MINUTES * MINUTE, TASKS),
+    hq.store.idleTasks(now - STILL_MINUTES * MINUTE, { limit: IDLE_TASKS }),
   ])
   const older = idle.filter(({ id, single }) => !single && newest.every((one) => one.id !== id))
   const tasks = [...newest, ...older].map((record) => {

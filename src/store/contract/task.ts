@@ -52,6 +52,12 @@ export interface TaskSpec {
   single?: boolean
 }
 
+/** When a single job is due (ms), if it was scheduled: not before its creation, and an exact integer. */
+export function dueOf({ createdAt }: TaskSpec, item: PushItem): number | null {
+  if (item.to !== 'schedule') return null
+  return Math.min(Math.max(Math.round(item.score * 1000), createdAt), Number.MAX_SAFE_INTEGER)
+}
+
 /**
  * More rows than these may not be `failed` or `error`. `percent` is judged of the ended rows from 100 of them on; of fewer
  * once, when adding ends, and then of all that there are.
@@ -213,8 +219,17 @@ export interface TaskVerbs {
   deleteTask(id: string, most: number): Promise<boolean>
   /** Tasks whose time to be kept is over, at most `limit`. */
   expiredTasks(now: number, limit: number): Promise<string[]>
-  /** Tasks with open rows and no progress since `before`, and those that are `cancelling`, at most `limit`. */
-  idleTasks(before: number, limit: number): Promise<TaskRecord[]>
+  /** Ids of the tasks that are `cancelling`, at most `limit`. */
+  cancellingTasks(limit: number): Promise<string[]>
+  /**
+   * Tasks with open rows and no progress since `before`, but for those that are `cancelling`, a page at a time. A single
+   * job that was scheduled is idle from the time on at which it is due. At most `limit` tasks are looked at, so a page may
+   * hold fewer tasks, or none, and still have a `next`.
+   */
+  idleTasks(
+    before: number,
+    page: { after?: string | undefined; limit: number },
+  ): Promise<{ tasks: TaskRecord[]; next: string | null }>
   /** Changes of events whose jobs are nowhere to be moved: what is judged lost, or is told from outside. */
   changeEvents(effects: EventEffect[], now: number): Promise<void>
   /** Rows that were in the queue and are seen there no longer give their places to the next, and stay what they are. */

@@ -262,7 +262,8 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly deleteTask: Store['deleteTask'] = (id, most) => this.file.write(({ tasks }) => tasks.delete(id, most))
   readonly expiredTasks: Store['expiredTasks'] = (now, limit) =>
     this.file.read(({ tasks }) => tasks.expired(now, limit))
-  readonly idleTasks: Store['idleTasks'] = (before, limit) => this.file.read(({ tasks }) => tasks.idle(before, limit))
+  readonly cancellingTasks: Store['cancellingTasks'] = (limit) => this.file.read(({ tasks }) => tasks.cancelling(limit))
+  readonly idleTasks: Store['idleTasks'] = (before, page) => this.file.read(({ tasks }) => tasks.idle(before, page))
   readonly reasons: Store['reasons'] = (id) => this.file.read(({ tasks }) => tasks.events.reasons(id))
   readonly pushTracked: Store['pushTracked'] = (items, now) =>
     this.#pushInChunks(items, (s, chunk) => {

@@ -77,8 +77,9 @@ local function watch(book)
   elseif book.state == 'cancelling' then
     score = 0
   else
-    score = tonumber(book.progress) or book.created
-    if book.state == book.before[1] and score - book.watched < WATCH_MS then return end
+    -- Without progress it stays where it was entered.
+    score = tonumber(book.progress) or math.max(book.watched, book.created)
+    if book.state == book.before[1] and math.abs(score - book.watched) < WATCH_MS then return end
   end
   if score == book.watched then return end
   book.watched = score

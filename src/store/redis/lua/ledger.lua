@@ -4,8 +4,8 @@
 -- of records), +2 rows (hash: a|s|c|r|m|j|k and the index: arguments, source, code, result, messages, class, rows it has
 -- added), +3 rejected (sorted set: index by (status * 256 + slot of its code) * 2^32 + index), +4 backlog (list, see
 -- waiting.lua), +5 reasons (hash: "status:code" → slot, status → slots given), +6 the task's queue, +7 rows held in that
--- queue, +8 the queue's tasks (sorted set: task → time of about its last progress, 0 while it is cancelled, minus the end
--- of its time once it has ended), +9 and +10 the queues of what is to be pushed when it is done or fails.
+-- queue, +8 the queue's tasks (sorted set: task → time of about its last progress, before that when a scheduled single job
+-- is due, 0 while it is cancelled, minus the end of its time once it has ended), +9 and +10 the queues of what is to be pushed when it is done or fails.
 --
 -- A record has 20 bytes: 1 status + 8 * place + 32 * has code + 64 * has result + 128 * has source; 2 run; 3 step (twice the attempt, plus
 -- one when it has ended); 5 started and 5 finished (ms since the task's creation + 1, or 0); 4 number in the source + 1.

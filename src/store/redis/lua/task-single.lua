@@ -1,8 +1,9 @@
 -- Makes tasks of one row each, and stores its job: all of them or none. One that is there already stays as it is.
 --
 -- KEYS  1 queues; then the keys that items name, and those of each task (ledger.lua).
--- ARGV  now (ms), wake channel, number of jobs; of each: place of its task, its id, createdAt, arguments, "1" if its place
---       is in a queue or "0", number of fields of the header, fields and values; item (moves.lua).
+-- ARGV  now (ms), wake channel, number of jobs; of each: place of its task, its id, createdAt, when it is due (ms),
+--       arguments, "1" if its place is in a queue or "0", number of fields of the header, fields and values; item
+--       (moves.lua).
 -- include: arguments ledger waiting closing iteration clock marks moves
 
 QUEUES = KEYS[1]
@@ -10,7 +11,7 @@ now = number()
 local channel = text()
 local singles = {}
 for i = 1, number() do
-  local one = { base = number(), id = text(), created = text(), args = text(), placed = number(), fields = {} }
+  local one = { base = number(), id = text(), created = text(), due = text(), args = text(), placed = number(), fields = {} }
   for j = 1, 2 * number() do one.fields[j] = text() end
   one.item = readItem()
   local key = wrongTask(one.base)
@@ -26,10 +27,10 @@ for _, one in ipairs(singles) do
     started = 0, finished = 0, row = 0,
   }
   redis.call('HSET', KEYS[one.base], 'id', one.id, 'state', 'open', 'run', 1, 'total', 1, 'next', 1, 'enqueued', 1,
-    'placed', one.placed, 'created', one.created, 'watched', one.created, 'single', 1, unpack(one.fields))
+    'placed', one.placed, 'created', one.created, 'watched', one.due, 'single', 1, unpack(one.fields))
   redis.call('SETRANGE', KEYS[one.base + 1], 0, packed(event))
   redis.call('HSET', KEYS[one.base + 2], 'a0', one.args)
-  redis.call('ZADD', KEYS[one.base + 8], one.created, one.id)
+  redis.call('ZADD', KEYS[one.base + 8], one.due, one.id)
   apply(one.item)
 end
 finish(channel)

@@ -2,7 +2,15 @@
 
 import { memberText } from '../../../job/json.ts'
 import { taskJid } from '../../../job/payload.ts'
-import type { AddAnswer, EventEffect, NewRow, PushItem, RetryRow, TaskSpec } from '../../contract.ts'
+import {
+  type AddAnswer,
+  dueOf,
+  type EventEffect,
+  type NewRow,
+  type PushItem,
+  type RetryRow,
+  type TaskSpec,
+} from '../../contract.ts'
 import { STATUS_NUMBER, tasksOf, writePlace } from '../call.ts'
 import type { Argument } from '../connection.ts'
 import { lua } from '../lua.generated.ts'
@@ -127,7 +135,8 @@ export class TaskRows {
     call.add(now, keys.wake, items.length)
     for (const { task, item } of items) {
       const fields = headerOf({ ...task, single: true })
-      call.add(call.task(task.id) as number, task.id, task.createdAt, memberText(item.text, 'args') ?? item.text)
+      const due = dueOf(task, item) ?? task.createdAt
+      call.add(call.task(task.id) as number, task.id, task.createdAt, due, memberText(item.text, 'args') ?? item.text)
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
       call.item(item, task.queue, item.effects)
     }

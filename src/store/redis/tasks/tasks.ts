@@ -8,8 +8,8 @@ import type { Server } from '../server.ts'
 import type { Sets } from '../sets.ts'
 import { HEADER, headerOf, placeOf, recordOf, writeTolerance } from './record.ts'
 
-/** Of one queue no more tasks are looked at in one call. */
-const MOST_LOOKED_AT = 1000
+/** Among a queue's tasks, those that have ended or are being cancelled stand below this score, the others above it. */
+const ENDED_BELOW = 0.5
 
 export class Tasks {
   readonly #server: Server
@@ -123,26 +123,40 @@ export class Tasks {
     return ids.slice(0, limit).map(({ id }) => id)
   }
 
-  async idle(before: number, limit: number): Promise<TaskRecord[]> {
+  async cancelling(limit: number): Promise<string[]> {
     const { keys } = this.#server
+    if (limit <= 0) return []
     const main = await this.#server.ready()
-    const idle: TaskRecord[] = []
-    for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
-      const times = keys.taskTimes(queue)
-      // The time there may be older than that of the last progress.
-      for (let from = 0, found = 0; found < limit && from < MOST_LOOKED_AT; from += limit) {
-        const page = ['LIMIT', from, limit] as const
-        const ids = await main.call((client) => client.zrangebyscore(times, 0, `(${before}`, ...page))
-        const records = await this.#records(ids.map((id) => ({ queue, id })))
-        const some = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
-        idle.push(...some)
-        found += some.length
-        if (ids.length < limit) break
-      }
-    }
-    const since = ({ state, progressAt, createdAt }: TaskRecord) =>
-      state === 'cancelling' ? Number.NEGATIVE_INFINITY : (progressAt ?? createdAt)
-    return idle.sort((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, limit)
+    const queues = await main.call((client) => client.smembers(keys.ourQueues))
+    const some = (await readable(main, (pipeline) => {
+      for (const queue of queues) pipeline.zrangebyscore(keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
+    })) as (string[] | undefined)[]
+    return some.flatMap((ids) => ids ?? []).slice(0, limit)
+  }
+
+  /** Queue by queue: the time there may be older than that of the last progress. */
+  async idle(
+    before: number,
+    { after, limit }: { after?: string | undefined; limit: number },
+  ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
+    const { keys } = this.#server
+    const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
+    const main = await this.#server.ready()
+    const queues = (await main.call((client) => client.smembers(keys.ourQueues))).sort()
+    const rest = queues.filter((queue) => begun === undefined || queue >= begun)
+    const counts = await readable(main, (pipeline) => {
+      for (const queue of rest) pipeline.zcount(keys.taskTimes(queue), '(0', `(${before}`)
+    })
+    const [queue, further] = rest.filter((_, i) => Number(counts[i] ?? 0) > 0)
+    if (queue === undefined) return { tasks: [], next: null }
+    const from = queue === begun ? { score, text } : { score: ENDED_BELOW, text: '' }
+    const page = await this.#sets.pageOf(keys.taskTimes(queue), { after: from, limit })
+    const old = page.filter((entry) => entry.score < before)
+    const records = await this.#records(old.map(({ text: id }) => ({ queue, id })))
+    const tasks = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
+    const last = old.at(-1)
+    if (last && old.length === limit) return { tasks, next: JSON.stringify([queue, last.score, last.text]) }
+    return { tasks, next: further === undefined ? null : JSON.stringify([further, ENDED_BELOW, '']) }
   }
 
   async find(id: string): Promise<TaskRecord | null> {
@@ -177,8 +191,7 @@ export class Tasks {
 }
 
 function isIdle({ state, counts, progressAt, createdAt }: TaskRecord, before: number): boolean {
-  if (state === 'cancelling') return true
-  return counts.enqueued + counts.working > 0 && (progressAt ?? createdAt) < before
+  return state !== 'cancelling' && counts.enqueued + counts.working > 0 && (progressAt ?? createdAt) < before
 }
 
 function writeReason(reason: Message | null): string {

@@ -31,11 +31,23 @@ ORDER BY created_at DESC, id DESC LIMIT ?;
 SELECT 1 AS open FROM task
 WHERE (enqueued + working > 0 OR state = 'cancelling') AND enqueued + working > 0 AND doomed = 0 LIMIT 1;
 
--- idle: those that are cancelling, and those with open rows and no progress since a time.
-SELECT * FROM task
-WHERE (enqueued + working > 0 OR state = 'cancelling') AND doomed = 0
-  AND (state = 'cancelling' OR coalesce(progress_at, created_at) < ?)
-ORDER BY state = 'cancelling' DESC, coalesce(progress_at, created_at) LIMIT ?;
+-- setDue: when a single job is due.
+UPDATE task SET due_at = ? WHERE key = ?;
+
+-- cancelling: those that are being cancelled.
+SELECT id FROM task INDEXED BY cancelling_task WHERE state = 'cancelling' AND doomed = 0 LIMIT ?;
+
+-- openFrom: how many of the first ?2 tasks with open rows stand behind a key, and the last of their keys.
+SELECT count(*) AS n, max(key) AS last FROM (
+  SELECT key FROM task INDEXED BY open_task
+  WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 ORDER BY key LIMIT ?2
+);
+
+-- idle: those between two keys (the first one excluded) with open rows and no progress since a time.
+SELECT * FROM task INDEXED BY open_task
+WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 AND key <= ?2
+  AND doomed = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < ?3
+ORDER BY key;
 
 -- expired: those whose time is over, and those of which something was deleted already.
 SELECT id FROM task WHERE expires_at <= ? ORDER BY expires_at LIMIT ?;

@@ -2,6 +2,7 @@
 
 import { memberText } from '../../../job/json.ts'
 import {
+  dueOf,
   EVENT_STATUSES,
   isInAttempt,
   type PushItem,
@@ -42,9 +43,12 @@ export class Tasks {
   }
 
   /** A task of one row, whose job is on its way already; false when it is there. */
-  createSingle(task: TaskSpec, { to, text }: PushItem): boolean {
+  createSingle(task: TaskSpec, item: PushItem): boolean {
+    const { to, text } = item
     const key = this.#insert(task, 'running')
     if (key === undefined) return false
+    const due = dueOf(task, item)
+    if (due !== null) this.#db.run(sql.task.setDue, due, key)
     const args = memberText(text, 'args') ?? text
     const place = to === 'queue' ? PLACED : ELSEWHERE
     const event = [0, STATUS_CODE.enqueued, place, 1, 1, null, null, null, null, args.toWellFormed(), null]
@@ -70,8 +74,19 @@ export class Tasks {
     return this.#db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id)
   }
 
-  idle(before: number, limit: number): TaskRecord[] {
-    return this.#db.all<TaskRow>(sql.task.idle, before, limit).map(recordOf)
+  cancelling(limit: number): string[] {
+    return this.#db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id)
+  }
+
+  idle(
+    before: number,
+    { after = '0', limit }: { after?: string | undefined; limit: number },
+  ): { tasks: TaskRecord[]; next: string | null } {
+    const from = Number(after)
+    const { n, last } = this.#db.first(sql.task.openFrom, from, limit) as { n: number; last: number | null }
+    if (last === null) return { tasks: [], next: null }
+    const tasks = this.#db.all<TaskRow>(sql.task.idle, from, last, before).map(recordOf)
+    return { tasks, next: n === limit ? String(last) : null }
   }
 
   /** Removes about `most` rows. True: nothing is left. */
