@@ -97,7 +97,7 @@ export {
 export type { CorrectedRow, Retried, RetryOptions } from './tasks/chosen.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
-export type { TaskEvent } from './tasks/event.ts'
+export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/sheet/format.ts'
 export {
   type EventsOptions,

@@ -1,18 +1,14 @@
 /** Why rows of a task were rejected: how many for which reason, the most frequent first, each with one that says it. */
 
-import type { EventStatus, Task, TaskEvent } from '../index.ts'
+import type { ReasonCount, Task, TaskEvent } from '../index.ts'
+import { reasonFilter } from '../tasks/event.ts'
 import { count } from './figures.ts'
 import { reasonOf } from './outcome.ts'
 import { table } from './output.ts'
 
 const SHOWN = 10
-/** Among so many rows without a code one is looked for. */
-const LOOKED_AT = 500
 
-export interface Reason {
-  status: EventStatus
-  code: string | null
-  count: number
+export interface Reason extends ReasonCount {
   /** What was said of the first such row. */
   example: string | null
 }
@@ -24,11 +20,9 @@ export async function reasonsOf(task: Task): Promise<Reason[]> {
   )
 }
 
-async function exampleOf(task: Task, { status, code }: Pick<Reason, 'status' | 'code'>): Promise<string | null> {
-  let looked = 0
-  for await (const event of task.events({ status: [status], code: code ?? undefined })) {
-    if (event.code === code) return reasonOf({ ...event, code: null } as TaskEvent)
-    if (++looked === LOOKED_AT) return null
+async function exampleOf(task: Task, { status, ...reason }: ReasonCount): Promise<string | null> {
+  for await (const event of task.events({ status: [status], ...reasonFilter(reason) })) {
+    return reasonOf({ ...event, code: null } as TaskEvent)
   }
   return null
 }
@@ -37,7 +31,7 @@ export function reasonsText(reasons: readonly Reason[]): string {
   const columns = [
     { title: 'ROWS', of: (reason: Reason) => count(reason.count), right: true },
     { title: 'STATUS', of: ({ status }: Reason) => status },
-    { title: 'CODE', of: ({ code }: Reason) => code ?? '' },
+    { title: 'CODE', of: ({ code, otherCodes }: Reason) => (otherCodes ? '(other codes)' : (code ?? '')) },
     { title: 'FOR INSTANCE', of: ({ example }: Reason) => example ?? '' },
   ]
   const more = reasons.length > SHOWN ? `\n… and ${count(reasons.length - SHOWN)} more reasons` : ''

@@ -136,14 +136,15 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskRetry: object(
     {
       status: { type: 'array', items: { enum: [...REJECTED_STATUSES] }, description: 'default failed and error' },
-      code: text,
+      code: { ...orNull(text), description: 'only those with this code; null: without one' },
+      otherCodes: { type: 'boolean', description: 'only those with codes that reasons count together' },
       rows: {
         type: 'array',
         description: 'these instead, each with other arguments, or as it was',
         items: object({ index: count, args: { type: 'array', description: 'left out: those that it had' } }, ['args']),
       },
     },
-    ['status', 'code', 'rows'],
+    ['status', 'code', 'otherCodes', 'rows'],
   ),
   TaskRetried: object({
     run: { type: 'integer', minimum: 1 },
@@ -157,15 +158,19 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskReasons: object({
     items: {
       type: 'array',
-      items: object({
-        status: { enum: [...REJECTED_STATUSES] },
-        code: orNull(text),
-        count,
-        samples: {
-          type: 'array',
-          items: object({ index: count, number: orNull(count), message: orNull(text) }),
+      items: object(
+        {
+          status: { enum: [...REJECTED_STATUSES] },
+          code: { ...orNull(text), description: 'null: without a code, or with other codes' },
+          otherCodes: { const: true, description: 'rows with codes that are not counted apart (Redis, above 255)' },
+          count,
+          samples: {
+            type: 'array',
+            items: object({ index: count, number: orNull(count), message: orNull(text) }),
+          },
         },
-      }),
+        ['otherCodes'],
+      ),
     },
     next: { type: 'null' },
   }),

@@ -7,6 +7,7 @@ import { checkOptions, given } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import {
+  type CodeFilter,
   type EventRecord,
   isRejected,
   REJECTED_STATUSES,
@@ -15,7 +16,7 @@ import {
   type TaskRecord,
 } from '../store/contract.ts'
 import type { ReportedRow } from './corrected.ts'
-import { checkStatuses, eventPages, paramsOf } from './event.ts'
+import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, paramsOf } from './event.ts'
 import { checkImport, checkSource, type ImportRows } from './import.ts'
 import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
@@ -33,11 +34,9 @@ export interface CorrectedRow {
   source?: object
 }
 
-export interface RetryOptions {
+export interface RetryOptions extends CodeFilter {
   /** Which rejected rows; default `failed` and `error`. */
   status?: RejectedStatus[]
-  /** Only those with this code. */
-  code?: string
   /** These instead, each with other arguments, or as it was; each index once. */
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
   /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
@@ -77,10 +76,15 @@ export interface Chosen extends RetryRow {
 
 /** @throws INVALID_OPTION */
 export function checkRetry(options: RetryOptions): void {
-  checkOptions('task.retry', options, { status: null, code: 'text', rows: null, report: null, as: null })
-  const { status, code, rows, report, as } = options
+  checkOptions('task.retry', options, { status: null, ...CODE_OPTIONS, rows: null, report: null, as: null })
+  const { status, code, otherCodes, rows, report, as } = options
+  checkCode('task.retry', options)
   if (status !== undefined) checkStatuses('task.retry', status, REJECTED_STATUSES)
-  const selectors = Object.entries({ 'status or code': status ?? code, rows, report })
+  const selectors = Object.entries({
+    'status or code': status !== undefined || code !== undefined || otherCodes ? true : undefined,
+    rows,
+    report,
+  })
   const told = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (told.length > 1) throw invalid(`say which rows in one way: by ${told.join(', or by ')}`)
   if (as !== undefined) checkImport('task.retry: as', as)
@@ -143,10 +147,10 @@ function asKept(
 async function* rejectedRows(
   { store }: TaskHost,
   record: TaskRecord,
-  { status = ['failed', 'error'], code }: RetryOptions,
+  { status = ['failed', 'error'], ...options }: RetryOptions,
   asItWas: AsItWas,
 ): AsyncGenerator<Chosen, void, void> {
-  const filter = { status: [...status], ...(code === undefined ? {} : { code }) }
+  const filter = { status: [...status], ...codeFilterOf(options) }
   for await (const events of eventPages(store, record.id, filter)) {
     for (const event of events) {
       const row = await asItWas(event)

@@ -1,9 +1,11 @@
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
-import { shown } from '../job/options.ts'
+import { checkText, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
-import type { EventQuery, EventRecord, EventStatus, Store } from '../store/contract.ts'
+import type { CodeFilter, EventQuery, EventRecord, EventStatus, ReasonCount, Store } from '../store/contract.ts'
 import { lifeOf } from './words.ts'
+
+export type { CodeFilter, ReasonCount } from '../store/contract.ts'
 
 /** What became of one row of a task. */
 export interface TaskEvent {
@@ -64,6 +66,26 @@ export function checkStatuses(where: string, statuses: unknown, known: readonly 
   if (Array.isArray(statuses) && statuses.every((status) => known.includes(status))) return
   const odd = Array.isArray(statuses) ? statuses.find((status) => !known.includes(status)) : statuses
   throw new HighkiqError('INVALID_OPTION', `${where}: status is a list of ${known.join(', ')}, not ${shown(odd)}`)
+}
+
+/** Options that name rows by their code. */
+export const CODE_OPTIONS = { code: null, otherCodes: 'flag' } as const
+
+/** @throws INVALID_OPTION */
+export function checkCode(where: string, { code, otherCodes }: CodeFilter): void {
+  if (code !== undefined && code !== null) checkText(`${where}: code`, code)
+  if (code === undefined || !otherCodes) return
+  throw new HighkiqError('INVALID_OPTION', `${where}: say code or otherCodes, not both`)
+}
+
+/** What of these options names rows by their code. */
+export function codeFilterOf({ code, otherCodes }: CodeFilter): CodeFilter {
+  return { ...(code === undefined ? {} : { code }), ...(otherCodes ? { otherCodes } : {}) }
+}
+
+/** What finds the rows that were counted. */
+export function reasonFilter({ code, otherCodes }: Pick<ReasonCount, 'code' | 'otherCodes'>): CodeFilter {
+  return otherCodes ? { otherCodes } : { code }
 }
 
 /** A row is kept as its bare arguments, or as a whole payload where middleware had changed more. */

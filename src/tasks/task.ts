@@ -3,10 +3,12 @@ import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, given } from '../job/options.ts'
 import {
+  type CodeFilter,
   EVENT_STATUSES,
   type EventRecord,
   type EventStatus,
   endedOf,
+  type ReasonCount,
   type Store,
   type TaskChange,
   type TaskRecord,
@@ -14,7 +16,7 @@ import {
 } from '../store/contract.ts'
 import { addToTask, continueTask } from './create.ts'
 import { cancelRows, removeTask } from './end.ts'
-import { checkStatuses, eventOf, eventPages, type TaskEvent } from './event.ts'
+import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
 import { beyondOf, checkJob, checkName, type TaskOptions, toleranceOf, toleratedOf, windowOf } from './options.ts'
@@ -73,10 +75,8 @@ export interface AddOptions {
 }
 
 /** Which events; all of them by default. */
-export interface EventsOptions {
+export interface EventsOptions extends CodeFilter {
   status?: EventStatus[] | undefined
-  /** Only rejected ones with this code. */
-  code?: string | undefined
   /** Only rows behind this index. */
   after?: number | undefined
 }
@@ -133,15 +133,16 @@ export class Task {
 
   /** The task's events in the order of its rows, all or of some statuses, from behind the row `after` on. */
   async *events(options: EventsOptions = {}): AsyncGenerator<TaskEvent> {
-    checkOptions('task.events', options, { status: null, code: 'text', after: 'index' })
-    const { status, code, after } = options
+    checkOptions('task.events', options, { status: null, ...CODE_OPTIONS, after: 'index' })
+    const { status, after } = options
+    checkCode('task.events', options)
     if (status !== undefined) checkStatuses('task.events', status, EVENT_STATUSES)
     const task = await this.#record()
-    for await (const event of this.#pages({ status, code, after })) yield eventOf(task.job, event)
+    for await (const event of this.#pages({ status, ...codeFilterOf(options), after })) yield eventOf(task.job, event)
   }
 
   /** How many rows were rejected for which reason, the most frequent first. @throws UNKNOWN_TASK */
-  async reasons(): Promise<{ status: EventStatus; code: string | null; count: number }[]> {
+  async reasons(): Promise<ReasonCount[]> {
     await this.#record()
     return (await this.#store.reasons(this.id)).sort((a, b) => b.count - a.count)
   }
@@ -281,7 +282,11 @@ export class Task {
   }
 
   async *#pages(query: EventsOptions): AsyncGenerator<EventRecord> {
-    for await (const page of eventPages(this.#host.store, this.id, given(query, ['status', 'code', 'after']))) {
+    for await (const page of eventPages(
+      this.#host.store,
+      this.id,
+      given(query, ['status', 'code', 'otherCodes', 'after']),
+    )) {
       yield* page
     }
   }

@@ -1,3 +1,4 @@
+import type { CodeFilter, NewRow } from 'highkiq/store'
 import { expect } from 'vitest'
 import { type Case, NOW, sure } from './bench.ts'
 import {
@@ -265,6 +266,45 @@ export const taskSweeping: Case[] = [
       expect(await sorted()).toEqual(['cancelled discarded 1', 'error Žluťoučký: "kůň" 1', 'failed bad_price 3'])
       await expectExact(t, task)
       expect(await t.store.reasons(taskId(9))).toEqual([])
+    },
+  },
+  {
+    name: 'of however many codes, each finds its rows, none finds the rows without one, and all rows are counted',
+    async run(t) {
+      const task = await taskWith(t, 1, 0, { open: true })
+      const codeOf = (i: number) => (i % 100 === 0 ? undefined : `code ${i % 300}`)
+      const added = Array.from({ length: 600 }, (_, i): NewRow => {
+        const code = codeOf(i)
+        return { args: '[]', rejected: { status: 'failed', messages: [], ...(code === undefined ? {} : { code }) } }
+      })
+      await t.store.addRows(task.id, ADDER, 0, added, NOW)
+      const indexes = async (query: CodeFilter, limit = 1000) => {
+        const events = await t.store.events(task.id, { status: ['failed'], ...query, limit })
+        return events.map(({ index }) => index)
+      }
+      for (const i of [1, 254, 255, 256, 257, 258, 259, 299])
+        expect(await indexes({ code: `code ${i}` })).toEqual([i, i + 300])
+      expect(await indexes({ code: 'unheard of' })).toEqual([])
+      expect(await indexes({ code: null })).toEqual([0, 100, 200, 300, 400, 500])
+      expect(await indexes({ code: null }, 2)).toEqual([0, 100])
+      expect(await indexes({})).toHaveLength(600)
+
+      const reasons = await t.store.reasons(task.id)
+      expect(reasons.reduce((sum, { count }) => sum + count, 0)).toBe(600)
+      const without = reasons.filter(({ code }) => code === null)
+      expect(without.filter(({ otherCodes }) => !otherCodes)).toEqual([{ status: 'failed', code: null, count: 6 }])
+      const named = new Set(reasons.map(({ code }) => code))
+      const others = added.flatMap((_, i) => (codeOf(i) === undefined || named.has(codeOf(i) as string) ? [] : [i]))
+      expect(await indexes({ otherCodes: true })).toEqual(others)
+      const counted = without.filter(({ otherCodes }) => otherCodes)
+      expect(counted.map(({ count }) => count)).toEqual(others.length > 0 ? [others.length] : [])
+
+      // Put back and rejected again they are counted where they were.
+      await t.store.startRun(task.id, 1, await t.owner(), NOW)
+      const last = others.at(-1) ?? 599
+      await t.store.retryRows(task.id, 2, [{ index: 0 }, { index: last }], NOW)
+      expect(await indexes({ code: null })).toEqual([100, 200, 300, 400, 500])
+      expect(await indexes({ otherCodes: true })).toEqual(others.slice(0, -1))
     },
   },
   {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BusinessFailure } from 'highkiq'
+import { BusinessFailure, Discard } from 'highkiq'
 import { expect, test } from 'vitest'
 import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { gate, until } from '../engine/bench.ts'
@@ -104,6 +104,60 @@ inBrowser('tasks', (open) => {
     await page.getByRole('button', { name: 'Delete the task' }).click()
     await page.getByText('No tasks yet').waitFor()
     expect(await task.status()).toBe(null)
+  })
+
+  test('more than 20 rows are retried after a question that names how many, cancelled ones only where they are chosen', async () => {
+    let isMended = false
+    const { hq, page, work, go } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('Row', async (_ctx, what: string) => {
+          if (isMended) return
+          if (what === 'coded') throw new BusinessFailure('Price is empty', { code: 'price' })
+          if (what === 'cancelled') throw new Discard('not any more')
+          throw new BusinessFailure('something else')
+        })
+      },
+    })
+    const many = (n: number, what: string) => Array.from({ length: n }, (): [string] => [what])
+    const all = [...many(30, 'coded'), ...many(22, 'plain'), ...many(2, 'cancelled')]
+    const task = await hq.tasks.create(hq.jobNamed('Row') as never, all as never)
+    await work()
+    await task.wait({ every: 10 })
+    const counts = async () => (await task.status())?.counts
+    expect(await counts()).toMatchObject({ failed: 52, cancelled: 2 })
+    isMended = true
+    await go(`/tasks/${task.id}`)
+
+    // Rows without a code are those alone, in the list and in the retry.
+    const uncoded = page.locator('.why', { hasText: 'no code' })
+    await uncoded.getByRole('link', { name: 'Show' }).click()
+    await expect.poll(() => page.getByRole('table', { name: 'Rows' }).locator('tbody tr').count()).toBe(22)
+    await page.locator('.chip', { hasText: 'no code' }).waitFor()
+    await uncoded.getByRole('button', { name: 'Retry' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('heading', { name: 'Retry 22 rows?' }).waitFor()
+    await dialog.getByRole('button', { name: 'Leave them' }).click()
+    expect((await task.status())?.run).toBe(1)
+    await uncoded.getByRole('button', { name: 'Retry' }).click()
+    await dialog.getByRole('button', { name: 'Retry 22 rows' }).click()
+    await page.getByText('22 rows run again').waitFor()
+    await task.wait({ every: 10 })
+    expect(await counts()).toMatchObject({ finished: 22, failed: 30, cancelled: 2 })
+
+    await uncoded.waitFor({ state: 'detached' })
+    await page.keyboard.press('r')
+    await dialog.getByRole('heading', { name: 'Retry 30 rows?' }).waitFor()
+    await dialog.getByRole('checkbox', { name: 'also the 2 cancelled rows' }).check()
+    await dialog.getByRole('heading', { name: 'Retry 32 rows?' }).waitFor()
+    await dialog.getByRole('checkbox').uncheck()
+    await dialog.getByRole('button', { name: 'Retry 30 rows' }).click()
+    await page.getByText('30 rows run again').waitFor()
+    await task.wait({ every: 10 })
+    expect(await counts()).toMatchObject({ finished: 52, failed: 0, cancelled: 2 })
+    await page.getByRole('button', { name: 'Retry cancelled' }).click()
+    await page.getByText('2 rows run again').waitFor()
+    await task.wait({ every: 10 })
+    expect(await counts()).toMatchObject({ finished: 54 })
   })
 
   test('a file is dropped, looked into, mapped and imported; its report comes back as a file', async () => {

@@ -362,6 +362,18 @@ test('reasons are counted for each code, with rows that show them', async () => 
   expect(second).toMatchObject({ code: null, count: 12, samples: [{ message: 'not 5' }, { message: 'not 10' }] })
   const coded = await call('GET', `/api/v1/tasks/${task.id}/events?status=failed&code=three&limit=2`)
   expect(coded.body.items.map(({ index }: { index: number }) => index)).toEqual([2, 5])
+
+  // Rows without a code are those alone, read and run again.
+  const events = (query: string) => call('GET', `/api/v1/tasks/${task.id}/events?status=failed&limit=500&${query}`)
+  const uncoded = (await events('withoutCode=true')).body.items
+  expect(uncoded).toHaveLength(12)
+  expect(uncoded.every(({ code }: { code: string | null }) => code === null)).toBe(true)
+  expect((await events('otherCodes=true')).body.items).toEqual([])
+  expect((await events('withoutCode=true&code=three')).status).toBe(400)
+  const retry = (json: object) => call('POST', `/api/v1/tasks/${task.id}/retry`, { json })
+  expect((await retry({ status: ['failed'], code: null, otherCodes: true })).status).toBe(400)
+  expect((await retry({ status: ['failed'], otherCodes: true })).body).toMatchObject({ rows: 0 })
+  expect((await retry({ status: ['failed'], code: null })).body).toMatchObject({ rows: 12 })
 })
 
 test('the file of an export is sent while it is made, or when it is whole, or as far as there is any', async () => {

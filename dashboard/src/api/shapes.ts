@@ -376,6 +376,8 @@ export interface TaskEvent {
 export interface Reason {
   status: EventStatus
   code: string | null
+  /** Rows with codes that are not counted apart; `code` is null then. */
+  otherCodes?: true
   count: number
   samples: { index: number; number: number | null; message: string | null }[]
 }

@@ -6,15 +6,20 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { number } from '../format/number.ts'
 import { t } from '../words/index.ts'
 
+/** A function where it changes with what is chosen in the question itself. */
+type Said = string | (() => string)
+
+const textOf = (said: Said) => (typeof said === 'string' ? said : said())
+
 interface Question {
   /** "Delete 3,902 retries?" */
-  title: string
+  title: Said
   /** What will happen, and whether it can be undone. */
   body?: ComponentChildren
   /** What of: name and number. */
   parts?: { name: string; count: number }[]
   /** The button that does it repeats what: "Delete 3,902 retries". */
-  act: string
+  act: Said
   /** The safe answer: "Keep them". */
   keep?: string
   isDangerous?: boolean
@@ -42,7 +47,7 @@ export function confirm(question: Question): Promise<boolean> {
 
 export function Confirming() {
   const question = asked.value
-  return question && <Dialog key={question.title} {...question} />
+  return question && <Dialog key={textOf(question.title)} {...question} />
 }
 
 function Dialog({
@@ -68,7 +73,7 @@ function Dialog({
           if (isTyped) answer(true)
         }}
       >
-        <h2 id="confirm-title">{title}</h2>
+        <h2 id="confirm-title">{textOf(title)}</h2>
         {body && <p>{body}</p>}
         {parts && parts.length > 0 && (
           <ul>
@@ -96,7 +101,7 @@ function Dialog({
             {keep ?? t('confirm.keep')}
           </button>
           <button type="submit" class={isDangerous ? 'btn danger' : 'btn primary'} disabled={!isTyped}>
-            {act}
+            {textOf(act)}
           </button>
         </div>
       </form>

@@ -40,11 +40,11 @@ export function Search({ label, placeholder, name = 'search' }: { label: string;
   )
 }
 
-/** A filter that is set, with a way to drop it. */
-export function Chip({ name, label }: { name: string; label: string }) {
+/** A filter that is set, with a way to drop it. `value`: what is shown instead of the value in the address. */
+export function Chip({ name, label, value: shown }: { name: string; label: string; value?: string }) {
   const [query, change] = useQuery()
-  const value = query[name]
-  if (value === undefined || value === '') return null
+  if (!query[name]) return null
+  const value = shown ?? query[name]
   return (
     <span class="chip">
       <span>{label}</span> <bdi class="cut">{value}</bdi>

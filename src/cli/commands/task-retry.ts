@@ -16,6 +16,7 @@ import { CliError, someOf } from '../usage.ts'
 interface RetryCommandOptions extends AppOptions, ReadingOptions {
   status?: RetryOptions['status']
   code?: string
+  withoutCode?: boolean
   report?: string
   watch?: boolean
   json?: boolean
@@ -46,6 +47,7 @@ export function registerRetry(task: Command): void {
       ),
     )
     .option('--code <code>', 'only those with this reason')
+    .addOption(new Option('--without-code', 'only those without a code').conflicts(['code', 'report']))
     .addOption(new Option('--report <file>', 'the rows of this corrected report instead').conflicts(['status', 'code']))
   withReadingOptions(command)
     .option('--watch', 'until the task has ended')
@@ -75,11 +77,11 @@ function withJobs(options: RetryCommandOptions): RetryCommandOptions {
 }
 
 async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Promise<void> {
-  const { status, code, report, watch, json } = options
+  const { status, code, withoutCode, report, watch, json } = options
   const task = await existing(hq, id)
   const retried = await task.retry({
     ...(status ? { status } : {}),
-    ...(code === undefined ? {} : { code }),
+    ...(withoutCode ? { code: null } : code === undefined ? {} : { code }),
     ...(report === undefined ? {} : { report, as: readingOf(options) }),
   })
   if (retried.refused > 0) process.exitCode = 3

@@ -135,6 +135,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
 interface EventsOptions extends TaskOptions {
   status?: EventStatus[]
   code?: string
+  withoutCode?: boolean
   limit?: number
 }
 
@@ -142,6 +143,7 @@ function registerEvents(task: Command): void {
   withAppOptions(task.command('events').description('what became of each row').argument('<id>', 'of the task'))
     .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)))
     .option('--code <code>', 'only rejected ones with this reason')
+    .addOption(new Option('--without-code', 'only rejected ones without a code').conflicts('code'))
     .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
@@ -149,10 +151,11 @@ function registerEvents(task: Command): void {
 }
 
 /** Line by line: a task may have more events than fit into memory. */
-async function events(hq: Highkiq, id: string, { status, code, limit = Infinity, json }: EventsOptions): Promise<void> {
+async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
+  const { status, code, withoutCode, limit = Infinity, json } = options
   const task = await existing(hq, id)
   let n = 0
-  for await (const event of task.events({ status, code })) {
+  for await (const event of task.events({ status, code: withoutCode ? null : code })) {
     if (n >= limit) break
     if (json) printInto(n, event)
     else print(eventText(event))

@@ -47,8 +47,8 @@ async function lookUp(call: Looking, task: TaskStatus): Promise<Group[]> {
   for (const { code, count } of reasons.slice(0, MOST)) {
     if (code !== null) groups.push(groupOf(await eventsOf(call, task, { ...failed, code, limit: SAMPLES }), count))
   }
-  const hasUncoded = reasons.some(({ code }) => code === null)
-  if (hasUncoded) groups.push(...byText(await eventsOf(call, task, { ...failed, limit: UNCODED })))
+  const hasUncoded = reasons.some(({ code, otherCodes }) => code === null && !otherCodes)
+  if (hasUncoded) groups.push(...byText(await eventsOf(call, task, { ...failed, code: null, limit: UNCODED })))
   groups.sort((a, b) => b.count - a.count)
   const shown = groups.filter(({ samples }) => samples.length > 0).slice(0, MOST)
   const all = reasons.reduce((sum, { count }) => sum + count, 0)
@@ -59,7 +59,6 @@ async function lookUp(call: Looking, task: TaskStatus): Promise<Group[]> {
 function byText(events: TaskEvent[]): Group[] {
   const groups = new Map<string | null, TaskEvent[]>()
   for (const event of events) {
-    if (event.code !== null) continue
     const text = textOf(event)
     const group = groups.get(text)
     if (group) group.push(event)

@@ -129,14 +129,19 @@ export const ACT_ROUTES: Route[] = [
 
 /** @throws INVALID_REQUEST; what else is wrong `retry` tells */
 function retryOf(body: Record<string, unknown>): RetryOptions {
-  refuseMembers(body, 'retry', ['status', 'code', 'rows'])
-  const { status, code, rows } = body
+  refuseMembers(body, 'retry', ['status', 'code', 'otherCodes', 'rows'])
+  const { status, code, otherCodes, rows } = body
   if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
     throw invalid(`\`status\` is a list of ${REJECTED_STATUSES.join(', ')}`)
   }
-  if (code !== undefined && typeof code !== 'string') throw invalid('`code` is a text')
-  if (rows === undefined) return { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }) }
-  if (status !== undefined || code !== undefined) throw invalid('`rows` says which rows: leave `status` and `code` out')
+  if (code !== undefined && code !== null && typeof code !== 'string') {
+    throw invalid('`code` is a text, or null for rows without one')
+  }
+  if (otherCodes !== undefined && typeof otherCodes !== 'boolean') throw invalid('`otherCodes` is true or false')
+  if (rows === undefined) return given({ status, code, otherCodes }) as RetryOptions
+  if (status !== undefined || code !== undefined || otherCodes !== undefined) {
+    throw invalid('`rows` says which rows: leave `status`, `code` and `otherCodes` out')
+  }
   const isRow = (row: unknown) =>
     isObject(row) && Number.isSafeInteger(row.index) && (row.args === undefined || Array.isArray(row.args))
   if (!Array.isArray(rows) || !rows.every(isRow)) {

@@ -4,7 +4,7 @@ import type { Highkiq } from '../../app.ts'
 import type { EventStatus } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { eventOf, type TaskEvent } from '../../tasks/event.ts'
+import { type CodeFilter, codeFilterOf, eventOf, type TaskEvent } from '../../tasks/event.ts'
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/sheet/format.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
@@ -23,9 +23,8 @@ export async function exportOf(hq: Highkiq, id: string): Promise<FileFormat | nu
   return (task && metaOf(task).export?.format) ?? null
 }
 
-export interface EventPage {
+export interface EventPage extends CodeFilter {
   status?: EventStatus[] | undefined
-  code?: string | undefined
   /** Only those behind this index. */
   after: number
   limit: number
@@ -39,9 +38,9 @@ const SEARCH_PAGE = 500
 export async function eventsOf(
   { hq, site }: Pick<Call, 'hq' | 'site'>,
   { id, job }: TaskStatus,
-  { status, code, after, limit }: EventPage,
+  { status, after, limit, ...filter }: EventPage,
 ): Promise<TaskEvent[]> {
-  const query = { ...(status ? { status } : {}), ...(code === undefined ? {} : { code }), after, limit }
+  const query = { ...(status ? { status } : {}), ...codeFilterOf(filter), after, limit }
   const records = await hq.store.events(id, query)
   return records.map((record) => site.redaction.event(eventOf(job, record)))
 }

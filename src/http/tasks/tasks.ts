@@ -7,7 +7,7 @@ import { given } from '../../job/options.ts'
 import { invalid, json } from '../answer.ts'
 import { readBody, refuseMembers } from '../body.ts'
 import { createOnce, KEY } from '../idempotency.ts'
-import { cursor, integer, listOf, oneOf, text } from '../parameter.ts'
+import { cursor, flag, integer, listOf, oneOf, text } from '../parameter.ts'
 import { type Route, route } from '../route.ts'
 import { TASK_MEMBERS } from './options.ts'
 import { reasonsOf } from './reasons.ts'
@@ -101,16 +101,22 @@ export const TASK_ROUTES: Route[] = [
     query: {
       status: listOf(EVENT_STATUSES, 'those with this status'),
       code: text('rejected ones with this code'),
+      withoutCode: flag('rejected ones without a code'),
+      otherCodes: flag('rejected ones with codes that /reasons counts together'),
       search: text('those whose arguments or messages contain this; a page may have fewer of them then, or none'),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
     answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
     async run(call) {
-      const { status, code, search, cursor: after = -1, limit } = call.query
+      const { status, code, withoutCode, otherCodes, search, cursor: after = -1, limit } = call.query
+      if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
+        throw invalid('say one of code, withoutCode and otherCodes')
+      }
       const task = await statusOf(call.hq, call.path)
-      if (search !== undefined) return json(await searchEvents(call, task, { status, code, after, limit }, search))
-      const items = await eventsOf(call, task, { status, code, after, limit })
+      const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
+      if (search !== undefined) return json(await searchEvents(call, task, page, search))
+      const items = await eventsOf(call, task, page)
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
     },
   }),

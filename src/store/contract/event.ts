@@ -73,10 +73,26 @@ export function isInAttempt(
   return (status === 'enqueued' || (isJudged && code === 'foreign')) && attempts === by.attempt - 1
 }
 
-export interface EventQuery {
+/** Which rejected events, by their code; all events when it is empty. */
+export interface CodeFilter {
+  /** Only rejected events with this code; null: only those without a code. */
+  code?: string | null | undefined
+  /** Only rejected events whose codes `reasons` counts together. */
+  otherCodes?: boolean | undefined
+}
+
+/** How many rows were rejected with a code. */
+export interface ReasonCount {
+  status: EventStatus
+  /** null: without a code, or with one of the other codes. */
+  code: string | null
+  /** Redis counts 255 codes a status apart, and all others together. */
+  otherCodes?: true
+  count: number
+}
+
+export interface EventQuery extends CodeFilter {
   status?: EventStatus[]
-  /** Only rejected events with this code. */
-  code?: string
   /** Only events with a greater index. */
   after?: number
   /** Only these of those that there are; the others of these conditions do not count then. */

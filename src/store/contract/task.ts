@@ -1,7 +1,7 @@
 /** Tracked tasks: many jobs as one thing, an event for each. */
 
 import type { EventEffect } from './effect.ts'
-import type { EventQuery, EventRecord, EventStatus, Message, OfAttempt } from './event.ts'
+import type { EventQuery, EventRecord, EventStatus, Message, OfAttempt, ReasonCount } from './event.ts'
 import type { PushItem } from './job.ts'
 import type { Entry } from './set.ts'
 
@@ -235,7 +235,7 @@ export interface TaskVerbs {
   /** Rows that were in the queue and are seen there no longer give their places to the next, and stay what they are. */
   freePlaces(id: string, indexes: readonly number[], now: number): Promise<void>
   /** How many rows there are of each code, of failed, error and cancelled. */
-  reasons(id: string): Promise<{ status: EventStatus; code: string | null; count: number }[]>
+  reasons(id: string): Promise<ReasonCount[]>
 
   /**
    * Makes tasks of one row (`single`, already without an adder) and pushes that row's job, `item`, in one step each;

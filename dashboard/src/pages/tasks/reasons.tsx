@@ -1,13 +1,12 @@
 /** Why rows were rejected, by code: what the business refused apart from what broke. */
 
-import { tell } from '../../api/client.ts'
-import type { EventStatus, Reason, TaskStatus } from '../../api/shapes.ts'
+import type { Reason, TaskStatus } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { StatusIcon } from '../../parts/icon.tsx'
-import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
+import { retryRows } from './retry.tsx'
 
 const KINDS = ['failed', 'error', 'cancelled'] as const
 
@@ -41,7 +40,7 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
               <span class="cut">{t(`task.means.${status}`)}</span>
             </div>
             {some.map((reason) => (
-              <Why key={reason.code} {...{ task, reason, status, most, reload }} />
+              <Why key={`${reason.code} ${reason.otherCodes}`} {...{ task, reason, status, most, reload }} />
             ))}
           </div>
         )
@@ -53,26 +52,24 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
 interface WhyProps {
   task: TaskStatus
   reason: Reason
-  status: EventStatus
+  status: (typeof KINDS)[number]
   most: number
   reload(): Promise<void>
 }
 
-function Why({ task: { id }, reason: { code, count, samples }, status, most, reload }: WhyProps) {
+function Why({ task, reason: { code, otherCodes, count, samples }, status, most, reload }: WhyProps) {
   const message = samples[0]?.message ?? ''
-  const show = new URLSearchParams({ status, ...(code === null ? {} : { code }) })
-  const retry = async () => {
-    const body = { status: [status], ...(code === null ? {} : { code }) }
-    await doing(tell<{ rows: number }>('POST', `/tasks/${id}/retry`, body), ({ rows }) =>
-      t('task.retried', { n: rows }),
-    )
-    await reload()
-  }
+  const which = otherCodes ? { otherCodes } : { code }
+  const show: Record<string, string> = otherCodes
+    ? { otherCodes: 'true' }
+    : code === null
+      ? { withoutCode: 'true' }
+      : { code }
   return (
     <div class="why">
       <StatusIcon status={status} />
       <code class="cut">
-        <bdi>{code ?? t('task.noCode')}</bdi>
+        <bdi>{code ?? t(otherCodes ? 'task.otherCodes' : 'task.noCode')}</bdi>
       </code>
       <span class="cut msg" title={message}>
         <bdi>{message}</bdi>
@@ -82,11 +79,15 @@ function Why({ task: { id }, reason: { code, count, samples }, status, most, rel
       </span>
       <span class="n">{number(count)}</span>
       <span class="acts">
-        <a class="btn s ghost" href={at(`/tasks/${id}?${show}`)}>
+        <a class="btn s ghost" href={at(`/tasks/${task.id}?${new URLSearchParams({ status, ...show })}`)}>
           {t('task.show')}
         </a>
         {about.value?.readOnly === false && (
-          <button type="button" class="btn s ghost" onClick={() => void retry()}>
+          <button
+            type="button"
+            class="btn s ghost"
+            onClick={() => void retryRows(task, { status: [status], ...which, count }, reload)}
+          >
             {t('task.retry')}
           </button>
         )}

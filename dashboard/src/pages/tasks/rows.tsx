@@ -18,16 +18,19 @@ const FIELDS = 2
 
 export function Rows({ task }: { task: TaskStatus }) {
   const [query, change, link] = useQuery()
-  const { status = REJECTED, code, search, cursor, row } = query
+  const { status = REJECTED, code, withoutCode, otherCodes, search, cursor, row } = query
   const { data, error, reload } = useData<Page<TaskEvent>>(`/tasks/${task.id}/events`, {
     status,
     code,
+    withoutCode,
+    otherCodes,
     search,
     cursor,
     limit: 25,
   })
-  const isFiltered = query.status !== undefined || code !== undefined || search !== undefined
-  const clear = () => change({ status: null, code: null, search: null, ...FROM_THE_START })
+  const isFiltered = [query.status, code, withoutCode, otherCodes, search].some((one) => one !== undefined)
+  const clear = () =>
+    change({ status: null, code: null, withoutCode: null, otherCodes: null, search: null, ...FROM_THE_START })
   return (
     <section class="panel list section" id="rows">
       <header>
@@ -37,6 +40,8 @@ export function Rows({ task }: { task: TaskStatus }) {
         <Search label={t('task.searchRows')} placeholder={t('task.searchRows')} />
         <Chip name="status" label={t('task.status')} />
         <Chip name="code" label={t('task.code')} />
+        <Chip name="withoutCode" label={t('task.code')} value={t('task.noCode')} />
+        <Chip name="otherCodes" label={t('task.code')} value={t('task.otherCodes')} />
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}

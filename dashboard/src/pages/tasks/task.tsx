@@ -23,6 +23,7 @@ import { Control } from './control.tsx'
 import { Hero } from './hero.tsx'
 import { RatePanel } from './rate.tsx'
 import { Reasons } from './reasons.tsx'
+import { rejectedOf, retryRows } from './retry.tsx'
 import { RowDrawer } from './row.tsx'
 import { Rows } from './rows.tsx'
 
@@ -103,13 +104,12 @@ function Acts({ task, reload, onGoing }: ActsProps) {
   const { counts, state, id } = task
   if (about.value?.readOnly !== false) return <Files task={task} />
   const isOver = state === 'done' || state === 'cancelled'
-  const rejected = counts.failed + counts.error + counts.cancelled
+  const retried = rejectedOf(task)
   const open = counts.enqueued + counts.working
   const act = async (name: string, said: string, body?: unknown) => {
     await doing(tell('POST', `/tasks/${id}/${name}`, body), () => said)
     await reload()
   }
-  const retry = () => act('retry', t('task.retried', { n: rejected }), { status: ['failed', 'error', 'cancelled'] })
   const cancel = async () => {
     const yes = await confirm({
       title: t('task.cancelTitle', { name: task.name }),
@@ -146,11 +146,11 @@ function Acts({ task, reload, onGoing }: ActsProps) {
           {t('task.resume')}
         </button>
       )}
-      {rejected > 0 && (
-        <button type="button" class="btn" data-key="r" onClick={() => void retry()}>
+      {retried.count > 0 && (
+        <button type="button" class="btn" data-key="r" onClick={() => void retryRows(task, retried, reload)}>
           <Icon name="retries" />
-          {t('task.retryRejected')}
-          <span class="n">{number(rejected)}</span>
+          {t(counts.failed + counts.error > 0 ? 'task.retryRejected' : 'task.retryCancelled')}
+          <span class="n">{number(retried.count)}</span>
         </button>
       )}
       <Files task={task} />

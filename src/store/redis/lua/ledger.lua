@@ -2,7 +2,8 @@
 --
 -- A task is eleven keys, of which the first is named by its place in KEYS ("base"): +0 header (hash), +1 events (string
 -- of records), +2 rows (hash: a|s|c|r|m|j|k and the index: arguments, source, code, result, messages, class, rows it has
--- added), +3 rejected (sorted set: index by (status * 256 + slot of its code) * 2^32 + index), +4 backlog (list, see
+-- added), +3 rejected (sorted set: index by (status * 256 + slot of its code) * 2^32 + index; slot 0: without a code,
+-- 2048: with a code that has no slot), +4 backlog (list, see
 -- waiting.lua), +5 reasons (hash: "status:code" → slot, status → slots given), +6 the task's queue, +7 rows held in that
 -- queue, +8 the queue's tasks (sorted set: task → time of about its last progress, before that when a scheduled single job
 -- is due, 0 while it is cancelled, minus the end of its time once it has ended), +9 and +10 the queues of what is to be pushed when it is done or fails.
@@ -19,8 +20,8 @@ local SIZE = 20
 local HELD, PLACED, ELSEWHERE, NEW = 0, 1, 2, 3
 local REJECTED, CANCELLED = 3, 5
 local KEPT_MESSAGES, FIRST_MESSAGES = 50, 10
--- Of each status so many codes are told apart.
-local MOST_SLOTS = 255
+-- Of each status so many codes are told apart; rows of all others have one slot.
+local MOST_SLOTS, OTHER_CODES = 255, 2048
 local TASK_KINDS = {
   [0] = 'hash', 'string', 'hash', 'zset', 'list', 'hash', 'list', 'string', 'zset', 'list', 'list',
 }
@@ -254,7 +255,7 @@ local function change(effect)
   return true
 end
 
--- The number under which rejected events of a code are listed; 0: without a code, or one too many.
+-- The slot in which rejected events of a code are listed.
 local function slotOf(book, status, code)
   if code == '' then return 0 end
   local field = status .. ':' .. code
@@ -264,8 +265,8 @@ local function slotOf(book, status, code)
   slot = tonumber(redis.call('HGET', key, field) or nil)
   if not slot then
     local given = tonumber(redis.call('HGET', key, status) or 0)
-    slot = given < MOST_SLOTS and given + 1 or 0
-    if slot > 0 then redis.call('HSET', key, field, slot, status, slot) end
+    slot = given < MOST_SLOTS and given + 1 or OTHER_CODES
+    if slot ~= OTHER_CODES then redis.call('HSET', key, field, slot, status, slot) end
   end
   book.slots[field] = slot
   return slot

@@ -3,6 +3,7 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import {
+  type CodeFilter,
   EVENT_STATUSES,
   type EventQuery,
   type EventRecord,
@@ -10,6 +11,7 @@ import {
   isRejected,
   type Message,
   REJECTED_STATUSES,
+  type ReasonCount,
   type RejectedStatus,
 } from '../../contract.ts'
 import { STATUS_NUMBER } from '../call.ts'
@@ -22,10 +24,19 @@ const RECORD_BYTES = 20
 const RECORDS_AT_ONCE = 3000
 const BY_SLOT = 2 ** 32
 const BY_STATUS = 256 * BY_SLOT
+const NO_CODE = 0
+const OTHER_CODES = 2048
 const PLACES = ['held', 'placed', 'elsewhere'] as const
 /** Texts that one script reads. */
 const EVENTS_AT_ONCE = 100
 const VALUES_OF_AN_EVENT = 7
+
+/** Where rejected events of a status and a code are listed. */
+interface Range {
+  status: RejectedStatus
+  code: string | null
+  slot: number
+}
 
 export class TaskEvents {
   readonly #server: Server
@@ -34,7 +45,10 @@ export class TaskEvents {
     this.#server = server
   }
 
-  async list(id: string, { status, code, after = -1, indexes: those, limit }: EventQuery): Promise<EventRecord[]> {
+  async list(
+    id: string,
+    { status, code, otherCodes, after = -1, indexes: those, limit }: EventQuery,
+  ): Promise<EventRecord[]> {
     const found = await this.#server.findTask(id)
     if (!found || limit <= 0) return []
     const { keys } = found
@@ -42,10 +56,11 @@ export class TaskEvents {
       const some = [...new Set(those)].filter((index) => index >= 0).sort((a, b) => a - b)
       return this.#read(id, keys, some.slice(0, limit))
     }
-    if (!status && code === undefined) return this.#inOrder(id, keys, after + 1, limit)
+    const isByCode = code !== undefined || otherCodes === true
+    if (!status && !isByCode) return this.#inOrder(id, keys, after + 1, limit)
     const rejected = REJECTED_STATUSES.filter((name) => !status || status.includes(name))
-    const others = new Set((code === undefined ? (status ?? []) : []).filter((name) => !isRejected(name)))
-    const indexes = await this.#rejected(keys, rejected, code, after, limit)
+    const others = new Set((isByCode ? [] : (status ?? [])).filter((name) => !isRejected(name)))
+    const indexes = await this.#rejected(keys, rejected, { code, otherCodes }, after, limit)
     if (others.size > 0) indexes.push(...(await this.#scan(keys, others, after + 1, limit)))
     indexes.sort((a, b) => a - b)
     return this.#read(id, keys, indexes.slice(0, limit))
@@ -67,13 +82,13 @@ export class TaskEvents {
     throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
   }
 
-  async reasons(id: string): Promise<{ status: EventStatus; code: string | null; count: number }[]> {
+  async reasons(id: string): Promise<ReasonCount[]> {
     const found = await this.#server.findTask(id)
     if (!found) return []
     const main = await this.#server.ready()
-    const all = [
+    const all: Range[] = [
       ...(await this.#slots(found.keys)),
-      ...REJECTED_STATUSES.map((status) => ({ status, code: null, slot: 0 })),
+      ...REJECTED_STATUSES.flatMap((status) => [NO_CODE, OTHER_CODES].map((slot) => ({ status, code: null, slot }))),
     ]
     const counts = (await main.all((pipeline) => {
       for (const { status, slot } of all) {
@@ -82,13 +97,16 @@ export class TaskEvents {
       }
     })) as number[]
     return all
-      .map(({ status, code }, i) => ({ status, code, count: counts[i] as number }))
+      .map(({ status, code, slot }, i) => {
+        const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
+        return { status, code, ...others, count: counts[i] as number }
+      })
       .filter(({ count }) => count > 0)
       .sort((a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
   }
 
   /** The numbers under which codes are listed. */
-  async #slots(keys: readonly string[]): Promise<{ status: RejectedStatus; code: string; slot: number }[]> {
+  async #slots(keys: readonly string[]): Promise<Range[]> {
     const main = await this.#server.ready()
     const fields = await main.call((client) => client.hgetall(keys[5] as string))
     return Object.entries(fields).flatMap(([field, slot]) => {
@@ -130,21 +148,27 @@ export class TaskEvents {
     return found
   }
 
-  /** Indexes of rejected events: of one code, or of all. */
+  /** Indexes of rejected events: of one code, of none, of the other ones, or of all. */
   async #rejected(
     keys: readonly string[],
     status: readonly RejectedStatus[],
-    code: string | undefined,
+    { code, otherCodes }: CodeFilter,
     after: number,
     limit: number,
   ): Promise<number[]> {
     if (status.length === 0) return []
     const main = await this.#server.ready()
     const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
-    const named = slots.filter((one) => code === undefined || one.code === code)
-    // Of a code that got no number, those without one are asked.
-    const others = status.filter((name) => code === undefined || !named.some((one) => one.status === name))
-    const ranges = [...named, ...others.map((name) => ({ status: name, slot: 0 }))]
+    const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
+    const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
+    const isSlotless = ({ status: name }: Range) => !slots.some((one) => one.status === name && one.code === code)
+    const ranges = otherCodes
+      ? others
+      : code === undefined
+        ? [...slots, ...without, ...others]
+        : code === null
+          ? without
+          : [...slots.filter((one) => one.code === code), ...others.filter(isSlotless)]
     const found: number[] = []
     // A few of each, mostly enough for all to be known at once; they are up to the last one of the shortest page.
     let last = after
@@ -163,7 +187,9 @@ export class TaskEvents {
       last = Math.min(...indexes.map((page) => (page.length < few ? BY_SLOT : (page.at(-1) as number))))
       const known = indexes.map((page) => page.filter((index) => index <= last))
       const right = await Promise.all(
-        known.map((page, i) => (code !== undefined && ranges[i]?.slot === 0 ? this.#ofCode(keys, page, code) : page)),
+        known.map((page, i) =>
+          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES ? this.#ofCode(keys, page, code) : page,
+        ),
       )
       found.push(...right.flat().sort((a, b) => a - b))
       few = Math.min(few, RECORDS_AT_ONCE)

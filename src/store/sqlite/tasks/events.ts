@@ -2,7 +2,14 @@
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
-import { EVENT_STATUSES, type EventQuery, type EventRecord, type EventStatus, type Message } from '../../contract.ts'
+import {
+  EVENT_STATUSES,
+  type EventQuery,
+  type EventRecord,
+  type EventStatus,
+  type Message,
+  type ReasonCount,
+} from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
 import type { Ledger } from './ledger.ts'
@@ -31,9 +38,10 @@ export class Events {
     this.#db = db
   }
 
-  page(id: string, { status, code, after = -1, indexes, limit }: EventQuery): EventRecord[] {
+  page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): EventRecord[] {
     const task = this.#db.first<TaskRow>(sql.task.load, id)
-    if (!task) return []
+    // Every code is counted apart: there are no other ones.
+    if (!task || otherCodes) return []
     const rows = indexes
       ? this.#db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)
       : code !== undefined
@@ -51,7 +59,7 @@ export class Events {
     return task && row ? this.#recordOf(task, row) : null
   }
 
-  reasons(id: string): { status: EventStatus; code: string | null; count: number }[] {
+  reasons(id: string): ReasonCount[] {
     const task = this.#db.first<TaskRow>(sql.task.load, id)
     if (!task) return []
     const rows = this.#db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
@@ -71,9 +79,9 @@ export class Events {
     ledger.addMessages(book.task.key, index, [message])
   }
 
-  #codedOf(key: number, code: string, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
+  #codedOf(key: number, code: string | null, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
     const some = JSON.stringify(status.map((name) => STATUS_CODE[name]))
-    return this.#db.all<EventRow>(sql.event.codedOf, key, code.toWellFormed(), after, some, limit)
+    return this.#db.all<EventRow>(sql.event.codedOf, key, code?.toWellFormed() ?? null, after, some, limit)
   }
 
   #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {

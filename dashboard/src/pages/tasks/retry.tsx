@@ -1,0 +1,69 @@
+/** Retrying rejected rows: the page asks with their number first, unless they are few. */
+
+import { signal } from '@preact/signals'
+import { tell } from '../../api/client.ts'
+import type { TaskStatus } from '../../api/shapes.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { doing } from '../../parts/toast.tsx'
+import { t } from '../../words/index.ts'
+
+/** Fewer rows are retried without a question. */
+const ASKED_ABOVE = 20
+
+type Rejected = 'failed' | 'error' | 'cancelled'
+
+/** Which rows, as the API takes it. */
+export interface RetryFilter {
+  status: Rejected[]
+  /** null: those without a code. */
+  code?: string | null
+  otherCodes?: true
+}
+
+/** What the button at the head of the page retries: not the cancelled rows, unless there are no others. */
+export function rejectedOf({ counts }: TaskStatus): { status: Rejected[]; count: number; cancelled: number } {
+  const count = counts.failed + counts.error
+  return count > 0
+    ? { status: ['failed', 'error'], count, cancelled: counts.cancelled }
+    : { status: ['cancelled'], count: counts.cancelled, cancelled: 0 }
+}
+
+/** `cancelled`: so many cancelled rows can be chosen besides. */
+export async function retryRows(
+  { id }: TaskStatus,
+  { count, cancelled = 0, ...filter }: RetryFilter & { count: number; cancelled?: number },
+  reload: () => Promise<void>,
+): Promise<void> {
+  const isWithCancelled = signal(false)
+  const n = () => count + (isWithCancelled.value ? cancelled : 0)
+  if (count > ASKED_ABOVE || cancelled > 0) {
+    const yes = await confirm({
+      title: () => t('task.retryTitle', { n: n() }),
+      body: (
+        <>
+          {t('task.retryBody')}
+          {cancelled > 0 && (
+            <label class="check">
+              <input
+                type="checkbox"
+                onChange={(event) => {
+                  isWithCancelled.value = event.currentTarget.checked
+                }}
+              />{' '}
+              {t('task.retryCancelledToo', { n: cancelled })}
+            </label>
+          )}
+        </>
+      ),
+      act: () => t('task.retryRows', { n: n() }),
+      keep: t('task.retryNot'),
+      isDangerous: false,
+    })
+    if (!yes) return
+  }
+  const status = isWithCancelled.value ? [...filter.status, 'cancelled'] : filter.status
+  await doing(tell<{ rows: number }>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows }) =>
+    t('task.retried', { n: rows }),
+  )
+  await reload()
+}
