@@ -301,7 +301,7 @@ export class Highkiq {
 
   /**
    * Defines an ordered queue: what has the same id never runs in parallel, and comes in the order of its scores. With the
-   * name alone: the ordered queue of that name in the store, whoever defines it, for looking and acting.
+   * name alone: the ordered queue of that name in the store, whoever defines it, for pushing, looking and acting.
    * Workers that are made after it run it.
    *
    * @example
@@ -317,7 +317,10 @@ export class Highkiq {
     ...rest: [] | [OrderedHandler<P>] | [OrderedOptions<P>, OrderedHandler<P>]
   ): OrderedQueue | OrderedJob<P> {
     checkText('hq.ordered: the name of a queue', name)
-    if (rest.length === 0) return new OrderedQueue(this.#orderedHost(), this.#ordered.get(name)?.queue ?? name)
+    if (rest.length === 0) {
+      const defined = this.#ordered.find(name)
+      return new OrderedQueue(this.#orderedHost(), defined?.queue ?? name, defined)
+    }
     const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (this.#runtime.hasWorkers) {
       throw new HighkiqError('INVALID_OPTION', `${name}: a worker was made before it, which would not run it`)

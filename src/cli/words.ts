@@ -6,6 +6,7 @@ export const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ['or download with wait', 'or download with --wait'],
   ['ask for the rest with partial', 'ask for the rest with --partial'],
   ['define it with its validate, or name that (as: { validate })', 'load its file with -r'],
+  ['push { id, payload } with hq.ordered(name).performAsync', 'highkiq ordered push NAME ID PAYLOAD'],
   ['the option format says', '--format says'],
   ['name a folder in the option artifacts', 'set TMPDIR to a folder with room'],
 ]

@@ -8,8 +8,9 @@ import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload
 import { checkReadable } from '../job/readable.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
+import { orderedNamesOf } from './ordered-names.ts'
 import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
-import { type PushOptions, type PushRequest, payloadOf, type RequestContext } from './request.ts'
+import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
 import { trackOf } from './track.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -155,7 +156,10 @@ export class Client implements Pusher {
 
   pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {
     const plan = () => planBulk(bulk, this.#options)
-    return this.transaction?.pushEach(this, bulk.rows, plan) ?? this.#pushEach(bulk.rows, plan, this.#current)
+    return (
+      this.transaction?.pushEach(this, bulk.rows, plan) ??
+      this.#pushEach({ name: bulk.name, rows: bulk.rows as Rows }, plan, this.#current)
+    )
   }
 
   /** The finished job and where it goes, not yet stored; null when middleware stopped it. */
@@ -167,7 +171,9 @@ export class Client implements Pusher {
 
   /** A payload with everything that a job must have. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload {
-    return payloadOf(request, this.#options)
+    const payload = payloadOf(request, this.#options)
+    if (this.#mayBeOrdered(request.class) && orderedNamesOf(this.store).has(request.class)) refuseOrdered(request.class)
+    return payload
   }
 
   /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
@@ -288,7 +294,19 @@ export class Client implements Pusher {
     return new Client(this.#options, { shared: this.#shared, outlet: this.#outlet, inner })
   }
 
+  /** Whether another program may define an ordered queue of that name, and nothing here tells. */
+  #mayBeOrdered(name: string): boolean {
+    return this.testing.current === undefined && this.#options.definition(name) === undefined
+  }
+
+  /** Before a push, so that it knows the names. Undefined: they are known, or are not needed. */
+  #learnOrdered(name: string, { store }: Outlet): Promise<void> | undefined {
+    return store && this.#mayBeOrdered(name) ? orderedNamesOf(store()).refreshed() : undefined
+  }
+
   async #push(request: PushRequest, outlet: Outlet): Promise<string | null> {
+    const learning = this.#learnOrdered(request?.class, outlet)
+    if (learning) await learning
     const finished = await this.prepare(request)
     if (!finished) return null
     try {
@@ -299,8 +317,14 @@ export class Client implements Pusher {
     return finished.jid
   }
 
-  async #pushEach(rows: Rows, planned: () => BulkPlan, outlet: Outlet): Promise<(string | null)[]> {
+  async #pushEach(
+    { name, rows }: Pick<Bulk, 'name' | 'rows'>,
+    planned: () => BulkPlan,
+    outlet: Outlet,
+  ): Promise<(string | null)[]> {
     const plan = planned()
+    const learning = this.#learnOrdered(name, outlet)
+    if (learning) await learning
     const jids: (string | null)[] = []
     let batch: Finished[] = []
     const flush = async () => {

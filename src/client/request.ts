@@ -87,11 +87,11 @@ const SAID_TO_US = new Set([
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 
-/** A job of that name would wait for a handler that there is not. @throws INVALID_JOB */
+/** A job of that name would fail for want of a handler until its retries are used up. @throws INVALID_JOB */
 export function refuseOrdered(name: string): never {
   throw new HighkiqError(
     'INVALID_JOB',
-    `${name} is an ordered queue: push with performAsync of the ordered queue, performAsync({ id, payload })`,
+    `${name} is an ordered queue, which takes no ordinary jobs: push { id, payload } with hq.ordered(name).performAsync`,
   )
 }
 

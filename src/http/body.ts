@@ -6,6 +6,9 @@ import { count } from '../job/plural.ts'
 import { invalid } from './answer.ts'
 import type { Route } from './route.ts'
 
+/** Media types of a body of lines, each of them JSON. */
+export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
+
 /** `text/csv; charset=utf-8` → `text/csv`; '' when the request does not say. */
 export function typeOf(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''

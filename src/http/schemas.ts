@@ -256,6 +256,21 @@ export const SCHEMAS: Record<string, Schema> = {
     'all',
   ]),
   OrderedActed: object({ ids: { ...count, description: 'how many ids it were' } }),
+  OrderedItem: object(
+    {
+      id: { type: ['string', 'number'], description: 'of the entity; jobs of one id never run in parallel' },
+      payload: { description: "any JSON; default ''" },
+      score: { ...number, description: 'its place among the payloads of its id; default now' },
+      performIn: {
+        type: ['number', 'string', 'object'],
+        description: "not before: seconds from now, '5m', { minutes: 5 }; from 1e9 on seconds since 1970",
+      },
+      performAt: { type: ['string', 'number'], description: 'not before: ISO 8601, or seconds since 1970' },
+      wake: { type: 'boolean', description: 'brings an id that waits for later forward to this time' },
+    },
+    ['payload', 'score', 'performIn', 'performAt', 'wake'],
+  ),
+  OrderedPushed: object({ pushed: { ...count, description: 'how many were stored' } }),
   OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
   ...JOB_LINE_SCHEMAS,
   ...SET_SCHEMAS,

@@ -9,6 +9,7 @@ export const WORDS: readonly (readonly [option: string, parameter: string])[] = 
     'define it with its validate, or name that (as: { validate })',
     'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
   ],
+  ['push { id, payload } with hq.ordered(name).performAsync', 'send { id, payload } to POST /api/v1/ordered/NAME'],
   ['the option format says', 'the parameter format, or the type or name of the file, says'],
 ]
 

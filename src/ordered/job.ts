@@ -1,6 +1,6 @@
 import type { Collected, OrderedPushed } from '../client/outlet.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
-import { type PushHost, pushOrdered } from './push.ts'
+import type { PushHost } from './push.ts'
 import { OrderedQueue } from './queue.ts'
 
 export interface OrderedJobHost extends PushHost {
@@ -14,7 +14,7 @@ export class OrderedJob<P = unknown> extends OrderedQueue {
   readonly #host: OrderedJobHost
 
   constructor(host: OrderedJobHost, definition: OrderedDefinition) {
-    super(host, definition.queue)
+    super(host, definition.queue, definition)
     this.definition = definition
     this.#host = host
   }
@@ -23,15 +23,8 @@ export class OrderedJob<P = unknown> extends OrderedQueue {
     return this.definition.name
   }
 
-  /**
-   * Pushes one or many: all are checked first, then stored 100 at a time, each hundred in one step.
-   * @returns how many were stored; client middleware may drop some
-   * @throws INVALID_JOB, INVALID_ARGS before anything is stored; PushError, whose `jids` are the ids not known to be stored
-   *
-   * @example await SyncUser.performAsync([{ id: 7, payload: { name: 'Ann' }, performIn: '5m' }])
-   */
-  performAsync(items: OrderedItem<P> | Iterable<OrderedItem<P>>): Promise<number> {
-    return pushOrdered(this.#host, this.definition, items as OrderedItem | Iterable<OrderedItem>)
+  override performAsync(items: OrderedItem<P> | Iterable<OrderedItem<P>>): Promise<number> {
+    return super.performAsync(items as OrderedItem | Iterable<OrderedItem>)
   }
 
   // In tests (highkiq/testing) -----------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ async function pushesOf(
     try {
       return pushOf(host, definition, item)
     } catch (thrown) {
-      throw prepared.length > 1 ? placed(thrown, definition, item, i) : thrown
+      throw Symbol.iterator in Object(items) ? placed(thrown, definition, item, i) : thrown
     }
   })
   return host.client.isPlain ? pushes : pass(host, definition, prepared)
@@ -168,7 +168,7 @@ function placed(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem,
   const { code, message, details } = thrown
   const id = item?.id === undefined ? '' : ` (id ${shown(item.id)})`
   const what = message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message
-  return new HighkiqError(code, `${name}: items[${i}]${id}: ${what}`, details, { cause: thrown })
+  return new HighkiqError(code, `${name}: items[${i}]${id}: ${what}`, { ...details, index: i }, { cause: thrown })
 }
 
 function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {

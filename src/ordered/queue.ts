@@ -1,18 +1,15 @@
 /** An ordered queue, for looking and acting; any process may, whether it defines the queue or not. */
 
+import { orderedNamesOf } from '../client/ordered-names.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { OrderedNumbers, ShardNumbers, Store } from '../store/contract.ts'
+import type { OrderedNumbers, ShardNumbers } from '../store/contract.ts'
 import { idOf, idsOf, type OrderedIds } from './act.ts'
-import { checkWhole } from './definition.ts'
+import { checkWhole, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
 import { moveAll } from './keeper.ts'
 import { Morgue } from './morgue.ts'
+import { type PushHost, pushOrdered } from './push.ts'
 import { Waiting } from './waiting.ts'
-
-export interface OrderedHost {
-  store(): Store
-  now(): number
-}
 
 /** In ids. */
 export interface OrderedStats {
@@ -53,15 +50,41 @@ export class OrderedQueue {
   readonly queue: string
   readonly waiting: Waiting
   readonly morgue: Morgue
-  readonly #host: OrderedHost
+  readonly #host: PushHost
+  readonly #definition: OrderedDefinition | undefined
 
-  constructor(host: OrderedHost, queue: string) {
+  /** @param definition of the app, if it defines the queue */
+  constructor(host: PushHost, queue: string, definition?: OrderedDefinition) {
     this.#host = host
     this.queue = queue
+    this.#definition = definition
     const store = () => host.store()
     const now = () => host.now()
     this.waiting = new Waiting(queue, store, now)
     this.morgue = new Morgue(queue, store, now)
+  }
+
+  /**
+   * Pushes one or many: all are checked first, then stored 100 at a time, each hundred in one step. An app that does not
+   * define the queue pushes to one that is in the store.
+   * @returns how many were stored; client middleware may drop some
+   * @throws INVALID_JOB, INVALID_ARGS, UNKNOWN_ORDERED before anything is stored; PushError, whose `jids` are the ids not
+   * known to be stored
+   *
+   * @example await hq.ordered('SyncUser').performAsync([{ id: 7, payload: { name: 'Ann' }, performIn: '5m' }])
+   */
+  performAsync(items: OrderedItem | Iterable<OrderedItem>): Promise<number> {
+    if (this.#definition) return pushOrdered(this.#host, this.#definition, items)
+    const { client } = this.#host
+    const elsewhere = elsewhereDefined(this.queue)
+    if (client.testing.current) return pushOrdered(this.#host, elsewhere, items)
+    const names = orderedNamesOf(client.store)
+    if (names.has(this.queue)) return pushOrdered(this.#host, elsewhere, items)
+    return client.apart(`a push to ${this.queue}, which this app does not define,`, async () => {
+      await names.ask()
+      if (!names.has(this.queue)) await this.known()
+      return pushOrdered(this.#host, elsewhere, items)
+    })
   }
 
   /** The same queue, if it is in the store. @throws UNKNOWN_ORDERED with those that are */
@@ -138,6 +161,13 @@ export class OrderedQueue {
   delete(): Promise<boolean> {
     return this.#host.store().deleteOrderedQueue(this.queue)
   }
+}
+
+/** Its options are with whoever defines it: a push needs none of them, for the store keeps the number of shards. */
+function elsewhereDefined(queue: string): OrderedDefinition {
+  return orderedDefinition(queue, {}, () => {
+    throw new HighkiqError('UNKNOWN_ORDERED', `${queue} runs where it is defined, and this app does not define it`)
+  })
 }
 
 function statsOf(numbers: OrderedNumbers | null): OrderedStats {

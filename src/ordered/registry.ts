@@ -26,6 +26,11 @@ export class OrderedRegistry {
     return this.#byName.get(name)
   }
 
+  /** By its name, or by that of its queue. */
+  find(name: string): OrderedDefinition | undefined {
+    return this.get(name) ?? this.all.find(({ queue }) => queue === name)
+  }
+
   get all(): OrderedDefinition[] {
     return [...this.#byName.values()]
   }

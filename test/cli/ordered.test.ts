@@ -69,8 +69,35 @@ describe.concurrent('highkiq ordered', () => {
     for (const from of [['-r', 'jobs.mjs'], []]) {
       const { code, stderr } = await folder.run(['enqueue', 'Sync', '7', ...from], { HIGHKIQ_URL: 'sqlite:highkiq.db' })
       expect([code, stderr].join(' '), from.join(' ')).toMatch(
-        /^[12] highkiq: Sync is an ordered queue: push with perf/,
+        /^[12] highkiq: Sync is an ordered queue, .*: highkiq ordered push NAME ID PAYLOAD/,
       )
     }
+  })
+
+  test('jobs are pushed by hand and from a file, without the app', LIMIT, async ({ folder }) => {
+    folder.write(FILES)
+    await folder.node('push.mjs')
+    const show = (...ids: string[]) =>
+      folder.run(['ordered', 'waiting', 'Sync', '--by', 'id', '--from', ids[0] as string])
+    expect((await folder.run(['ordered', 'push', 'Sync', '30', '{"v":3}', '--score', '3', '--in', '5m'])).stdout).toBe(
+      '1 job pushed to Sync\n',
+    )
+    expect((await show('30')).stdout).toMatch(/^30 .*\{"v":3\}@3$/m)
+    folder.write({ 'two.ndjson': '{"id":"x","payload":"a"}\n\n{"id":"y","performAt":"2096-10-02T00:00:00Z"}\n' })
+    expect(await folder.json('ordered', 'push', 'Sync', '--file', 'two.ndjson')).toEqual({ pushed: 2 })
+    expect((await show('x')).stdout).toMatch(/^y +2096-10-02/m)
+    folder.write({ 'odd.ndjson': '{"id":"z"}\n{"id":""}\n' })
+    expect(await folder.run(['ordered', 'push', 'Sync', '--file', 'odd.ndjson'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^highkiq: line 2: .*\(0 were stored before\)\n$/),
+    })
+    expect((await folder.run(['ordered', 'push', 'Other', '1'])).stderr).toMatch(
+      /^highkiq: no ordered queue is named Other/,
+    )
+    expect(await folder.run(['ordered', 'push', 'Sync'])).toMatchObject({ code: 2 })
+    expect(await folder.run(['enqueue', 'Sync', '1'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('highkiq ordered push NAME ID PAYLOAD'),
+    })
   })
 })

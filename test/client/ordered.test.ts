@@ -82,7 +82,7 @@ test('the last page says so, also when it is full', async () => {
 
 test('a name that is an ordered queue here is pushed by that alone', async () => {
   const { hq } = open()
-  const words = { code: 'INVALID_JOB', message: expect.stringContaining('performAsync of the ordered queue') }
+  const words = { code: 'INVALID_JOB', message: expect.stringContaining('Sync is an ordered queue') }
   await expect(hq.push({ class: 'Sync', args: [1] })).rejects.toMatchObject(words)
   await expect(hq.pushBulk({ class: 'Sync', args: [[1]] })).rejects.toMatchObject(words)
   expect((await hq.stats()).enqueued).toBe(0)

@@ -1,6 +1,7 @@
+import { createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { api } from './bench.ts'
+import { api, caller } from './bench.ts'
 
 /** An ordered queue that nobody works on, with two ids that wait; `broken` are in the morgue. */
 async function queue(broken: number[] = []) {
@@ -79,9 +80,63 @@ test('what is not there, and what is asked wrongly, is told', async () => {
   const pushed = await call('POST', '/api/v1/jobs', { json: { class: 'Sync', args: [] } })
   expect([pushed.status, pushed.body.error]).toMatchObject([
     400,
-    { code: 'INVALID_JOB', message: expect.stringContaining('performAsync of the ordered queue') },
+    { code: 'INVALID_JOB', message: expect.stringContaining('send { id, payload } to POST /api/v1/ordered/NAME') },
   ])
   for (const wrong of ['by=colour', 'limit=0', 'cursor=odd', 'by=retryCount&from=x']) {
     expect((await call('GET', `/api/v1/ordered/Sync/waiting?${wrong}`)).status, wrong).toBe(400)
   }
+})
+
+test('jobs are pushed: one, an array, or a line each', async () => {
+  const owner = await queue()
+  const { call } = owner
+  const push = (json: unknown) => call('POST', '/api/v1/ordered/Sync', { json })
+  const now = Date.now() / 1000
+  expect(await push({ id: 5, payload: { v: 1 }, score: 2, performIn: 300 })).toMatchObject({
+    status: 201,
+    body: { pushed: 1 },
+  })
+  const at = new Date(4e12).toISOString()
+  expect((await push([{ id: 'a' }, { id: 'b', performAt: at }, { id: 'c', performIn: '5m' }])).body).toEqual({
+    pushed: 3,
+  })
+  const due = async (id: string | number) => (await owner.Sync.waiting.find(id))?.performIn ?? Number.NaN
+  expect(Math.abs((await due(5)) - now - 300)).toBeLessThan(30)
+  expect(await due('b')).toBe(4e9)
+  expect(Math.abs((await due('c')) - now - 300)).toBeLessThan(30)
+
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const lines = (all: unknown[]) =>
+    call('POST', '/api/v1/ordered/Sync', { body: all.map((one) => JSON.stringify(one)).join('\n\n'), headers })
+  const many = Array.from({ length: 1500 }, (_, id) => ({ id, payload: id }))
+  expect((await lines(many)).body).toEqual({ pushed: 1500 })
+  // Blank lines count; what stands in the thousand before the wrong one is stored.
+  const wrong = await lines([...many, { id: 9, score: 'x' }])
+  expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_JOB'])
+  expect(wrong.body.error.message).toMatch(/^line 3001: .*score is a number/)
+  expect(wrong.body.error.details).toMatchObject({ line: 3001, pushed: 1000 })
+  expect((await lines([{ id: 1 }, 5])).body.error).toMatchObject({ details: { line: 3, pushed: 0 } })
+  for (const odd of [
+    {},
+    { id: '' },
+    { id: 1, scor: 1 },
+    { id: 1, performAt: 'soon' },
+    { id: 1, performIn: 'soon' },
+    5,
+  ]) {
+    expect((await push(odd)).status, JSON.stringify(odd)).toBe(400)
+  }
+})
+
+test('a server whose app does not define the queue pushes to it all the same, and to none that is not there', async () => {
+  const owner = await queue()
+  const handle = createHandler(owner.another().hq)
+  const call = caller('http://localhost:7433', (request) => handle(request, { remote: '127.0.0.1' }))
+  expect((await call('POST', '/api/v1/ordered/Sync', { json: { id: 77 } })).body).toEqual({ pushed: 1 })
+  expect(await owner.Sync.waiting.find(77)).toMatchObject({ id: '77' })
+  const { status, body } = await call('POST', '/api/v1/ordered/Snyc', { json: { id: 77 } })
+  expect([status, body.error.code]).toEqual([404, 'UNKNOWN_ORDERED'])
+  const job = await call('POST', '/api/v1/jobs', { json: { class: 'Sync', args: [77] } })
+  expect([job.status, job.body.error.code]).toEqual([400, 'INVALID_JOB'])
+  expect(await owner.hq.orderedQueues()).toEqual(['Sync'])
 })

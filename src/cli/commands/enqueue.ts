@@ -63,7 +63,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
   else print(jid)
 }
 
-function argument(text: string): unknown {
+export function argument(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
@@ -74,7 +74,7 @@ function argument(text: string): unknown {
 }
 
 /** Kept as it is: when that is depends on when it is pushed. */
-function duration(text: string): string {
+export function duration(text: string): string {
   const given = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text
   try {
     dueAt(given, 0)
@@ -84,7 +84,7 @@ function duration(text: string): string {
   }
 }
 
-function date(text: string): Date {
+export function date(text: string): Date {
   const at = new Date(text)
   if (Number.isNaN(at.getTime())) throw new InvalidArgumentError('It is a time such as 2026-12-01T08:00:00Z.')
   return at

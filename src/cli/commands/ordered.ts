@@ -9,6 +9,7 @@ import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.
 import { type Column, pairs, print, printJson, table } from '../output.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 import { registerPages } from './ordered-pages.ts'
+import { registerPush } from './ordered-push.ts'
 
 interface ActOptions extends AppOptions {
   json?: boolean
@@ -37,6 +38,7 @@ export function register(program: Command): void {
     )
 
   registerPages(ordered)
+  registerPush(ordered)
 
   act(ordered, 'resurrect', 'back from the morgue, fresh and due now', {
     ids: true,

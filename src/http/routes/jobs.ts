@@ -10,7 +10,7 @@ import { isObject, stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Seal } from '../access/seal.ts'
 import { invalid, json } from '../answer.ts'
-import { chunksOf, readBody, readLines, typeOf } from '../body.ts'
+import { chunksOf, LINES, readBody, readLines, typeOf } from '../body.ts'
 import { KEY } from '../idempotency.ts'
 import { flag, integer, text } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -18,7 +18,6 @@ import { dateOf, detailOf, timeOf } from './job-line.ts'
 import { keyOfEntry, keyOfQueued, SEARCH_MS } from './place.ts'
 import { pushOnce } from './push-once.ts'
 
-const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 /** Lines that are pushed at a time. */
 const BATCH = 1000
 const LONGEST_WAIT = 60
@@ -129,10 +128,10 @@ function pushOf(body: unknown): Push {
   } as Push
 }
 
-export function secondsOf(at: unknown): number {
+export function secondsOf(at: unknown, name = 'at'): number {
   const seconds = typeof at === 'string' ? Date.parse(at) / 1000 : at
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
-  throw invalid('`at` is a time in ISO 8601, or seconds since the epoch')
+  throw invalid(`\`${name}\` is a time in ISO 8601, or seconds since the epoch`)
 }
 
 interface Progress {

@@ -1,12 +1,15 @@
 /** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
 
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
+import type { HighkiqError } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
 import { invalid, json } from '../answer.ts'
-import { readObject, refuseMembers } from '../body.ts'
+import { LINES, readObject, refuseMembers, typeOf } from '../body.ts'
 import { flag, integer, oneOf, text } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
+import { ref } from '../schema.ts'
 import { dateOf } from './job-line.ts'
+import { pushBody, pushStream } from './ordered-push.ts'
 
 const PATH = '/api/v1/ordered/{name}'
 const MOST_IDS = 1000
@@ -112,6 +115,30 @@ export const ORDERED_ROUTES: Route[] = [
     summary: 'One ordered queue, shard by shard',
     answers: { 200: { description: 'Its numbers', content: { 'application/json': 'OrderedQueue' } } },
     run: async (call) => json(await statsOf(call.hq, (await queueOf(call)).queue)),
+  }),
+  route({
+    method: 'POST',
+    path: PATH,
+    summary: 'Pushes an ordered job, an array of them, or a stream of them, one JSON object a line',
+    body: {
+      content: {
+        'application/json': { anyOf: [ref('OrderedItem'), { type: 'array', items: ref('OrderedItem') }] },
+        ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
+      },
+    },
+    answers: { 201: { description: 'Stored', content: { 'application/json': 'OrderedPushed' } } },
+    async run(call) {
+      const queue = call.hq.ordered(call.path.name ?? '')
+      try {
+        const pushed = await (LINES.includes(typeOf(call.request)) ? pushStream : pushBody)(queue, call)
+        call.did({ count: pushed })
+        return json({ pushed }, 201)
+      } catch (thrown) {
+        const { pushed = 0 } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+        call.did({ count: pushed as number })
+        throw thrown
+      }
+    },
   }),
   route({
     method: 'GET',

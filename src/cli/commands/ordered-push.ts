@@ -1,0 +1,88 @@
+/** `highkiq ordered push`: one ordered job, or a file with one a line. */
+
+import { open } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { HighkiqError, OrderedQueue } from '../../index.ts'
+import { messageOf } from '../../job/errors.ts'
+import { given } from '../../job/options.ts'
+import { plural } from '../figures.ts'
+import { type AppOptions, withApp, withAppOptions, withExistingStore } from '../open-app.ts'
+import { print, printJson } from '../output.ts'
+import { CliError } from '../usage.ts'
+import { argument, date, duration } from './enqueue.ts'
+
+interface PushOptions extends AppOptions {
+  score?: number
+  in?: string
+  at?: Date
+  wake?: boolean
+  file?: string
+  json?: boolean
+}
+
+const EXAMPLES = `
+The payload is JSON; what is no JSON is a text. A file (- is standard input) holds one object a line:
+{"id": 7, "payload": {"v": 3}}, also with score, performIn, performAt (ISO 8601) and wake.
+
+Examples:
+  highkiq ordered push SyncUser 7 '{"v": 3}' --score 3
+  highkiq ordered push SyncUser 7 --in 5m
+  highkiq ordered push SyncUser --file changes.ndjson
+`
+
+export function registerPush(ordered: Command): void {
+  withAppOptions(ordered.command('push').description('push an ordered job, or many from a file'))
+    .argument('<name>', 'of the ordered queue')
+    .argument('[id]', 'of the entity that the job is about')
+    .argument('[payload]', "its payload (default '')")
+    .option('--score <number>', 'place among the payloads of the id (default: now)', score)
+    .addOption(new Option('--in <duration>', 'later: seconds, or 90s, 10m, 2h, 1d').conflicts('at').argParser(duration))
+    .addOption(new Option('--at <time>', 'at a time, ISO 8601').argParser(date))
+    .option('--wake', 'an id that waits for a later time comes at this one')
+    .option('--file <path>', 'NDJSON with a job a line; - for standard input')
+    .option('--json', 'as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(push)
+}
+
+function score(text: string): number {
+  const n = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(n)) return n
+  throw new InvalidArgumentError('It is a number, such as a version.')
+}
+
+function push(name: string, id: string | undefined, payload: string | undefined, options: PushOptions): Promise<void> {
+  const { file, json, score: place, in: delay, at, wake } = options
+  if ((id === undefined) === (file === undefined)) {
+    throw new CliError('name an id (highkiq ordered push NAME ID PAYLOAD), or give --file', 2)
+  }
+  const withStore = options.require ? withApp : withExistingStore
+  return withStore(options, async (hq) => {
+    const queue = hq.ordered(name)
+    const pushed =
+      file === undefined
+        ? await queue.performAsync({
+            id: id as string,
+            ...given({ score: place, performIn: delay, performAt: at, wake }),
+            ...(payload === undefined ? {} : { payload: argument(payload) }),
+          })
+        : await pushFile(queue, file)
+    if (json) printJson({ pushed })
+    else print(`${plural(pushed, 'job')} pushed to ${queue.queue}`)
+  })
+}
+
+async function pushFile(queue: OrderedQueue, file: string): Promise<number> {
+  const [{ readLines }, { pushLines }] = await Promise.all([
+    import('../../http/body.ts'),
+    import('../../http/routes/ordered-push.ts'),
+  ])
+  const input = file === '-' ? process.stdin : (await open(file)).createReadStream()
+  try {
+    return await pushLines(queue, readLines(input, Number.POSITIVE_INFINITY))
+  } catch (thrown) {
+    const { pushed } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+    if (pushed === undefined) throw thrown
+    throw new CliError(`${messageOf(thrown)} (${pushed} were stored before)`)
+  }
+}

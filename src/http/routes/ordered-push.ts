@@ -1,0 +1,81 @@
+/** Ordered jobs as JSON: one, an array, or a line each. */
+
+import type { OrderedItem, OrderedQueue } from '../../index.ts'
+import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
+import { isObject } from '../../job/json.ts'
+import { invalid } from '../answer.ts'
+import { chunksOf, readBody, readLines } from '../body.ts'
+import type { Call } from '../route.ts'
+import { secondsOf } from './jobs.ts'
+
+/** Lines that are pushed at a time. */
+const BATCH = 1000
+
+/** @throws INVALID_REQUEST; what else is wrong the push tells */
+function itemOf(body: unknown): OrderedItem {
+  if (!isObject(body)) throw invalid('an ordered job is an object, for instance { id: 7, payload: { v: 1 } }')
+  const { performAt, ...rest } = body
+  return {
+    ...rest,
+    ...(performAt === undefined ? {} : { performAt: secondsOf(performAt, 'performAt') }),
+  } as OrderedItem
+}
+
+/** @returns how many were stored */
+export async function pushBody(queue: OrderedQueue, { request, site: { limits } }: Call): Promise<number> {
+  const body = await readBody(request, limits.bodyBytes)
+  return queue.performAsync(Array.isArray(body) ? body.map(itemOf) : itemOf(body))
+}
+
+/** @returns how many were stored */
+export function pushStream(queue: OrderedQueue, { request, site: { limits } }: Call): Promise<number> {
+  return pushLines(queue, readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes), limits.rows)
+}
+
+/**
+ * Pushes while it reads.
+ * @returns how many were stored
+ * @throws what a line is refused with, with its number (`details.line`), and how many were stored before (`pushed`)
+ */
+export async function pushLines(
+  queue: OrderedQueue,
+  lines: AsyncIterable<{ line: number; value: unknown }>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let pushed = 0
+  let items: OrderedItem[] = []
+  let numbers: number[] = []
+  /** The line that an error is about, where it is about one. */
+  let at: number | undefined
+  const flush = async () => {
+    try {
+      pushed += await queue.performAsync(items)
+    } catch (thrown) {
+      const { index } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+      at = numbers[index as number]
+      throw thrown
+    }
+    items = []
+    numbers = []
+  }
+  try {
+    for await (const { line, value } of lines) {
+      at = line
+      if (pushed + items.length >= most) {
+        throw new HighkiqError('TOO_MANY_ROWS', `at most ${most} ordered jobs are taken in one stream`)
+      }
+      items.push(itemOf(value))
+      numbers.push(line)
+      at = undefined
+      if (items.length >= BATCH) await flush()
+    }
+    if (items.length > 0) await flush()
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    if (!code) throw thrown
+    const line = at === undefined ? {} : { line: at }
+    const message = at === undefined ? messageOf(thrown) : `line ${at}: ${messageOf(thrown)}`
+    throw new HighkiqError(code, message, { ...(thrown as HighkiqError).details, ...line, pushed }, { cause: thrown })
+  }
+  return pushed
+}
