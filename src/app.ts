@@ -79,6 +79,11 @@ export interface TestHost {
 /** What programs that load an app say to it and ask of it, beside what everybody may. */
 export type Program = ThreadApp[typeof PROGRAM] &
   Pick<Setup, 'useFiles' | 'useFile'> & {
+    /**
+     * Empties the store at `url`: workers made from now on run its jobs and leave cron entries alone. New jobs go to the
+     * app's own store. @throws INVALID_OPTION if that is the same one
+     */
+    drain(url: string): void
     /** A process title with the pieces that were added to it. */
     titleOf(title: string): string
     /** Whether an ordered queue of that name is defined here. */
@@ -203,6 +208,7 @@ export class Highkiq {
     })
     this[PROGRAM] = {
       useUrl: (url) => this.#setup.useUrl(url),
+      drain: (url) => this.#client.divert(this.#setup.drain(url)),
       useFiles: (files) => this.#setup.useFiles(files),
       useFile: (about, custom) => this.#setup.useFile(about, custom),
       refuseStore: (why) => this.#setup.refuseStore(why),

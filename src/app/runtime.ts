@@ -175,9 +175,10 @@ export class Runtime {
     const { store, now, report } = engine
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
+    const clocks = this.#parts.setup.isDraining ? [] : [clock]
     const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
     const keeper = new TaskKeeper({ store: () => store, now, report }, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), clock, keeper]
+    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), ...clocks, keeper]
   }
 
   /** The ordered queues, if there are any. */

@@ -1,5 +1,6 @@
 /** What an app is told – by its options, by a file, by the program that loads it – and what it opens by that. */
 
+import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
@@ -21,6 +22,8 @@ export class Setup {
   #url: string | undefined
   #files: readonly (string | URL)[]
   #file: FileOptions = {}
+  /** The app's own store, while the app empties another one. */
+  #own: Store | undefined
 
   constructor(options: HighkiqOptions) {
     this.options = options
@@ -65,6 +68,28 @@ export class Setup {
     this.#url = url
   }
 
+  /**
+   * Works on the store at `url` from now on, to empty it.
+   * @returns the app's own store, to which new jobs go; @throws INVALID_OPTION if it is the same one
+   */
+  drain(url: string): Store {
+    const own = this.store
+    const other = this.open(url)
+    if (placeOf(own.url) === placeOf(other.url)) {
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        `--drain: ${own.url} is the app's own store: name the new store by HIGHKIQ_URL, and the one to empty by --url`,
+      )
+    }
+    this.#own = own
+    this.#store = other
+    return own
+  }
+
+  get isDraining(): boolean {
+    return this.#own !== undefined
+  }
+
   /** There is no store here, and this is why. */
   refuseStore(why: string): void {
     this.#refusal = why
@@ -93,6 +118,12 @@ export class Setup {
   }
 
   async close(): Promise<void> {
-    await this.#store?.close()
+    await Promise.all([this.#store?.close(), this.#own?.close()])
   }
+}
+
+/** A store's URL, the same for each way to write the path of a file. */
+function placeOf(url: string): string {
+  const path = /^sqlite:([^?]*)/.exec(url)?.[1]
+  return path === undefined ? url : resolve(path)
 }

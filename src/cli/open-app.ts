@@ -14,6 +14,8 @@ export interface AppOptions {
   require?: string[]
   url?: string
   verbose?: boolean
+  /** The store of `url` is to be emptied, and new jobs go to the app's own. */
+  drain?: boolean
 }
 
 export function withAppOptions(command: Command): Command {
@@ -49,14 +51,14 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
   })
 }
 
-async function openApp({ require: files, url, verbose }: AppOptions): Promise<Highkiq> {
+async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {
   // An app makes its logger when it is made.
   if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
   hq[PROGRAM].useFiles(files.map((file) => resolve(file)))
-  if (url !== undefined) hq[PROGRAM].useUrl(url)
+  if (url !== undefined) hq[PROGRAM][drain ? 'drain' : 'useUrl'](url)
   return usable(hq)
 }
 

@@ -121,6 +121,11 @@ export class Client implements Pusher {
     return this.#shared.elsewhere.within(client.#outlet, work)
   }
 
+  /** Stores in `store` from now on whatever is pushed, unless the push names another store. */
+  divert(store: Store): void {
+    this.#shared.elsewhere.everywhere = new StoreOutlet(() => store, this.#options.now)
+  }
+
   /** While `work` runs, what is pushed joins the transaction. */
   joining<T>(transaction: Transaction, work: () => T): T {
     this.#shared.transaction = transaction

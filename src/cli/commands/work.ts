@@ -18,6 +18,7 @@ import { adviceFor, served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
 import { keepTitle } from '../title.ts'
+import { CliError } from '../usage.ts'
 
 const EXAMPLES = `
 Without -q a worker on SQLite serves default and every queue that the app's jobs name, each equally likely to come first.
@@ -39,6 +40,10 @@ Examples:
 `
 
 const MOST_SHOWN = 10
+/** Between two looks at what a store that is drained still holds. */
+const DRAIN_MS = 1000
+/** Looks from one line of progress to the next. */
+const DRAIN_LOOKS = 10
 /** Until the next try to serve the dashboard. */
 const WEB_AGAIN_MS = 1000
 
@@ -65,7 +70,11 @@ async function work(resolved: Resolved): Promise<void> {
     await systemd?.end()
     return
   }
-  await withApp({ require: files, url: settings.url }, (hq) => runWorker(hq, { ...resolved, tag, child }))
+  const { url, drain } = settings
+  if (drain && (url === undefined || processes > 1)) {
+    throw new CliError('--drain needs --url, the store to empty, and a single process', 2)
+  }
+  await withApp({ require: files, url, drain }, (hq) => runWorker(hq, { ...resolved, tag, child }))
 }
 
 async function runWorker(
@@ -77,9 +86,14 @@ async function runWorker(
     { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes },
     file?.custom ?? {},
   )
-  const worker = hq.worker({ ...workerOptions(settings), tag })
   // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
   await hq.store.open()
+  const worker = hq.worker({
+    ...workerOptions(settings),
+    ...(settings.drain ? await everyQueue(hq, settings) : {}),
+    tag,
+  })
+  const drained = settings.drain ? stopWhenEmpty(hq, worker) : undefined
   if ((child?.place ?? 1) === 1) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)
   }
@@ -107,10 +121,44 @@ async function runWorker(
       ...(child ? { onSecondSignal: () => {} } : {}),
     })
   } finally {
+    drained?.abort()
     release()
     await web?.close()
     await systemd?.end()
   }
+}
+
+/** To empty a store, a worker serves all its queues, whoever pushed to them. */
+async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
+  if (queues) return {}
+  const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
+  return { queues: [['*', 1], ...names] }
+}
+
+/** Looks once a second, and stops the worker when the store was empty twice in a row. */
+function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
+  const ended = new AbortController()
+  const { signal } = ended
+  const watch = async () => {
+    for (let empty = 0, looks = 1; empty < 2; looks++) {
+      await sleep(DRAIN_MS, undefined, { signal })
+      const { enqueued, held, scheduled, retries, busy, ordered } = await hq.stats()
+      const left = { enqueued, held, scheduled, retries, busy, ordered: ordered.total.length }
+      empty = Object.values(left).every((n) => n === 0) ? empty + 1 : 0
+      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, 'draining: these are left')
+    }
+    hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
+    await worker.stop()
+  }
+  const watchOn = (): void => {
+    watch().catch((thrown) => {
+      if (signal.aborted) return
+      hq.log.warn({ err: thrown }, 'the store did not say what is left: asking again')
+      watchOn()
+    })
+  }
+  watchOn()
+  return ended
 }
 
 /** A child takes the place of one that may not be gone yet: it tries until the port is free. */

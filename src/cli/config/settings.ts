@@ -163,6 +163,12 @@ export const SETTINGS = {
     flags: '--url <url>',
     read: word(String),
   },
+  drain: {
+    about: 'run the jobs of the store that --url names to their end, push new jobs to the app’s own store, then stop',
+    usual: 'no',
+    flags: '--drain',
+    read: word(yesOrNo),
+  },
   tag: {
     about: 'shown beside the process',
     usual: "this folder's name",

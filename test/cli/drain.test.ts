@@ -1,0 +1,60 @@
+import { expect } from 'vitest'
+import { test } from './command.ts'
+
+const JOBS = `
+import { BusinessFailure, Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+export const First = hq.job('First', async () => { await Next.performAsync() })
+export const Next = hq.job('Next', () => {})
+export const Threaded = hq.job('Threaded', { thread: import.meta.url }, async () => { await Next.performAsync() })
+export const Flaky = hq.job('Flaky', { retryIn: () => 0.05 }, (ctx) => {
+  if (ctx.attempt === 1) throw new Error('once more')
+})
+export const Row = hq.job('Row', (ctx, n) => {
+  if (n === 2) throw new BusinessFailure('no', { code: 'no' })
+})
+export const Ended = hq.job('Ended', (ctx, id) => ctx.log.info('ended ' + id))
+hq.cron('tick', '* * * * * *', Next)
+`
+
+const PUSH = `
+import { Ended, First, Flaky, hq, Row, Threaded } from './jobs.mjs'
+await First.performAsync()
+await First.set({ queue: 'elsewhere' }).performAsync()
+await Threaded.performAsync()
+await Flaky.performAsync()
+await First.performIn(2)
+await hq.tasks.create(Row, [[1], [2], [3]], { onDone: Ended })
+await hq.close()
+`
+
+test('--drain runs what a store holds to its end, pushes to the app’s own store, fires no cron, and ends', {
+  timeout: 120_000,
+}, async ({ folder }) => {
+  folder.write({
+    'jobs.mjs': JOBS,
+    'push.mjs': PUSH.replace('./jobs.mjs', './old.mjs'),
+    'old.mjs': JOBS.replace('new Highkiq()', "new Highkiq({ url: 'sqlite:old.db' })"),
+  })
+  await folder.node('push.mjs')
+  const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:old.db'])
+  expect(stderr).toMatch(/drained: the store is empty/)
+  expect(stderr).toMatch(/ended [0-9a-f]+/)
+  expect(code).toBe(0)
+  const left = { enqueued: 0, scheduled: 0, retries: 0, busy: 0, held: 0, dead: 0 }
+  expect(await folder.json('stats', '--url', 'sqlite:old.db')).toMatchObject(left)
+  expect(await folder.json('task', 'list', '--url', 'sqlite:old.db')).toMatchObject([
+    { state: 'done', counts: { finished: 2, failed: 1 } },
+  ])
+  expect(await folder.json('cron', 'list', '--url', 'sqlite:old.db')).toEqual([])
+  // Next was pushed by three Firsts and by the thread.
+  expect(await folder.json('stats')).toMatchObject({ enqueued: 4, processed: 0 })
+})
+
+test('--drain without another store for new jobs is refused', async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const same = await folder.run(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:./highkiq.db'])
+  expect(same).toMatchObject({ code: 2, stderr: expect.stringMatching(/name the new store by HIGHKIQ_URL/) })
+  const none = await folder.run(['work', '-r', 'jobs.mjs', '--drain'])
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/--drain needs --url/) })
+})
