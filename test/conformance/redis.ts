@@ -1,9 +1,14 @@
 import { words } from '../redis/ask.ts'
+import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer } from '../redis/server.ts'
 import type { Factory } from './bench.ts'
 
-/** A database of its own for each store. `query`: options of the store's URL. */
-export function redis(query = '', check: (port: number, database: number) => Promise<void> = async () => {}): Factory {
+/** A database of its own for each store. `query`: options of the store's URL; `rights`: of the user that logs in. */
+export function redis(
+  query = '',
+  rights: readonly string[] = ['+@all', '~*', '&*'],
+  check: (port: number, database: number) => Promise<void> = async () => {},
+): Factory {
   let server: Promise<RedisServer> | undefined
   let databases = 0
   return {
@@ -12,8 +17,9 @@ export function redis(query = '', check: (port: number, database: number) => Pro
       server ??= emptyServer()
       const { port } = await server
       const database = ++databases
+      await words(port, ['ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights])
       return {
-        url: `redis://127.0.0.1:${port}/${database}${query}`,
+        url: `redis://app:secret@127.0.0.1:${port}/${database}${query}`,
         async contents() {
           const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
           return keys.filter((key) => /hk:(?!queues$)/.test(key) && !/:(leases|hosts)$/.test(key))
@@ -30,8 +36,11 @@ export function redis(query = '', check: (port: number, database: number) => Pro
   }
 }
 
-/** Every key begins with the namespace, and with each store that is seen to hold. In the older protocol. */
-export const namespaced: Factory = redis('?namespace=app&protocol=2', async (port, database) => {
+/**
+ * Every key begins with the namespace, and with each store that is seen to hold. In the older protocol, and as the user
+ * that the docs make.
+ */
+export const namespaced: Factory = redis('?namespace=app&protocol=2', leastRights, async (port, database) => {
   const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
   const strange = keys.filter((key) => !key.startsWith('app:'))
   if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)

@@ -179,9 +179,9 @@ export class Connection {
     }
   }
 
-  /** Sends commands together; their answers, or the first error. */
-  async all(fill: (pipeline: ChainableCommander) => unknown): Promise<Reply[]> {
-    const results = await this.each(fill)
+  /** Sends commands together; their answers, or the first error. `channel`: see `each`. */
+  async all(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<Reply[]> {
+    const results = await this.each(fill, channel)
     return results.map(([error, reply]) => {
       if (error) throw this.explain(error)
       return reply
@@ -199,12 +199,18 @@ export class Connection {
     })
   }
 
-  /** Sends commands together; an error beside each answer. */
-  async each(fill: (pipeline: ChainableCommander) => unknown): Promise<[Error | null, Reply][]> {
+  /**
+   * Sends commands together; an error beside each answer. `channel` then gets an empty message, and an error of that is
+   * ignored: a user of Redis may have no right to the channel, and its readers look again without it.
+   */
+  async each(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<[Error | null, Reply][]> {
     const pipeline = this.client.pipeline()
     fill(pipeline)
-    if (pipeline.length === 0) return []
-    return ((await this.call(() => pipeline.exec())) ?? []) as [Error | null, Reply][]
+    const { length } = pipeline
+    if (length === 0) return []
+    if (channel !== undefined) pipeline.publish(channel, '')
+    const results = ((await this.call(() => pipeline.exec())) ?? []) as [Error | null, Reply][]
+    return results.slice(0, length)
   }
 
   /** One of ours that tells what to do; and a connection that does not answer is made anew. */

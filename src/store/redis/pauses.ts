@@ -18,11 +18,10 @@ export class Pauses {
   async set(queue: string, on: boolean): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    await main.transaction((transaction) => {
-      if (on) transaction.sadd(keys.paused, queue)
-      else transaction.srem(keys.paused, queue)
-      transaction.publish(keys.pauses, '')
-    })
+    await main.all(
+      (pipeline) => (on ? pipeline.sadd(keys.paused, queue) : pipeline.srem(keys.paused, queue)),
+      keys.pauses,
+    )
     this.bell.ring()
   }
 

@@ -98,20 +98,22 @@ export class Queues {
         wakes ||= item.to !== 'dead'
       }
     }
-    const results = await main.each((pipeline) => {
-      if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
-      for (const { command, key, texts } of lists.values()) {
-        for (const some of pieces(texts, (text) => text.length)) pipeline[command](key, ...some)
-      }
-      for (const [key, entries] of sets) {
-        for (const some of pieces(entries, ({ text }) => text.length)) {
-          pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
+    const results = await main.each(
+      (pipeline) => {
+        if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
+        for (const { command, key, texts } of lists.values()) {
+          for (const some of pieces(texts, (text) => text.length)) pipeline[command](key, ...some)
         }
-      }
-      if (wakes) pipeline.publish(keys.wake, '')
-    })
-    // Neither the names of the queues nor the call that wakes are jobs.
-    const jobs = results.slice(queues.size > 0 ? 1 : 0, wakes ? -1 : undefined)
+        for (const [key, entries] of sets) {
+          for (const some of pieces(entries, ({ text }) => text.length)) {
+            pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
+          }
+        }
+      },
+      wakes ? keys.wake : undefined,
+    )
+    // The names of the queues are no jobs.
+    const jobs = results.slice(queues.size > 0 ? 1 : 0)
     const failed = results.filter(([error]) => error)
     if (failed.length === 0) return
     const error = main.explain(failed[0]?.[0]) as HighkiqError

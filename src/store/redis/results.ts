@@ -21,7 +21,7 @@ export class Results {
   async keep(jid: string, text: string, seconds: number): Promise<void> {
     const key = this.#server.keys.result(jid)
     const main = await this.#server.ready()
-    await main.all((pipeline) => pipeline.set(key, text, 'PX', Math.ceil(seconds * 1000)).publish(key, ''))
+    await main.all((pipeline) => pipeline.set(key, text, 'PX', Math.ceil(seconds * 1000)), key)
   }
 
   async find(jid: string, ms: number, signal: AbortSignal | undefined): Promise<string | null> {

@@ -125,7 +125,12 @@ local function applyAll(items)
   for _, item in ipairs(items) do apply(item) end
 end
 
+-- After all writes. A user of Redis may have no right to the channel: its readers look again without the message.
+local function publish(channel)
+  if woken then redis.pcall('PUBLISH', channel, '') end
+end
+
 local function finish(channel, tell)
   closeBooks(tell)
-  if woken then redis.call('PUBLISH', channel, '') end
+  publish(channel)
 end

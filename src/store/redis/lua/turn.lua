@@ -150,7 +150,7 @@ for _ = 1, number() do
 end
 
 -- What this call freed comes in before it takes.
-finish(channel, tell)
+closeBooks(tell)
 
 -- No jobs are lost by what can't be read here: nothing is marked or paused then.
 local function read(command, key, ...)
@@ -208,6 +208,7 @@ local function add(total, day, n)
 end
 add(KEYS[1], KEYS[3], processed)
 add(KEYS[2], KEYS[4], failed)
+publish(channel)
 
 return {
   table.concat(started), table.concat(settled), table.concat(missing, ','), table.concat(taken, ','),

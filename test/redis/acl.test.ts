@@ -1,0 +1,75 @@
+import { expect, type TestContext, test } from 'vitest'
+import { lua } from '#dist/store/redis/lua.generated.js'
+import { bench, Heard, until } from '../engine/bench.ts'
+import { leastRights } from './least-rights.ts'
+import { startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+onRedis('a Redis user', () => {
+  /** An app that logs in as a user with these rights. */
+  async function as({ onTestFinished }: TestContext, rights: readonly string[], query = '') {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    await server.ask('ACL', 'SETUSER', 'app', 'on', '>secret', ...rights)
+    const url = `${server.url().replace('//', '//app:secret@')}${query}`
+    return { server, t: bench({ url }) }
+  }
+
+  test('without a right to channels, as Redis 7 makes them, can do everything; others only see it later', async (context) => {
+    const { server, t } = await as(context, ['~*', '+@all', 'resetchannels'])
+    const ran = new Heard<string>()
+    const job = t.hq.job('Do', { keepResult: 60 }, async (_ctx, word: string) => {
+      ran.say(word)
+      return word
+    })
+    const failing = t.hq.job('Fail', { retryIn: () => 0.1 }, ({ attempt }) => {
+      if (attempt === 1) throw new Error('once')
+      ran.say('failed once')
+    })
+    await t.hq.queue('default').pause()
+    expect(await t.hq.queue('default').isPaused()).toBe(true)
+    await t.hq.queue('default').resume()
+    await t.work()
+    await job.performIn(0.1, 'later')
+    const jid = await job.performAsync('now')
+    await failing.performAsync()
+    expect([...(await ran.atLeast(3))].sort()).toEqual(['failed once', 'later', 'now'])
+    expect(await t.hq.result(String(jid))).toBe('now')
+    await t.settled()
+    // A failure counts as processed, too.
+    expect(await server.ask('MGET', 'stat:processed', 'stat:failed')).toEqual(['4', '1'])
+    expect(t.errors.map(({ error }) => error.message)).toEqual(['once'])
+  })
+
+  test('needs the rights that the docs name, and no others', async (context) => {
+    const { server, t } = await as(context, leastRights, '?namespace=app')
+    const ran = new Heard<number>()
+    const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    const worker = await t.work()
+    await job.performAsync(1)
+    await job.performIn(0.1, 2)
+    await ran.atLeast(2)
+    await t.hq.queue('default').pause()
+    await t.hq.queue('default').resume()
+    const task = await t.hq.tasks.create(job, [[3], [4]])
+    await task.wait()
+    expect(await t.hq.cancel('unknown')).toBe('not-found')
+    expect(await t.hq.stats()).toMatchObject({ processed: 4 })
+    await until(async () => (await t.hq.processes().size()) === 1)
+    await worker.stop()
+    expect(t.errors).toEqual([])
+    // Nothing was refused that is left out in silence.
+    expect(await server.ask('ACL', 'LOG')).toEqual([])
+  })
+
+  test('may run every command of our scripts, by what the docs name', async (context) => {
+    const { server } = await as(context, leastRights)
+    const commands = new Set(await server.ask('COMMAND'))
+    // How other commands name an argument.
+    commands.delete('limit')
+    const words = Object.values(lua).flatMap(({ source }) => [...source.matchAll(/'([A-Z]{3,})'/g)])
+    const used = new Set(words.map(([, word = '']) => word.toLowerCase()).filter((word) => commands.has(word)))
+    expect(used.size).toBeGreaterThan(30)
+    expect([...used].filter((name) => !leastRights.includes(`+${name}`))).toEqual([])
+  })
+})
