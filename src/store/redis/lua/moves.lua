@@ -98,10 +98,32 @@ local function obstacle(item)
   end
 end
 
+-- A text with the white space behind it that stands for a number, as JSON allows: its binary digits, as spaces and tabs.
+local function numbered(entry, n)
+  local digits = {}
+  while n > 0 do
+    digits[#digits + 1] = n % 2 == 1 and ' ' or '\t'
+    n = math.floor(n / 2)
+  end
+  return entry .. table.concat(digits)
+end
+
+-- A set holds a text once. The same text there is another job's, and this one gets a number to keep both: the first that
+-- is free behind one that is taken. Of n equal texts about log n are looked at.
+local function distinct(key, entry)
+  local function isTaken(n) return redis.call('ZSCORE', key, numbered(entry, n)) end
+  if not isTaken(0) then return entry end
+  local taken, free = 0, 1
+  while isTaken(free) do taken, free = free, free * 2 end
+  while free - taken > 1 do
+    local middle = math.floor((taken + free) / 2)
+    if isTaken(middle) then taken = middle else free = middle end
+  end
+  return numbered(entry, free)
+end
+
 local function addToSet(key, score, entry)
-  -- The same text there is another job's, its twin: a space behind this one keeps both.
-  while redis.call('ZSCORE', key, entry) do entry = entry .. ' ' end
-  redis.call('ZADD', key, score, entry)
+  redis.call('ZADD', key, score, distinct(key, entry))
   if tonumber(score) < now / 1000 + SOON then woken = true end
 end
 
