@@ -2,7 +2,7 @@
 
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
-import { isChange } from './access/access.ts'
+import { isChange, type Visitor } from './access/access.ts'
 import type { Deed } from './access/audit.ts'
 import type { Peer } from './access/local.ts'
 import { wayIn } from './access/login.ts'
@@ -25,7 +25,7 @@ export interface Origin extends Peer {
 export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
 
 const router = new Router(ROUTES)
-const NOBODY = { who: 'anybody', byLink: false }
+const NOBODY: Visitor = { who: 'anybody' }
 
 /** Where no place of the dashboard is. */
 const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
@@ -61,15 +61,16 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       const task = route.access === 'task' ? path.id : undefined
       const visitor = route.access === 'all' ? NOBODY : await site.access.check(request, url, task, peer)
       const changes = isChange(request) && route.page !== true
-      if (changes && site.readOnly) {
-        throw new HighkiqError('READ_ONLY', 'this server is for looking alone: nothing can be changed here')
-      }
+      const { who, link } = visitor
+      if (changes && site.readOnly) throw new HighkiqError('READ_ONLY', 'this server is read-only')
+      if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'this link is read-only')
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       const query = readParameters(url.searchParams, route.query ?? {}, route.page)
-      if (changes) telling = tellingOf(visitor.who, route, path)
+      if (changes || route.audited) telling = tellingOf(who, route, path)
       const { did = () => {}, later = () => () => {} } = telling ?? {}
-      const answer = await route.run({ hq, site, base, request, url, path, query, byLink: visitor.byLink, did, later })
+      const mayChange = !site.readOnly && link !== 'look'
+      const answer = await route.run({ hq, site, base, request, url, path, query, link, mayChange, did, later })
       if (answer.status < 400) telling?.answered()
       return answer
     } catch (thrown) {

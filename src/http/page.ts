@@ -12,7 +12,7 @@ export const PAGE_ROUTES: Route[] = [
     page: true,
     access: 'task',
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
-    run: (call) => (call.byLink ? answerSubmitter(call) : call.site.dashboard.page(call.base)),
+    run: (call) => (call.link ? answerSubmitter(call) : call.site.dashboard.page(call.base)),
   }),
   ...Object.entries(assets).map(([name, text]) =>
     route({

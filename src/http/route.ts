@@ -3,6 +3,7 @@
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Deed } from './access/audit.ts'
+import type { LinkRights } from './access/link.ts'
 import { invalid } from './answer.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { Site } from './site.ts'
@@ -29,8 +30,10 @@ export interface Call<Query = Record<string, unknown>> {
   url: URL
   path: Record<string, string>
   query: Query
-  /** Who asks has no login, but the link of the task. */
-  byLink: boolean
+  /** What the link of the task allows, where who asks came by one. */
+  link: LinkRights | undefined
+  /** Neither the server nor the link is read-only. */
+  mayChange: boolean
   /**
    * Tells the audit more of what is done. It is told when the answer is there; with `later`, when that is called; and of
    * what breaks off when a `count` was done by then.
@@ -51,6 +54,8 @@ export interface Route {
    * everybody, for there is nothing to hide.
    */
   access?: 'operator' | 'task' | 'all'
+  /** It changes nothing, and the audit hears of it all the same. */
+  audited?: boolean
   query?: Parameters
   /** Header fields that it reads, each with what it is for. */
   headers?: Record<string, string>

@@ -1,6 +1,7 @@
 /** What answers look like, by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
+import { LINK_RIGHTS } from './access/link.ts'
 import { ABOUT_SCHEMAS } from './routes/about.ts'
 import { CRON_SCHEMAS } from './routes/crons.ts'
 import { JOB_LINE_SCHEMAS } from './routes/job-line.ts'
@@ -219,7 +220,7 @@ export const SCHEMAS: Record<string, Schema> = {
     ['result'],
   ),
   TaskEventList: listOf('TaskEvent'),
-  TaskLink: object({ token: text, url: text }),
+  TaskLink: object({ token: text, rights: { enum: [...LINK_RIGHTS] }, url: text }),
   OrderedQueue: object({
     name: text,
     length: count,

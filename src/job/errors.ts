@@ -109,7 +109,7 @@ const STATUS = {
   SEARCH_TOO_LONG: 503,
   /** HTTP: no process of that identity lives. */
   UNKNOWN_PROCESS: 404,
-  /** HTTP: this server was started for looking alone. */
+  /** HTTP: this server, or the link that was used, is read-only. */
   READ_ONLY: 403,
   /** HTTP: this path does not take that method; the header `Allow` names those that it takes. */
   METHOD_NOT_ALLOWED: 405,

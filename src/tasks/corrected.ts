@@ -9,7 +9,7 @@ import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { insist } from './insist.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { inPages } from './page.ts'
-import { isOneObject, parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
+import { HIDDEN_ROW, isOneObject, parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
 import { indexesByKey } from './row-key.ts'
 import type { Row, TaskHost } from './rows.ts'
 import { armed } from './sheet/armed.ts'
@@ -225,6 +225,13 @@ class Reader {
 
   #keyed(cell: unknown, number: number, column: string): number {
     const { id, total } = this.#task
+    if (cell === HIDDEN_ROW) {
+      throw wrong(
+        number,
+        column,
+        "values of this row are hidden in this report: correct the one of the submitter's link",
+      )
+    }
     const key = parseRowKey(String(cell))
     if (!key) throw wrong(number, column, `${JSON.stringify(cell)} is no row key: leave that column as it is`)
     if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)

@@ -25,6 +25,8 @@ export interface DownloadOptions {
   wait?: boolean
   /** Leaves out pages that were rejected, instead of refusing. */
   partial?: boolean
+  /** What is written of a row; default: the row itself. */
+  show?: (row: unknown) => unknown
   signal?: AbortSignal
 }
 
@@ -64,13 +66,13 @@ export function exportMeta({
 async function* exportedPages(
   host: TaskHost,
   record: TaskRecord,
-  { wait = false, partial = false, signal }: DownloadOptions = {},
+  { wait = false, partial = false, show, signal }: DownloadOptions = {},
 ): AsyncGenerator<PageRows> {
   const { dir } = exportOf(record)
   const parts = partsOf(host.store, record.id, dir)
   for await (const event of endedInOrder(host, record.id, wait, signal)) {
     const rows = event.status === 'finished' ? await parts.get(event.index) : null
-    if (rows) yield rows
+    if (rows) yield show ? (rows.map(show) as unknown as PageRows) : rows
     else if (!partial) throw incomplete(record.id, event)
   }
 }

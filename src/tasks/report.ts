@@ -14,11 +14,17 @@ export interface ReportOptions {
   format?: FileFormat
   /** Default those that did not finish; `all` needs a task that was made with `keepParams: 'all'`. */
   rows?: 'rejected' | 'all'
+  /** What is written of a row's arguments; default: they themselves. A row that it changes can't be sent back. */
+  show?: (value: unknown) => unknown
 }
 
 /** @throws INVALID_OPTION */
 export function checkReport(options: ReportOptions): void {
-  checkOptions('task.report', options, { format: ['csv', 'xlsx', 'ndjson'], rows: ['rejected', 'all'] })
+  checkOptions('task.report', options, {
+    format: ['csv', 'xlsx', 'ndjson'],
+    rows: ['rejected', 'all'],
+    show: 'function',
+  })
 }
 
 /** What stands behind a row's own columns. */
@@ -53,7 +59,8 @@ export async function reportStream(
   return streamOf(options.format, await reportOf(task, events, options))
 }
 
-async function reportOf(task: TaskRecord, events: EventsOf, { rows: which = 'rejected' }: ReportOptions) {
+async function reportOf(task: TaskRecord, all: EventsOf, { rows: which = 'rejected', show }: ReportOptions) {
+  const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
   const meta = metaOf(task)
   if (which === 'all' && task.keepParams !== 'all') {
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
@@ -105,9 +112,27 @@ export function reasonNames(columns: readonly string[]): Record<Reason, string> 
   return Object.fromEntries(names) as Record<Reason, string>
 }
 
+/** Stands in the place of a row key where values of the row are hidden: sent back, they would replace the right ones. */
+export const HIDDEN_ROW = 'hidden'
+
+type ShownEvent = EventRecord & { isHidden?: boolean }
+
+async function* shown(
+  events: AsyncIterable<EventRecord>,
+  show: (value: unknown) => unknown,
+): AsyncGenerator<ShownEvent, void, void> {
+  const textOf = (text: string | null) => (text === null ? null : stringifyJson(show(parseJson(text))))
+  const same = (text: string | null) => (text === null ? null : stringifyJson(parseJson(text)))
+  for await (const event of events) {
+    const [args, source] = [textOf(event.args), textOf(event.source)]
+    const isHidden = args !== same(event.args) || source !== same(event.source)
+    yield isHidden ? { ...event, args, source, isHidden } : event
+  }
+}
+
 async function* reportRows(
   task: TaskRecord,
-  events: AsyncIterable<EventRecord>,
+  events: AsyncIterable<ShownEvent>,
   columns: string[] | undefined,
   others: readonly (typeof OTHERS)[number][],
 ) {
@@ -117,7 +142,7 @@ async function* reportRows(
     yield [
       ...cells(event, columns),
       number ?? '',
-      rowKey({ task: task.id, index, run }),
+      event.isHidden ? HIDDEN_ROW : rowKey({ task: task.id, index, run }),
       status,
       code ?? '',
       reasons,

@@ -266,7 +266,7 @@ export class Task {
    * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
    */
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    checkOptions('task.download', options, { wait: 'flag', partial: 'flag', signal: 'signal' })
+    checkOptions('task.download', options, { wait: 'flag', partial: 'flag', show: 'function', signal: 'signal' })
     return download(this.#host, await this.#record(), options)
   }
 

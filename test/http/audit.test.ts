@@ -131,7 +131,10 @@ test('who did it is the name of the login', async () => {
   const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
   const { token } = (await t.call('GET', `/api/v1/tasks/${id}/link`, { headers: bearer('one') })).body
   await t.call('POST', `/api/v1/tasks/${id}/cancel?token=${token}`)
-  expect(t.entries).toMatchObject([{ who: 'link', action: 'POST /api/v1/tasks/{id}/cancel', target: { id } }])
+  expect(t.entries).toMatchObject([
+    { who: 'deploys', action: 'GET /api/v1/tasks/{id}/link', details: { rights: 'change' } },
+    { who: 'link', action: 'POST /api/v1/tasks/{id}/cancel', target: { id } },
+  ])
   // A cookie stands for the token that it was given for.
   const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...same } }
   const login = await t.handle(new Request('http://localhost:7433/login', { ...form, body: 'token=two' }))

@@ -4,7 +4,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
-import type { Links } from './link.ts'
+import type { LinkRights, Links } from './link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 
 /**
@@ -20,11 +20,11 @@ export type Auth =
   | ((request: Request) => boolean | string | Promise<boolean | string>)
 
 /** Who has come in, and how. */
-interface Visitor {
+export interface Visitor {
   /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
   who: string
-  /** It was the link of a task that opened. */
-  byLink: boolean
+  /** What the link of a task allows; undefined: it was no link that opened. */
+  link?: LinkRights
 }
 
 interface Token {
@@ -60,12 +60,13 @@ export class Access {
   async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
     if (!this.#auth) checkLocal(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
-    if (task !== undefined && (await this.#hasLink(request, url, task))) return { who: 'link', byLink: true }
+    const link = task === undefined ? undefined : await this.#linkOf(request, url, task)
+    if (link) return { who: 'link', link }
     const { who, isBearer = false } = (await this.#login(request)) ?? {}
     if (who === undefined)
       throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
-    return { who, byLink: false }
+    return { who }
   }
 
   /** Whether a token lets somebody in. */
@@ -113,13 +114,14 @@ export class Access {
     return { 'www-authenticate': 'Bearer realm="Highkiq"' }
   }
 
-  async #hasLink(request: Request, url: URL, task: string): Promise<boolean> {
+  async #linkOf(request: Request, url: URL, task: string): Promise<LinkRights | undefined> {
     const token = url.searchParams.get('token')
     if (token === null) {
       const bearer = credentials(request, 'bearer')
-      return bearer !== undefined && (await this.#links.opens(task, bearer))
+      return bearer === undefined ? undefined : this.#links.opens(task, bearer)
     }
-    if (await this.#links.opens(task, token)) return true
+    const rights = await this.#links.opens(task, token)
+    if (rights) return rights
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
   }
 

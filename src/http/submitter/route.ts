@@ -10,7 +10,7 @@ import { submitterPage } from './page.ts'
 import { groupsOf } from './reasons.ts'
 
 export async function answerSubmitter(call: Call): Promise<Response> {
-  const { hq, site, base, path, url, request } = call
+  const { hq, base, path, url, request } = call
   const reader = readerOf(request, url, base)
   const task = await statusOf(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task)
@@ -22,7 +22,7 @@ export async function answerSubmitter(call: Call): Promise<Response> {
     file: source,
     format: (made ? undefined : format) ?? formatByName(task.name),
     token: url.searchParams.get('token'),
-    readOnly: site.readOnly,
+    readOnly: !call.mayChange,
   })
   const headers = new Headers({ 'content-type': HTML, 'content-language': reader.language })
   if (reader.cookie) headers.set('set-cookie', reader.cookie)

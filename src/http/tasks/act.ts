@@ -56,7 +56,7 @@ export const ACT_ROUTES: Route[] = [
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
     answers: { 202: { description: 'Those rows run again', content: { 'application/json': 'TaskRetried' } } },
     async run(call) {
-      const { hq, site, path, request, byLink } = call
+      const { hq, site, path, request, link } = call
       const { id, job } = await statusOf(hq, path)
       const type = typeOf(request)
       const retried = (rows: Retried) => {
@@ -65,7 +65,7 @@ export const ACT_ROUTES: Route[] = [
       }
       const isFile = request.body !== null && type !== 'application/json' && type !== ''
       if (isFile) return retried(await retryReport(call, id, job))
-      if (byLink) {
+      if (link) {
         throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
       }
       const options = retryOf(await readObject(request, site.limits.bodyBytes))

@@ -3,7 +3,7 @@
 import { FILE_FORMATS, type FileFormat } from '../../tasks/sheet/format.ts'
 import { streamed } from '../../tasks/sheet/write.ts'
 import { flag, oneOf } from '../parameter.ts'
-import { type Route, route } from '../route.ts'
+import { type Call, type Route, route } from '../route.ts'
 import { exportOf, statusOf } from './task.ts'
 
 const TYPES: Record<FileFormat, string> = {
@@ -33,9 +33,11 @@ export const FILE_ROUTES: Route[] = [
       rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
     },
     answers: { 200: FILE },
-    async run({ hq, path, query: { format = 'csv', rows = 'rejected' } }) {
+    async run(call) {
+      const { hq, path, query } = call
+      const { format = 'csv', rows = 'rejected' } = query
       const { id, name } = await statusOf(hq, path)
-      const content = await hq.tasks.get(id).report({ format, rows })
+      const content = await hq.tasks.get(id).report({ format, rows, ...showOf(call) })
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
   }),
@@ -49,13 +51,14 @@ export const FILE_ROUTES: Route[] = [
       partial: flag('leaves out pages that were rejected, instead of refusing'),
     },
     answers: { 200: FILE },
-    async run({ hq, site, path, request, query }) {
+    async run(call) {
+      const { hq, site, path, request, query } = call
       const { id, name } = await statusOf(hq, path)
       // Who waits is held as long as who watches.
       const leave = query.wait ? site.streams.enter() : () => {}
       try {
         const format = (await exportOf(hq, id)) ?? 'csv'
-        const content = await hq.tasks.get(id).download({ ...query, signal: request.signal })
+        const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })
         return fileOf(streamed(until(leave, content), leave), format, name)
       } catch (thrown) {
         leave()
@@ -64,6 +67,11 @@ export const FILE_ROUTES: Route[] = [
     },
   }),
 ]
+
+/** The submitter's own link shows the file whole; everybody else sees what the rules of `redact` leave. */
+function showOf({ site: { redaction }, link }: Call<unknown>): { show?: (value: unknown) => unknown } {
+  return redaction.isOn && link !== 'change' ? { show: (value) => redaction.value(value) } : {}
+}
 
 /** @param what what of the task it holds; the whole name of the file has at most MOST_NAME characters */
 function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {

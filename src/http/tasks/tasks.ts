@@ -4,6 +4,7 @@ import { EVENT_STATUSES, TASK_STATES } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
+import { LINK_RIGHTS } from '../access/link.ts'
 import { invalid, json } from '../answer.ts'
 import { readBody, refuseMembers } from '../body.ts'
 import { createOnce, KEY } from '../idempotency.ts'
@@ -136,11 +137,20 @@ export const TASK_ROUTES: Route[] = [
     method: 'GET',
     path: '/api/v1/tasks/{id}/link',
     summary: 'The link for who submitted a task: it opens that task alone, without a login',
+    audited: true,
+    query: {
+      rights: oneOf(LINK_RIGHTS, 'look: it changes nothing; the standard of a read-only server, else change'),
+    },
     answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
-    async run({ hq, site, base, path }) {
+    async run({ hq, site, base, path, query, mayChange, did }) {
+      const { rights = mayChange ? 'change' : 'look' } = query
+      if (rights === 'change' && !mayChange) {
+        throw new HighkiqError('READ_ONLY', 'this server is read-only, and so are the links that it gives: rights=look')
+      }
       const { id } = await statusOf(hq, path)
-      const token = await site.links.token(id)
-      return json({ token, url: `${base}/tasks/${id}?token=${token}` })
+      const token = await site.links.token(id, rights)
+      did({ rights })
+      return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
     },
   }),
 ]

@@ -1,0 +1,143 @@
+/** Links to one task: what each allows, who hands them out, and what is hidden from everybody but the submitter. */
+
+import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
+import { expect, test } from 'vitest'
+import { type Api, api, caller } from './bench.ts'
+
+const SECRET = 'hunter2-swordfish'
+const auth = { bearer: 'a long secret' }
+const headers = { authorization: 'Bearer a long secret' }
+
+/** Another server of the same app, with other options. */
+function beside(t: Api, options: HttpOptions) {
+  const handle = createHandler(t.hq, { auth, ...options })
+  return caller('https://jobs.example', handle)
+}
+
+const pageOf = async ({ handle }: Api, url: string) =>
+  (await handle(new Request(`https://jobs.example${url}`, { headers: { accept: 'text/html' } }))).text()
+
+/** A server of an app with a task of two rows, the first of which was rejected. */
+async function rejected(options: HttpOptions = {}) {
+  const t = api({ auth, origin: 'https://jobs.example', ...options })
+  const Row = t.hq.job('Row', { retry: false }, async (_ctx, row: { sku: string; password: string }) => {
+    if (row.sku === 'a') throw new Error('rejected')
+  })
+  const file = `sku,password\na,${SECRET}\nb,${SECRET}\n`
+  const { id } = await t.hq.tasks.import(Row, Buffer.from(file), { name: 'rows.csv', keepParams: 'all' })
+  const worker = await t.work()
+  await t.hq.tasks.get(id).wait()
+  await worker.stop()
+  return { ...t, id, path: `/api/v1/tasks/${id}` }
+}
+
+test('a read-only server hands out links that change nothing, also at a server that takes changes', async () => {
+  const t = await rejected()
+  const looking = beside(t, { readOnly: true })
+  const { body } = await looking('GET', `${t.path}/link`, { headers })
+  expect(body).toMatchObject({ rights: 'look', url: `/tasks/${t.id}?token=${body.token}` })
+  for (const call of [t.call, looking]) {
+    for (const part of ['', '/events', '/reasons', '/report']) {
+      expect((await call('GET', `${t.path}${part}?token=${body.token}`)).status, part).toBe(200)
+    }
+    for (const act of ['cancel', 'retry']) {
+      const refused = await call('POST', `${t.path}/${act}?token=${body.token}`, { json: {} })
+      expect([refused.status, refused.body.error.code]).toEqual([403, 'READ_ONLY'])
+      const asBearer = await call('POST', `${t.path}/${act}`, {
+        json: {},
+        headers: { authorization: `Bearer ${body.token}` },
+      })
+      expect([asBearer.status, asBearer.body.error.code]).toEqual([403, 'READ_ONLY'])
+    }
+  }
+  const page = await pageOf(t, body.url)
+  expect(page).toContain('data-part="done"')
+  expect(page).not.toMatch(/data-part="(ask|send)"/)
+  // The mark of its rights can't be taken off, nor put on.
+  const bare = body.token.replace('look.', '')
+  expect((await t.call('GET', `${t.path}?token=${bare}`)).status).toBe(401)
+  expect((await t.call('POST', `${t.path}/cancel?token=${bare}`)).status).toBe(401)
+  const more = await looking('GET', `${t.path}/link?rights=change`, { headers })
+  expect([more.status, more.body.error.code]).toEqual([403, 'READ_ONLY'])
+})
+
+test('a server that takes changes hands out the submitter’s link, or one to look with', async () => {
+  const t = await rejected()
+  const link = async (query = '') => (await t.call('GET', `${t.path}/link${query}`, { headers })).body
+  const [own, look] = [await link(), await link('?rights=look')]
+  expect([own.rights, look.rights]).toEqual(['change', 'look'])
+  expect((await t.call('GET', `${t.path}?token=look.${own.token}`)).status).toBe(401)
+  expect(await pageOf(t, own.url)).toContain('data-part="send"')
+  const body = `sku,password,row key\nc,x,${t.id}:0:1\n`
+  const sent = await t.call('POST', `${t.path}/retry?token=${own.token}`, {
+    body,
+    headers: { 'content-type': 'text/csv' },
+  })
+  expect([sent.status, sent.body.rows]).toEqual([202, 1])
+})
+
+test('the audit hears who was given a link, and which', async () => {
+  const entries: AuditEntry[] = []
+  const audit = (entry: AuditEntry) => void entries.push(entry)
+  const t = await rejected({ auth: { bearer: { ann: 'a long secret' } }, audit })
+  await t.call('GET', `${t.path}/link`, { headers })
+  await t.call('GET', `${t.path}/link?rights=look`, { headers })
+  await t.call('GET', `${t.path}/link`)
+  await t.call('GET', '/api/v1/tasks/0000000000000000/link', { headers })
+  const told = { who: 'ann', action: 'GET /api/v1/tasks/{id}/link', target: { id: t.id }, count: null }
+  expect(entries.map(({ at: _, ...entry }) => entry)).toEqual([
+    { ...told, details: { rights: 'change' } },
+    { ...told, details: { rights: 'look' } },
+  ])
+})
+
+test('redact hides in reports from everybody but the submitter, and what it hid is not taken back', async () => {
+  const t = await rejected({ redact: ['password'] })
+  const link = async (query: string) => (await t.call('GET', `${t.path}/link${query}`, { headers })).body.token
+  const report = async (query: string, more: object = {}) =>
+    (await t.call('GET', `${t.path}/report?${query}`, more)).text
+  for (const rows of ['rejected', 'all']) {
+    for (const format of ['csv', 'ndjson']) {
+      const query = `format=${format}&rows=${rows}`
+      const operator = await report(query, { headers })
+      expect(operator).toContain('[redacted]')
+      expect(operator).not.toContain(SECRET)
+      expect(await report(`${query}&token=${await link('?rights=look')}`)).toBe(operator)
+      expect(await report(`${query}&token=${await link('')}`)).toContain(SECRET)
+    }
+  }
+  const type = { 'content-type': 'text/csv' }
+  const hidden = await report('format=csv', { headers })
+  const refused = await t.call('POST', `${t.path}/retry`, { body: hidden, headers: { ...headers, ...type } })
+  expect([refused.status, refused.body.error.code]).toEqual([400, 'INVALID_FILE'])
+  expect(refused.body.error.message).toContain('values of this row are hidden in this report')
+  const own = await link('')
+  const whole = (await report(`format=csv&token=${own}`)).replace('\na,', '\nc,')
+  const sent = await t.call('POST', `${t.path}/retry?token=${own}`, { body: whole, headers: type })
+  expect([sent.status, sent.body.rows, sent.body.unchanged]).toEqual([202, 1, 0])
+})
+
+test('rows in which nothing is hidden can be corrected by an operator', async () => {
+  const t = await rejected({ redact: ['elsewhere'] })
+  const { text } = await t.call('GET', `${t.path}/report?format=csv`, { headers })
+  expect(text).toContain(SECRET)
+  const type = { 'content-type': 'text/csv' }
+  const sent = await t.call('POST', `${t.path}/retry`, {
+    body: text.replace('\na,', '\nc,'),
+    headers: { ...headers, ...type },
+  })
+  expect([sent.status, sent.body.rows]).toEqual([202, 1])
+})
+
+test('redact hides in the file of an export as well', async () => {
+  const t = api({ auth, origin: 'https://jobs.example', redact: ['password'] })
+  const Pages = t.hq.job('Pages', async (_ctx, _page: number) => [{ sku: 'a', password: SECRET }])
+  const { id } = await t.hq.tasks.export(Pages, [[1]])
+  const worker = await t.work()
+  await t.hq.tasks.get(id).wait()
+  await worker.stop()
+  const path = `/api/v1/tasks/${id}`
+  const { token } = (await t.call('GET', `${path}/link`, { headers })).body
+  expect((await t.call('GET', `${path}/download`, { headers })).text).toBe('sku,password\r\na,[redacted]\r\n')
+  expect((await t.call('GET', `${path}/download?token=${token}`)).text).toContain(SECRET)
+})
