@@ -13,6 +13,7 @@ import { type BulkRequest, Client, type ClientChain, type Pusher } from './clien
 import { Job, type JobHost } from './client/job.ts'
 import type { Collected, Instead, Outlet } from './client/outlet.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
+import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { OtherStores, type Target } from './client/stores.ts'
 import { transact } from './client/transact.ts'
 import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
@@ -382,11 +383,11 @@ export class Highkiq {
    *
    * @example await hq.activeJob('ThumbnailJob').set({ queue: 'media' }).performIn('5m', gid('gid://shop/Picture/7'))
    */
-  activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args> {
+  activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args, unknown, ActiveJobSetOptions> {
     const definition = this.#registry.get(name) ?? { name, options: {}, handler: () => {} }
     const { queue = this.#setup.options.defaultJobOptions?.queue ?? 'default' } = definition.options
     const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#client.wire, now: this.now() })
-    return new Job({ ...this.#jobHost(), wrap: wrapped }, definition)
+    return new Job({ ...this.#jobHost(), wrap: wrapped, members: ['priority'] }, definition)
   }
 
   /** Pushes many of a class. @returns an id for each, in their order, null where middleware stopped one */

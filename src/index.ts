@@ -26,6 +26,7 @@ export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './clien
 export type { Job } from './client/job.ts'
 export type { OrderedPushed } from './client/outlet.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
+export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
 export type { Target } from './client/stores.ts'
 // What runs by the clock
 export type { Cron, CronInfo } from './cron/crons.ts'

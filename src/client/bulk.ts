@@ -2,6 +2,7 @@
 
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { refuseUnknown } from '../job/options.ts'
 import { BULK } from './outlet.ts'
 import type { PushRequest } from './request.ts'
 
@@ -55,6 +56,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
   if (!isIterable(rows)) {
     throw invalid(`${name}: a bulk is an array (or another iterable) of lists of arguments: [['bob', 1], ['ann', 2]]`)
   }
+  refuseUnknown(`${name}: a bulk`, options, ['at', 'spreadInterval', 'batchSize'])
   const refuseMore = () => invalid(`${name}: a jid is for one job, and the bulk has more: leave it out`)
   if (jid !== undefined && Array.isArray(rows) && rows.length > 1) throw refuseMore()
   const times = timesOf(bulk, clock)

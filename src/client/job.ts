@@ -4,7 +4,8 @@ import type { Payload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client } from './client.ts'
 import type { Collected } from './outlet.ts'
-import { type PushOptions, type PushRequest, refuseWrong } from './request.ts'
+import type { PushOptions, PushRequest } from './request.ts'
+import { pushOptionsOf, type SetOptions } from './set-options.ts'
 import type { Target } from './stores.ts'
 
 /** What a job needs of its app. */
@@ -17,6 +18,8 @@ export interface JobHost {
   collected(): Collected
   /** What is pushed for it, when that is another job that wraps it. */
   wrap?(request: PushRequest): PushRequest
+  /** Further members that `set` knows, which `wrap` reads. */
+  members?: readonly string[]
 }
 
 /**
@@ -26,7 +29,7 @@ export interface JobHost {
  * const HardJob = hq.job('HardJob', async (ctx, name: string, count: number) => { … })
  * await HardJob.performAsync('bob', 5)
  */
-export class Job<Args extends unknown[] = unknown[], Result = unknown> {
+export class Job<Args extends unknown[] = unknown[], Result = unknown, Options extends SetOptions = SetOptions> {
   readonly definition: JobDefinition
   readonly #host: JobHost
   readonly #options: PushOptions
@@ -42,17 +45,19 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown> {
   }
 
   /**
-   * The same job with other options for what is pushed through it; the last word on each of them counts.
-   * @throws INVALID_OPTION for one that only a definition can have: `timeout`, `keepResult`, …; for a typing error of one
+   * The same job with other options for what is pushed through it; the last word on each of them counts. Members of your
+   * own go under `extra`.
+   * @throws INVALID_OPTION for one that only a definition can have (`timeout`, `keepResult`, …), and for one it does not know
+   * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */
-  set(options: PushOptions): Job<Args, Result> {
-    refuseWrong(this.name, options)
-    const timed = 'wait' in options || 'waitUntil' in options || 'at' in options
-    return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...options })
+  set(options: Options): Job<Args, Result, Options> {
+    const said = pushOptionsOf(this.name, options, this.#host.members ?? [])
+    const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
+    return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...said })
   }
 
   /** The same job, pushed to another store, or through other middleware. */
-  via(target: Target): Job<Args, Result> {
+  via(target: Target): Job<Args, Result, Options> {
     return new Job({ ...this.#host, client: this.#host.via(target) }, this.definition, this.#options)
   }
 

@@ -152,27 +152,6 @@ test('milliseconds are refused, wherever a time is said', () => {
   }
 })
 
-test.for([
-  ['qeue', 'queue'],
-  ['queu', 'queue'],
-  ['quueue', 'queue'],
-  ['retrt', 'retry'],
-  ['retyr', 'retry'],
-  ['expireIn', 'expiresIn'],
-  ['retryfor', 'retryFor'],
-])('%s is a typing error of %s, of a job that is defined here', ([slip, meant]) => {
-  const push = { class: 'J', args: [], [slip as string]: 'x' }
-  expect(() => payload(push, context({ J: {} }))).toThrow(
-    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(`did you mean ${meant}?`) }),
-  )
-  expect(payload(push)).toHaveProperty(slip as string, 'x')
-})
-
-test("words that are near to a short option are nobody's typing error", () => {
-  const free = { bid: 'b', lead: 7, cat: 'x', tag: 't', retry_for: 5, expires_in: 5, query: 'q' }
-  expect(payload({ class: 'J', args: [], ...free }, context({ J: {} }))).toMatchObject(free)
-})
-
 test('a member that JSON can not carry is refused as an argument is, unless arguments are not checked', () => {
   const when = { class: 'J', args: [], note: { fn() {} } }
   const strict = (request: object) => payload(request, { ...context(), strictArgs: 'raise' })

@@ -1,21 +1,14 @@
 /** From a push as the caller says it to a payload: what is missing is filled in, what is wrong is refused. */
 
 import { checkValue } from '../job/args.ts'
-import {
-  checkQueueName,
-  type JobDefinition,
-  type JobOptions,
-  type LogLevel,
-  refuseNotPushed,
-} from '../job/definition.ts'
+import { checkQueueName, type JobDefinition, type JobOptions, type LogLevel } from '../job/definition.ts'
 import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { meantBy } from '../job/options.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { tracked } from './track.ts'
 
-/** What a push may say beside its class and arguments. Members not named here go into the payload as they are. */
-export interface PushOptions {
+/** What a push may say beside its class and arguments. */
+export interface NamedPushOptions {
   queue?: string
   /** From now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as `waitUntil`. */
   wait?: number | Duration | Date
@@ -40,6 +33,10 @@ export interface PushOptions {
   track?: boolean
   /** The job that another framework's wrapper, which is the class, runs. */
   wrapped?: string
+}
+
+/** Members not named here go into the payload as they are. */
+export interface PushOptions extends NamedPushOptions {
   [field: string]: unknown
 }
 
@@ -63,12 +60,6 @@ export interface RequestContext {
   /** `raise`: members that JSON can't carry are refused. */
   strictArgs?: 'raise' | 'warn' | false
 }
-
-/** What `set` knows, beside what it puts into the payload as it is. */
-const KNOWN = [
-  ...['queue', 'wait', 'waitUntil', 'jid', 'retry', 'retryFor', 'expiresIn', 'retryQueue', 'logLevel', 'tags'],
-  ...['backtrace', 'dead', 'idempotent', 'wrapped', 'class', 'args', 'at'],
-]
 
 /** What a request says to the client, and no payload has. */
 const SAID_TO_US = new Set([
@@ -104,9 +95,6 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   check(request)
   const { class: name, args, wrapped } = request
   if (context.isOrdered?.(name)) refuseOrdered(name)
-  // Another program's class may have fields of any name.
-  const defined = wrapped !== undefined && context.definition(wrapped) ? wrapped : context.definition(name)?.name
-  if (defined !== undefined) refuseWrong(defined, request)
   const options = optionsOf(name, wrapped, context)
   const now = context.now()
   const payload: Payload = {
@@ -150,20 +138,6 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
   return payload
-}
-
-/** @throws INVALID_OPTION for what only a definition can say, and for what is a typing error of an option */
-export function refuseWrong(job: string, options: object): void {
-  refuseNotPushed(job, options)
-  for (const name of Object.keys(options)) {
-    // Sidekiq's own names of the same (`retry_for`) are members of the payload.
-    const meant = KNOWN.includes(name) || name.includes('_') ? undefined : meantBy(name, KNOWN)
-    if (meant === undefined) continue
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${job}: there is no option ${name}; did you mean ${meant}? (A member of that very name is for client middleware to add)`,
-    )
-  }
 }
 
 /** @throws INVALID_ARGS, as for an argument */

@@ -9,7 +9,10 @@ test('the last word of set() on each option counts, of those about time on all o
   const J = hq.job('J', async () => {})
   const later = J.set({ wait: 10, tags: ['a'] }).set({ waitUntil: new Date(NOW + 20_000) })
   await later.performAsync()
-  await later.set({ wait: '30s' }).set({ foo: 1 }).performAsync()
+  await later
+    .set({ wait: '30s' })
+    .set({ extra: { foo: 1 } })
+    .performAsync()
   await later.performIn(40)
   await later.performAt(NOW / 1000 + 50)
   await later.set({ at: NOW / 1000 + 60 }).performAsync()
@@ -51,10 +54,102 @@ test('options have their names in the payload; those that only a definition can 
   for (const name of ['retryIn', 'onExhausted', 'timeout', 'maxStalls', 'thread', 'keepResult', 'use']) {
     const words = { code: 'INVALID_OPTION', message: expect.stringContaining(`hq.job('J', { ${name}: … }, handler)`) }
     expect(() => J.set({ [name]: 5 })).toThrow(expect.objectContaining(words))
-    await expect(hq.push({ class: 'J', args: [], [name]: 5 })).rejects.toMatchObject(words)
   }
   await expect(J.set({ retryQueue: 'a b' }).performAsync()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   expect(() => hq.job('K', { retryQueue: '' }, () => {})).toThrow(/no queue name/)
+})
+
+test.each([
+  ['delay', 'Did you mean performIn(seconds, …) or set({ wait: seconds })?'],
+  ['priority', 'Did you mean queue: '],
+  ['attempts', 'Did you mean retry: '],
+  ['backoff', 'Did you mean retryIn, '],
+  ['wait_until', 'Did you mean waitUntil?'],
+  ['jobId', 'Did you mean jid?'],
+  ['qeue', 'Did you mean queue?'],
+  ['retyr', 'Did you mean retry?'],
+  ['expireIn', 'Did you mean expiresIn?'],
+  ['retryfor', 'Did you mean retryFor?'],
+  ['tenant', 'tenant. A member of your own goes under extra: set({ extra: { tenant: … } })'],
+])('set() refuses the unknown member %s and says what to do', (name, words) => {
+  const J = bench().hq.job('J', async () => {})
+  expect(() => J.set({ [name]: 5 })).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(words) }),
+  )
+})
+
+test('set() refuses unknown members in its types, too', () => {
+  const { hq } = bench()
+  const J = hq.job('J', async () => {})
+  // @ts-expect-error: a member that it does not know
+  expect(() => J.set({ delay: 5 })).toThrow(/performIn/)
+  // @ts-expect-error: Rails alone has priorities
+  expect(() => J.set({ priority: 5 })).toThrow(/queue of their own/)
+  hq.activeJob('R').set({ priority: 5 })
+  expect(() => J.set(null as never)).toThrow(/takes an object/)
+})
+
+test("members of one's own go under extra, and the last word on each of them counts", async () => {
+  const { hq, queue } = bench()
+  const J = hq.job('J', async () => {}).set({ extra: { tenant: 'acme', delay: 5, timeout: 9 } })
+  await J.set({ extra: { tenant: 'other', trace: { id: 1 } }, queue: 'default' }).performAsync()
+  await J.performBulk([[]])
+  expect(await queue()).toMatchObject([
+    { tenant: 'other', delay: 5, timeout: 9, trace: { id: 1 }, queue: 'default' },
+    { tenant: 'acme', delay: 5 },
+  ])
+  expect((await queue())[0]).not.toHaveProperty('extra')
+  expect(() => J.set({ extra: { queue: 'x' } })).toThrow(/queue is not a member of your own: say it outside extra/)
+  expect(() => J.set({ extra: [1] as never })).toThrow(/extra must be an object/)
+})
+
+test("Sidekiq's members, and those of Pro and Enterprise, are legal in set() under their own names", async () => {
+  const { hq, queue } = bench()
+  const members = {
+    retry_for: 60,
+    retry_queue: 'slow',
+    log_level: 'debug',
+    display_class: 'Shown',
+    locale: 'cs',
+    cattr: { a: 1 },
+    cattr_1: { b: 2 },
+    profile: 'p',
+    bid: 'b1',
+    expires_in: 5,
+    unique_for: 600,
+    unique_until: 'start',
+    encrypt: true,
+    overrated: 1,
+  }
+  await hq
+    .job('J', async () => {})
+    .set(members)
+    .performAsync()
+  expect(await queue()).toMatchObject([members])
+})
+
+test('a payload, and client middleware, carry any member unchanged, whoever defines the job', async () => {
+  const { hq, queue } = bench()
+  hq.job('J', async () => {})
+  const members = { delay: 5, priority: 1, attempts: 3, timeout: 9, qeue: 'x', keepResult: 5 }
+  await hq.push({ class: 'J', args: [], ...members })
+  await hq.pushBulk({ class: 'J', args: [[]], ...members })
+  hq.client.use((payload, next) => {
+    Object.assign(payload, members)
+    return next()
+  })
+  await hq.push({ class: 'J', args: [] })
+  expect(await queue()).toMatchObject([members, members, members])
+})
+
+test('a bulk refuses options that it does not know', async () => {
+  const { hq, queue } = bench()
+  const J = hq.job('J', async () => {})
+  await expect(J.performBulk([[]], { delay: 5 } as never)).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringContaining('there is no option delay'),
+  })
+  expect(await queue()).toEqual([])
 })
 
 test('a job that failed goes to its retryQueue', async () => {

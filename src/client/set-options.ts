@@ -1,0 +1,136 @@
+/** What `set` takes: the options of a push by name, Sidekiq's members, and members of one's own under `extra`. */
+
+import { refuseNotPushed } from '../job/definition.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { meantBy } from '../job/options.ts'
+import type { NamedPushOptions, PushOptions } from './request.ts'
+
+export interface SetOptions extends NamedPushOptions, SidekiqMembers {
+  /** A Date, or seconds since the epoch; a time in the past means now. It goes before `wait` and `waitUntil`. */
+  at?: number
+  /** Members of your own: they go into the payload as they are. */
+  extra?: Readonly<Record<string, unknown>>
+}
+
+/** `set` of a job that Rails runs. */
+export interface ActiveJobSetOptions extends SetOptions {
+  priority?: number
+}
+
+/** Members that Sidekiq, Sidekiq Pro or Sidekiq Enterprise read, under their own names. */
+interface SidekiqMembers {
+  retry_for?: number
+  retry_queue?: string
+  log_level?: string
+  display_class?: string
+  created_at?: number
+  locale?: string | null
+  cattr?: unknown
+  [attributes: `cattr_${number}`]: unknown
+  profile?: string
+  profiler_options?: object
+  pool?: unknown
+  client_class?: unknown
+  sync?: boolean
+  bid?: string
+  expires_in?: number
+  unique_for?: number | boolean
+  unique_until?: string
+  encrypt?: boolean
+  overrated?: number
+}
+
+/** Compiles only while it names every member of the type. */
+const NAMED = Object.keys({
+  queue: 1,
+  wait: 1,
+  waitUntil: 1,
+  at: 1,
+  jid: 1,
+  retry: 1,
+  retryFor: 1,
+  expiresIn: 1,
+  retryQueue: 1,
+  logLevel: 1,
+  tags: 1,
+  backtrace: 1,
+  dead: 1,
+  idempotent: 1,
+  track: 1,
+  wrapped: 1,
+} satisfies Record<Exclude<keyof SetOptions, keyof SidekiqMembers | 'extra'>, 1>)
+
+const SIDEKIQ = new Set<string>(
+  Object.keys({
+    retry_for: 1,
+    retry_queue: 1,
+    log_level: 1,
+    display_class: 1,
+    created_at: 1,
+    locale: 1,
+    cattr: 1,
+    profile: 1,
+    profiler_options: 1,
+    pool: 1,
+    client_class: 1,
+    sync: 1,
+    bid: 1,
+    expires_in: 1,
+    unique_for: 1,
+    unique_until: 1,
+    encrypt: 1,
+    overrated: 1,
+  } satisfies Record<Exclude<keyof SidekiqMembers, `cattr_${number}`>, 1>),
+)
+
+/** What other queues, and Sidekiq in Ruby, call it. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  delay: 'performIn(seconds, …) or set({ wait: seconds })',
+  startAfter: 'wait or waitUntil',
+  runAt: 'waitUntil',
+  wait_until: 'waitUntil',
+  attempts: 'retry: the number of attempts after the first one',
+  maxAttempts: 'retry: the number of attempts after the first one',
+  retries: 'retry',
+  retryLimit: 'retry',
+  retryDelay: 'retryIn, where the job is defined',
+  backoff: 'retryIn, where the job is defined',
+  retry_in: 'retryIn, where the job is defined',
+  priority: 'queue: give urgent jobs a queue of their own, and serve it first',
+  jobId: 'jid',
+  id: 'jid',
+  repeat: 'hq.cron',
+  ttl: 'expiresIn',
+  expireIn: 'expiresIn',
+}
+
+/**
+ * The options of a push that `set` says, own members beside the others.
+ * @throws INVALID_OPTION for a member that is not known, with what was probably meant
+ */
+export function pushOptionsOf(job: string, options: SetOptions, more: readonly string[]): PushOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw wrong(`${job}: set() takes an object, for instance set({ queue: 'critical' })`)
+  }
+  refuseNotPushed(job, options)
+  const known = [...NAMED, ...more]
+  for (const name of Object.keys(options)) {
+    if (name === 'extra' || known.includes(name) || SIDEKIQ.has(name) || /^cattr_\d+$/.test(name)) continue
+    const meant = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : meantBy(name, [...known, 'extra'])
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+    throw wrong(
+      `${job}: set() knows no member ${name}.${hint} A member of your own goes under extra: set({ extra: { ${name}: … } })`,
+    )
+  }
+  const { extra = {}, ...rest } = options
+  if (typeof extra !== 'object' || extra === null || Array.isArray(extra)) {
+    throw wrong(`${job}: extra must be an object of members for the payload, for instance { tenant: 'acme' }`)
+  }
+  const clash = Object.keys(extra).find((name) => known.includes(name) || name === 'class' || name === 'args')
+  if (clash !== undefined) throw wrong(`${job}: ${clash} is not a member of your own: say it outside extra`)
+  return { ...rest, ...extra }
+}
+
+function wrong(what: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', what)
+}
