@@ -2,7 +2,7 @@
 
 import { wrap } from './activejob/wrapper.ts'
 import { type DeathHandler, type ErrorClass, type ErrorHandler, type FatalHandler, Hooks } from './app/hooks.ts'
-import { checkOptions, type HighkiqOptions } from './app/options.ts'
+import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
 import { Registry } from './app/registry.ts'
 import { Runtime } from './app/runtime.ts'
 import { Setup } from './app/setup.ts'
@@ -36,7 +36,7 @@ import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
-import { checkText } from './job/options.ts'
+import { checkText, given } from './job/options.ts'
 import type { Payload } from './job/payload.ts'
 import { Collector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
@@ -143,7 +143,7 @@ export class Highkiq {
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
-    checkOptions(options)
+    checkAppOptions(options)
     this.#setup = new Setup(options)
     this.settings = this.#setup.custom
     this.#registry = new Registry(options.defaultJobOptions ?? {})
@@ -157,7 +157,7 @@ export class Highkiq {
       random: options.random ?? Math.random,
       log: this.log,
       strictArgs: options.strictArgs ?? 'raise',
-      maxArgsBytes: options.maxArgsBytes ?? { warn: 64_000, refuse: 10_000_000 },
+      maxArgsBytes: { warn: 64_000, refuse: 10_000_000, ...given(options.maxArgsBytes ?? {}) },
     })
     this.client = this.#client.chain
     this.#taskHost = {

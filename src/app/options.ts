@@ -1,9 +1,9 @@
 /** What an app can be told. */
 
 import { checkJobOptions, type JobOptions } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
-import type { Logger } from '../job/logger.ts'
-import { refuseUnknown, shown } from '../job/options.ts'
+import { isObject } from '../job/json.ts'
+import { type BareLogger, isLogger, type Logger } from '../job/logger.ts'
+import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
@@ -25,15 +25,16 @@ export interface HighkiqOptions {
   waitForReplicas?: number
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
   redis?: RedisSettings['redis']
-  logger?: Logger
+  /** pino's, any other of its shape, or `console`. */
+  logger?: Logger | BareLogger
   /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
   loggedJobAttributes?: readonly string[]
   /** For tests: the time in milliseconds since the epoch. */
   clock?: { now(): number }
   /** For tests: from 0 up to but not including 1. */
   random?: () => number
-  /** Characters of a job from which on a warning is logged, and bytes above which it is refused. */
-  maxArgsBytes?: { warn: number; refuse: number }
+  /** Characters of a job above which a warning is logged (default 64,000), and bytes above which it is refused (10,000,000). */
+  maxArgsBytes?: { warn?: number; refuse?: number }
   defaultJobOptions?: JobOptions
   /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
@@ -63,41 +64,50 @@ export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> 
   maxIterationRuntime: number
 }
 
-const OPTIONS: (keyof HighkiqOptions)[] = [
-  'url',
-  'store',
-  'namespace',
-  'commandTimeout',
-  'waitForReplicas',
-  'redis',
-  'logger',
-  'loggedJobAttributes',
-  'clock',
-  'random',
-  'maxArgsBytes',
-  'defaultJobOptions',
-  'strictArgs',
-  'wire',
-  'maxRetries',
-  'dead',
-  'maxIterationRuntime',
-  'files',
-  'backtraceCleaner',
-]
+const WIRES =
+  "8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with its json gem { sidekiq: 7, json: '2.16' }"
+
+const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
+  url: 'text',
+  store: 'object',
+  namespace: [(value) => typeof value === 'string', 'a text'],
+  commandTimeout: null,
+  waitForReplicas: null,
+  redis: 'object',
+  logger: [isLogger, 'an object with debug, info, warn and error, as pino or console'],
+  loggedJobAttributes: 'texts',
+  clock: [(value) => isObject(value) && typeof value.now === 'function', '{ now: () => milliseconds }'],
+  random: 'function',
+  maxArgsBytes: null,
+  defaultJobOptions: 'object',
+  strictArgs: [(value) => value === 'raise' || value === 'warn' || value === false, "'raise', 'warn' or false"],
+  wire: [isWire, WIRES],
+  maxRetries: 'whole',
+  dead: null,
+  maxIterationRuntime: 'seconds',
+  files: [
+    (value) => Array.isArray(value) && value.every((file) => typeof file === 'string' || file instanceof URL),
+    'an array of files (import.meta.url)',
+  ],
+  backtraceCleaner: 'function',
+}
+const DEAD: Record<keyof NonNullable<HighkiqOptions['dead']>, OptionKind> = { max: 'whole', seconds: 'amount' }
+const ARGS_BYTES: Record<keyof NonNullable<HighkiqOptions['maxArgsBytes']>, OptionKind> = {
+  warn: 'amount',
+  refuse: 'amount',
+}
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
 const LOGGED = ['bid', 'tags']
 
 /** @throws INVALID_OPTION */
-export function checkOptions(options: HighkiqOptions): void {
-  refuseUnknown('new Highkiq', options, OPTIONS)
-  checkWire(options.wire)
-  const { maxIterationRuntime } = options
-  if (maxIterationRuntime !== undefined && !(maxIterationRuntime > 0)) {
-    throw new HighkiqError('INVALID_OPTION', 'maxIterationRuntime is a number of seconds above 0')
-  }
-  if (options.defaultJobOptions) checkJobOptions('defaultJobOptions', options.defaultJobOptions)
+export function checkAppOptions(options: HighkiqOptions): void {
+  checkOptions('new Highkiq', options, OPTIONS)
+  const { dead, maxArgsBytes, defaultJobOptions } = options
+  if (dead !== undefined) checkOptions('new Highkiq: dead', dead, DEAD)
+  if (maxArgsBytes !== undefined) checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, ARGS_BYTES)
+  if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
 }
 
 /** What the app says, else the file, else what Sidekiq has. */
@@ -114,15 +124,11 @@ export function settled(options: HighkiqOptions, file: FileOptions): Settled {
   }
 }
 
-function checkWire(wire: unknown): void {
-  if (wire === undefined || isSidekiq(wire)) return
-  const { sidekiq, json, ...others } = typeof wire === 'object' ? ({ ...wire } as Record<string, unknown>) : {}
+function isWire(value: unknown): boolean {
+  if (!isObject(value)) return isSidekiq(value)
+  const { sidekiq, json, ...others } = value
   const isVersion = json === undefined || (typeof json === 'string' && /^\d+\.\d+(\.|$)/.test(json))
-  if (isSidekiq(sidekiq) && isVersion && Object.keys(others).length === 0) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
-    `new Highkiq: wire must be 8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with the version of its json gem { sidekiq: 7, json: '2.16' } (got ${shown(wire)})`,
-  )
+  return isSidekiq(sidekiq) && isVersion && Object.keys(others).length === 0
 }
 
 function isSidekiq(value: unknown): boolean {

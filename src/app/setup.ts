@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { Logger } from '../job/logger.ts'
+import { type Logger, loggerOf } from '../job/logger.ts'
 import { sidekiqOf } from '../job/payload.ts'
 import { defaultLogger } from '../log.ts'
 import type { Store } from '../store/contract.ts'
@@ -38,7 +38,7 @@ export class Setup {
   }
 
   get log(): Logger {
-    this.#log ??= this.options.logger ?? defaultLogger()
+    this.#log ??= this.options.logger ? loggerOf(this.options.logger) : defaultLogger()
     return this.#log
   }
 

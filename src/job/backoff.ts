@@ -1,3 +1,29 @@
+/** When a job that failed runs again. */
+
+import { type Duration, seconds } from './duration.ts'
+import { isObject } from './json.ts'
+
+/** Seconds, `'5m'` or `{ minutes: 5 }`; `jitter`: with Sidekiq's random part. */
+export type RetryDelay = number | Duration | (Exclude<Duration, string> & { jitter?: boolean })
+
+export const DELAY_WORDS = "a number of seconds, 0 or more, or a duration such as '5m' or { minutes: 5, jitter: true }"
+
+/** A delay that somebody chose. Undefined: the value is none. */
+export function delayOf(value: unknown): { seconds: number; jitter: boolean } | undefined {
+  const { jitter = false, ...units } = isObject(value) ? value : {}
+  if (typeof jitter !== 'boolean' || (isObject(value) && Object.keys(units).length === 0)) return undefined
+  try {
+    const sum = seconds(isObject(value) ? units : (value as number | Duration))
+    return sum >= 0 ? { seconds: sum, jitter } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function isDelay(value: unknown): boolean {
+  return delayOf(value) !== undefined
+}
+
 /**
  * Seconds until the next attempt, as Sidekiq counts: count⁴ + 15 (15, 16, 31, 96, 271, … about 20 days over 25 retries).
  * `count` is 0 after the first failure.
@@ -6,7 +32,11 @@ export function backoff(count: number): number {
   return count ** 4 + 15
 }
 
-/** Whole seconds from 0 to 10·(count + 1) − 1, also added to delays of one's own, so that failures spread. */
+/**
+ * Whole seconds from 0 to 10·(count + 1) − 1, added so that failures spread. 0 where `random` answers something that is not
+ * from 0 to 1.
+ */
 export function jitter(count: number, random: () => number): number {
-  return Math.floor(random() * 10 * (count + 1))
+  const part = random()
+  return part >= 0 && part <= 1 ? Math.floor(part * 10 * (count + 1)) : 0
 }

@@ -9,6 +9,9 @@ test.each<JobOptions>([
   { retryFor: 1e9, timeout: 0.1, maxStalls: 1 },
   { timeout: Number.POSITIVE_INFINITY },
   { retryIn: () => 'kill', onExhausted: () => {} },
+  { retryIn: 0 },
+  { retryIn: '5m' },
+  { retryIn: { minutes: 5, jitter: true } },
 ])('%o is fine', (options) => {
   expect(() => checkJobOptions('J', options)).not.toThrow()
 })
@@ -30,6 +33,20 @@ test.each([
   { timeout: Number.NaN },
   { maxStalls: 0 },
   { maxStalls: 1.5 },
+  { backtrace: '5' },
+  { backtrace: -1 },
+  { dead: 5 },
+  { track: 1 },
+  { retryIn: -1 },
+  { retryIn: Number.NaN },
+  { retryIn: 'soon' },
+  { retryIn: 'kill' },
+  { retryIn: { jitter: true } },
+  { onExhausted: 'x' },
+  { logLevel: 'trace' },
+  { expiresIn: '5' },
+  { keepResult: Number.POSITIVE_INFINITY },
+  { thread: 5 },
 ])('%o is refused', (options) => {
   expect(() => checkJobOptions('J', options as JobOptions)).toThrow(
     expect.objectContaining({ name: 'HighkiqError', code: 'INVALID_OPTION' }),
@@ -50,3 +67,10 @@ test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', '.', '..', '\0', 'a\x1b[31m', 'a\
     expect(() => checkQueueName(queue as string)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
   },
 )
+
+test('a wrong value is refused with the name of the option, the value, and what is right', () => {
+  const refused = (options: object) => () => checkJobOptions('J', options)
+  expect(refused({ retry: '5' })).toThrow('J: retry is true, false or a whole number of retries, not "5"')
+  expect(refused({ onExhausted: 'x' })).toThrow('J: onExhausted is a function, not "x"')
+  expect(refused({ retryIn: '5 apples' })).toThrow(/^J: retryIn is a number of seconds, .*, not "5 apples"$/)
+})

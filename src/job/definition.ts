@@ -1,16 +1,18 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { DELAY_WORDS, isDelay, type RetryDelay } from './backoff.ts'
 import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
-import { checkMiddleware, refuseUnknown } from './options.ts'
+import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
+/** `default`, undefined and null leave it at Sidekiq's delay. */
 export type RetryIn = (
   count: number,
   error: unknown,
   payload: Payload,
-) => number | 'kill' | 'discard' | 'default' | undefined
+) => RetryDelay | 'kill' | 'discard' | 'default' | undefined | null
 
 export interface ThreadOptions {
   /** The file that defines the job; `import.meta.url` there. */
@@ -34,8 +36,12 @@ export interface JobOptions {
   retryFor?: number
   /** The queue that it goes to once it has failed; default the one that it was taken from. */
   retryQueue?: string
-  /** Seconds until the next attempt, or what to do instead. `count` is 0 after the first failure. */
-  retryIn?: RetryIn
+  /**
+   * The delay before the next attempt, exactly: seconds, `'5m'` or `{ minutes: 5 }`. With `{ minutes: 5, jitter: true }` up
+   * to ten random seconds for each failure are added. A function answers one for each failure (`count` is 0 after the
+   * first), or what to do instead.
+   */
+  retryIn?: RetryDelay | RetryIn
   /** The last retry has failed. */
   onExhausted?: (payload: Payload, error: unknown) => unknown
   /** Seconds; then `ctx.signal` is aborted and the attempt has failed. */
@@ -86,26 +92,29 @@ export interface JobDefinition {
   readonly handler: Handler<never[]>
 }
 
-const OPTIONS: (keyof JobOptions)[] = [
-  'queue',
-  'retry',
-  'backtrace',
-  'dead',
-  'tags',
-  'retryFor',
-  'retryQueue',
-  'retryIn',
-  'onExhausted',
-  'timeout',
-  'logLevel',
-  'expiresIn',
-  'maxStalls',
-  'thread',
-  'keepResult',
-  'track',
-  'validate',
-  'use',
-]
+const isFlag = (value: unknown) => typeof value === 'boolean'
+const isWhole = (value: unknown, least: number) => Number.isSafeInteger(value) && (value as number) >= least
+
+const OPTIONS: Record<keyof JobOptions, OptionKind> = {
+  queue: null,
+  retry: [(value) => isFlag(value) || isWhole(value, 0), 'true, false or a whole number of retries'],
+  backtrace: [(value) => isFlag(value) || isWhole(value, 0), 'true, false or a whole number of lines'],
+  dead: 'flag',
+  tags: 'texts',
+  retryFor: [(value) => isAboveZero(value) && (value as number) <= 1e9, 'a number of seconds, at most 1,000,000,000'],
+  retryQueue: null,
+  retryIn: [(value) => typeof value === 'function' || isDelay(value), `${DELAY_WORDS}, or a function that answers one`],
+  onExhausted: 'function',
+  timeout: 'seconds',
+  logLevel: LOG_LEVELS,
+  expiresIn: 'amount',
+  maxStalls: 'count',
+  thread: [isThread, 'true, a file (import.meta.url) or { file, resourceLimits }'],
+  keepResult: 'amount',
+  track: 'flag',
+  validate: null,
+  use: null,
+}
 
 /** What no payload carries: it is known where the job runs, or nowhere. */
 const NOT_PUSHED = [
@@ -132,41 +141,19 @@ export function refuseNotPushed(job: string, options: object): void {
 
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function checkJobOptions(job: string, options: JobOptions): void {
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${job}: ${what}`)
-  refuseUnknown(job, options, OPTIONS)
-  const { queue, retry, tags, retryFor, retryQueue, timeout, logLevel, expiresIn, maxStalls, thread, keepResult, use } =
-    options
+  checkOptions(job, options, OPTIONS)
+  const { queue, retryQueue, thread, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retryQueue !== undefined) checkQueueName(retryQueue)
-  if (retry !== undefined && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
-    throw wrong('retry is true, false or a whole number')
-  }
-  if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
-    throw wrong('tags is an array of strings')
-  }
-  if (retryFor !== undefined && !(retryFor > 0 && retryFor <= 1e9)) {
-    throw wrong('retryFor is a number of seconds, at most 1,000,000,000')
-  }
-  if (timeout !== undefined && !(timeout > 0)) throw wrong('timeout is a number of seconds above 0')
-  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel))
-    throw wrong(`logLevel is one of ${LOG_LEVELS.join(', ')}`)
-  if (expiresIn !== undefined && !(expiresIn > 0 && expiresIn < Number.POSITIVE_INFINITY)) {
-    throw wrong('expiresIn is a number of seconds above 0')
-  }
-  if (maxStalls !== undefined && !(Number.isInteger(maxStalls) && maxStalls > 0)) {
-    throw wrong('maxStalls is a whole number above 0')
-  }
-  if (!['undefined', 'boolean', 'string', 'object'].includes(typeof thread) || thread === null || thread === '') {
-    throw wrong('thread is true, a file (import.meta.url) or { file, resourceLimits }')
-  }
   if (typeof thread === 'object' && !(thread instanceof URL)) {
     refuseUnknown(`${job}: thread`, thread, ['file', 'resourceLimits'])
   }
-  if (keepResult !== undefined && !(keepResult > 0 && keepResult < Number.POSITIVE_INFINITY)) {
-    throw wrong('keepResult is a number of seconds above 0')
-  }
   if (options.validate !== undefined) checkSchema(job, options.validate)
   if (use !== undefined) checkMiddleware(job, use)
+}
+
+function isThread(value: unknown): boolean {
+  return isFlag(value) || (typeof value === 'string' && value !== '') || (typeof value === 'object' && value !== null)
 }
 
 /** @throws INVALID_OPTION */

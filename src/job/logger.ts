@@ -15,3 +15,52 @@ export interface Logger {
   /** Asked so that lines nobody would see cost nothing. */
   isLevelEnabled?(level: string): boolean
 }
+
+/** A logger without children, as `console` is. */
+export type BareLogger = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+export function isLogger(value: unknown): value is Logger | BareLogger {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return LEVELS.every((level) => typeof (value as Record<string, unknown>)[level] === 'function')
+}
+
+/** A logger as Highkiq uses it; one without `child` gets children whose fields are written behind the text of each line. */
+export function loggerOf(given: Logger | BareLogger): Logger {
+  return typeof (given as Partial<Logger>).child === 'function' ? (given as Logger) : new FieldsLogger(given, {})
+}
+
+class FieldsLogger implements Logger {
+  readonly debug: LogLine
+  readonly info: LogLine
+  readonly warn: LogLine
+  readonly error: LogLine
+  readonly #target: BareLogger
+  readonly #fields: object
+
+  constructor(target: BareLogger, fields: object) {
+    this.#target = target
+    this.#fields = fields
+    this.debug = this.#lineOf('debug')
+    this.info = this.#lineOf('info')
+    this.warn = this.#lineOf('warn')
+    this.error = this.#lineOf('error')
+  }
+
+  child(fields: object): Logger {
+    return new FieldsLogger(this.#target, { ...this.#fields, ...fields })
+  }
+
+  #lineOf(level: (typeof LEVELS)[number]): LogLine {
+    return (about: object | string, message?: string) => {
+      const text = typeof about === 'string' ? about : message
+      const fields = { ...this.#fields, ...(typeof about === 'string' ? {} : about) }
+      const parts: unknown[] = text === undefined ? [] : [text]
+      if (parts.length === 0 || Object.keys(fields).length > 0)
+        parts.push(fields)
+        // The method may need its object, as that of a class does.
+      ;(this.#target[level] as (...parts: unknown[]) => void)(...parts)
+    }
+  }
+}

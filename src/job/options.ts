@@ -1,4 +1,5 @@
 import { HighkiqError } from './errors.ts'
+import { isObject } from './json.ts'
 
 /** From how many letters on a name is told from a typing error: shorter ones are too near to other words. */
 const LONG_ENOUGH = 5
@@ -39,29 +40,55 @@ const KINDS = {
   count: [(value: unknown) => Number.isSafeInteger(value) && (value as number) > 0, 'a whole number above 0'],
   amount: [(value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31, 'a number above 0'],
   index: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= -1, 'a whole number'],
+  whole: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number, 0 or more'],
+  seconds: [isAboveZero, 'a number of seconds above 0'],
+  texts: [
+    (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+    'an array of strings',
+  ],
+  object: [isObject, 'an object'],
   function: [(value: unknown) => typeof value === 'function', 'a function'],
   signal: [(value: unknown) => value instanceof AbortSignal, "an AbortSignal, as an AbortController's `signal` is"],
 } as const
 
-/** A kind, or the words that it can be; null: somebody else checks it. */
-export type OptionKind = keyof typeof KINDS | readonly string[] | null
+/** What holds for the right values of an option, and what a message says they are. */
+export type OptionRule = readonly [holds: (value: unknown) => boolean, words: string]
+
+/** A kind, a rule, or the words that it can be; null: somebody else checks it. */
+export type OptionKind = keyof typeof KINDS | OptionRule | readonly string[] | null
+
+/** A number above 0, also Infinity. */
+export function isAboveZero(value: unknown): boolean {
+  return typeof value === 'number' && value > 0
+}
 
 /** @throws INVALID_OPTION for a name that is not known, and for a value that is not of its kind */
 export function checkOptions(where: string, options: unknown, known: Readonly<Record<string, OptionKind>>): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new HighkiqError('INVALID_OPTION', `${where}: options are an object, not ${shown(options)}`)
+  if (!isObject(options)) {
+    const names = Object.keys(known).join(', ')
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `${where}: options are an object, not ${shown(options)}; there are ${names}`,
+    )
   }
   refuseUnknown(where, options, Object.keys(known))
   for (const [name, value] of Object.entries(options)) {
     const kind = known[name] ?? null
     if (value === undefined || kind === null) continue
-    const [holds, words] =
-      typeof kind === 'string'
-        ? KINDS[kind]
-        : [(one: unknown) => kind.includes(one as string), `one of ${kind.map((word) => `'${word}'`).join(', ')}`]
+    const [holds, words] = ruleOf(kind)
     if (holds(value)) continue
     throw new HighkiqError('INVALID_OPTION', `${where}: ${name} is ${words}, not ${shown(value)}`)
   }
+}
+
+function ruleOf(kind: Exclude<OptionKind, null>): OptionRule {
+  if (typeof kind === 'string') return KINDS[kind]
+  if (isRule(kind)) return kind
+  return [(value) => kind.includes(value as string), `one of ${kind.map((word) => `'${word}'`).join(', ')}`]
+}
+
+function isRule(kind: OptionRule | readonly string[]): kind is OptionRule {
+  return typeof kind[0] === 'function'
 }
 
 /** What a driver can't bind would end the process. @throws INVALID_OPTION */
@@ -75,6 +102,7 @@ export function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'function') return 'a function'
   if (value === null || value === undefined) return String(value)
+  if (value instanceof Promise) return 'a promise'
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 

@@ -3,7 +3,8 @@
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkMiddleware, given, refuseUnknown } from '../job/options.ts'
+import { isObject } from '../job/json.ts'
+import { checkMiddleware, checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
 import type { Promote } from './due.ts'
 import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queues.ts'
 
@@ -80,22 +81,30 @@ export interface WorkerOptions extends CapsuleOptions {
   logJobs?: boolean
 }
 
-const CAPSULE: (keyof CapsuleOptions)[] = ['concurrency', 'queues', 'fetchOrder', 'use']
-const OPTIONS: (keyof WorkerOptions)[] = [
+const CAPSULE: Record<keyof CapsuleOptions, OptionKind> = {
+  concurrency: 'count',
+  queues: [Array.isArray, 'an array of names'],
+  fetchOrder: 'function',
+  use: null,
+}
+const OPTIONS: Record<keyof WorkerOptions, OptionKind> = {
   ...CAPSULE,
-  'capsules',
-  'timeout',
-  'leaseSeconds',
-  'maxBlockSeconds',
-  'pollInterval',
-  'promote',
-  'orderedConcurrency',
-  'splitter',
-  'scheduler',
-  'tag',
-  'labels',
-  'logJobs',
-]
+  capsules: [isObject, '{ name: { concurrency, queues } }'],
+  timeout: 'seconds',
+  leaseSeconds: 'amount',
+  maxBlockSeconds: 'seconds',
+  pollInterval: [(value) => isAboveZero(value) && (value as number) <= 1, 'a number of seconds, at most 1'],
+  promote: 'function',
+  orderedConcurrency: 'count',
+  splitter: [isSplitter, '{ nodes, node } with node from 0 to nodes - 1, or a function of all shards'],
+  scheduler: [
+    (value) => typeof value === 'function' || value === 'lag' || value === 'seq',
+    "'lag', 'seq' or a function of the shards that are ready",
+  ],
+  tag: [(value) => typeof value === 'string', 'a text'],
+  labels: 'texts',
+  logJobs: 'flag',
+}
 
 /** With the defaults of what was left out. */
 export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
@@ -120,7 +129,7 @@ export function withQueues(options: WorkerOptions, defined: readonly string[], u
 
 /** @throws INVALID_OPTION */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
-  refuseUnknown('worker', options, OPTIONS)
+  checkOptions('worker', options, OPTIONS)
   const settings = {
     capsules: {},
     timeout: 25,
@@ -135,43 +144,20 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     ...given(options),
     ...capsule('worker', options),
   }
-  const { timeout, leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels, logJobs, capsules } = settings
-  if (!(isNumber(timeout) && timeout >= 0)) throw wrong('timeout is a number of seconds')
-  if (!(isNumber(leaseSeconds) && leaseSeconds > 0)) throw wrong('leaseSeconds is a number of seconds above 0')
-  if (!(isNumber(maxBlockSeconds) && maxBlockSeconds > 0)) {
-    throw wrong('maxBlockSeconds is a number of seconds above 0')
-  }
-  if (!(isNumber(pollInterval) && pollInterval > 0 && pollInterval <= 1)) {
-    throw wrong('pollInterval is a number of seconds, at most 1')
-  }
-  checkOrdered(settings)
-  if (promote !== undefined && typeof promote !== 'function') throw wrong('promote is a function of a job')
-  if (!(Array.isArray(labels) && labels.every((label) => typeof label === 'string'))) {
-    throw wrong('labels is an array of strings')
-  }
-  if (typeof tag !== 'string') throw wrong('tag is a text')
-  if (typeof logJobs !== 'boolean') throw wrong('logJobs is true or false')
-  if (typeof capsules !== 'object' || capsules === null) throw wrong('capsules is { name: { concurrency, queues } }')
-  if ('default' in capsules) throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
+  if ('default' in settings.capsules)
+    throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
   return settings
 }
 
-function checkOrdered({ orderedConcurrency, splitter, scheduler }: WorkerOptions): void {
-  if (!(Number.isInteger(orderedConcurrency) && Number(orderedConcurrency) >= 1)) {
-    throw wrong('orderedConcurrency is a whole number, at least 1')
-  }
-  if (typeof scheduler !== 'function' && scheduler !== 'lag' && scheduler !== 'seq') {
-    throw wrong("scheduler is 'lag', 'seq' or a function of the shards that are ready")
-  }
-  if (splitter === undefined || typeof splitter === 'function') return
-  const { nodes, node } = splitter ?? {}
-  if (Number.isInteger(nodes) && Number.isInteger(node) && node >= 0 && node < nodes) return
-  throw wrong('splitter is { nodes, node } with node from 0 to nodes - 1, or a function of all shards')
+function isSplitter(value: unknown): boolean {
+  if (typeof value === 'function') return true
+  const { nodes, node } = (value ?? {}) as { nodes?: unknown; node?: unknown }
+  return Number.isInteger(nodes) && Number.isInteger(node) && Number(node) >= 0 && Number(node) < Number(nodes)
 }
 
 /** @throws INVALID_OPTION */
 export function capsuleSettings(name: string, options: CapsuleOptions): CapsuleSettings {
-  refuseUnknown(`capsule ${name}`, options, CAPSULE)
+  checkOptions(`capsule ${name}`, options, CAPSULE)
   const settings = capsule(`capsule ${name}`, options)
   if (settings.queues.some((queue) => parseQueue(queue).name === ALL_QUEUES)) {
     throw wrong(`capsule ${name}: '${ALL_QUEUES}' is for the queues of the worker itself; name the queues of a capsule`)
@@ -181,16 +167,8 @@ export function capsuleSettings(name: string, options: CapsuleOptions): CapsuleS
 
 function capsule(where: string, options: CapsuleOptions): CapsuleSettings {
   const { concurrency = 10, queues = ['default'], use = [], fetchOrder } = options
-  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw wrong(`${where}: concurrency is a whole number, at least 1`)
-  }
-  if (!Array.isArray(queues)) throw wrong(`${where}: queues is an array of names`)
   checkMiddleware(where, use)
   return { concurrency, queues, use, ...(fetchOrder ? { fetchOrder } : {}) }
-}
-
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number'
 }
 
 function wrong(what: string): HighkiqError {

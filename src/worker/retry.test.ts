@@ -139,13 +139,21 @@ test('the hooks asked may be of another class than the retries', () => {
   expect(verdict({}, {}, new Kill(), never).kind).toBe('exhausted')
 })
 
-test('jitter is added to every delay: below 10 s for each failure so far', () => {
+test("jitter is added to Sidekiq's delays, below 10 s for each failure so far, and to a delay that asks for it", () => {
   const at = (count: number, options: JobOptions = {}) => {
     const answer = verdict({ retry_count: count - 1, failed_at: 5 }, options, undefined, { random: () => 0.999 })
     return answer.kind === 'retry' ? Math.round(answer.at - NOW / 1000) : answer.kind
   }
   expect([at(0), at(1), at(2)]).toEqual([15 + 9, 16 + 19, 31 + 29])
-  expect(at(2, { retryIn: () => 100 })).toBe(100 + 29)
+  expect(at(2, { retryIn: () => 'default' })).toBe(31 + 29)
+  for (const exact of [100, '100s', { seconds: 40, minutes: 1 }] as const) {
+    expect(at(2, { retryIn: exact })).toBe(100)
+    expect(at(2, { retryIn: () => exact })).toBe(100)
+  }
+  expect(at(2, { retryIn: { seconds: 100, jitter: true } })).toBe(100 + 29)
+  expect(at(2, { retryIn: () => ({ seconds: 100, jitter: true }) })).toBe(100 + 29)
+  expect(at(2, { retryIn: { seconds: 100, jitter: false } })).toBe(100)
+  expect(at(2, { retryIn: 0 })).toBe(0)
 })
 
 test('the queue becomes the retry_queue if it is a name, else the one it was taken from', () => {

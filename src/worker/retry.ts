@@ -1,9 +1,10 @@
 /** What becomes of a job that failed: Sidekiq's decision, to the letter. */
 
 import { deflateSync } from 'node:zlib'
-import { backoff, jitter } from '../job/backoff.ts'
+import { backoff, DELAY_WORDS, delayOf, jitter } from '../job/backoff.ts'
 import type { JobDefinition, JobOptions } from '../job/definition.ts'
-import { classOf, messageOf, verdictOf } from '../job/errors.ts'
+import { classOf, HighkiqError, messageOf, verdictOf } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 import { editPayload, type Payload, readTime, timeOf, type Wire } from '../job/payload.ts'
 
 /** What becomes of it, with the job as it is now. */
@@ -77,19 +78,31 @@ export function judge(failure: Failure): Verdict {
   const wish = askRetryIn(failure, count, after)
   if (wish === 'kill') return exhausted()
   if (wish === 'discard') return { kind: 'dropped', payload: { ...after, discarded_at: time } }
-  const delay = Math.min(wish ?? backoff(count), LONGEST_SECONDS) + jitter(count, failure.random)
+  const { seconds, jitter: spread } = wish ?? { seconds: backoff(count), jitter: true }
+  const delay = Math.min(seconds, LONGEST_SECONDS) + (spread ? jitter(count, failure.random) : 0)
   return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }
 }
 
+/** Undefined: nothing was chosen, or nothing that is a delay. */
 function askRetryIn({ hooks, error, report }: Failure, count: number, payload: Payload) {
   try {
-    const wish = hooks?.retryIn?.(count, error, payload)
+    const wish = typeof hooks?.retryIn === 'function' ? hooks.retryIn(count, error, payload) : hooks?.retryIn
     if (wish === 'kill' || wish === 'discard') return wish
-    return typeof wish === 'number' && wish > 0 && wish < Number.POSITIVE_INFINITY ? wish : undefined
+    if (wish === undefined || wish === null || wish === 'default') return undefined
+    const delay = delayOf(wish)
+    if (!delay) report(wrongAnswer(payload.wrapped ?? payload.class, wish), 'retryIn')
+    return delay
   } catch (thrown) {
     report(thrown, 'retryIn')
     return undefined
   }
+}
+
+function wrongAnswer(name: string, answer: unknown): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    `${name}: retryIn must answer ${DELAY_WORDS}, 'kill', 'discard' or 'default' (got ${shown(answer)}): the job gets the usual delay`,
+  )
 }
 
 /** A hundred years: what is meant for ever, and what garbage in retry_count comes to. A Date can still say it. */

@@ -83,7 +83,11 @@ test('what runs in several capsules of one queue goes back at the end in its ord
     began.say(name)
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   })
-  const worker = await work({ concurrency: 1, timeout: 0, capsules: { b: { concurrency: 1 }, c: { concurrency: 2 } } })
+  const worker = await work({
+    concurrency: 1,
+    timeout: 0.001,
+    capsules: { b: { concurrency: 1 }, c: { concurrency: 2 } },
+  })
   // One by one, so that it is chance which capsule has which.
   for (const [n, name] of ['a', 'b', 'c', 'd'].entries()) {
     await J.performAsync(name)

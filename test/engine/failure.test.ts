@@ -170,13 +170,14 @@ test('the app’s maxRetries rules a job that says retry: true', async () => {
   expect((await failing(t, new Error('x'))).dead).toMatchObject({ retry: true })
 })
 
-test('jitter is added, up to ten seconds for each failure so far', async () => {
+test("jitter is added to Sidekiq's delay, up to ten seconds for each failure so far, and not to a delay of one's own", async () => {
   const clock = { now: () => 1_700_000_000_000 }
   const first = bench({ clock, random: () => 0.99 })
   expect((await failing(first, new Error('x'))).retry?.score).toBe(1_700_000_015 + 9)
   const third = bench({ clock, random: () => 0.99 })
-  const options = { retryIn: () => 100 }
-  expect((await failing(third, new Error('x'), options, { retry_count: 1 })).retry?.score).toBe(1_700_000_100 + 29)
+  expect((await failing(third, new Error('x'), {}, { retry_count: 1 })).retry?.score).toBe(1_700_000_031 + 29)
+  const own = bench({ clock, random: () => 0.99 })
+  expect((await failing(own, new Error('x'), { retryIn: '100s' })).retry?.score).toBe(1_700_000_100)
 })
 
 test('retryFor alone decides, by the time since the first failure, in milliseconds or in seconds', async () => {
@@ -209,14 +210,50 @@ test('retryIn gets the count, the error and the payload, and chooses the delay',
   expect(retry?.score).toBe(1_700_000_007)
 })
 
-test.each(['default', undefined, null, 0, -5, Number.NaN, Number.POSITIVE_INFINITY, '7', {}])(
-  'retryIn that answers %o leaves it at the default',
-  async (answer) => {
+test.each(['default', undefined, null])('retryIn that answers %o leaves it at the default', async (answer) => {
+  const t = bench({ clock: { now: () => 1_700_000_000_000 } })
+  const { retry } = await failing(t, new Error('x'), { retryIn: () => answer as never })
+  expect(retry?.score).toBe(1_700_000_015)
+  expect(t.errors).toHaveLength(1)
+})
+
+test.each([
+  [-5, '-5'],
+  [Number.NaN, 'NaN'],
+  [Number.POSITIVE_INFINITY, 'Infinity'],
+  ['7', '"7"'],
+  ['soon', '"soon"'],
+  [{}, 'an object'],
+  [{ jitter: true }, 'an object'],
+  [{ minutes: '5' }, 'an object'],
+  [true, 'true'],
+  [Promise.resolve(5), 'a promise'],
+])(
+  'retryIn that answers %o is reported once with class and value, and leaves it at the default',
+  async (answer, got) => {
     const t = bench({ clock: { now: () => 1_700_000_000_000 } })
     const { retry } = await failing(t, new Error('x'), { retryIn: () => answer as never })
     expect(retry?.score).toBe(1_700_000_015)
+    expect(t.errors.map(({ error, about }) => [error.message, about.during])).toEqual([
+      [
+        expect.stringMatching(
+          /^J: retryIn must answer a number of seconds.* \(got .*\): the job gets the usual delay$/,
+        ),
+        'retryIn',
+      ],
+      ['x', undefined],
+    ])
+    expect(t.errors[0]?.error.message).toContain(`(got ${got})`)
   },
 )
+
+test('a random part that is no number does not lose the job', async () => {
+  for (const random of [() => Number.NaN, () => undefined as never]) {
+    const t = bench({ clock: { now: () => 1_700_000_000_000 }, random })
+    const { retry } = await failing(t, new Error('x'))
+    expect(retry?.score).toBe(1_700_000_015)
+  }
+})
 
 test('retryIn that throws is reported and leaves it at the default', async () => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })

@@ -80,3 +80,28 @@ test('which members of a job its lines show can be chosen', async () => {
   expect(ofJobs(t.log.lines)).toMatchObject([{ about: { tenant: 7 } }])
   expect(ofJobs(t.log.lines)[0]?.about).not.toHaveProperty('tags')
 })
+
+test('console works as a logger, for the app and in ctx.log', async () => {
+  const lines: unknown[][] = []
+  // As console has them: many parts a line, and no child.
+  const line =
+    (level: string) =>
+    (...parts: unknown[]) =>
+      void lines.push([level, ...parts])
+  const console = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  const t = bench({ logger: console })
+  t.hq.job('J', async (ctx) => {
+    ctx.log.info({ n: 5 }, 'from the handler')
+    ctx.log.warn('a text alone')
+  })
+  const jid = await t.hq.push({ class: 'J', args: [] })
+  await t.work({ logJobs: true })
+  await t.settled()
+  const about = { jid, class: 'J', queue: 'default' }
+  expect(lines.filter(([, , fields]) => (fields as { jid?: string } | undefined)?.jid)).toEqual([
+    ['info', 'start', about],
+    ['info', 'from the handler', { ...about, n: 5 }],
+    ['warn', 'a text alone', about],
+    ['info', 'done', { ...about, elapsed: expect.any(Number) }],
+  ])
+})
