@@ -108,13 +108,14 @@ export class Setup {
 
   open(url: string): Store {
     const { namespace, commandTimeout, waitForReplicas, redis, wire } = this.options
-    return openStore(url, {
+    const settings = {
       ...(namespace === undefined ? {} : { namespace }),
       ...(commandTimeout === undefined ? {} : { commandTimeout }),
       ...(waitForReplicas === undefined ? {} : { waitForReplicas }),
       ...(redis ? { redis } : {}),
       ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),
-    })
+    }
+    return openStore(url, settings, (message) => this.log.warn({ store: url }, message))
   }
 
   async close(): Promise<void> {

@@ -110,7 +110,7 @@ export class Turns {
 
   /** A call in the next turn of the event loop, if there is anything to say or to ask. */
   plan(): void {
-    if (this.#planned || this.#resting || this.#reconciling) return
+    if (this.#planned || this.#resting || this.#reconciling || this.#outage.isFinal) return
     if (this.#underWay >= this.#engine.store.turnsAtOnce) return
     if (this.#inDoubt) {
       if (this.#underWay === 0) void this.reconcile()
@@ -179,7 +179,8 @@ export class Turns {
 
   get #isFlushed(): boolean {
     if (this.#underWay > 0 || this.#planned) return false
-    return this.#settling.size === 0 || (this.#outage.failures > MOST_FAILURES && this.isQuiet)
+    const isVain = this.#outage.failures > MOST_FAILURES || this.#outage.isFinal
+    return this.#settling.size === 0 || (isVain && this.isQuiet)
   }
 
   /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
@@ -354,6 +355,7 @@ export class Turns {
   }
 
   #rest(): void {
+    if (this.#outage.isFinal) return
     this.#resting ??= setTimeout(() => {
       this.#resting = undefined
       this.#next()

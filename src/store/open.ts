@@ -14,13 +14,15 @@ export type { RedisSettings } from './redis/url.ts'
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  *
+ * `warn` gets a line when a store does not answer because of another program.
+ *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
-export function openStore(url: string, options: RedisSettings = {}): Store {
+export function openStore(url: string, options: RedisSettings = {}, warn?: (message: string) => void): Store {
   const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme === 'sqlite') {
     if (options.namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
-    return openSqlite(url)
+    return openSqlite(url, warn)
   }
   if (scheme && /^rediss?(\+sentinel)?$/.test(scheme)) return new RedisStore(readRedisUrl(url, options))
   throw new HighkiqError(
@@ -29,7 +31,7 @@ export function openStore(url: string, options: RedisSettings = {}): Store {
   )
 }
 
-function openSqlite(url: string): Store {
+function openSqlite(url: string, warn: ((message: string) => void) | undefined): Store {
   const [place = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const path = place.startsWith('//') ? fileURLToPath(`file:${place}`) : place
   if (!path) throw invalid('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
@@ -45,12 +47,15 @@ function openSqlite(url: string): Store {
   if (driver && driver !== 'node' && driver !== 'libsql') throw invalid(`${url}: driver is node or libsql`)
   const maxMegabytes = Number(options.get('maxMegabytes') ?? 0)
   if (!(maxMegabytes >= 0)) throw invalid(`${url}: maxMegabytes is a number of megabytes`)
-  return new SqliteStore({
-    path,
-    synchronous,
-    ...(driver ? { driver: driver as 'node' | 'libsql' } : {}),
-    ...(maxMegabytes ? { maxMegabytes } : {}),
-  })
+  return new SqliteStore(
+    {
+      path,
+      synchronous,
+      ...(driver ? { driver: driver as 'node' | 'libsql' } : {}),
+      ...(maxMegabytes ? { maxMegabytes } : {}),
+    },
+    warn,
+  )
 }
 
 function invalid(message: string): HighkiqError {

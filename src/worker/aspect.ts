@@ -104,7 +104,7 @@ export interface Line {
   idle(): Promise<void>
   /** Tells every handler that runs to end. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void
-  /** Puts back what still runs, and ends; answers what that was. */
+  /** Puts back what still runs or was interrupted, and ends; answers what that was. */
   stop(): Promise<readonly Running[]>
   /** What the owner holds belongs to others now: forget it. */
   forget(): void

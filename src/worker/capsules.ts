@@ -117,14 +117,14 @@ export class Capsules implements Line {
     for (const fetcher of this.#fetchers) fetcher.abort(code, message)
   }
 
-  /** Puts back what still runs, newest first whichever capsule took it, and ends. */
+  /** Puts back what still runs or was interrupted, newest first whichever capsule took it, and ends. */
   async stop(): Promise<Attempt[]> {
-    const left = this.attempts
-    const back = this.#fetchers.flatMap((fetcher) => fetcher.giveUp()).sort((a, b) => b.place - a.place)
+    const back = this.#fetchers.flatMap((fetcher) => fetcher.giveUp())
+    back.sort((a, b) => b.attempt.place - a.attempt.place)
     const settlements = back.map(({ settlement }) => settlement)
     await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? settlements : [])))
     for (const { queue, move } of settlements) await tellStalledOut(this.#engine, queue, move)
-    return left
+    return back.map(({ attempt }) => attempt)
   }
 
   /** The owner's jobs belong to others now: forget them. */

@@ -8,6 +8,7 @@ import { within } from '../job/wait.ts'
 import type { Lease } from '../store/contract.ts'
 import type { Running } from './aspect.ts'
 import type { Engine } from './engine.ts'
+import { type ShownJob, shownJobs } from './shown-jobs.ts'
 
 export interface Doing {
   identity: string
@@ -18,14 +19,6 @@ export interface Doing {
   threads: ReadonlyMap<number, string>
 }
 
-interface Shown {
-  jid: string
-  class: string
-  queue: string
-  seconds: number
-  progress?: unknown
-}
-
 /** A store that is away has nothing to tell. */
 const LEASES_MS = 2000
 
@@ -33,11 +26,7 @@ const LEASES_MS = 2000
 export async function dump(engine: Engine, doing: Doing): Promise<void> {
   const { log, report, now } = engine
   try {
-    const running = doing.attempts.map(({ ctx, payload, taken, startedAt }): Shown => {
-      const seconds = (now() - startedAt) / 1000
-      const job = { jid: ctx.jid, class: payload.class, queue: taken.queue, seconds }
-      return ctx.progressed ? { ...job, progress: ctx.progressed } : job
-    })
+    const running = shownJobs(doing.attempts, now())
     const stacks = stacksOf(doing.threads)
     const leases = await leasesOf(engine)
     const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
@@ -83,7 +72,7 @@ async function leasesOf({ store }: Engine): Promise<Lease[]> {
 
 function textOf(
   { identity, owner, concurrency }: Doing,
-  running: readonly Shown[],
+  running: readonly ShownJob[],
   stacks: Record<string, string[]>,
   leases: readonly Lease[],
   now: number,

@@ -125,7 +125,8 @@ export class Fetcher {
       const telling = !this.#report.isEmpty
       const underWay = this.#outstanding.size
       // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
-      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || this.#outage.failures > 5)) return
+      const isVain = this.#outage.failures > 5 || this.#outage.isFinal
+      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || isVain)) return
       if (this.#rest > 0 && underWay === 0) {
         const ms = this.#rest
         this.#rest = 0

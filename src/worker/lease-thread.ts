@@ -20,6 +20,11 @@ const tell = (message: FromThread) => port.postMessage(message)
 
 let owner = first
 let stopped = false
+/** Resolves when the worker stops: a renewal that still waits for the store is of no use any more. */
+let stop = () => {}
+const stopping = new Promise<boolean>((resolve) => {
+  stop = () => resolve(false)
+})
 /** In a row; the first is told. */
 let failures = 0
 let wake = () => {}
@@ -45,6 +50,7 @@ port.on('message', (message: ToThread) => {
     stopped = true
     // The last renewal may take its time, and nobody beats any more.
     clearInterval(looking)
+    stop()
   } else if ('leaveIn' in message) watch.leaveAt(performance.now() + message.leaveIn)
   else owner = message.renew
   wake()
@@ -59,8 +65,8 @@ while (!stopped) {
   try {
     if (!watch.gaveUp) {
       const sentAt = mainNow()
-      if (await open.renew(renewing, seconds)) renewedAt[0] = sentAt
-      else if (renewing === owner) tell({ lost: renewing })
+      if (await Promise.race([open.renew(renewing, seconds), stopping])) renewedAt[0] = sentAt
+      else if (!stopped && renewing === owner) tell({ lost: renewing })
     }
     failures = 0
   } catch (thrown) {

@@ -1,5 +1,6 @@
 /** A store that fails: said when it begins and when it is over, and how long to leave it alone meanwhile. */
 
+import { hasCode } from '../job/errors.ts'
 import type { Engine } from './engine.ts'
 
 /** It is asked at least so often. */
@@ -10,6 +11,8 @@ export class Outage {
   #since = 0
   /** Calls that failed in a row. */
   failures = 0
+  /** The store was closed under the worker: no call will succeed any more. */
+  isFinal = false
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -22,6 +25,7 @@ export class Outage {
 
   /** A call failed. Only the first one is reported. */
   failed(thrown: unknown, during: string): void {
+    this.isFinal ||= hasCode(thrown, 'STORE_CLOSED')
     if (this.failures++ > 0) return
     this.#since = performance.now()
     this.#engine.report(thrown, { during })

@@ -1,11 +1,12 @@
 /** Jobs that go back to their queue, but not at once: they hold no slot any more. */
 
 import type { Settlement } from '../store/contract.ts'
+import type { Attempt } from './attempt.ts'
 
-/** A job that goes back to its queue, and the how-many-th it is that its worker began. */
+/** An attempt whose job goes back to its queue, and how. */
 export interface Back {
+  attempt: Attempt
   settlement: Settlement
-  place: number
 }
 
 /** Before a job goes back whose handler released it: it would come again at once. */

@@ -84,7 +84,7 @@ export class Slots {
       const hasBegun = attempt.began > 0
       if (!hasBegun) this.#report.withdraw(attempt.taken.ticket)
       const kind = hasBegun ? 'interrupted' : 'untouched'
-      back.push({ settlement: putBack(this.#engine, attempt, { kind }), place: attempt.place })
+      back.push({ attempt, settlement: putBack(this.#engine, attempt, { kind }) })
     }
     this.#report.beginNone()
     this.#running.clear()
@@ -261,12 +261,12 @@ export class Slots {
         if (effect.kind === 'event') effect.startedAt = attempt.startedAt
       }
     }
-    const { place, payload, ctx } = attempt
+    const { payload, ctx } = attempt
     const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
     if (goesBack && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
-      this.#returns.interrupted({ settlement, place })
+      this.#returns.interrupted({ attempt, settlement })
     } else if (goesBack && this.state === 'open') {
-      this.#returns.released({ settlement, place })
+      this.#returns.released({ attempt, settlement })
     } else {
       this.#report.ended(settlement, settlement.also ? goneOf(attempt) : jidsOf(payload))
     }

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
@@ -18,6 +19,7 @@ import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from './options.ts'
 import { Recovery } from './recovery.ts'
+import { inWords, shownJobs } from './shown-jobs.ts'
 import { hearProcess, type Order } from './signals.ts'
 import { ThreadPool, type ThreadSource } from './threads/pool.ts'
 import { Vitals } from './vitals.ts'
@@ -26,6 +28,12 @@ const GRACE_MS = 3000
 const LAST_WORDS_MS = 5000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
+/** For settling and putting back what is left, also when the deadline of the stop is over. */
+const SETTLE_MS = 2000
+/** For ending what runs beside the jobs, also then. */
+const SERVICES_MS = 500
+/** A timer can't wait longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A line of work beside the capsules, which a feature brings. */
 export interface LinePlan {
@@ -63,6 +71,7 @@ export class Worker {
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
+  #abandonStart: (why: Error) => void = () => {}
   #quieted: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #fencing: Promise<void> | undefined
@@ -167,7 +176,10 @@ export class Worker {
       throw new HighkiqError('INVALID_OPTION', 'this worker was started or stopped before: make another one')
     this.#state = 'running'
     this.#starting = this.#start()
-    await this.#starting
+    await new Promise<void>((resolve, reject) => {
+      this.#abandonStart = reject
+      this.#starting?.then(resolve, reject)
+    })
   }
 
   /** Takes no more jobs; those that run go on. There is no way back. */
@@ -178,7 +190,8 @@ export class Worker {
 
   /**
    * Ends: no new jobs, `timeout` seconds for those that run, then they are told to end (`ctx.signal`), and what still
-   * runs 3 seconds later goes back to the front of its queue.
+   * runs 3 seconds later goes back to the front of its queue. A store that does not answer by then is left alone after 2
+   * more seconds: other workers run its jobs again when the lease has ended.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
@@ -236,6 +249,7 @@ export class Worker {
     }
     try {
       await beginning(() => this.#join())
+      if (this.#left) throw stoppedBefore()
       await emit('startup')
       for (const service of this.#services) {
         this.#started.push(service)
@@ -252,44 +266,61 @@ export class Worker {
   }
 
   async #stop(): Promise<void> {
+    const { log, emit } = this.#engine
+    const { timeout } = this.options
+    const deadline = performance.now() + timeout * 1000 + GRACE_MS
+    const withinDeadline = (work: Promise<unknown>, reserveMs: number, leastMs: number) => {
+      const ms = Math.max(deadline - reserveMs - performance.now(), leastMs)
+      return within(Math.min(ms, LONGEST_TIMER_MS), work)
+    }
     // One that is just starting is ready first, so that nothing is half begun.
-    await this.#starting?.catch(() => undefined)
+    const starting = this.#starting?.catch(() => undefined)
+    if (starting && !(await withinDeadline(starting, SETTLE_MS, 0))) this.#abandonStart(stoppedBefore())
     if (this.#state === 'new') this.#state = 'stopped'
     if (this.#state === 'stopped') return
     // Its time runs from now on, however long quieting takes.
     const quieted = this.quiet()
     this.#state = 'stopping'
     this.#watcher.onStop?.()
-    const { log, emit } = this.#engine
-    const { timeout } = this.options
     this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
-    if (!(await this.#idleWithin(timeout * 1000))) {
+    if (!(await this.#idleWithin(timeout * 1000)) && this.busy > 0) {
       for (const line of this.#lines) line.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
-    await within(GRACE_MS, quieted)
+    await withinDeadline(Promise.race([quieted, sleep(GRACE_MS)]), SETTLE_MS + SERVICES_MS, 0)
     await emit('shutdown')
-    const left = (await Promise.all(this.#lines.map((line) => line.stop()))).flat()
-    if (left.length > 0) {
-      log.warn(
-        { jids: left.map(({ ctx }) => ctx.jid) },
-        `put back ${plural(left.length, 'job')} that did not end in time`,
+    const late = this.#attempts
+    const settled = this.#endLines(late.length)
+    if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS))) {
+      log.error(
+        { jobs: shownJobs(late, this.#engine.now()) },
+        'the store did not answer before the stop had to end: jobs that ended just now, or still ran, run again elsewhere when the lease has ended',
       )
     }
-    await this.#fencing?.catch(() => undefined)
-    await this.#leave()
+    await this.#leave(Math.max(deadline - performance.now(), SERVICES_MS))
     await emit('exit')
     this.#state = 'stopped'
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
+  /** Settles all that has ended, and puts back the rest, of which so many jobs did not end in time. */
+  async #endLines(late: number): Promise<void> {
+    const { log, now } = this.#engine
+    const back = (await Promise.all(this.#lines.map((line) => line.stop()))).flat()
+    await this.#fencing?.catch(() => undefined)
+    if (back.length === 0) return
+    const jobs = shownJobs(back, now())
+    const some = late > 0 ? ` (${late} did not end in time)` : ''
+    log[late > 0 ? 'warn' : 'info']({ jobs }, `put back ${plural(back.length, 'job')}${some}: ${inWords(jobs)}`)
+  }
+
   /** Takes down what was begun beside the jobs. A store that is away does not hold up the end: leases clean up. */
-  async #leave(): Promise<void> {
+  async #leave(servicesMs = LEAVE_MS): Promise<void> {
     this.#left = true
     const safely = (during: string, work: () => Promise<unknown> | unknown) =>
       (async () => work())().catch((thrown) => this.#engine.report(thrown, { during }))
     const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop())))
-    const inTime = await within(LEAVE_MS, stopped)
+    const inTime = await within(Math.min(servicesMs, LEAVE_MS), stopped)
     await this.#lease.stop()
     const left = safely('leaving', () => this.#engine.store.leave(this.#owner))
     if (inTime) await within(LEAVE_MS, left)
@@ -303,7 +334,13 @@ export class Worker {
       const left = end - performance.now()
       if (left <= 0) return this.busy === 0
       if (await within(Math.min(left, 1000), idle)) return true
-      this.#engine.log.info({ busy: this.busy }, `waiting for ${plural(this.busy, 'job')} to end`)
+      const { busy } = this
+      const { log } = this.#engine
+      if (busy === 0) log.info({ busy }, 'waiting for the store')
+      else {
+        const jobs = shownJobs(this.#attempts, this.#engine.now())
+        log.info({ busy, jobs }, `waiting for ${plural(busy, 'job')} to end: ${inWords(jobs)}`)
+      }
     }
   }
 
@@ -386,4 +423,11 @@ export class Worker {
       return process.exit(1)
     })()
   }
+}
+
+function stoppedBefore(): HighkiqError {
+  return new HighkiqError(
+    'STORE_TIMEOUT',
+    'the worker was told to stop while it waited for the store to start: start it again',
+  )
 }

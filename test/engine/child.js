@@ -8,7 +8,7 @@ const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: proces
 const quiet = {
   debug() {},
   info: (_about, message) => say('logged', { message }),
-  warn: (about) => say('warned', about),
+  warn: (about, message) => say('warned', { ...about, message }),
   error() {},
 }
 quiet.child = () => quiet

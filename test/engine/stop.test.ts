@@ -60,7 +60,13 @@ test('stop waits for the jobs that run, and tells what it waits for', async () =
   })
   await until(() => t.log.lines.length > 0)
   expect(stopped).toBe(false)
-  expect(t.log.lines).toMatchObject([{ level: 'info', about: { busy: 1 }, message: 'waiting for 1 job to end' }])
+  expect(t.log.lines).toMatchObject([
+    {
+      level: 'info',
+      about: { busy: 1 },
+      message: expect.stringMatching(/^waiting for 1 job to end: J [0-9a-f]{24} \(\d s\)$/),
+    },
+  ])
   open()
   await stop
   expect(aborted.all).toEqual([])
@@ -95,6 +101,7 @@ test('after the timeout the signal is aborted: who obeys goes back to the front 
   for (const job of await t.queue()) expect(job).not.toHaveProperty('retry_count')
   expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, taken: 0 })
   expect(t.errors).toEqual([])
+  expect(t.log.lines.at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^put back 3 jobs: J /) })
   const other = t.another()
   const again = new Heard<string>()
   other.hq.job('J', async (ctx, name: string) => again.say(`${name}${ctx.attempt}`))
@@ -115,8 +122,10 @@ test('what does not obey either is put back 3 s later, newest last, and its late
   const jids = (await t.queue()).slice(0, 2).map(({ jid }) => jid)
   expect(t.log.lines.at(-1)).toEqual({
     level: 'warn',
-    about: { jids },
-    message: 'put back 2 jobs that did not end in time',
+    about: {
+      jobs: jids.map((jid) => expect.objectContaining({ jid, class: 'J', seconds: expect.any(Number) })).reverse(),
+    },
+    message: expect.stringMatching(/^put back 2 jobs \(2 did not end in time\): J [0-9a-f]{24} \(\d s\), J /),
   })
   expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, taken: 0, enqueued: 3 })
   open()

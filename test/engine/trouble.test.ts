@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Driver, openDriver } from '#dist/store/sqlite/driver.js'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, gate, Heard, PROMPT, until } from './bench.ts'
 
 /** Uses the file as another program would. */
 async function beside<T>({ url }: Bench, use: (db: Driver) => Promise<T> | T): Promise<T> {
@@ -52,6 +52,55 @@ test('while another program holds the file locked, pushes and ends wait; then al
   expect(pushed).toHaveLength(15 - 5)
   expect(await t.hq.store.stats()).toMatchObject({ processed: 15, failed: 0, retries: 0, taken: 0 })
 })
+
+test(
+  'a worker that is told to stop while another program holds the file locked ends in its time, says who holds it, and loses nothing',
+  PROMPT,
+  async () => {
+    const t = bench()
+    const ran = new Heard<number>()
+    t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+    await t.hq.push({ class: 'Deaf', args: [1, 200] })
+    const child = new Child(t.url, { timeout: 3 })
+    await child.tells('began')
+    await beside(t, async (db) => {
+      await exec(db, 'BEGIN IMMEDIATE')
+      // Its end can't be stored.
+      await child.tells('ended')
+      const told = performance.now()
+      child.kill('SIGTERM')
+      expect(await child.exited).toEqual({ code: 0, signal: null })
+      // Its timeout and 3 seconds, and what the process needs to end.
+      expect(performance.now() - told).toBeLessThan(3000 + 3000 + 2000)
+      db.exec('ROLLBACK')
+    })
+    const warned = child.all('warned').map(({ message }) => message)
+    expect(warned).toEqual([expect.stringMatching(`process ${process.pid} \\(.*\\) keeps the file locked for 5 s now`)])
+    await t.work({ leaseSeconds: 1 })
+    expect(await ran.atLeast(1)).toEqual([1])
+    await t.settled()
+  },
+)
+
+test(
+  'an app closes while another program holds the file locked, and says what it could not store',
+  PROMPT,
+  async () => {
+    const t = bench()
+    await t.work({ timeout: 0.1 })
+    await beside(t, async (db) => {
+      await exec(db, 'BEGIN IMMEDIATE')
+      const told = performance.now()
+      const pushed = t.hq.push({ class: 'J', args: [] })
+      const refused = expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', message: /keeps the file locked/ })
+      await t.hq.close()
+      // A lock of 5 seconds is waited for, and not more.
+      expect(performance.now() - told).toBeLessThan(5000 + 2000)
+      await refused
+      db.exec('ROLLBACK')
+    })
+  },
+)
 
 test('a full disk: pushes are refused with their jids and none of theirs is stored; workers make room and all goes on', async () => {
   const t = bench({ query: '?maxMegabytes=1' })

@@ -22,11 +22,14 @@ import { closedError, Writer } from './writer.ts'
 
 export class StoreFile {
   readonly options: DatabaseOptions
+  readonly #warn: ((message: string) => void) | undefined
   #opening: Promise<Opened> | undefined
   #closed = false
 
-  constructor(options: DatabaseOptions) {
+  /** `warn`: see `Writer`. */
+  constructor(options: DatabaseOptions, warn?: (message: string) => void) {
     this.options = options
+    this.#warn = warn
   }
 
   get isClosed(): boolean {
@@ -81,10 +84,11 @@ export class StoreFile {
     const db = await Database.open(this.options)
     const rung = new Set<string>()
     const bell = new Bell(db.path, () => db.dataVersion)
-    const writer = new Writer(db, () => {
+    const afterCommit = () => {
       bell.ring(rung)
       rung.clear()
-    })
+    }
+    const writer = new Writer(db, afterCommit, this.#warn)
     const queues = new Queues(db, rung)
     const sets = new Sets(db, rung)
     const leases = new Leases(db)

@@ -39,8 +39,9 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly turnsAtOnce = 1
   readonly url: string
 
-  constructor(options: DatabaseOptions) {
-    super(options)
+  /** `warn`: gets one line when another process has kept the file locked for 5 seconds. */
+  constructor(options: DatabaseOptions, warn?: (message: string) => void) {
+    super(options, warn)
     this.url = `sqlite:${options.path}`
   }
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
 import type { Database } from './database.ts'
+import { lockHolder } from './lock-holder.ts'
 
 /**
  * The one place where the file is written: all that is asked for in one turn of the event loop goes into one
@@ -25,6 +26,10 @@ interface Operation {
 const SIGN_MS = 100
 /** A transaction that has lasted this long takes no further operation in: the event loop and others get their turn. */
 const TRANSACTION_MS = 10
+/** A file that is locked for so long is worth a warning. */
+const WARN_AFTER_MS = 5000
+/** A store that closes gives up what it has to write when the file has been locked for so long. */
+const CLOSE_PATIENCE_SECONDS = 5
 /** A savepoint: when it is gone, somebody has ended the transaction around it. */
 const ALONE = 'highkiq_alone'
 
@@ -32,19 +37,27 @@ export class Writer {
   readonly #db: Database
   readonly #sign: string | undefined
   readonly #afterCommit: () => void
+  readonly #warn: (message: string) => void
   #operations: Operation[] = []
   #scheduled = false
   #closed = false
   #whenIdle: (() => void) | undefined
   #signed = false
   #refusals = 0
+  /** On the monotonic clock: since when the file has been locked. */
+  #lockedSince = 0
+  #hasWarned = false
   #pauseUntil = 0
 
-  /** `afterCommit` runs once after each commit, before the callers hear of it. */
-  constructor(db: Database, afterCommit: () => void) {
+  /**
+   * `afterCommit` runs once after each commit, before the callers hear of it. `warn` gets one line each time another
+   * process has kept the file locked for 5 seconds.
+   */
+  constructor(db: Database, afterCommit: () => void, warn: (message: string) => void = () => {}) {
     this.#db = db
     this.#sign = db.path === ':memory:' ? undefined : `${db.path}-queue`
     this.#afterCommit = afterCommit
+    this.#warn = warn
   }
 
   /**
@@ -70,9 +83,16 @@ export class Writer {
     return this.#ask(true, both, seconds)
   }
 
-  /** Writes what was asked for so far and refuses all else. */
-  async close(): Promise<void> {
+  /**
+   * Writes what was asked for so far and refuses all else. Gives up when the file has been locked for `patienceSeconds`,
+   * also before this call.
+   */
+  async close(patienceSeconds = CLOSE_PATIENCE_SECONDS): Promise<void> {
     this.#closed = true
+    const since = this.#refusals > 0 ? this.#lockedSince : performance.now()
+    for (const operation of this.#operations) {
+      operation.deadline = Math.min(operation.deadline, since + patienceSeconds * 1000)
+    }
     if (!this.#scheduled) return
     await new Promise<void>((resolve) => {
       this.#whenIdle = resolve
@@ -127,14 +147,18 @@ export class Writer {
     } catch (thrown) {
       if (this.#db.isBusy(thrown)) {
         this.#showSign()
-        this.#pauseUntil = performance.now() + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
-        this.#giveUpLate()
+        const now = performance.now()
+        this.#pauseUntil = now + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
+        if (this.#refusals === 1) this.#lockedSince = now
+        if (!this.#hasWarned && now - this.#lockedSince > WARN_AFTER_MS) this.#warnOfLock()
+        this.#giveUpLate(now)
       } else {
         this.#rejectAll(thrown)
       }
       return false
     }
     this.#refusals = 0
+    this.#hasWarned = false
     this.#takeSignDown()
     try {
       this.#db.checkSchema()
@@ -151,14 +175,21 @@ export class Writer {
     for (const operation of this.#operations.splice(0)) operation.reject(told)
   }
 
-  #giveUpLate(): void {
-    const now = performance.now()
+  #warnOfLock(): void {
+    this.#hasWarned = true
+    const seconds = WARN_AFTER_MS / 1000
+    this.#warn(
+      `${whoLocks(this.#db.path)} for ${seconds} s now: until it is free, no job is pushed, fetched or settled`,
+    )
+  }
+
+  #giveUpLate(now: number): void {
     const late = this.#operations.filter(({ deadline }) => deadline <= now)
     if (late.length === 0) return
     this.#operations = this.#operations.filter(({ deadline }) => deadline > now)
     const told = new HighkiqError(
       'STORE_TIMEOUT',
-      `${this.#db.path}: another process keeps the file locked, nothing was stored: find it (for instance with "fuser ${this.#db.path}") and let it go on or end it`,
+      `${whoLocks(this.#db.path)}, nothing was stored: let it go on, or end it`,
     )
     for (const { reject } of late) reject(told)
   }
@@ -244,6 +275,12 @@ export class Writer {
     const sign = statSync(this.#sign, { throwIfNoEntry: false })
     return sign !== undefined && Date.now() - sign.mtimeMs < SIGN_MS
   }
+}
+
+/** Says who keeps the file locked, or how to find that out. */
+function whoLocks(path: string): string {
+  const holder = lockHolder(path) ?? `another process (find it, for instance with "fuser ${path}")`
+  return `${path}: ${holder} keeps the file locked`
 }
 
 export function closedError(path: string): HighkiqError {

@@ -18,8 +18,8 @@ export class OrderedStore implements OrderedVerbs {
   /** By owner and queue: the news that its last wait ended with. */
   readonly #heard = new Map<string, Map<string, number>>()
 
-  constructor(options: DatabaseOptions) {
-    this.file = new StoreFile(options)
+  constructor(options: DatabaseOptions, warn?: (message: string) => void) {
+    this.file = new StoreFile(options, warn)
   }
 
   readonly defineOrdered: OrderedVerbs['defineOrdered'] = (queue, shards) =>

@@ -1,0 +1,32 @@
+/** The jobs that run, as a worker shows them in its log and to SIGTTIN. */
+
+import type { Running } from './aspect.ts'
+
+export interface ShownJob {
+  jid: string
+  class: string
+  queue: string
+  /** Since it began. */
+  seconds: number
+  progress?: unknown
+}
+
+/** Jobs that one line names. */
+const MOST_NAMED = 10
+
+/** `now`: by the app's clock, in milliseconds. */
+export function shownJobs(running: readonly Running[], now: number): ShownJob[] {
+  return running.map(({ ctx, payload, taken, startedAt }) => {
+    const seconds = Math.max(now - startedAt, 0) / 1000
+    const job = { jid: ctx.jid, class: payload.class, queue: taken.queue, seconds }
+    return ctx.progressed ? { ...job, progress: ctx.progressed } : job
+  })
+}
+
+/** For instance `Import 0123456789ab (12 s), Mail 0123456789ac (3 s)`, longest first. */
+export function inWords(jobs: readonly ShownJob[]): string {
+  const named = [...jobs].sort((a, b) => b.seconds - a.seconds).slice(0, MOST_NAMED)
+  const words = named.map(({ jid, class: name, seconds }) => `${name} ${jid} (${Math.round(seconds)} s)`)
+  const others = jobs.length - named.length
+  return `${words.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+}
