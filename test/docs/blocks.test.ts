@@ -95,7 +95,7 @@ test('every highkiq command in the docs exists and knows its options', async () 
   const wrong: string[] = []
   let count = 0
   for (const { place, text } of lines) {
-    const call = /(?:^|\s)(?:npx )?highkiq ([a-z].*)/.exec(text)?.[1]
+    const call = /^(?:\w+=\S+ )*(?:npx )?highkiq ([a-z].*)/.exec(text)?.[1]
     if (call === undefined) continue
     count++
     let command: Command = program
