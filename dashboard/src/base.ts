@@ -16,3 +16,8 @@ export function decoded(part: string): string | undefined {
     return undefined
   }
 }
+
+/** A name as a part of an address. Half of a surrogate pair, which no address can hold, becomes U+FFFD. */
+export function encoded(name: string): string {
+  return encodeURIComponent(name.toWellFormed())
+}

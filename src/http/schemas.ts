@@ -196,6 +196,7 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskStatusWithRejected: object(
     {
       ...taskStatus,
+      format: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'of an import, the format of its file' },
       export: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'of an export, the format of its file' },
       rejected: listOf('TaskEvent'),
     },

@@ -1,21 +1,23 @@
 /** What the jobs of a set failed of: the few causes of many entries. */
 
 import type { Entry } from '../store/contract.ts'
+import { type Cause, causeOf } from './cause.ts'
 import { Looked } from './chunks.ts'
-import { errorOf } from './filter.ts'
 import type { Search } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
 export interface ErrorGroup {
   class: string | null
-  /** What differs from job to job is left out: `no user 17` and `no user 18` are `no user …`. */
+  /** Without what differs from job to job: of `no user 1000017` it is `no user …`. */
   message: string
   count: number
+  /** How many different messages, of their first 300 characters; at most 1,000 are told apart. */
+  messages: number
   /** Classes of jobs that failed of it, the first ten that were met. */
   jobs: string[]
   /** When the first of them failed. */
   since: Date | null
-  /** What finds them: the `error` of a filter. */
+  /** What finds exactly these: the `cause` of a filter. */
   filter: string
 }
 
@@ -46,17 +48,15 @@ const MOST_SHOWN = 100
 /** Causes that are told apart; of others nothing is kept. */
 const MOST_KEPT = 2000
 const MOST_JOBS = 10
+const MOST_MESSAGES = 1000
 const LONGEST = 300
-/** Ids, addresses and numbers. */
-const VARYING =
-  /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+(?:[.,:]\d+)*/gi
 
 export async function errorGroups(
   chunks: AsyncIterable<Entry[]>,
   limits: GroupingLimits,
   { shown = (text) => text, search }: GroupingOptions = {},
 ): Promise<ErrorGroups> {
-  const groups = new Map<string, ErrorGroup>()
+  const groups = new Map<string, Group>()
   const looked = new Looked(limits)
   let matching = 0
   let complete = true
@@ -73,32 +73,32 @@ export async function errorGroups(
       add(groups, new JobRecord(shown(text), { now: () => 0 }))
     }
   }
-  const items = [...groups.values()].sort((a, b) => b.count - a.count).slice(0, MOST_SHOWN)
+  const items = [...groups.values()]
+    .sort((a, b) => b.group.count - a.group.count)
+    .slice(0, MOST_SHOWN)
+    .map(({ group, messages }) => ({ ...group, messages: messages.size }))
   return { items, matching, scanned: looked.entries, complete }
 }
 
-function add(groups: Map<string, ErrorGroup>, job: JobRecord): void {
-  const { errorClass, errorMessage, failedAt, displayClass } = job
-  if (errorClass === null && errorMessage === null) return
-  // A message may be a megabyte: what is behind its beginning tells no causes apart.
-  const text = errorOf(job).slice(0, LONGEST)
-  const filter = `${text.split(VARYING).map(literal).join('*')}*`
-  const group = groups.get(filter) ?? {
-    class: errorClass?.slice(0, LONGEST) ?? null,
-    message: (errorMessage ?? '').slice(0, LONGEST).replace(VARYING, '…'),
-    count: 0,
-    jobs: [],
-    since: null,
-    filter,
-  }
-  if (group.count === 0 && groups.size >= MOST_KEPT) return
-  groups.set(filter, group)
+interface Group {
+  group: Omit<ErrorGroup, 'messages'>
+  messages: Set<string>
+}
+
+function add(groups: Map<string, Group>, job: JobRecord): void {
+  const { errorMessage, failedAt, displayClass } = job
+  const cause = causeOf(job)
+  if (cause === null) return
+  const known = groups.get(cause.text)
+  if (!known && groups.size >= MOST_KEPT) return
+  const { group, messages } = known ?? newGroup(cause)
+  if (!known) groups.set(cause.text, { group, messages })
   group.count++
+  if (messages.size < MOST_MESSAGES) messages.add((errorMessage ?? '').slice(0, LONGEST))
   if (group.jobs.length < MOST_JOBS && !group.jobs.includes(displayClass)) group.jobs.push(displayClass)
   if (failedAt && (group.since === null || failedAt < group.since)) group.since = failedAt
 }
 
-/** As a pattern that means nothing but itself. */
-function literal(text: string): string {
-  return text.replace(/[\\*?[]/g, '\\$&')
+function newGroup({ class: name, message, text }: Cause): Group {
+  return { group: { class: name, message, count: 0, jobs: [], since: null, filter: text }, messages: new Set() }
 }

@@ -1,5 +1,6 @@
 /** Which jobs are meant: what people narrow a list by, and act on all of. */
 
+import { causeOf } from './cause.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
@@ -10,6 +11,8 @@ export interface JobFilter {
   class?: string | undefined
   /** Somewhere in `Class: message` of its error; with `*` all of that. */
   error?: string | undefined
+  /** Exactly the `filter` of an error group. */
+  cause?: string | undefined
   queue?: string | undefined
 }
 
@@ -23,12 +26,13 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
     search,
     class: name,
     error,
+    cause,
     queue,
   } = Object.fromEntries(Object.entries(filter).filter(([, text]) => text !== '')) as JobFilter
-  if ([search, name, error, queue].every((one) => one === undefined)) return undefined
+  if ([search, name, error, cause, queue].every((one) => one === undefined)) return undefined
   const searches = search === undefined ? [] : textsOf(search).map(searchOf)
   const failure = error === undefined ? undefined : searchOf(error)
-  const words = [searches[0]?.needle, name, failure?.needle, queue].map(longestWord)
+  const words = [searches[0]?.needle, name, failure?.needle, cause, queue].map(longestWord)
   const matches = (text: string) => {
     // Most are none of them, and that is seen without reading them.
     if (!words.every((word) => text.includes(word))) return false
@@ -37,6 +41,7 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
     const job = new JobRecord(seen, { now: () => 0 })
     if (name !== undefined && !job.isOf(name)) return false
     if (queue !== undefined && job.queue !== queue) return false
+    if (cause !== undefined && causeOf(job)?.text !== cause) return false
     return !failure || failure.matches(errorOf(job))
   }
   return { needle: longestWord(words.join(' ')), matches }

@@ -80,6 +80,27 @@ inBrowser('busy', (open) => {
     await ours.waitFor({ state: 'detached' })
   })
 
+  test('the name of a process is there as a whole, beside what tells more of it', async () => {
+    const identity = 'imports-worker-7f9c6d5b4-x2x9k.jobs.svc.cluster.local:12345:0123456789ab'
+    const { page } = await open('/busy', {
+      before: ({ hq }) => {
+        const info = {
+          hostname: 'imports',
+          queues: ['a', 'b'],
+          labels: ['blue', 'eu-central-1'],
+          tag: 'shop',
+          version: '8',
+        }
+        const record = { identity, info: JSON.stringify(info), concurrency: 5, busy: 0, quiet: false, rss: 204_800 }
+        return hq.store.beat({ ...record, beat: Date.now() }, 60)
+      },
+    })
+    const name = page.getByRole('table', { name: 'Processes' }).getByText(identity, { exact: true })
+    await name.waitFor()
+    const names = `[...document.querySelectorAll('bdi')].filter((one) => one.textContent === ${JSON.stringify(identity)})`
+    expect(await page.evaluate(`${names}.map((one) => getComputedStyle(one).overflow)`)).toEqual(['visible'])
+  })
+
   test('names of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
     const evil = '<img src=x onerror="throw 1">\u202e\u0007'
     const doors = gate()
@@ -92,7 +113,9 @@ inBrowser('busy', (open) => {
           begun.say()
           await doors.opened
         })
-        await raw(JSON.stringify({ class: evil, args: [evil, 'x'.repeat(1_000_000)], jid: evil, queue: 'default' }))
+        await raw(
+          JSON.stringify({ class: evil, args: [evil, 'x'.repeat(1_000_000)], jid: `${evil}\ud83d`, queue: 'default' }),
+        )
         const info = JSON.stringify({ hostname: evil, queues: [evil], labels: [evil, evil], tag: evil, version: evil })
         const record = {
           identity: evil,

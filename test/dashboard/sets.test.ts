@@ -79,6 +79,36 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await hq.retries.size()).toBe(0)
   })
 
+  test('a toast leaves the buttons of the drawer free, and what was refused has no check', async () => {
+    const { page, hq, faults } = await open('/retries', {
+      before: async ({ hq }) => {
+        for (let n = 0; n < 2; n++) await failed(hq, 'SyncStock', [n])
+      },
+    })
+    // As over plain HTTP from another machine: this browser would ask somebody whether the page may copy.
+    await page.evaluate(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
+    await rowsOf(page).first().click()
+    await page.route('**/retries/retry', async (route) => {
+      await hq.retries.clear()
+      await route.continue()
+    })
+    for (const width of [1280, 1000, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      await drawer(page).getByRole('button', { name: /^Copy/ }).first().click()
+      const toast = page.locator('.toast', { hasText: 'Copied' })
+      await toast.waitFor()
+      const [box, buttons] = [await toast.boundingBox(), await drawer(page).locator('footer').boundingBox()]
+      if (!box || !buttons) throw new Error('the toast or the drawer is gone')
+      const isBeside = box.x + box.width <= buttons.x || box.y + box.height <= buttons.y
+      expect(isBeside, `${width} px wide`).toBe(true)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await drawer(page).getByRole('button', { name: 'Retry now' }).click()
+    await page.locator('.toast.refusal').waitFor()
+    // The job that is gone was asked for once more.
+    expect(faults.splice(0).filter((fault) => !fault.includes('404'))).toEqual([])
+  })
+
   test('causes, search and filters narrow the list, and all that match are acted on at once', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {
@@ -126,7 +156,8 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await chosen(page).getByText('50 selected').waitFor()
     await button(page, 'Select all 60 that match').click()
     await chosen(page).getByRole('button', { name: 'Retry now' }).click()
-    await page.getByRole('dialog').getByText('Refused: no answer from *').waitFor()
+    await page.getByRole('dialog').getByText('Refused: no answer from …').waitFor()
+    await page.getByRole('dialog').getByText('They have 60 different messages.').waitFor()
     await button(page, 'Retry 60 jobs').click()
     await page.getByText('60 jobs went to their queues.').waitFor()
     expect([await hq.retries.size(), await hq.queue('default').size()]).toEqual([3, 60])

@@ -196,9 +196,14 @@ inBrowser('tasks', (open) => {
     await dialog.getByRole('button', { name: 'Look into it' }).click()
     await dialog.getByText('The file has 3 rows.').waitFor()
     expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
+    // While the columns are mapped the rows stay in sight, and a mapping that was not looked at does not start.
     await dialog.getByLabel('What the column Article is called for the job').fill('sku')
+    const start = dialog.getByRole('button', { name: 'Start 3 rows' })
+    await expect.poll(() => start.isDisabled()).toBe(true)
+    expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
     await dialog.getByRole('button', { name: 'Look again' }).click()
-    await dialog.getByText('lamp').waitFor()
+    await expect.poll(() => start.isDisabled()).toBe(false)
+    expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
     // Looking pushed nothing.
     expect((await hq.tasks.list()).items).toEqual([])
     await dialog.getByRole('button', { name: 'Start 3 rows' }).click()
@@ -210,6 +215,12 @@ inBrowser('tasks', (open) => {
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: /Report/ }).click()
     expect((await download).suggestedFilename()).toMatch(/\.csv$/)
+    // The format is that of the file, whatever the task is called.
+    const lines = Buffer.from('{"sku":"lamp","price":"0"}\n')
+    const ndjson = await hq.tasks.import(hq.jobNamed('ImportProduct'), lines, { name: 'spring.xlsx', format: 'ndjson' })
+    await ndjson.wait({ every: 10 })
+    await go(`/tasks/${ndjson.id}`)
+    await page.getByRole('link', { name: 'Report .ndjson' }).waitFor()
     // What another task makes is a file, too.
     const made = await hq.tasks.export(
       hq.job('Page', async (_ctx, n: number) => [{ n }]),

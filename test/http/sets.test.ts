@@ -123,23 +123,49 @@ test('a list is narrowed by class, queue, error and text, page by page, in its o
 test('causes are grouped, whatever ids their messages have, and the filter of a group finds its jobs', async () => {
   const t = api()
   const entries = Array.from({ length: 60 }, (_, n): [string, number] => {
-    const message = n % 3 === 0 ? 'what? [odd*] \\ here' : `no user ${n} at 0x${(n + 4096).toString(16)}`
+    const message = n % 3 === 0 ? 'what? [odd*] \\ here' : `no user ${n + 100_000} at 0x${(n + 4096).toString(16)}`
     return [textOf(n, { class: n % 2 ? 'Odd' : 'Even', ...failed(message, { failed_at: 1_700_000_000_000 + n }) }), n]
   })
   await fill(t, 'dead', [...entries, [textOf(99), 99], ['no json', 100]])
   const { body } = await t.call('GET', '/api/v1/dead/errors')
   expect(body).toMatchObject({ matching: 62, scanned: 62, complete: true })
   expect(body.items).toMatchObject([
-    { class: 'TypeError', message: 'no user … at …', count: 40, since: '2023-11-14T22:13:20.001Z' },
-    { class: 'TypeError', message: 'what? [odd*] \\ here', count: 20 },
+    { class: 'TypeError', message: 'no user … at …', count: 40, messages: 40, since: '2023-11-14T22:13:20.001Z' },
+    { class: 'TypeError', message: 'what? [odd*] \\ here', count: 20, messages: 1 },
   ])
   expect(body.items[0].jobs.sort()).toEqual(['Even', 'Odd'])
   for (const { filter, count } of body.items) {
-    const { lines } = await walked(t, `/api/v1/dead?error=${encodeURIComponent(filter)}`)
+    const { lines } = await walked(t, `/api/v1/dead?cause=${encodeURIComponent(filter)}`)
     expect(lines, filter).toHaveLength(count)
   }
   const even = (await t.call('GET', '/api/v1/dead/errors?class=Even')).body
   expect(even).toMatchObject({ items: [{ count: 20, jobs: ['Even'] }, { count: 10 }], matching: 30, scanned: 62 })
+})
+
+test('errors that differ in a short number or in their class are apart, and acts on a group are acts on its jobs alone', async () => {
+  const t = api()
+  const texts = ['HTTP 500', 'HTTP 50', 'HTTP 50', 'HTTP 500: gone', 'not HTTP 50']
+  await fill(t, 'dead', [
+    ...texts.map((message, n): [string, number] => [textOf(n, failed(message)), n]),
+    [textOf(8, { ...failed('HTTP 50'), error_class: 'TypeError2' }), 8],
+  ])
+  const { items } = (await t.call('GET', '/api/v1/dead/errors')).body
+  const told = items.map(({ class: name, message, count, messages }: Record<string, unknown>) => [
+    name,
+    message,
+    count,
+    messages,
+  ])
+  expect(told[0]).toEqual(['TypeError', 'HTTP 50', 2, 1])
+  expect(told.slice(1).sort()).toEqual([
+    ['TypeError', 'HTTP 500', 1, 1],
+    ['TypeError', 'HTTP 500: gone', 1, 1],
+    ['TypeError', 'not HTTP 50', 1, 1],
+    ['TypeError2', 'HTTP 50', 1, 1],
+  ])
+  const deleted = await t.call('POST', '/api/v1/dead/all/delete', { json: { cause: items[0].filter } })
+  expect(deleted.body).toMatchObject({ done: 2, ended: true })
+  expect(await t.hq.dead.size()).toBe(4)
 })
 
 test('one job is acted on: retried, killed, deleted, put off', async () => {

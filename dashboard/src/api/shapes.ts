@@ -171,13 +171,15 @@ export interface SetLine extends JobLine {
 
 export interface ErrorGroup {
   class: string | null
-  /** Numbers and ids that differ are left out. */
+  /** Numbers of more than five digits, ids, times and addresses are left out. */
   message: string
   count: number
+  /** How many different messages; at most 1,000 are told apart. */
+  messages: number
   /** Classes of jobs that failed of it. */
   jobs: string[]
   since: string | null
-  /** As the parameter `error` it finds them. */
+  /** As the parameter `cause` it finds exactly these. */
   filter: string
 }
 
@@ -351,6 +353,8 @@ export interface TaskStatus {
   finishedAt: string | null
   ratePerSecond: number
   etaSeconds: number | null
+  /** Of one task: the format of the file that it came from. */
+  format?: string | null
   /** Of one task: the format of the file that an export makes. */
   export?: string | null
 }

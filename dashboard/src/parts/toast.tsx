@@ -5,23 +5,27 @@ import { useEffect } from 'preact/hooks'
 import { t } from '../words/index.ts'
 import { Icon, StatusIcon } from './icon.tsx'
 
-interface News {
+export interface Told {
   text: string
-  isError?: boolean
+  /** Something was refused: it has no check mark. */
+  isRefusal?: boolean
+}
+
+interface News extends Told {
   undo?: () => void
 }
 
 const SHOWN_MS = 8000
 const news = signal<News | null>(null)
 
-export function say(text: string, undo?: () => void): void {
-  news.value = { text, ...(undo ? { undo } : {}) }
+export function say(told: string | Told, undo?: () => void): void {
+  news.value = { ...(typeof told === 'string' ? { text: told } : told), ...(undo ? { undo } : {}) }
 }
 
 /** Does it, and says what came of it; what fails is said, too, and answered with undefined. */
 export async function doing<Answer>(
   act: Promise<Answer>,
-  done?: (answer: Answer) => string,
+  done?: (answer: Answer) => string | Told,
 ): Promise<Answer | undefined> {
   try {
     const answer = await act
@@ -29,7 +33,7 @@ export async function doing<Answer>(
     return answer
   } catch (thrown) {
     const text = thrown instanceof Error ? thrown.message : String(thrown)
-    news.value = { text: t('toast.failed', { why: text }), isError: true }
+    news.value = { text: t('toast.failed', { why: text }), isRefusal: true }
     return undefined
   }
 }
@@ -52,8 +56,8 @@ export function Toast() {
   return (
     <div role="status" aria-live="polite">
       {value && (
-        <span class="toast at">
-          {value.isError ? <StatusIcon status="error" /> : <Icon name="check" />}
+        <span class={value.isRefusal ? 'toast at refusal' : 'toast at'}>
+          {value.isRefusal ? <StatusIcon status="error" /> : <Icon name="check" />}
           <bdi class="grow">{value.text}</bdi>
           {value.undo && (
             <button type="button" class="btn s" onClick={undoLast}>

@@ -253,6 +253,12 @@ export const ru: Words = {
   'task.paused': 'Пауза: новые строки не начинаются',
   'task.resume': 'Продолжить',
   'task.resumed': 'Продолжается',
+  'task.retriedNot': {
+    one: '{n} строка не может.',
+    few: '{n} строки не могут.',
+    many: '{n} строк не могут.',
+    other: '{n} строки не могут.',
+  },
   'task.retryRejected': 'Повторить отклонённые',
   'task.retryCancelled': 'Повторить отменённые',
   'task.retryTitle': {
@@ -471,6 +477,14 @@ export const ru: Words = {
   'sets.search.hint': 'Класс, jid, аргумент или ошибка',
   'sets.filter.search': 'текст',
   'sets.filter.error': 'ошибка',
+  'sets.filter.cause': 'ошибка',
+  'sets.messages': {
+    one: '{n}{more} разное сообщение',
+    few: '{n}{more} разных сообщения',
+    many: '{n}{more} разных сообщений',
+    other: '{n}{more} разного сообщения',
+  },
+  'sets.holds': 'Сообщения в них: {messages}.',
   'sets.filter.queue': 'очередь',
   'sets.filter.class': 'класс',
   'sets.byError': 'По ошибкам',

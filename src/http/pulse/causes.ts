@@ -21,7 +21,7 @@ export interface SharedError {
   level: 'error'
   /** As people read it. */
   error: string
-  /** What finds them, as the parameter `error` of retries. */
+  /** What finds them, as the parameter `cause` of retries. */
   filter: string
   class: string
   count: number

@@ -68,6 +68,7 @@ export const FILTER = {
   search: text('somewhere in its payload; with * the whole of it: * any characters, ? one, [a-z] one of some'),
   class: text('the class of the job'),
   error: text('somewhere in `Class: message` of its error; with * the whole of it'),
+  cause: text('the `filter` of an error group: exactly its jobs'),
   queue: text('its queue'),
 }
 
@@ -273,11 +274,15 @@ export const SET_SCHEMAS: Record<string, Schema> = {
     items: list(
       object({
         class: orNull(textSchema),
-        message: { ...textSchema, description: 'numbers and ids that differ are left out' },
+        message: {
+          ...textSchema,
+          description: 'numbers of more than five digits, ids, times and addresses are left out',
+        },
         count,
+        messages: { ...count, description: 'how many different messages; at most 1,000 are told apart' },
         jobs: { ...list(textSchema), description: 'classes of jobs that failed of it' },
         since: { ...orNull(time), description: 'when the first of them failed' },
-        filter: { ...textSchema, description: 'as the parameter `error` it finds them' },
+        filter: { ...textSchema, description: 'as the parameter `cause` it finds exactly these' },
       }),
     ),
     matching: { ...count, description: 'of those that were looked at, how many are meant, with an error or without' },
@@ -294,10 +299,8 @@ export const SET_SCHEMAS: Record<string, Schema> = {
     ['at', 'in'],
   ),
   ForLater: object({ at: { type: ['string', 'number'] }, in: count }, ['at', 'in']),
-  JobFilter: object({ search: textSchema, class: textSchema, error: textSchema, queue: textSchema }, [
-    'search',
-    'class',
-    'error',
-    'queue',
-  ]),
+  JobFilter: object(
+    { search: textSchema, class: textSchema, error: textSchema, cause: textSchema, queue: textSchema },
+    ['search', 'class', 'error', 'cause', 'queue'],
+  ),
 }

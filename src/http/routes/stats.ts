@@ -120,8 +120,8 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
   Attention: {
     oneOf: [
       attention('retries-share-error', 'error', {
-        error: { ...text, description: 'numbers and ids that differ are left out' },
-        filter: { ...text, description: 'as the parameter `error` of retries it finds them' },
+        error: { ...text, description: 'numbers of more than five digits, ids, times and addresses are left out' },
+        filter: { ...text, description: 'as the parameter `cause` of retries it finds them' },
         class: text,
         count: { ...count, description: 'about so many, where there are very many' },
         since: time,

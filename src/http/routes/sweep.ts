@@ -13,7 +13,7 @@ export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 const NDJSON = 'application/x-ndjson'
 /** Between two lines. */
 const TELL_MS = 250
-const MEMBERS = ['search', 'class', 'error', 'queue']
+const MEMBERS = ['search', 'class', 'error', 'cause', 'queue']
 
 export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
   return route({

@@ -4,7 +4,7 @@ import { FILE_FORMATS, type FileFormat } from '../../tasks/sheet/format.ts'
 import { streamed } from '../../tasks/sheet/write.ts'
 import { flag, oneOf } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
-import { exportOf, statusOf } from './task.ts'
+import { formatsOf, statusOf } from './task.ts'
 
 const TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8',
@@ -57,7 +57,7 @@ export const FILE_ROUTES: Route[] = [
       // Who waits is held as long as who watches.
       const leave = query.wait ? site.streams.enter() : () => {}
       try {
-        const format = (await exportOf(hq, id)) ?? 'csv'
+        const format = (await formatsOf(hq, id)).export ?? 'csv'
         const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })
         return fileOf(streamed(until(leave, content), leave), format, name)
       } catch (thrown) {

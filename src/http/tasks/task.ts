@@ -17,10 +17,14 @@ export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<
   throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
 }
 
-/** The format of the file that an export makes; null of what is none. */
-export async function exportOf(hq: Highkiq, id: string): Promise<FileFormat | null> {
+/** The format of the file that a task came from, and of the one that an export makes; null where there is none. */
+export async function formatsOf(
+  hq: Highkiq,
+  id: string,
+): Promise<{ format: FileFormat | null; export: FileFormat | null }> {
   const task = await hq.store.task(id)
-  return (task && metaOf(task).export?.format) ?? null
+  const meta = task ? metaOf(task) : {}
+  return { format: meta.format ?? null, export: meta.export?.format ?? null }
 }
 
 export interface EventPage extends CodeFilter {

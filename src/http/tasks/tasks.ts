@@ -13,7 +13,7 @@ import { type Route, route } from '../route.ts'
 import { TASK_MEMBERS } from './options.ts'
 import { reasonsOf } from './reasons.ts'
 import { newlyRejected, readSweep } from './rejected.ts'
-import { eventsOf, exportOf, searchEvents, statusOf } from './task.ts'
+import { eventsOf, formatsOf, searchEvents, statusOf } from './task.ts'
 
 const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
@@ -89,7 +89,7 @@ export const TASK_ROUTES: Route[] = [
     async run(call) {
       const { hq, path, query } = call
       const status = await statusOf(hq, path)
-      const shown = { ...status, export: await exportOf(hq, status.id) }
+      const shown = { ...status, ...(await formatsOf(hq, status.id)) }
       if (query.include === undefined) return json(shown)
       return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })
     },

@@ -2,6 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { Process } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { confirm } from '../../parts/confirm.tsx'
@@ -25,8 +26,8 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
       class: 'max',
       cell: ({ identity, tag, labels, state, version, ours, leader }) => (
         <>
-          <span class="row">
-            <bdi class="cut mono">{identity}</bdi>
+          <span class="row wraps">
+            <bdi class="whole mono">{identity}</bdi>
             <Pill like={LIKE[state]}>{t(`busy.state.${state}`)}</Pill>
             {leader && <span class="tag">{t('busy.leader')}</span>}
             {[tag, ...labels].filter(Boolean).map((label) => (
@@ -86,9 +87,7 @@ function ProcessActs({ process, reload }: { process: Process; reload(): Promise<
   const { identity, quiet, embedded, busy } = process
   if (embedded) return <span class="dim">{t('busy.embedded')}</span>
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
-    await doing(tell('POST', `/processes/${encodeURIComponent(identity)}/${act}`), () =>
-      t(`busy.did.${act}`, { identity }),
-    )
+    await doing(tell('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
     await reload()
   }
   const stop = async () => {

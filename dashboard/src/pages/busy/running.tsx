@@ -2,7 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { RunningLine } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about, beat } from '../../live/pulse.ts'
@@ -31,7 +31,7 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
       class: 'max',
       cell: (job) => (
         <>
-          <a class="cut block" href={at(`/jobs/${encodeURIComponent(job.jid)}`)}>
+          <a class="cut block" href={at(`/jobs/${encoded(job.jid)}`)}>
             <bdi>{visible(job.class)}</bdi>{' '}
             <code class="dim args">
               <bdi>{visible(job.preview)}</bdi>
@@ -53,7 +53,7 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
       name: 'process',
       title: t('busy.process'),
       class: 'hide-m field-cell',
-      cell: (job) => <bdi class="cut block mono">{job.process}</bdi>,
+      cell: (job) => <bdi class="whole mono">{visible(job.process)}</bdi>,
     },
     {
       name: 'elapsed',
@@ -108,6 +108,6 @@ async function cancel({ jid, class: name }: RunningLine, reload: () => Promise<v
     keep: t('task.keepRunning'),
   })
   if (!yes) return
-  await doing(tell('DELETE', `/jobs/${encodeURIComponent(jid)}`), () => t('busy.cancelled', { jid }))
+  await doing(tell('DELETE', `/jobs/${encoded(jid)}`), () => t('busy.cancelled', { jid }))
   await reload()
 }

@@ -2,7 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { CronEntry, Page } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { exact } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -96,7 +96,7 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
         lastJid === null ? (
           <When at={lastAt} />
         ) : (
-          <a class="link" href={at(`/jobs/${encodeURIComponent(lastJid)}`)}>
+          <a class="link" href={at(`/jobs/${encoded(lastJid)}`)}>
             <When at={lastAt} />
           </a>
         ),
@@ -116,7 +116,7 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
 
 function CronActs({ entry: { name, paused }, reload }: { entry: CronEntry; reload(): Promise<void> }) {
   const act = async (what: 'run' | 'pause' | 'resume') => {
-    await doing(tell('POST', `/cron/${encodeURIComponent(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
+    await doing(tell('POST', `/cron/${encoded(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
     await reload()
   }
   return (

@@ -1,6 +1,7 @@
 /** Taking a job back wherever it is: out of its queue, or from the worker that runs it. */
 
 import { tell } from '../../api/client.ts'
+import { encoded } from '../../base.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { doing } from '../../parts/toast.tsx'
@@ -23,7 +24,7 @@ export function CancelButton({ jid, queue, isRunning, onDone }: CancelButtonProp
       keep: t('job.cancel.keep'),
     })
     if (!isMeant) return
-    const path = `/jobs/${encodeURIComponent(jid)}`
+    const path = `/jobs/${encoded(jid)}`
     const told = tell<{ outcome: 'removed' | 'signalled' | 'marked' }>('DELETE', path, undefined, {
       queue: isRunning ? null : queue,
     })

@@ -1,7 +1,7 @@
 /** All that is known of a job, the error first: what drawers and its page show. */
 
 import type { JobDetail, JobState } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Pill } from '../../parts/status.tsx'
@@ -97,19 +97,19 @@ function Facts({ job }: { job: JobDetail }) {
       <dl class="kv">
         <dt>{t('job.jid')}</dt>
         <dd>
-          <a class="link mono" href={at(`/jobs/${encodeURIComponent(job.jid)}`)}>
+          <a class="link mono" href={at(`/jobs/${encoded(job.jid)}`)}>
             {visible(job.jid)}
           </a>
         </dd>
         <dt>{t('job.class')}</dt>
         <dd>
-          <a class="link" href={at(`/metrics/${encodeURIComponent(job.class)}`)}>
+          <a class="link" href={at(`/metrics/${encoded(job.class)}`)}>
             <bdi>{visible(job.class)}</bdi>
           </a>
         </dd>
         <dt>{t('job.queue')}</dt>
         <dd>
-          <a class="link" href={at(`/queues/${encodeURIComponent(job.queue)}`)}>
+          <a class="link" href={at(`/queues/${encoded(job.queue)}`)}>
             <bdi>{visible(job.queue)}</bdi>
           </a>
         </dd>
@@ -117,7 +117,7 @@ function Facts({ job }: { job: JobDetail }) {
           <>
             <dt>{t('job.task')}</dt>
             <dd>
-              <a class="link" href={at(`/tasks/${encodeURIComponent(job.task.id)}`)}>
+              <a class="link" href={at(`/tasks/${encoded(job.task.id)}`)}>
                 {t('job.task.row', { row: number(job.task.index + 1), id: job.task.id })}
               </a>
             </dd>

@@ -1,7 +1,7 @@
 /** What a task keeps of a row that it ran: how it ended, what it said, what it answered. */
 
 import type { TaskEvent } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { said } from '../../format/said.ts'
 import { duration, exact } from '../../format/time.ts'
@@ -25,7 +25,7 @@ export function EventPanel({ event, task }: { event: TaskEvent; task: string }) 
         <dl class="kv">
           <dt>{t('job.task')}</dt>
           <dd>
-            <a class="link" href={at(`/tasks/${encodeURIComponent(task)}`)}>
+            <a class="link" href={at(`/tasks/${encoded(task)}`)}>
               {t('job.task.row', { row: number(row ?? event.index + 1), id: task })}
             </a>
           </dd>

@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { FoundJob } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { Copy } from '../../parts/copy.tsx'
@@ -25,7 +25,7 @@ export default function JobPage() {
 }
 
 function Found({ jid }: { jid: string }) {
-  const found = useData<FoundJob>(`/jobs/${encodeURIComponent(jid)}`)
+  const found = useData<FoundJob>(`/jobs/${encoded(jid)}`)
   const { data, error, reload } = found
   const job = data?.job ?? null
   const state = data?.state ?? 'unknown'
@@ -42,7 +42,7 @@ function Found({ jid }: { jid: string }) {
           </span>,
           job?.at && <Next job={job} state={state} />,
           set && (
-            <a class="link" href={at(`/${set}?job=${encodeURIComponent(jid)}`)}>
+            <a class="link" href={at(`/${set}?job=${encoded(jid)}`)}>
               {t(`job.in.${set}`)}
             </a>
           ),
@@ -132,11 +132,7 @@ function Body({ found }: { found: FoundJob }) {
             <JobDetailView
               job={job}
               state={state}
-              path={
-                set
-                  ? `/${set}/${encodeURIComponent(jid)}`
-                  : `/queues/${encodeURIComponent(job.queue)}/jobs/${encodeURIComponent(jid)}`
-              }
+              path={set ? `/${set}/${encoded(jid)}` : `/queues/${encoded(job.queue)}/jobs/${encoded(jid)}`}
             />
           </div>
         </section>

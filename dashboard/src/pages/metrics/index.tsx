@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import type { TopJobs } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
 import { useData } from '../../live/use-data.ts'
@@ -53,7 +53,7 @@ export default function Metrics() {
             rows={jobs}
             columns={columnsOf(by, (by) => change({ by }), range)}
             keyOf={({ name }) => name}
-            onOpen={({ name }) => route(at(`/metrics/${encodeURIComponent(name)}?range=${range}`))}
+            onOpen={({ name }) => route(at(`/metrics/${encoded(name)}?range=${range}`))}
           />
         )}
       </section>
@@ -114,7 +114,7 @@ function columnsOf(by: Sorting, setBy: (by: Sorting) => void, range: string): Co
       title: t('metrics.job'),
       class: 'max',
       cell: ({ name }) => (
-        <a class="cut block" href={at(`/metrics/${encodeURIComponent(name)}?range=${range}`)}>
+        <a class="cut block" href={at(`/metrics/${encoded(name)}?range=${range}`)}>
           <bdi>{name}</bdi>
         </a>
       ),

@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { JobMetrics } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
 import { useData } from '../../live/use-data.ts'
@@ -22,7 +22,7 @@ export default function JobPage() {
   const { name = '' } = useRoute().params
   const [query] = useQuery()
   const range = OF.find((one) => one === query.range) ?? '1h'
-  const path = `/metrics/${encodeURIComponent(name)}`
+  const path = `/metrics/${encoded(name)}`
   const { data, error, reload } = useData<JobMetrics>(path, { minutes: Number.parseInt(range, 10) * 60 })
   return (
     <main class="main" id="main" tabIndex={-1}>
@@ -30,7 +30,7 @@ export default function JobPage() {
         title={name}
         facts={[
           data && t('metrics.span', { from: clock(data.from), to: clock(data.to) }),
-          <a key="retries" class="link" href={at(`/retries?class=${encodeURIComponent(name)}`)}>
+          <a key="retries" class="link" href={at(`/retries?class=${encoded(name)}`)}>
             {t('metrics.retriesOf')}
           </a>,
         ]}

@@ -2,6 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { doing } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
@@ -13,7 +14,7 @@ export function OrderedActs({
   queue: OrderedQueue
   reload(): Promise<void>
 }) {
-  const path = `/ordered/${encodeURIComponent(name)}`
+  const path = `/ordered/${encoded(name)}`
   const turn = async () => {
     const said = t(paused ? 'queues.didResume' : 'queues.didPause', { name })
     await doing(tell('POST', `${path}/${paused ? 'resume' : 'pause'}`), () => said)

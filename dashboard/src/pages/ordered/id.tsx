@@ -1,6 +1,7 @@
 /** One id, wherever it is: it may wait, run and have died at the same time. */
 
 import type { OrderedDead, OrderedWaiting } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { useData } from '../../live/use-data.ts'
 import { Copy } from '../../parts/copy.tsx'
@@ -21,7 +22,7 @@ interface Known {
 const SHOWN = 100
 
 export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; onClose(): void }) {
-  const path = `/ordered/${encodeURIComponent(queue)}/ids/${encodeURIComponent(id)}`
+  const path = `/ordered/${encoded(queue)}/ids/${encoded(id)}`
   const { data, error, reload } = useData<Known>(path)
   return (
     <Drawer

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue, Page } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
@@ -62,7 +63,7 @@ export function Ids<Item extends { id: string }>({
   const { from, cursor, desc } = query
   // Who says where to begin means an id.
   const by = from ? 'id' : (query.by ?? sortings[0]?.by)
-  const path = `/ordered/${encodeURIComponent(queue.name)}/${place}`
+  const path = `/ordered/${encoded(queue.name)}/${place}`
   const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
   const canAct = about.value?.readOnly === false
   const act = async ({ name, ask }: IdAct) => {

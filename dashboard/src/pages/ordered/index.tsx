@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { OrderedQueue, Page } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -56,7 +56,7 @@ export default function Ordered() {
         {all.map((one) => (
           <a
             key={one.name}
-            href={at(`/ordered/${encodeURIComponent(one.name)}`)}
+            href={at(`/ordered/${encoded(one.name)}`)}
             {...(one === queue ? { 'aria-current': 'page' as const } : {})}
           >
             <bdi>{one.name}</bdi> <span class="n">{number(one.length)}</span>
@@ -82,7 +82,7 @@ export default function Ordered() {
             {TABS.map((one) => (
               <a
                 key={one}
-                href={at(`/ordered/${encodeURIComponent(queue.name)}?tab=${one}`)}
+                href={at(`/ordered/${encoded(queue.name)}?tab=${one}`)}
                 {...(one === tab ? { 'aria-current': 'true' as const } : {})}
               >
                 {t(`ordered.${one}`)}{' '}

@@ -2,6 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { OrderedDead, OrderedQueue } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { confirm } from '../../parts/confirm.tsx'
@@ -20,7 +21,7 @@ const SORTINGS = [
 const ACTS: readonly IdAct[] = [{ name: 'resurrect', button: 'ordered.resurrect', key: 'r' }, DELETE]
 
 export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
-  const path = `/ordered/${encodeURIComponent(queue.name)}/morgue`
+  const path = `/ordered/${encoded(queue.name)}/morgue`
   const n = queue.morgueLength
   const act = async (name: 'resurrect' | 'delete') => {
     await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { all: true }), ({ ids }) =>

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue, OrderedShard } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -72,7 +73,7 @@ function Reshard({ queue, onClose, reload }: { queue: OrderedQueue; onClose(): v
   const n = Number(shards)
   const isWhole = Number.isInteger(n) && n >= 1
   const change = async () => {
-    await doing(tell('POST', `/ordered/${encodeURIComponent(queue.name)}/reshard`, { shards: n }), () =>
+    await doing(tell('POST', `/ordered/${encoded(queue.name)}/reshard`, { shards: n }), () =>
       t('ordered.resharded', { n }),
     )
     await reload()

@@ -1,7 +1,7 @@
 /** What somebody should look at, each with the way there. */
 
 import type { Attention } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { clock, duration, relative } from '../../format/time.ts'
 import { Icon, StatusIcon } from '../../parts/icon.tsx'
 import { Empty } from '../../parts/notice.tsx'
@@ -45,13 +45,13 @@ export function AttentionPanel({ all }: { all: Attention[] | undefined }) {
 }
 
 function wordsOf(one: Attention): { title: string; what: string; to: string } {
-  const name = encodeURIComponent
+  const name = encoded
   switch (one.kind) {
     case 'retries-share-error':
       return {
         title: t('attention.retries-share-error', { n: one.count }),
         what: t('attention.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
-        to: `/retries?error=${name(one.filter)}`,
+        to: `/retries?cause=${name(one.filter)}`,
       }
     case 'process-silent':
       return {

@@ -1,7 +1,7 @@
 /** The queues whose jobs have waited longest. */
 
 import type { Page, Queue } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { useData } from '../../live/use-data.ts'
@@ -48,7 +48,7 @@ export function QueuesPanel() {
             {slowest.map((queue) => (
               <tr key={queue.name}>
                 <td class="cut">
-                  <a href={at(`/queues/${encodeURIComponent(queue.name)}`)}>
+                  <a href={at(`/queues/${encoded(queue.name)}`)}>
                     <bdi>{queue.name}</bdi>
                   </a>
                 </td>

@@ -2,6 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { Queue } from '../../api/shapes.ts'
+import { encoded } from '../../base.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { doing } from '../../parts/toast.tsx'
@@ -14,7 +15,7 @@ interface QueueActsProps {
 }
 
 export function QueueActs({ queue: { name, size, paused }, reload, isSmall = false }: QueueActsProps) {
-  const path = `/queues/${encodeURIComponent(name)}`
+  const path = `/queues/${encoded(name)}`
   const kind = isSmall ? 'btn s' : 'btn'
   const turn = async () => {
     const act = paused ? 'resume' : 'pause'

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import type { Page, Queue } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about, pulse } from '../../live/pulse.ts'
@@ -54,7 +54,7 @@ export default function Queues() {
             rows={rows}
             columns={columnsOf(rows, by, (by) => change({ by }), reload)}
             keyOf={({ name }) => name}
-            onOpen={({ name }) => route(at(`/queues/${encodeURIComponent(name)}`))}
+            onOpen={({ name }) => route(at(`/queues/${encoded(name)}`))}
           />
         )}
       </section>
@@ -85,7 +85,7 @@ function columnsOf(
       ...sorted('name'),
       cell: ({ name, paused, servedBy, size }) => (
         <span class="row">
-          <a class="cut" href={at(`/queues/${encodeURIComponent(name)}`)}>
+          <a class="cut" href={at(`/queues/${encoded(name)}`)}>
             <bdi>{name}</bdi>
           </a>
           {paused && <Pill like="failed">{t('queues.paused')}</Pill>}

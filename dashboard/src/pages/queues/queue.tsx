@@ -4,7 +4,7 @@ import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
 import type { Acted, JobDetail, Queue, QueuedLine, Searched } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -29,7 +29,7 @@ import { pathOf, QueuedDrawer } from './queued.tsx'
 
 export default function QueuePage() {
   const { name = '' } = useRoute().params
-  const path = `/queues/${encodeURIComponent(name)}`
+  const path = `/queues/${encoded(name)}`
   const { data: queue, error, reload } = useData<Queue>(path)
   const [query, change, link] = useQuery()
   const { search, cursor } = query

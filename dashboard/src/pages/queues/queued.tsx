@@ -2,7 +2,7 @@
 
 import { useRef, useState } from 'preact/hooks'
 import type { JobDetail, QueuedLine } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
@@ -67,7 +67,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
           icon="search"
           title={t('sets.gone')}
           acts={
-            <a class="btn" href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+            <a class="btn" href={at(`/jobs/${encoded(jid)}`)}>
               {t('sets.gone.look')}
             </a>
           }
@@ -84,7 +84,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
 
 /** Of the API. What has no jid is found by its key alone. */
 export function pathOf(queue: string, jid: string): string {
-  return `/queues/${encodeURIComponent(queue)}/jobs/${encodeURIComponent(jid === '' ? '-' : jid)}`
+  return `/queues/${encoded(queue)}/jobs/${encoded(jid === '' ? '-' : jid)}`
 }
 
 /** As it was seen first: its key changes as the queue moves on, and finds it all the same. */

@@ -3,7 +3,7 @@
 import { tell } from '../../api/client.ts'
 import type { Acted, SetLine } from '../../api/shapes.ts'
 import { confirm } from '../../parts/confirm.tsx'
-import { doing, say } from '../../parts/toast.tsx'
+import { doing, say, type Told } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
@@ -27,7 +27,7 @@ export async function act(
   const { moved } = acted
   const undo = moved && (() => void putBack(set, moved).then(undone))
   if (acted.done > 0) say(wordsOf(name, acted), undo)
-  else say(t('sets.refused', { n: acted.refused, why: acted.error ?? '' }))
+  else say({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
   return true
 }
 
@@ -62,9 +62,10 @@ function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
     .slice(0, MOST_PARTS)
 }
 
-export function wordsOf(name: ActName, { done, refused, error }: Acted): string {
-  const words = t(`sets.done.${name}`, { n: done })
-  return refused > 0 ? `${words} ${t('sets.refused', { n: refused, why: error ?? '' })}` : words
+export function wordsOf(name: ActName, { done, refused, error }: Acted): Told {
+  const text = t(`sets.done.${name}`, { n: done })
+  if (refused === 0) return { text }
+  return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }
 }
 
 /** To the times that they had; those that ran meanwhile, or that somebody else has moved, stay where they are. */
@@ -76,6 +77,7 @@ async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<v
     const done = all.reduce((sum, one) => sum + one.done, 0)
     const why = all.find(({ error }) => error)?.error
     const words = done > 0 || !why ? [t('sets.undone', { n: done })] : []
-    return [...words, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
+    const text = [...words, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
+    return { text, isRefusal: why !== undefined }
   })
 }

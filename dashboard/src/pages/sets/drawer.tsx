@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobDetail } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
@@ -31,7 +31,7 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
   const place = usePlace(rows, id)
   const line = useLast(row?.line, id)
   const jid = line?.jid ?? id.replace(/#\d+$/, '')
-  const path = `/${set}/${encodeURIComponent(jid === '' ? '-' : jid)}`
+  const path = `/${set}/${encoded(jid === '' ? '-' : jid)}`
   // Which time it has is in its key: one that was given another is looked for by its jid alone.
   const [moved, setMoved] = useState<string>()
   const [gone, setGone] = useState<string>()
@@ -96,7 +96,7 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
           icon="search"
           title={t('sets.gone')}
           acts={
-            <a class="btn" href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+            <a class="btn" href={at(`/jobs/${encoded(jid)}`)}>
               {t('sets.gone.look')}
             </a>
           }

@@ -2,7 +2,7 @@
 
 import { t } from '../../words/index.ts'
 
-export const FILTERS = ['search', 'class', 'error', 'queue'] as const
+export const FILTERS = ['search', 'class', 'error', 'cause', 'queue'] as const
 export type Filter = Partial<Record<(typeof FILTERS)[number], string>>
 
 /** Without what is empty. */

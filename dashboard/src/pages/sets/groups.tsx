@@ -9,6 +9,7 @@ import { t } from '../../words/index.ts'
 import { visible } from '../job/json.tsx'
 
 const SHOWN = 4
+const TOLD_APART = 1000
 
 export function Groups({ groups }: { groups: ErrorGroups }) {
   const [isWhole, setWhole] = useState(false)
@@ -39,11 +40,11 @@ export function Groups({ groups }: { groups: ErrorGroups }) {
 
 function Group({ group, all }: { group: ErrorGroup; all: number }) {
   const [query, , link] = useQuery()
-  const isCurrent = query.error === group.filter
+  const isCurrent = query.cause === group.filter
   return (
     <a
       class="grp"
-      href={link({ error: isCurrent ? null : group.filter, job: null, ...FROM_THE_START })}
+      href={link({ cause: isCurrent ? null : group.filter, error: null, job: null, ...FROM_THE_START })}
       {...(isCurrent ? { 'aria-current': 'true' as const } : {})}
     >
       <span class="grow">
@@ -57,11 +58,17 @@ function Group({ group, all }: { group: ErrorGroup; all: number }) {
         </span>
         <p class="cut">
           <bdi>{visible(group.jobs.join(', '))}</bdi>
+          {group.messages > 1 && ` · ${messagesOf(group)}`}
         </p>
       </span>
       <Share n={group.count} all={all} />
     </a>
   )
+}
+
+/** "12 different messages": at most a thousand are told apart. */
+export function messagesOf({ messages }: ErrorGroup): string {
+  return t('sets.messages', { n: messages, more: messages < TOLD_APART ? '' : '+' })
 }
 
 function Share({ n, all }: { n: number; all: number }) {

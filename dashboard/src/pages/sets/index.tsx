@@ -49,9 +49,9 @@ function SetPage({ set }: { set: SetName }) {
   const list = useKept(useData<Searched<SetLine>>(`/${set}`, place, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
   // Causes of all of them: the one that is chosen stands among the others.
-  const { error: _, ...beside } = filter
+  const { error: _, cause: __, ...beside } = filter
   const groups = useKept(useData<ErrorGroups>(kind.hasErrors ? `/${set}/errors` : null, beside))
-  const isCounted = isNarrow && (filter.error !== undefined || !kind.hasErrors)
+  const isCounted = isNarrow && ((filter.error ?? filter.cause) !== undefined || !kind.hasErrors)
   const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
   const matching = isCounted ? counted.data : groups.data
   const all: Counted = isNarrow
@@ -186,6 +186,7 @@ function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; g
     <div class="tools first">
       <Search label={t(`sets.search.${set}`)} placeholder={t('sets.search.hint')} />
       {hasErrors && <Chip name="error" label={t('sets.filter.error')} />}
+      {hasErrors && <Chip name="cause" label={t('sets.filter.cause')} />}
       <Chip name="queue" label={t('sets.filter.queue')} />
       <Chip name="class" label={t('sets.filter.class')} />
       {hasErrors && <AddChip name="error" label={t('sets.filter.error')} />}

@@ -11,6 +11,7 @@ import { doing, say } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 import { wordsOf } from './acts.ts'
 import { type Filter, filterWords, isFiltered } from './filter.ts'
+import { messagesOf } from './groups.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
 type SweepName = Exclude<ActName, 'reschedule'>
@@ -36,20 +37,26 @@ export interface All {
 export interface Counted extends All {
   count: number | null
   isExact: boolean
+  /** Of one group: "12 different messages", where there are several. */
+  messages?: string
 }
 
 /** As it is now, for a question that names how many. */
 async function counted({ set, filter }: All): Promise<Counted> {
-  const { matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
+  const { items, matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
   // Of very many the figure that is told every two seconds is near enough.
   const isKnown = !complete && !isFiltered(filter)
-  return { set, filter, count: isKnown ? (await look()).stats[set] : matching, isExact: complete || isKnown }
+  const [group] = items
+  return {
+    ...{ set, filter, count: isKnown ? (await look()).stats[set] : matching, isExact: complete || isKnown },
+    ...(filter.cause !== undefined && group && group.messages > 1 ? { messages: messagesOf(group) } : {}),
+  }
 }
 
 /** True: it was begun, and is over or was stopped. */
 export async function sweep(name: SweepName, meant: All): Promise<boolean> {
   if (running.value !== null) {
-    say(t('sets.sweep.busy'))
+    say({ text: t('sets.sweep.busy'), isRefusal: true })
     return false
   }
   const all = await doing(counted(meant))
@@ -77,7 +84,7 @@ async function run(name: SweepName, { set, filter, count, isExact }: Counted): P
   }
 }
 
-function isMeant(name: SweepName, { set, filter, count, isExact }: Counted): Promise<boolean> {
+function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Counted): Promise<boolean> {
   const what =
     count === null
       ? t(`sets.${name}.matching`)
@@ -92,6 +99,7 @@ function isMeant(name: SweepName, { set, filter, count, isExact }: Counted): Pro
         {isFiltered(filter) && (
           <>
             {t('sets.which')} <bdi class="b">{filterWords(filter)}</bdi>.{' '}
+            {messages !== undefined && `${t('sets.holds', { messages })} `}
           </>
         )}
         {count !== null && !isExact && `${t('sets.atLeast', { n: count })} `}

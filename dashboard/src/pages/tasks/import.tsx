@@ -4,14 +4,20 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ApiError, sendFile } from '../../api/client.ts'
 import { at } from '../../base.ts'
-import { bytes, number } from '../../format/number.ts'
+import { bytes } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { say } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 import { type DryRun, Preview } from './preview.tsx'
 
-type Step = { at: 'choose' } | { at: 'reading' } | { at: 'look'; found: DryRun } | { at: 'sending' }
+type Step = 'choose' | 'reading' | 'look' | 'sending'
+
+/** What a dry run found, and the mapping that it was made with. */
+interface Looked {
+  found: DryRun
+  columns: Record<string, string>
+}
 
 export function ImportDialog({ file: dropped, onClose }: { file: File | null; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -22,7 +28,8 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   /** Of the file, as the first look found them. */
   const [headers, setHeaders] = useState<string[]>([])
   const [columns, setColumns] = useState<Record<string, string>>({})
-  const [step, setStep] = useState<Step>({ at: 'choose' })
+  const [step, setStep] = useState<Step>('choose')
+  const [looked, setLooked] = useState<Looked>()
   const [wrong, setWrong] = useState('')
   /** The task that has imported this file before. */
   const [before, setBefore] = useState('')
@@ -39,27 +46,31 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     if (!file || job === '') return
     setWrong('')
     setBefore('')
-    setStep({ at: dryRun ? 'reading' : 'sending' })
+    setStep(dryRun ? 'reading' : 'sending')
     const about = { job, name: file.name, columns: mapping(headers, columns), again }
     try {
       if (dryRun) {
         const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
         if (headers.length === 0) setHeaders(found.columns ?? [])
-        setStep({ at: 'look', found })
+        setLooked({ found, columns })
+        setStep('look')
         return
       }
       const { id, error } = await sendFile<Imported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
       // The rows before it are there, and run: the task tells more.
-      if (error) say(`${t('import.wrong')}: ${error.message}`)
+      if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
       if (!isOpen.current) return
       onClose()
       route(at(`/tasks/${id}`))
     } catch (thrown) {
       if (thrown instanceof ApiError && thrown.code === 'ALREADY_IMPORTED') setBefore(String(thrown.details.task))
       else setWrong(thrown instanceof Error ? thrown.message : String(thrown))
-      setStep({ at: 'choose' })
+      // What was looked into before stays, so that its mapping can be mended.
+      setStep(dryRun ? 'choose' : 'look')
     }
   }
+  const isBusy = step === 'reading' || step === 'sending'
+  const isLookedAt = looked !== undefined && mapping(headers, looked.columns) === mapping(headers, columns)
 
   return (
     <dialog ref={dialog} class="dialog wide" aria-labelledby="import-title" onClose={onClose}>
@@ -93,7 +104,8 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
             value={job}
             onChange={(event) => {
               setJob(event.currentTarget.value)
-              setStep({ at: 'choose' })
+              setStep('choose')
+              setLooked(undefined)
               setBefore('')
             }}
           >
@@ -116,39 +128,45 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
               setFile(event.currentTarget.files?.[0] ?? null)
               setHeaders([])
               setColumns({})
-              setStep({ at: 'choose' })
+              setStep('choose')
+              setLooked(undefined)
               setBefore('')
             }}
           />
         </label>
       </div>
-      {step.at === 'look' && <Preview found={step.found} headers={headers} columns={columns} onColumns={setColumns} />}
+      {looked && <Preview {...looked} headers={headers} renamed={columns} onRenamed={setColumns} />}
       <div class="acts">
         <button type="button" class="btn" onClick={onClose}>
           {t('import.leave')}
         </button>
-        {step.at === 'look' ? (
+        {looked ? (
           <>
-            <button type="button" class="btn" onClick={() => void send(true)}>
-              {t('import.lookAgain')}
+            <button
+              type="button"
+              class={isLookedAt ? 'btn' : 'btn primary'}
+              disabled={isBusy}
+              onClick={() => void send(true)}
+            >
+              {t(step === 'reading' ? 'import.reading' : 'import.lookAgain')}
             </button>
             <button
               type="button"
-              class="btn primary"
-              disabled={step.found.total === 0}
+              class={isLookedAt ? 'btn primary' : 'btn'}
+              disabled={isBusy || !isLookedAt || looked.found.total === 0}
               onClick={() => void send(false)}
             >
-              {t('import.start', { n: step.found.total })}
+              {step === 'sending' ? t('import.sending') : t('import.start', { n: looked.found.total })}
             </button>
           </>
         ) : (
           <button
             type="button"
             class="btn primary"
-            disabled={!file || job === '' || step.at !== 'choose'}
+            disabled={!file || job === '' || isBusy}
             onClick={() => void send(true)}
           >
-            {step.at === 'choose' ? t('import.look') : t(`import.${step.at}`, { n: number(file?.size ?? 0) })}
+            {t(step === 'reading' ? 'import.reading' : 'import.look')}
           </button>
         )}
       </div>

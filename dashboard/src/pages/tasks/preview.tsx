@@ -19,12 +19,14 @@ const SHOWN_PROBLEMS = 5
 interface PreviewProps {
   found: DryRun
   headers: readonly string[]
-  /** Header of the file → the name that the job gets, where it is another. */
+  /** Header of the file → the name that the job gets, where it is another: as the rows were read. */
   columns: Record<string, string>
-  onColumns(columns: Record<string, string>): void
+  /** The same as it is written now. */
+  renamed: Record<string, string>
+  onRenamed(columns: Record<string, string>): void
 }
 
-export function Preview({ found, headers, columns, onColumns }: PreviewProps) {
+export function Preview({ found, headers, columns, renamed, onRenamed }: PreviewProps) {
   return (
     <>
       <p>
@@ -54,11 +56,11 @@ export function Preview({ found, headers, columns, onColumns }: PreviewProps) {
                     <input
                       aria-label={t('import.as', { name: header })}
                       placeholder={header}
-                      value={columns[header] ?? ''}
-                      onChange={(event) => {
-                        const { [header]: _, ...others } = columns
+                      value={renamed[header] ?? ''}
+                      onInput={(event) => {
+                        const { [header]: _, ...others } = renamed
                         const { value } = event.currentTarget
-                        onColumns(value === '' ? others : { ...others, [header]: value })
+                        onRenamed(value === '' ? others : { ...others, [header]: value })
                       }}
                     />
                   </th>

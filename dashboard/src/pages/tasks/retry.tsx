@@ -10,6 +10,12 @@ import { t } from '../../words/index.ts'
 /** Fewer rows are retried without a question. */
 const ASKED_ABOVE = 20
 
+interface Retried {
+  rows: number
+  dropped: number
+  refused: number
+}
+
 type Rejected = 'failed' | 'error' | 'cancelled'
 
 /** Which rows, as the API takes it. */
@@ -62,8 +68,10 @@ export async function retryRows(
     if (!yes) return
   }
   const status = isWithCancelled.value ? [...filter.status, 'cancelled'] : filter.status
-  await doing(tell<{ rows: number }>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows }) =>
-    t('task.retried', { n: rows }),
-  )
+  await doing(tell<Retried>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows, dropped, refused }) => {
+    const text = t('task.retried', { n: rows })
+    const not = dropped + refused
+    return not === 0 ? text : { text: `${text} ${t('task.retriedNot', { n: not })}`, isRefusal: true }
+  })
   await reload()
 }

@@ -2,7 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { TaskEvent, TaskStatus } from '../../api/shapes.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { lastSaid, said } from '../../format/said.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -19,7 +19,7 @@ import { t } from '../../words/index.ts'
 const REJECTED = ['failed', 'error', 'cancelled']
 
 export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: string; onClose(): void }) {
-  const { data, error, reload } = useData<{ event: TaskEvent | null }>(`/jobs/${encodeURIComponent(jid)}`)
+  const { data, error, reload } = useData<{ event: TaskEvent | null }>(`/jobs/${encoded(jid)}`)
   const event = data?.event
   const title = event ? t('task.rowNumber', { n: event.number ?? event.index + 1 }) : jid
   const retry = async () => {
@@ -41,7 +41,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
       }
       about={
         <p class="row dim">
-          <a href={at(`/jobs/${encodeURIComponent(jid)}`)}>
+          <a href={at(`/jobs/${encoded(jid)}`)}>
             <code>{jid}</code>
           </a>
           <Copy text={jid} label={t('job.copyJid')} />

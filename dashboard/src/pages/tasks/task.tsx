@@ -174,8 +174,8 @@ function Acts({ task, reload, onGoing }: ActsProps) {
 }
 
 /** The rejected rows as a file, in the format that came; of an export its own file. */
-function Files({ task: { id, name, counts, export: made } }: { task: TaskStatus }) {
-  const format = /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
+function Files({ task: { id, counts, format: came, export: made } }: { task: TaskStatus }) {
+  const format = came ?? 'csv'
   const rejected = counts.failed + counts.error + counts.cancelled
   const path = `/api/v1/tasks/${id}`
   return (
