@@ -23,7 +23,14 @@ function reachableFrom(...starts) {
 }
 
 // Programs do something when they are loaded: their own code stays with them. What few need comes first.
-const PROGRAMS = ['cli/main', 'cli/child', 'worker/threads/thread', 'worker/lease-thread', 'load/ts-as-module']
+const PROGRAMS = [
+  'cli/main',
+  'cli/child',
+  'worker/threads/thread',
+  'worker/lease-thread',
+  'store/sqlite/checkpoint-thread',
+  'load/ts-as-module',
+]
 const LAYERS = {
   stores: reachableFrom('worker/lease-thread', 'store/redis/renewer', 'store/sqlite/renewer'),
   highkiq: reachableFrom('index'),

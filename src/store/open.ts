@@ -9,7 +9,7 @@ import { SqliteStore } from './sqlite/store.ts'
 export type { RedisSettings } from './redis/url.ts'
 
 /**
- * A store from its URL. Nothing is opened yet.
+ * A store from its URL. Nothing is opened yet. `warn` hears what an operator should know.
  *
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`

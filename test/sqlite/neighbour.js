@@ -2,6 +2,7 @@
 //   write  – pushes without a pause, a line for each hundred
 //   work   – a worker whose job answers the time at which it was started
 //   open   – opens the store and ends
+//   read   – reads the queue `long` page by page without a pause
 import { Highkiq } from 'highkiq'
 
 const [mode, url] = process.argv.slice(2)
@@ -12,6 +13,11 @@ const Arrive = hq.job('Arrive', { queue: 'arrivals' }, async (_ctx, sent) => {
 
 if (mode === 'open') {
   await hq.stats()
+} else if (mode === 'read') {
+  process.on('disconnect', () => process.exit(0))
+  await hq.stats()
+  process.stdout.write('ready\n')
+  for (;;) await hq.store.scanQueue('long', 'nowhere', { limit: 500 })
 } else if (mode === 'write') {
   process.on('disconnect', () => process.exit(0))
   for (;;) {

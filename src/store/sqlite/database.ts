@@ -19,6 +19,10 @@ export interface DatabaseOptions {
 /** Marks a file as ours (SQLite's application_id): "HKIQ". */
 const APPLICATION_ID = 0x484b4951
 const PAGE_BYTES = 4096
+/** A page in the write-ahead log, with its header. */
+export const FRAME_BYTES = PAGE_BYTES + 24
+/** A log that begins anew keeps so much of its file. */
+const KEPT_LOG_BYTES = 16 * 1024 * 1024
 
 /** Rows of one INSERT: each number is a statement of its own. */
 const INSERTED_AT_ONCE = [100, 10, 1]
@@ -142,10 +146,15 @@ export class Database {
     this.#driver.exec(sql)
   }
 
+  /** Copies the log into the file, as far as nobody is in the way. */
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    this.run(`PRAGMA wal_checkpoint(${mode})`)
+  }
+
   /** Leaves an empty log behind: libsql keeps the file open until its statements are collected. */
   close(): void {
     try {
-      this.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      this.checkpoint('TRUNCATE')
     } catch {
       // Somebody else is writing: they will do it.
     }
@@ -198,8 +207,9 @@ export class Database {
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')
-    // Pages (16 MB of log): what changes often is copied into the file seldom, and waiting for the disk is shared.
-    this.exec('PRAGMA wal_autocheckpoint = 4000')
+    // See checkpoints.ts. A connection that renews leases must never be kept from that by copying the log.
+    this.exec('PRAGMA wal_autocheckpoint = 0')
+    this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
     if (version < migrations.length || !ours) this.#migrate()
   }
 

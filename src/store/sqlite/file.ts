@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Bell } from './bell.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { Crons } from './crons.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { Iterations } from './iterations.ts'
@@ -26,7 +27,7 @@ export class StoreFile {
   #opening: Promise<Opened> | undefined
   #closed = false
 
-  /** `warn`: see `Writer`. */
+  /** `warn`: see `Writer` and `Checkpoints`. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
     this.options = options
     this.#warn = warn
@@ -77,6 +78,7 @@ export class StoreFile {
     if (!opened) return
     opened.bell.close()
     await opened.writer.close()
+    await opened.checkpoints?.close()
     opened.db.close()
   }
 
@@ -84,7 +86,9 @@ export class StoreFile {
     const db = await Database.open(this.options)
     const rung = new Set<string>()
     const bell = new Bell(db.path, () => db.dataVersion)
+    const checkpoints = db.path === ':memory:' ? undefined : new Checkpoints(db, this.options, this.#warn)
     const afterCommit = () => {
+      checkpoints?.committed()
       bell.ring(rung)
       rung.clear()
     }
@@ -96,6 +100,7 @@ export class StoreFile {
       db,
       writer,
       bell,
+      checkpoints,
       queues,
       sets,
       stats: new Stats(db, sets),

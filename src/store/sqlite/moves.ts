@@ -2,6 +2,7 @@
 
 import type { Destination, Effect, PushItem, SettleAnswer, Settlement, Turn, TurnAnswer } from '../contract.ts'
 import type { Bell } from './bell.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import type { Crons } from './crons.ts'
 import type { Database } from './database.ts'
 import type { Iterations } from './iterations.ts'
@@ -27,6 +28,8 @@ export interface Opened {
   db: Database
   writer: Writer
   bell: Bell
+  /** A store in memory has no log. */
+  checkpoints: Checkpoints | undefined
   queues: Queues
   sets: Sets
   stats: Stats

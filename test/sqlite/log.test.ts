@@ -1,0 +1,90 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Highkiq } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDriver } from '#dist/store/sqlite/driver.js'
+
+/** An hour's writes in the long form, which has 1,000. */
+const MEGABYTES = Number(process.env.HIGHKIQ_LOG_MEGABYTES ?? 100)
+const LIMIT = 128e6
+const SECONDS = MEGABYTES > 100 ? 600 : 120
+
+function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-log-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'jobs.db')
+}
+
+function appOn(file: string) {
+  const warnings: string[] = []
+  const warn = (_fields: object, message: string) => warnings.push(message)
+  const logger = { debug() {}, info() {}, error() {}, warn } as never
+  const hq = new Highkiq({ url: `sqlite:${file}?synchronous=normal`, logger })
+  onTestFinished(() => hq.close())
+  return { hq, warnings, logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 }
+}
+
+/** Pushes jobs of so many bytes together. */
+async function write(hq: Highkiq, queue: string, bytes: number): Promise<void> {
+  const args = 'x'.repeat(10_000)
+  const text = JSON.stringify({ class: 'J', args: [args], jid: 'a', queue })
+  const items = Array.from(
+    { length: Math.ceil(bytes / 10_000) },
+    () => ({ to: 'queue', queue, text, end: 'back' }) as const,
+  )
+  await hq.store.push(items, Date.now())
+}
+
+test('beside processes that read without a pause the log stays below 128 MB, and the lease is renewed in time', {
+  timeout: SECONDS * 1000,
+}, async () => {
+  const file = newFile()
+  const { hq, warnings, logBytes } = appOn(file)
+  await write(hq, 'long', 5e6)
+  const worker = hq.worker({ queues: ['none'], leaseSeconds: 5 })
+  await worker.start()
+  for (let n = 0; n < 3; n++) {
+    const child = fork(fileURLToPath(new URL('neighbour.js', import.meta.url)), ['read', `sqlite:${file}`], {
+      silent: true,
+    })
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    })
+    await once(child.stdout as NodeJS.ReadableStream, 'data')
+  }
+  let largest = 0
+  for (let megabytes = 0; megabytes < MEGABYTES; megabytes++) {
+    await write(hq, 'out', 1e6)
+    largest = Math.max(largest, logBytes())
+    expect((await hq.store.leases()).filter(({ ended }) => ended)).toEqual([])
+  }
+  expect(largest).toBeLessThan(LIMIT)
+  expect(warnings).toEqual([])
+})
+
+test('a program that holds a large log open is told of once, with its age; when it ends the log is emptied', {
+  timeout: 120_000,
+}, async () => {
+  const file = newFile()
+  const { hq, warnings, logBytes } = appOn(file)
+  await write(hq, 'out', 1e6)
+  const reader = await openDriver(file)
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM ready').all()
+  await write(hq, 'out', 60e6)
+  while (warnings.length === 0) await write(hq, 'out', 1000)
+  expect(warnings[0]).toMatch(
+    /jobs\.db: a program has been reading it in one transaction for at least \d+ s, so its log can't be emptied and has \d+ MB: find the program/,
+  )
+  for (const end = performance.now() + 1500; performance.now() < end; ) await write(hq, 'out', 1000)
+  expect(warnings).toHaveLength(1)
+  reader.exec('ROLLBACK')
+  reader.close()
+  while (logBytes() > 16 * 1024 * 1024) await write(hq, 'out', 1000)
+  expect(warnings).toHaveLength(1)
+})
