@@ -30,6 +30,8 @@ export class TaskLife {
   end: 'cancelling' | 'cancelled' | 'done' | null = null
   paused = false
   run = 1
+  /** The latest run that told of a rejected row. */
+  failedRun = 0
   tolerance: Tolerance | null
   readonly beyond: 'pause' | 'cancel'
 
@@ -71,7 +73,7 @@ export class TaskLife {
 
   add(rejected: boolean): void {
     this.rows.push({ status: rejected ? 'failed' : 'enqueued', run: this.run, step: 1, closed: false })
-    if (rejected) this.reject()
+    if (rejected) this.reject(this.run)
   }
 
   change(index: number, effect: EventEffect): 'ok' | 'superseded' {
@@ -88,7 +90,7 @@ export class TaskLife {
       return 'superseded'
     }
     Object.assign(row, { status: effect.status, run: effect.run, step, closed: false })
-    if (!repeated && isRejected(effect.status)) this.reject()
+    if (!repeated && isRejected(effect.status)) this.reject(effect.run)
     return 'ok'
   }
 
@@ -123,8 +125,10 @@ export class TaskLife {
     if (adder.state === 'open') adder.state = interrupted && !adder.retry ? 'broken' : 'ended'
   }
 
-  private reject(): void {
-    this.call('fe')
+  private reject(run: number): void {
+    // A run whose later one had a rejected row first tells nothing.
+    if (run > this.failedRun) this.call('fe', run)
+    this.failedRun = Math.max(this.failedRun, run)
     const bad = this.rows.filter(({ status }) => isRejected(status)).length
     if (!this.tolerance || !('rows' in this.tolerance) || bad <= this.tolerance.rows) return
     if (this.paused || this.end) return
@@ -135,12 +139,12 @@ export class TaskLife {
   private finish(end: 'done' | 'cancelled'): void {
     this.end = end
     this.paused = false
-    this.call('ff')
+    this.call('ff', this.run)
   }
 
   /** Each once in a run. */
-  private call(kind: 'fe' | 'ff'): void {
-    const call = `${kind}${this.run.toString(16).padStart(6, '0')}`
+  private call(kind: 'fe' | 'ff', run: number): void {
+    const call = `${kind}${run.toString(16).padStart(6, '0')}`
     if (!this.calls.includes(call)) this.calls.push(call)
   }
 }

@@ -259,6 +259,26 @@ export const taskRuns: Case[] = [
     },
   },
   {
+    name: 'a row of an earlier run that is rejected later tells of its own run, and of no other',
+    async run(t) {
+      const called = async () => (await t.waiting('calls')).map((text) => payloadOf({ text }).jid.slice(16))
+      const task = await taskWith(t, 1, 3, { onFailure: { queue: 'calls', template: '{}' } })
+      const owner = await t.owner()
+      const [first, second, third] = await t.take(owner, 'q', 3)
+      await t.turn(owner, { started: [begin(second), begin(third)] })
+      await t.turn(owner, { settlements: [finish(first, { status: 'cancelled' })] })
+      // Two rows of run 1 still run when run 2 begins.
+      expect(await run(t, task, indexes(0))).toEqual(['ok'])
+      expect(await called()).toEqual([])
+      await t.turn(owner, { settlements: [finish(second, { status: 'failed' })] })
+      expect(await called()).toEqual(['fe000001'])
+      await t.turn(owner, { settlements: [finish(third, { status: 'failed' })] })
+      expect(await called()).toEqual(['fe000001'])
+      await work(t, owner, { status: 'failed' })
+      expect(await called()).toEqual(['fe000001', 'fe000002'])
+    },
+  },
+  {
     name: 'the death of who puts rows back ends that, and interrupts nothing',
     async run(t) {
       const task = await taskWith(t, 1, 2)

@@ -25,7 +25,7 @@ local function judge(book, isAtEnd)
   local rejected = n[3] + n[4]
   local ended = n[2] + rejected + n[5]
   most = tonumber(most)
-  local isBeyond, of = book.isRejecting and rejected > most, ended
+  local isBeyond, of = book.rejectedRuns and rejected > most, ended
   if kind == 'p' then
     if ended < 100 then of = book.total end
     isBeyond = (ended >= 100 or isAtEnd) and rejected * 100 > most * of
@@ -37,31 +37,40 @@ local function judge(book, isAtEnd)
   redis.call('HSET', KEYS[book.base], 'reason', reason)
 end
 
--- Pushes what was made for this at the task's creation, once in each run. `which`: done | failure.
-local function announce(book, which)
+-- Pushes what was made for this at the task's creation, once in each run. `which`: done | failure. A run whose later one
+-- had a rejected row first tells nothing.
+local function announce(book, which, run)
   local told = header(book, which .. 'Template', which .. 'Queue', which .. 'Run')
-  if not told[1] or tonumber(told[3] or 0) >= book.run then return end
-  redis.call('HSET', KEYS[book.base], which .. 'Run', book.run)
+  if not told[1] or tonumber(told[3] or 0) >= run then return end
+  redis.call('HSET', KEYS[book.base], which .. 'Run', run)
   local template, time = timed(told[1])
   local mark = which == 'done' and 'ff' or 'fe'
   local rest = '"args":["%s",%d],"jid":"%s%s%06x","enqueued_at":%s}'
-  local job = opening(template) .. string.format(rest, book.id, book.run, book.id, mark, book.run, time)
+  local job = opening(template) .. string.format(rest, book.id, run, book.id, mark, run, time)
   redis.call('SADD', QUEUES, told[2])
   redis.call('LPUSH', KEYS[book.base + (which == 'done' and 9 or 10)], job)
+end
+
+local function announceFailures(book)
+  if not book.rejectedRuns then return end
+  local runs = {}
+  for run in pairs(book.rejectedRuns) do runs[#runs + 1] = run end
+  table.sort(runs)
+  for _, run in ipairs(runs) do announce(book, 'failure', run) end
 end
 
 local function moveOn(book)
   local open = book.n[0] + book.n[1]
   if book.state == 'cancelling' and open == 0 then
     book.state, book.ended = 'cancelled', now
-    announce(book, 'done')
+    announce(book, 'done', book.run)
   elseif book.state == 'open' and open == 0 and book.adders == '' and book.broken == '' then
     -- What a pause held is over, and so is the pause; that too many were rejected stays true.
     if book.paused ~= '' and not string.find(header(book, 'reason')[1] or '', '"code":"tolerance"', 1, true) then
       redis.call('HSET', KEYS[book.base], 'reason', '')
     end
     book.state, book.paused, book.ended = 'done', '', now
-    announce(book, 'done')
+    announce(book, 'done', book.run)
   elseif book.state == 'done' and open > 0 then
     book.state, book.ended = 'open', ''
   end
@@ -135,9 +144,9 @@ local function saveHeader(book)
 end
 
 local function closeBook(book)
-  if book.isRejecting then judge(book) end
+  if book.rejectedRuns then judge(book) end
   refill(book)
-  if book.isRejecting then announce(book, 'failure') end
+  announceFailures(book)
   moveOn(book)
   saveEvents(book)
   watch(book)

@@ -184,6 +184,12 @@ local function leave(book, event)
   event.place = ELSEWHERE
 end
 
+-- A row of that run became failed or error; a row may still be of an earlier run than its task.
+local function reject(book, run)
+  book.rejectedRuns = book.rejectedRuns or {}
+  book.rejectedRuns[run] = true
+end
+
 local function become(book, event, status, code)
   book.n[event.status] = book.n[event.status] - 1
   book.n[status] = book.n[status] + 1
@@ -250,7 +256,7 @@ local function change(effect)
   end
   if not again then
     addMessages(book, event.index, effect.messages)
-    if status == REJECTED or status == 4 then book.isRejecting = true end
+    if status == REJECTED or status == 4 then reject(book, event.run) end
   end
   return true
 end

@@ -59,7 +59,7 @@ local function addRow(index, args, row)
     waiting[#waiting + 1] = newEntry(index, book.run, args, source)
     return recordOfRow(source ~= '' and 1 or 0, row)
   end
-  if status == REJECTED then book.isRejecting = true end
+  if status == REJECTED then reject(book, book.run) end
   local event = {
     index = index, status = status, place = ELSEWHERE, code = code ~= '' and 1 or 0, result = 0,
     source = source ~= '' and 1 or 0, run = book.run, step = 1, started = 0, finished = since(book, now), row = row,

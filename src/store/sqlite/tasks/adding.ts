@@ -139,7 +139,7 @@ export class Adding {
     const code = rejected?.code?.toWellFormed() || null
     ledger.count(book, status, code, 1)
     if (!rejected) task.held++
-    if (rejected?.status === 'failed') book.rejected = true
+    if (rejected?.status === 'failed') ledger.rejected(book, task.run)
     ledger.addMessages(task.key, index, rejected?.messages)
     const dropped = rejected && task.keep_params === 'none'
     return [

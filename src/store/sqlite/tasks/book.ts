@@ -14,9 +14,11 @@ export interface Book extends Happened {
   terms: unknown[]
 }
 
+const NONE: readonly number[] = []
+
 export function openBook(task: TaskRow): Book {
   const fresh = { events: new Map(), changed: new Set<EventState>(), reasons: new Map() }
-  return { task, ...fresh, terms: termsOf(task), rejected: false, addingEnded: false }
+  return { task, ...fresh, terms: termsOf(task), rejectedRuns: NONE, addingEnded: false }
 }
 
 /** In the order of `saveTerms`. */

@@ -137,13 +137,18 @@ export class Ledger {
   become(book: Book, event: EventState, status: EventStatus, code: string | null): void {
     this.count(book, STATUS_NAME[event.status] as EventStatus, event.code, -1)
     this.count(book, status, code, 1)
-    if (status === 'failed' || status === 'error') book.rejected = true
+    if (status === 'failed' || status === 'error') this.rejected(book, event.run)
     event.status = STATUS_CODE[status]
     event.code = code
     // Whatever it became, its job is not in the backlog any more.
     if (status !== 'enqueued' && isHeld(event)) this.free(book, event)
     book.task.progress_at = this.#now
     book.changed.add(event)
+  }
+
+  /** A row of that run became failed or error. */
+  rejected(book: Book, run: number): void {
+    if (!book.rejectedRuns.includes(run)) book.rejectedRuns = [...book.rejectedRuns, run]
   }
 
   /** A row's place goes to the next. */
@@ -237,10 +242,10 @@ export class Ledger {
     }
     this.#reach(event, effect, step)
     const code = effect.status === 'working' ? null : effect.code?.toWellFormed() || null
-    const failed = book.rejected
+    const { rejectedRuns } = book
     this.become(book, event, effect.status, code)
     // What was told before stops nothing now.
-    if (repeated) book.rejected = failed
+    if (repeated) book.rejectedRuns = rejectedRuns
     // A row that waits here by now did not leave from here.
     if (effect.place === 'leave' && event.place === PLACED) this.free(book, event)
     if (effect.status !== 'working') {

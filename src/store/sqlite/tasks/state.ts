@@ -11,14 +11,15 @@ const ENOUGH_FOR_PERCENT = 100
 
 /** What one operation did to a task. */
 export interface Happened {
-  /** A row became failed or error. */
-  rejected: boolean
+  /** Runs of which a row became failed or error; a row may still be of an earlier run than its task. */
+  rejectedRuns: readonly number[]
   /** Its last adder ended; those who put rows back are none. */
   addingEnded: boolean
 }
 
 /** More rows are rejected than are tolerated: it stops here. True when it became cancelling by that. */
-export function judge(task: TaskRow, { rejected, addingEnded }: Happened, now: number): boolean {
+export function judge(task: TaskRow, { rejectedRuns, addingEnded }: Happened, now: number): boolean {
+  const rejected = rejectedRuns.length > 0
   if (!task.tolerance || (!rejected && !addingEnded) || task.paused || isStopped(task) || task.state === 'done') {
     return false
   }
@@ -67,22 +68,23 @@ function stateOf(task: TaskRow): TaskState {
   return open > 0 ? 'running' : 'done'
 }
 
-/** The callbacks that are to be pushed now, once for each run. */
-export function callbacks(task: TaskRow, { rejected }: Happened, now: number): { queue: string; text: string }[] {
+/** The callbacks that are to be pushed now, once for each run. A run whose later one had a rejected row first tells nothing. */
+export function callbacks(task: TaskRow, { rejectedRuns }: Happened, now: number): { queue: string; text: string }[] {
   const pushed: { queue: string; text: string }[] = []
-  const call = (text: string | null, kind: 'done' | 'failure') => {
+  const call = (text: string | null, kind: 'done' | 'failure', run: number) => {
     const callback = parsed<Callback>(text)
     if (!callback) return
     const { queue, template } = callback
-    pushed.push({ queue, text: completeCallback({ template, kind, task: task.id, run: task.run, now }) })
+    pushed.push({ queue, text: completeCallback({ template, kind, task: task.id, run, now }) })
   }
-  if (rejected && task.failed_run < task.run) {
-    task.failed_run = task.run
-    call(task.on_failure, 'failure')
+  for (const run of rejectedRuns.toSorted((a, b) => a - b)) {
+    if (run <= task.failed_run) continue
+    task.failed_run = run
+    call(task.on_failure, 'failure', run)
   }
   if (hasEnded(task) && task.done_run < task.run) {
     task.done_run = task.run
-    call(task.on_done, 'done')
+    call(task.on_done, 'done', task.run)
   }
   return pushed
 }
