@@ -84,15 +84,8 @@ export class Sets {
   async trim(set: SetName, max: number, since: number): Promise<void> {
     const key = this.#key(set)
     const main = await this.#server.ready()
-    for (;;) {
-      const [size, old] = (await main.all((pipeline) => pipeline.zcard(key).zcount(key, '-inf', `(${since}`))) as [
-        number,
-        number,
-      ]
-      const doomed = Math.min(Math.max(size - max, old), MOST_TRIMMED)
-      if (doomed <= 0) return
-      await main.call((client) => client.zremrangebyrank(key, 0, doomed - 1))
-    }
+    const args = [max, since, MOST_TRIMMED]
+    while (((await main.run(lua.trim, [key], args)) as number) === MOST_TRIMMED);
   }
 
   #key(set: SetName): string {
