@@ -18,7 +18,10 @@ export type CancelAnswer = 'removed' | 'signalled' | 'marked' | 'not-found'
 export interface CancelOptions {
   /** The queue that it is in, if it is in one: the others need not be searched. */
   queue?: string
-  /** Seconds to look for it; default 10. 0: only mark it. */
+  /**
+   * Seconds to look for it, however many jobs there are; 0: only mark it. By default 10, and at most the newest 100,000
+   * jobs of a queue and 100,000 of a set.
+   */
   budget?: number
 }
 
@@ -30,6 +33,8 @@ export interface CancelHost {
 }
 
 const BUDGET_SECONDS = 10
+/** Where no budget is given, a queue or a set is looked through no further: each worker that meets the job drops it. */
+const MOST_LOOKED = 100_000
 const PAGE = 100
 const OPEN: readonly EventStatus[] = ['enqueued', 'working']
 const CANCELLED = { kind: 'cancelled', begun: false } as const
@@ -42,12 +47,13 @@ const CANCELLED = { kind: 'cancelled', begun: false } as const
 export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
   refuseUnknown('cancel', options, ['queue', 'budget'])
   const { queue, budget = BUDGET_SECONDS } = options
+  const most = options.budget === undefined ? MOST_LOOKED : Number.POSITIVE_INFINITY
   checkText('hq.cancel: the jid that performAsync answered', jid)
   if (jid === '') throw wrong('jid is the text that performAsync answered')
   if (!(budget >= 0)) throw wrong('budget is a number of seconds')
   const { store, now } = host
   await store.markCancelled(jid, now())
-  const search = new Search(host, jid, queue, performance.now() + budget * 1000)
+  const search = new Search(host, jid, queue, { end: performance.now() + budget * 1000, most })
   const found =
     (await search.inSets()) ??
     (await search.inQueues()) ??
@@ -66,20 +72,26 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
   return 'marked'
 }
 
+interface Limits {
+  /** On the monotonic clock. */
+  end: number
+  /** Jobs of a queue or a set. */
+  most: number
+}
+
 class Search {
   readonly #host: CancelHost
   readonly #jid: string
   readonly #queue: string | undefined
-  /** On the monotonic clock. */
-  readonly #end: number
+  readonly #limits: Limits
   /** Whether processes of another program were alive when it was looked for among what they run. */
   metOthers = false
 
-  constructor(host: CancelHost, jid: string, queue: string | undefined, end: number) {
+  constructor(host: CancelHost, jid: string, queue: string | undefined, limits: Limits) {
     this.#host = host
     this.#jid = jid
     this.#queue = queue
-    this.#end = end
+    this.#limits = limits
   }
 
   async inSets(): Promise<CancelAnswer | undefined> {
@@ -130,9 +142,11 @@ class Search {
     read: ReadPage<Item>,
     remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
   ): Promise<CancelAnswer | undefined> {
-    const isLate = () => performance.now() >= this.#end
+    let looked = 0
+    const isLate = () => looked >= this.#limits.most || performance.now() >= this.#limits.end
     if (isLate()) return 'marked'
-    for await (const { items, next } of walk(this.#jid, read)) {
+    for await (const { items, next, scanned = 0 } of walk(this.#jid, read)) {
+      looked += scanned
       const meant = this.#meant(items)
       if (meant.length > 0) {
         if (!remove) return 'signalled'

@@ -7,7 +7,7 @@ import type { Search } from './pattern.ts'
 /** One scan looks at about so many, and then says where to go on. */
 const MOST_SCANNED = 20_000
 
-type Found<Item> = Pick<Scan<Item>, 'items' | 'next'>
+type Found<Item> = Pick<Scan<Item>, 'items' | 'next'> & { scanned?: number }
 
 /** A page of what contains the needle, or of anything. */
 export type ReadPage<Item> = (needle: string, after: string | undefined) => Promise<Found<Item>>
@@ -29,8 +29,8 @@ export async function* walk<Item extends { text: string }>(
   read: ReadPage<Item>,
 ): AsyncGenerator<Found<Item>> {
   const needle = JSON.stringify(word).slice(1, -1)
-  for await (const { items, next } of pages((after) => read(needle, after))) {
-    yield { items: items.filter(({ text }) => text.includes(needle)), next }
+  for await (const { items, ...rest } of pages((after) => read(needle, after))) {
+    yield { items: items.filter(({ text }) => text.includes(needle)), ...rest }
   }
 }
 

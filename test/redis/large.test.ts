@@ -1,7 +1,9 @@
+import { Highkiq } from 'highkiq'
 import { Redis } from 'ioredis'
 import { expect, type TestContext, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, retry, turnOf } from '../conformance/bench.ts'
+import { recorder } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -41,5 +43,44 @@ onRedis('much of one kind', () => {
     for (const entry of entries) expect(JSON.parse(entry)).toEqual(JSON.parse(first ?? ''))
     expect(Math.max(...entries.map(({ length }) => length))).toBeLessThan((first?.length ?? 0) + 13)
     expect(await callsOf('zscore')).toBeLessThan(count * 30)
+  })
+
+  const LENGTH = 250_000
+  /** Fills a queue with jobs 1 to LENGTH, the last of them the newest. */
+  const FILL = `for i = 1, ARGV[1] do redis.call('LPUSH', KEYS[1], string.format('{"class":"Do","jid":"%024d","args":[]}', i)) end`
+  const jidOf = (n: number) => String(n).padStart(24, '0')
+  const textOf = (n: number) => `{"class":"Do","jid":"${jidOf(n)}","args":[]}`
+
+  test('a queue of 250,000 is searched and changed in short steps', async (context) => {
+    const { redis, store, callsOf } = await stage(context)
+    const hq = new Highkiq({ store, logger: recorder() })
+    await redis.eval(FILL, 1, 'queue:q', LENGTH)
+    await redis.sadd('queues', 'q')
+    const stepsOf = async (work: () => Promise<unknown>) => {
+      const before = await callsOf('evalsha')
+      await work()
+      return (await callsOf('evalsha')) - before
+    }
+
+    // Each step looks at 2,000 jobs.
+    const looked = await stepsOf(async () => expect(await hq.cancel('unknown')).toBe('marked'))
+    expect(looked).toBeLessThan(60)
+    expect(
+      await stepsOf(async () => expect(await hq.cancel('other', { budget: 60 })).toBe('not-found')),
+    ).toBeGreaterThan(240)
+
+    const found = await hq.queue('q').find(jidOf(LENGTH / 2))
+    await redis.ltrim('queue:q', 0, -4001)
+    expect(await found?.delete()).toBe(true)
+    expect(await found?.delete()).toBe(false)
+    const pull = (text: string, at?: string) => store.pull('q', [{ text, at, to: null }], NOW)
+    const far = await stepsOf(async () => expect(await pull(textOf(120_000))).toEqual(['ok']))
+    expect(far).toBeGreaterThan(50)
+    const absent = await stepsOf(async () => expect(await pull('absent')).toEqual(['gone']))
+    expect(absent).toBeGreaterThan(100)
+    // What stood near the end of the queue is known to be gone without a look at the rest.
+    expect(await stepsOf(async () => expect(await pull(textOf(4000), '3999')).toEqual(['gone']))).toBe(1)
+    expect(await pull(textOf(4001), '4000')).toEqual(['ok'])
+    expect(await redis.llen('queue:q')).toBe(LENGTH - 4000 - 3)
   })
 })

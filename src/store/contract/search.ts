@@ -56,7 +56,8 @@ export interface SearchVerbs {
   scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>>
   /**
    * Takes jobs out of a queue, wherever they stand, and moves or drops them. Atomic per job; of twins each item takes
-   * one. `gone`: no such text is in the queue. After an `error` the job is in the queue still, perhaps at its front.
+   * one. `gone`: no such text is in the queue; with `at` a long queue is searched only from about there to the job that
+   * runs next. After an `error` the job is in the queue still, perhaps at its front.
    */
   pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]>
   /**

@@ -4,12 +4,13 @@ import type { Cleared, Entry, Pull, SetName, SwapAnswer, Waiting } from '../cont
 import { readPlace, tasksOf } from './call.ts'
 import { lua } from './lua.generated.ts'
 import { pieces } from './queues.ts'
+import type { Search } from './search.ts'
 import type { Server } from './server.ts'
 import { ANSWERS, scoreOf } from './sets.ts'
 
 /** One script does no more; it passes by so many texts until it takes no further job on. */
 const MOST_PULLS = 100
-const MOST_PASSED = 200_000
+const MOST_PASSED = 100_000
 /** One script drops no more, unless it may drop everything. */
 const MOST_DROPPED = 2000
 const MOST_BYTES = 1_000_000
@@ -18,14 +19,39 @@ const MOST_TASKS = 1000
 
 export class Removal {
   readonly #server: Server
+  readonly #search: Search
 
-  constructor(server: Server) {
+  constructor(server: Server, search: Search) {
     this.#server = server
+    this.#search = search
   }
 
+  /** One that is too far away for a single script is looked for page by page, and pulled from where it was found. */
   async pull(queue: string, items: readonly Pull[], now: number): Promise<SwapAnswer[]> {
+    const answers = await this.#pull(queue, items, now)
+    for (const [i, item] of items.entries()) {
+      for (let at = item.at; answers[i] === 'far'; ) {
+        at = await this.#find(queue, item.text, at)
+        const [answer] = at === undefined ? [] : await this.#pull(queue, [{ ...item, at }], now)
+        answers[i] = answer ?? 'gone'
+      }
+    }
+    return answers as SwapAnswer[]
+  }
+
+  async #find(queue: string, text: string, at: string | undefined): Promise<string | undefined> {
+    for (let after: string | undefined; ; ) {
+      const page = await this.#search.queue(queue, text, { ...(after === undefined ? { at } : { after }), limit: 1 })
+      const found = page.items.find((one) => one.text === text)
+      if (found) return found.at
+      if (page.next === null) return undefined
+      after = page.next
+    }
+  }
+
+  async #pull(queue: string, items: readonly Pull[], now: number): Promise<(SwapAnswer | 'far')[]> {
     const server = this.#server
-    const answers: SwapAnswer[] = []
+    const answers: (SwapAnswer | 'far')[] = []
     await server.learn(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     const main = await server.ready()
     for (const some of pieces(items, ({ text }) => 2 * text.length, MOST_PULLS)) {
@@ -40,7 +66,7 @@ export class Removal {
           call.item(to, queue, effects)
         }
         const [letters] = (await main.run(lua.pull, call.keys, call.args)) as [string, string]
-        for (const letter of letters) answers.push(ANSWERS[letter] as SwapAnswer)
+        for (const letter of letters) answers.push(letter === 'f' ? 'far' : (ANSWERS[letter] as SwapAnswer))
         done += letters.length
       }
     }

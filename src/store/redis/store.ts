@@ -68,7 +68,7 @@ export class RedisStore implements Store {
     this.#results = new Results(server)
     this.#stats = new Stats(server, this.#leases)
     this.#search = new Search(server)
-    this.#removal = new Removal(server)
+    this.#removal = new Removal(server, this.#search)
     this.#metrics = new Metrics(server)
     this.#iterations = new Iterations(server)
     this.#due = new Bell(server, server.keys.wake)

@@ -3,8 +3,8 @@
 -- KEYS  1 the queue, 2 queues; then the keys that items name.
 -- ARGV  now (ms), wake channel, most texts to pass by, number of jobs; of each: text, about how many stand before it or
 --       "", item (moves.lua).
--- Gives answers as one text (o ok, g gone, e error) of as many of the jobs as there was time for, at least one; and what
--- was wrong, as lines.
+-- Gives answers as one text (o ok, g gone, f too far away to be found here, e error) of as many of the jobs as there was
+-- time for, at least one; and what was wrong, as lines.
 -- include: arguments ledger waiting closing iteration clock marks moves
 
 -- A list has no command that removes what stands at a place: what goes is first written over, then all of that is
@@ -13,7 +13,11 @@ local GONE = 'hk:gone'
 -- Going to a place is so much cheaper than comparing every text on the way.
 local STRIDE = 20
 -- What was taken since has moved a job towards the tail: it is looked for so far.
-local NEAR = 200
+local NEAR = 1000
+-- The other way it was moved by jobs that were put back to the front.
+local PUT_BACK = 500
+-- A longer way would block the server.
+local REACH = 100000
 
 local queue = KEYS[1]
 QUEUES = KEYS[2]
@@ -24,7 +28,7 @@ if wrong(queue, 'list') then return redis.error_reply(unusable(queue)) end
 local length = redis.call('LLEN', queue)
 local passed = 0
 
--- The index of a text; nil when it is not there.
+-- The index of a text; or nil, and whether it is certain that it is not there.
 local function find(job, before)
   local from = before and length - 1 - before
   if from and from >= 0 and from < length then
@@ -35,8 +39,11 @@ local function find(job, before)
       if one == job then return from + i end
     end
   end
-  passed = passed + length
-  return redis.call('LPOS', queue, job) or nil
+  -- In a long queue nobody looks behind the place that the caller knows.
+  local most = length <= REACH and length or math.min(before and before + PUT_BACK or length, length)
+  passed = passed + math.min(most, REACH)
+  local index = redis.call('LPOS', queue, job, 'RANK', -1, 'MAXLEN', math.min(most, REACH))
+  return index or nil, most <= REACH
 end
 
 local gone, first, last = 0, length, 0
@@ -48,12 +55,13 @@ for i = 1, count do
   if passed > most then break end
   local job, before, item = text(), number(), readItem()
   local line = obstacle(item)
-  local index = not line and find(job, before)
+  local index, isCertain
+  if not line then index, isCertain = find(job, before) end
   if line then
     wrongs[#wrongs + 1] = line
     answers[i] = 'e'
   elseif not index then
-    answers[i] = 'g'
+    answers[i] = isCertain and 'g' or 'f'
   else
     redis.call('LSET', queue, index, GONE)
     local ok, err = pcall(apply, item)
