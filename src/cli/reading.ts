@@ -10,11 +10,23 @@ export interface ReadingOptions {
   encoding?: string
   delimiter?: string
   sheet?: string | number
+  headerRow?: number
+  quote?: boolean
   maxRows?: number
   rowKey?: string
 }
 
-const NAMES = ['format', 'columns', 'encoding', 'delimiter', 'sheet', 'maxRows', 'rowKey'] as const
+const NAMES = [
+  'format',
+  'columns',
+  'encoding',
+  'delimiter',
+  'sheet',
+  'headerRow',
+  'quote',
+  'maxRows',
+  'rowKey',
+] as const
 
 export function withReadingOptions(command: Command): Command {
   return command
@@ -30,6 +42,13 @@ export function withReadingOptions(command: Command): Command {
       new Option('--delimiter <character>', "of CSV, when its header does not tell; 'tab' is one").argParser(delimiter),
     )
     .addOption(new Option('--sheet <sheet>', 'of a workbook: its name, or its number from 0').argParser(sheet))
+    .addOption(
+      new Option(
+        '--header-row <n>',
+        'the row that holds the names of the columns, from 1 (default: the first that is not blank)',
+      ).argParser(wholeNumber),
+    )
+    .option('--no-quote', 'of CSV: a quote is a character like any other, as in plain TSV')
     .option('--row-key <column>', 'tells rows apart: a corrected report that lost its row keys finds its rows by it')
     .addOption(new Option('--max-rows <n>', 'more are refused (default: 1000000)').argParser(wholeNumber))
 }
@@ -37,7 +56,8 @@ export function withReadingOptions(command: Command): Command {
 /** Those of them that were given, as `tasks.import` and `task.retry` take them. */
 export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof NAMES)[number]> {
   return Object.fromEntries(
-    NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+    // `quote` is true unless --no-quote is given.
+    NAMES.flatMap((name) => (options[name] === undefined || options[name] === true ? [] : [[name, options[name]]])),
   ) as ReturnType<typeof readingOf>
 }
 

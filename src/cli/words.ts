@@ -1,6 +1,10 @@
 /** What messages call an option of the library, in the words of the command line. */
 export const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ['or say again: true', 'or add --again'],
+  ['say headerRow: ', 'say --header-row '],
+  ['name another one with sheet', 'name another one with --sheet'],
+  ['name the wanted columns in columns', 'name the wanted columns with --columns'],
+  ['headerRow is the row', '--header-row is the row'],
   ['allow more with maxRows', 'allow more with --max-rows'],
   ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],
   ['or download with wait', 'or download with --wait'],

@@ -67,6 +67,19 @@ export function integer(minimum: number, maximum: number, standard: number, desc
   }
 }
 
+/** A number from 1, or undefined. */
+export function count(description: string): Parameter<number | undefined> {
+  return {
+    description,
+    schema: { type: 'integer', minimum: 1 },
+    read(value, name) {
+      if (value === null) return undefined
+      if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
+      throw wrong(name, 'a whole number above 0')
+    },
+  }
+}
+
 export function oneOf<const T extends string>(all: readonly T[], description: string): Parameter<T | undefined> {
   return {
     description,
@@ -88,12 +101,13 @@ export function listOf<const T extends string>(all: readonly T[], description: s
   }
 }
 
-export function flag(description: string): Parameter<boolean> {
+export function flag(description: string, standard = false): Parameter<boolean> {
   return {
     description,
-    schema: { type: 'boolean', default: false },
+    schema: { type: 'boolean', default: standard },
     read(value, name) {
-      if (value === null || value === 'false' || value === '0') return false
+      if (value === null) return standard
+      if (value === 'false' || value === '0') return false
       if (value === 'true' || value === '1' || value === '') return true
       throw wrong(name, 'true or false')
     },

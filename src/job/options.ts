@@ -96,9 +96,13 @@ export function checkText(where: string, value: unknown): asserts value is strin
   if (typeof value !== 'string') throw new HighkiqError('INVALID_OPTION', `${where} is a text, not ${shown(value)}`)
 }
 
-/** A value in a message. */
+const MOST_CHARACTERS = 80
+
+/** A value in a message; a long text is cut. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > MOST_CHARACTERS ? `${value.slice(0, MOST_CHARACTERS - 1)}…` : value)
+  }
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'function') return 'a function'
   if (value === null || value === undefined) return String(value)

@@ -1,6 +1,7 @@
 /** Which columns of a file become which fields of the row that a handler gets. */
 
 import { HighkiqError } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 
 /**
  * A list names the columns in the order of the file, whatever its header says (of NDJSON: the keys to take). An object
@@ -23,6 +24,12 @@ export function checkColumns(columns: Columns): void {
     }
     if (fields.indexOf(field) !== index) throw invalid(`columns: two columns would become ${JSON.stringify(field)}`)
   }
+}
+
+/** What `columns` says of how the file is read: what its columns are called, or which are wanted. */
+export function rulesOf(columns: Columns | undefined): { names?: readonly string[]; chosen?: ReadonlySet<string> } {
+  if (columns === undefined) return {}
+  return Array.isArray(columns) ? { names: columns } : { chosen: new Set(Object.keys(columns)) }
 }
 
 /** What makes the handler's row of a file's; undefined where it is the same. @throws INVALID_FILE: a column is missing */
@@ -48,7 +55,7 @@ function taken(pairs: (readonly [name: string, field: string])[]) {
 }
 
 const simple = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
-const quoted = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ')
+const quoted = (names: readonly string[]) => names.map(shown).join(', ')
 
 function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', message)

@@ -3,6 +3,7 @@
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
+import { shown } from '../job/options.ts'
 import { type EventRecord, isRejected, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
@@ -128,7 +129,7 @@ function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<
 }
 
 function missing(columns: string[]): HighkiqError {
-  const list = columns.map((name) => JSON.stringify(name)).join(', ')
+  const list = columns.map(shown).join(', ')
   const message = `the report has no column ${list}: correct the cells, but leave the columns as they are`
   return new HighkiqError('INVALID_FILE', message, { missing: columns })
 }
@@ -233,7 +234,7 @@ class Reader {
       )
     }
     const key = parseRowKey(String(cell))
-    if (!key) throw wrong(number, column, `${JSON.stringify(cell)} is no row key: leave that column as it is`)
+    if (!key) throw wrong(number, column, `${shown(cell)} is no row key: leave that column as it is`)
     if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)
     if (key.index >= total) throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`)
     return key.index
@@ -243,11 +244,10 @@ class Reader {
     this.#byKey ??= indexesByKey(this.#host.store, this.#task.id, rowKey)
     const key = String(this.#layout.row(values, {})[rowKey] ?? '')
     const indexes = (await this.#byKey).get(key)
-    if (!indexes)
-      throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${JSON.stringify(key)} there`)
+    if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${shown(key)} there`)
     const [index, other] = indexes
     if (other === undefined) return index
-    const both = `the rows with the indexes ${index} and ${other} both have ${JSON.stringify(key)}`
+    const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
     throw wrong(number, rowKey, `${both}: tell them apart by the report's column "row key"`, { indexes })
   }
 
@@ -294,6 +294,6 @@ function argsOf(value: unknown, number: number, column: string): unknown[] {
 }
 
 function wrong(row: number, column: string, what: string, more: object = {}): HighkiqError {
-  const message = `row ${row}, column ${JSON.stringify(column)}: ${what}`
+  const message = `row ${row}, column ${shown(column)}: ${what}`
   return new HighkiqError('INVALID_FILE', message, { row, column, ...more })
 }

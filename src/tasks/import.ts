@@ -6,7 +6,7 @@ import { checkSchema } from '../job/definition.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
-import { type Columns, checkColumns, mapper } from './columns.ts'
+import { type Columns, checkColumns, mapper, rulesOf } from './columns.ts'
 import type { Row } from './rows.ts'
 import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './sheet/file.ts'
 import { isFormulaError, NO_RESULT } from './sheet/formula-result.ts'
@@ -37,6 +37,8 @@ const READING: Record<keyof ImportRows, OptionKind> = {
   sheet: null,
   delimiter: 'text',
   encoding: 'text',
+  headerRow: 'count',
+  quote: 'flag',
   artifacts: 'text',
 }
 
@@ -77,7 +79,7 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
   const { validate, columns, rowKey, ...reading } = checkImport('tasks.import', options)
   // Loaded when there is something to read: who only pushes jobs need not wait for it.
   const { openFile } = await import('./sheet/file.ts')
-  const file = await openFile(source, reading, Array.isArray(columns) ? columns : undefined)
+  const file = await openFile(source, reading, rulesOf(columns))
   const { format, header, digest, close } = file
   try {
     if (rowKey !== undefined && header && !header.includes(rowKey)) throw noKey(rowKey, header)
@@ -90,8 +92,8 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
 }
 
 function noKey(rowKey: string, header: readonly string[]): HighkiqError {
-  const columns = header.slice(0, 30).map((name) => JSON.stringify(name))
-  const message = `the file has no column ${JSON.stringify(rowKey)}, which rowKey names: its columns are ${columns.join(', ')}`
+  const columns = header.slice(0, 30).map(shown)
+  const message = `the file has no column ${shown(rowKey)}, which rowKey names: its columns are ${columns.join(', ')}`
   return new HighkiqError('INVALID_FILE', message, { missing: [rowKey] })
 }
 

@@ -176,11 +176,12 @@ export async function* asRows(
   if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
   let n = 0
   for await (const args of all) {
+    n++
     if (!Array.isArray(args)) {
       const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
       throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
     }
-    if (++n > maxRows)
+    if (n > maxRows)
       throw new HighkiqError('TOO_MANY_ROWS', `there are more than ${maxRows} rows (maxRows)`, { row: n, maxRows })
     yield { args }
   }

@@ -251,17 +251,22 @@ describe.concurrent('how a file is read', () => {
       'old.csv': Buffer.from('Nr;Größe;Preis\nsku-1;für zwei;5\nsku-2;;6\n', 'latin1'),
       'rows.ndjson': '{"sku":"a","price":1}\n{"sku":"b","price":[[]\n',
       'broken.csv': 'sku,price\na,1\nb,"2\n',
+      'titled.tsv': 'Prices of May\nsku\tprice\n5" pipe\t7\n6" pipe\t8\n',
     })
     const dry = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--dry-run']
     const reading = ['--encoding', 'windows-1252', '--delimiter', ';', '--columns', 'Nr=sku,Größe=size']
-    const [text, json, ndjson, broken, many, both] = await Promise.all([
+    const [text, json, ndjson, broken, many, both, title, titled] = await Promise.all([
       folder.run(['import', 'old.csv', ...dry, ...reading]),
       folder.run(['import', 'old.csv', ...dry, ...reading, '--json']),
       folder.run(['import', 'rows.ndjson', ...dry]),
       folder.run(['import', 'broken.csv', ...dry]),
       folder.run(['import', 'old.csv', ...dry, '--encoding', 'windows-1252', '--max-rows', '1']),
       folder.run(['import', 'old.csv', ...dry, '--work']),
+      folder.run(['import', 'titled.tsv', ...dry, '--no-quote']),
+      folder.run(['import', 'titled.tsv', ...dry, '--no-quote', '--header-row', '2']),
     ])
+    expect([title.code, title.stderr]).toEqual([1, expect.stringContaining('say --header-row 2')])
+    expect([titled.code, titled.stdout]).toEqual([0, expect.stringMatching(/\nsku +sku +"5\\" pipe"\nprice +price +"7"\n/)])
     expect(text.stdout).toContain('old.csv: CSV, 2 rows: 2 would become jobs, 0 would be refused')
     expect(text.stdout).toMatch(
       /^COLUMN +BECOMES +FOR INSTANCE\nNr +sku +"sku-1"\nGröße +size +"für zwei"\nPreis +\(left out\)$/m,

@@ -3,6 +3,7 @@
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { writeXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
+import { zipOf } from '../zip.ts'
 import { collect, newApp } from './bench.ts'
 
 const sheets = (rows: unknown[][]) => [{ name: 'S', rows: rows as never }]
@@ -37,6 +38,32 @@ const cut = async () => {
 }
 const encrypted = async () =>
   Buffer.from(await writeXlsx({ sheets: sheets(numbers), encryption: { password: 'x', spinCount: 10 } }))
+
+/** A zip archive with one part that is stored as it is. */
+function stored(name: string, content: string): Buffer {
+  const head = Buffer.alloc(30)
+  head.write('PK\x03\x04', 0, 'latin1')
+  head.writeUInt16LE(name.length, 26)
+  return Buffer.concat([head, Buffer.from(name + content)])
+}
+
+function binaryWorkbook(): Buffer {
+  const relationship = '<Relationship Id="r" Type="http://x/officeDocument" Target="xl/workbook.bin"/>'
+  return zipOf(
+    { name: '_rels/.rels', content: `<Relationships>${relationship}</Relationships>` },
+    { name: 'xl/workbook.bin', content: 'x' },
+  )
+}
+
+function lock(): Buffer {
+  const user = 'Ann Example'
+  const bytes = Buffer.alloc(165, ' ')
+  bytes[0] = user.length
+  bytes.write(user, 1)
+  bytes.writeUInt16LE(user.length, 55)
+  bytes.write(user, 57, 'utf16le')
+  return bytes
+}
 
 type Case = [
   what: string,
@@ -150,6 +177,98 @@ test.each<Case>([
   ],
   ['too few names', () => csv('a,b\n1,2\n'), { columns: ['x'] }, { words: /has 2 columns, but columns names 1/ }],
   [
+    'a title above the header',
+    () => csv('Price list 2026,,\n,,\nsku,name,price\na,b,1\n'),
+    {},
+    { words: /row 1 looks like a title, and row 3 like the names of the columns: say headerRow: 3/ },
+  ],
+  [
+    'a title without a delimiter',
+    () => csv('Price list 2026\n\nsku;name;price\na;b;1\nc;d;2\n'),
+    {},
+    { words: /say headerRow: 3/, details: { headerRow: 3 } },
+  ],
+  [
+    'a title above a workbook whose columns are chosen',
+    () => workbook([['Price list', null, '2026-05-01'], [null], ['sku', 'name', 'x', 'price'], ['a', 'b', null, 1]]),
+    { columns: { sku: 'sku' } },
+    { words: /say headerRow: 3/ },
+  ],
+  [
+    'a title with gaps above a workbook',
+    () =>
+      workbook([
+        ['Price list', null, null, 'May'],
+        ['sku', 'name', 'x', 'price'],
+        ['a', 'b', null, 1],
+      ]),
+    {},
+    { words: /row 1 has no names for most .*say headerRow: 2/ },
+  ],
+  [
+    'a header row that is empty',
+    () => csv('a,b\n\n1,2\n'),
+    { headerRow: 2 },
+    { words: /row 2 is empty: headerRow/, details: { row: 2 } },
+  ],
+  ['a header row behind the end', () => csv('a,b\n1,2\n'), { headerRow: 9 }, { words: /row 9 is empty/ }],
+  ['a header row that is none', () => csv('a\n'), { headerRow: 0 }, { code: 'INVALID_OPTION', words: /headerRow/ }],
+  [
+    'an empty first sheet',
+    async () =>
+      Buffer.from(
+        await writeXlsx({
+          sheets: [
+            { name: 'Cover', rows: [] },
+            { name: 'Data', rows: [['a']] },
+          ],
+        }),
+      ),
+    {},
+    { words: /the sheet "Cover" is empty: name another one with sheet \(there are "Cover", "Data"\)/ },
+  ],
+  ['a web page', () => csv('\n<!DOCTYPE html><table><tr><td>sku'), {}, { words: /web page .*save it as \.xlsx/ }],
+  [
+    'an XML spreadsheet',
+    () => csv('\ufeff<?xml version="1.0"?>\r\n<?mso-application progid="Excel.Sheet"?><Workbook/>'),
+    {},
+    { words: /XML Spreadsheet.*save it as \.xlsx/ },
+  ],
+  [
+    'an OpenDocument table',
+    () => stored('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
+    {},
+    { words: /\.ods.*save it as \.xlsx/ },
+  ],
+  ['a binary workbook', () => binaryWorkbook(), {}, { words: /\.xlsb.*save it as \.xlsx/ }],
+  ['the lock of an open workbook', lock, {}, { words: /~\$.*the workbook itself/ }],
+  [
+    'a zip archive with two parts of one name',
+    () => zipOf({ name: 'xl/a.xml', content: '<a/>' }, { name: 'XL/A.xml', content: '<b/>' }),
+    {},
+    { words: /two parts named "XL\/A\.xml"/ },
+  ],
+  [
+    'a JSON list that is cut',
+    () => csv('[{"a":1},\n{"a":2},{"a"'),
+    {},
+    { words: /row 3: the file breaks off/, details: { row: 3 } },
+  ],
+  [
+    'a JSON list with an element that is none',
+    () => csv('[{"a":1}, 5]'),
+    {},
+    { words: /row 2: the element is a number/ },
+  ],
+  ['a JSON list with a comma too many', () => csv('[{"a":1},]'), {}, { words: /row 2: the element is not JSON/ }],
+  ['text behind a JSON list', () => csv('[{"a":1}] x'), {}, { words: /row 1: something stands behind/ }],
+  [
+    'a column with an endless name',
+    () => csv(`${'x'.repeat(5000)},b\n1,2\n`),
+    { columns: { c: 'c' } },
+    { words: /^.{0,200}$/ },
+  ],
+  [
     'two columns of one name',
     () => csv('a,b\n'),
     { columns: { a: 'x', b: 'x' } },
@@ -171,6 +290,25 @@ test.each<Case>([
 
 test.each<[what: string, source: () => Buffer | Promise<Buffer>, rows: unknown[], options?: object]>([
   ['only a header', () => csv('a,b\n'), []],
+  ['a table below its title', () => csv('Prices\n\nsku;n\na;1\n'), [{ sku: 'a', n: '1' }], { headerRow: 3 }],
+  [
+    'a workbook below its title',
+    () => workbook([['Prices'], [null], ['sku', 'n'], ['a', 1]]),
+    [{ sku: 'a', n: 1 }],
+    { headerRow: 3 },
+  ],
+  [
+    'a table with notes beside the wanted columns, and columns of one name',
+    () => csv('a,note,note,b\n1,x,y,2,stray\n3,,,4,,more\n'),
+    [
+      { a: '1', b: '2' },
+      { a: '3', b: '4' },
+    ],
+    { columns: { a: 'a', b: 'b' } },
+  ],
+  ['plain TSV', () => csv('a\tb\n5" pipe\t"x\n'), [{ a: '5" pipe', b: '"x' }], { quote: false }],
+  ['a column called __proto__', () => csv('a,__proto__\n1,2\n'), [JSON.parse('{"a":"1","__proto__":"2"}')]],
+  ['a list in JSON', () => csv(' [ {"a":"x,]}\\""},\n {"a":[{"b":2}]} ]\n'), [{ a: 'x,]}"' }, { a: [{ b: 2 }] }]],
   ['short rows', () => csv('a,b\n1\n'), [{ a: '1', b: '' }]],
   ['a 2 MB cell', () => csv(`a,b\n1,"${'x'.repeat(2e6)}"\n`), [{ a: '1', b: 'x'.repeat(2e6) }]],
   ['a line that names the delimiter', () => csv('sep=|\r\na|b,c\r\n1|2\r\n'), [{ a: '1', 'b,c': '2' }]],

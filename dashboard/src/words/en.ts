@@ -310,6 +310,7 @@ export const en = {
   'import.job': 'What each row is for',
   'import.chooseJob': 'Choose a job',
   'import.choose': 'Choose a CSV, XLSX or NDJSON file',
+  'import.headerRow': 'Row with the column names, if not the first',
   'import.leave': 'Leave it',
   'import.look': 'Look into it',
   'import.lookAgain': 'Look again',

@@ -379,6 +379,7 @@ export const ru: Words = {
   'import.job': 'Для чего каждая строка',
   'import.chooseJob': 'Выберите класс',
   'import.choose': 'Выберите файл CSV, XLSX или NDJSON',
+  'import.headerRow': 'Строка с названиями столбцов, если не первая',
   'import.leave': 'Не надо',
   'import.look': 'Заглянуть',
   'import.lookAgain': 'Заглянуть снова',

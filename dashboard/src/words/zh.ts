@@ -298,6 +298,7 @@ export const zh: Words = {
   'import.job': '每行对应的作业类',
   'import.chooseJob': '选择作业类',
   'import.choose': '选择 CSV、XLSX 或 NDJSON 文件',
+  'import.headerRow': '列名所在的行（如果不是第一行）',
   'import.leave': '放弃',
   'import.look': '查看内容',
   'import.lookAgain': '重新查看',

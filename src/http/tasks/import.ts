@@ -13,7 +13,7 @@ import type { ErrorBody } from '../answer.ts'
 import { errorBody, invalid, json } from '../answer.ts'
 import { Fingerprint } from '../fingerprint.ts'
 import { type Keyed, keyedBy, whole } from '../idempotency.ts'
-import { flag, jsonText, oneOf, requiredText, text, type Values } from '../parameter.ts'
+import { count, flag, jsonText, oneOf, requiredText, text, type Values } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
 import { inWordsOfRequests } from '../words.ts'
 import { TASK_PARAMETERS } from './options.ts'
@@ -27,15 +27,17 @@ export const READING = {
   format: oneOf(FILE_FORMATS, 'what the file is; default: by its type, its name, or its first bytes'),
   sheet: text('of a workbook: the name of the sheet'),
   delimiter: text('of a CSV file: one character', 1),
+  headerRow: count('the row that holds the names of the columns; default: the first that is not blank'),
+  quote: flag('of a CSV file: false if a quote is a character like any other', true),
   encoding: text('of a CSV or NDJSON file, where it is not UTF-8, UTF-16 or GB18030: for instance windows-1252'),
 }
 
-type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'encoding'>
+type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'headerRow' | 'encoding' | 'quote'>
 
 /** What the request says of its file, and what the file itself does. */
 export function readingOf(upload: Upload, query: Record<string, unknown>): Partial<Reading> {
-  const { format = upload.format, sheet, delimiter, encoding } = query as Reading
-  return given({ format, sheet, delimiter, encoding })
+  const { format = upload.format, sheet, delimiter, headerRow, encoding, quote } = query as Reading
+  return given({ format, sheet, delimiter, headerRow, encoding, ...(quote ? {} : { quote }) })
 }
 
 const COLUMNS = 'columns is a list of names, or an object { "Header of the file": "field" }, as JSON'

@@ -18,13 +18,16 @@ export class CsvSplitter {
   /** Records so far. */
   count = 0
   readonly #delimiter: string
+  readonly #quotes: boolean
   /** The beginning of a row whose end has not come. */
   #rest = ''
   #pieces: string[] = []
   #waiting = 0
 
-  constructor(delimiter: string) {
+  /** `quotes`: false if a quote is a character like any other. */
+  constructor(delimiter: string, quotes = true) {
     this.#delimiter = delimiter
+    this.#quotes = quotes
   }
 
   /** The records that are whole now. `last`: nothing comes after this piece. */
@@ -52,7 +55,7 @@ export class CsvSplitter {
     let column = 0
     let quoted = false
     for (const char of this.#rest + this.#pieces.join('')) {
-      if (char === '"') quoted = !quoted
+      if (char === '"' && this.#quotes) quoted = !quoted
       else if (!quoted && char === this.#delimiter) column++
     }
     return column
@@ -63,7 +66,7 @@ export class CsvSplitter {
     const { length } = text
     let lf = text.indexOf('\n')
     let cr = text.indexOf('\r')
-    let quote = text.indexOf('"')
+    let quote = this.#quotes ? text.indexOf('"') : -1
     let at = 0
     while (at < length) {
       if (lf !== -1 && lf < at) lf = text.indexOf('\n', at)

@@ -12,6 +12,10 @@ const MAX_HEADER_CHARS = 1024 * 1024
 export interface CsvReading {
   delimiter?: string
   encoding?: string
+  /** The record that holds the names of the columns, from 1. Default: the first that is not blank. */
+  headerRow?: number
+  /** False if a quote is a character like any other. Default true. */
+  quote?: boolean
 }
 
 /**
@@ -21,17 +25,17 @@ export interface CsvReading {
  */
 export async function* csvRecords(
   source: OpenSource,
-  { delimiter, encoding }: CsvReading = {},
+  { delimiter, encoding, headerRow, quote = true }: CsvReading = {},
 ): AsyncGenerator<SheetRow[], void, void> {
-  if (delimiter !== undefined && !/^[^"\r\n]$/.test(delimiter)) {
+  if (delimiter !== undefined && !(quote ? /^[^"\r\n]$/ : /^[^\r\n]$/).test(delimiter)) {
     throw new HighkiqError('INVALID_OPTION', 'delimiter is one character, and neither a quote nor a line break')
   }
   const found: Findings = {}
   try {
     const text = decoded(source, encoding, found)
-    const start = await headerText(text)
+    const start = await headerText(text, headerRow, quote)
     const said = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
-    const splitter = new CsvSplitter(delimiter ?? said?.[1] ?? delimiterOf(start))
+    const splitter = new CsvSplitter(delimiter ?? said?.[1] ?? delimiterOf(start, headerRow, quote), quote)
     if (said) splitter.count = 1
     for await (const piece of joined(said ? start.slice(said[0].length) : start, text)) {
       const rows = splitter.split(piece)
@@ -48,9 +52,13 @@ export async function* csvRecords(
 }
 
 /** Takes text until the header line is complete. */
-async function headerText(text: AsyncGenerator<string, void, void>): Promise<string> {
+async function headerText(
+  text: AsyncGenerator<string, void, void>,
+  headerRow: number | undefined,
+  quote: boolean,
+): Promise<string> {
   let start = ''
-  while (start.length < MAX_HEADER_CHARS && headerLine(start) === undefined) {
+  while (start.length < MAX_HEADER_CHARS && linesFromHeader(start, headerRow, quote).next().done) {
     const next = await text.next()
     if (next.done) break
     start += next.value
@@ -58,32 +66,64 @@ async function headerText(text: AsyncGenerator<string, void, void>): Promise<str
   return start
 }
 
-/** The first line that is not blank, without what is in quotes; undefined while its end has not come. */
-function headerLine(text: string): string | undefined {
-  let line = ''
-  let quoted = false
-  for (const char of text) {
-    if (char === '"') quoted = !quoted
-    else if (quoted) continue
-    else if (char !== '\n' && char !== '\r') line += char
-    else if (line.trim() === '') line = ''
-    else return line
+/** The lines from that of the header on whose end is there, without what is in quotes. */
+function* linesFromHeader(text: string, headerRow: number | undefined, quote: boolean): Generator<string> {
+  let row = 1
+  for (const line of bareLines(text, quote)) {
+    if (headerRow === undefined ? line.trim() !== '' : row >= headerRow) yield line
+    row++
   }
-  return undefined
 }
 
-function delimiterOf(start: string): string {
-  const line = headerLine(`${start}\n`) ?? start
-  let best = ','
-  let most = 0
-  for (const delimiter of DELIMITERS) {
-    const count = line.split(delimiter).length - 1
-    if (count > most) {
-      best = delimiter
-      most = count
-    }
+function* bareLines(text: string, quote: boolean): Generator<string> {
+  let line = ''
+  let quoted = false
+  let before = ''
+  for (const char of text) {
+    if (char === '"' && quote) quoted = !quoted
+    else if (char === '\n' || char === '\r') {
+      if (quoted || (char === '\n' && before === '\r')) before = ''
+      else {
+        yield line
+        line = ''
+        before = char
+      }
+      continue
+    } else if (!quoted) line += char
+    before = char
   }
-  return best
+}
+
+/** How many lines tell the delimiter where the first of them does not. */
+const LINES = 20
+
+function delimiterOf(start: string, headerRow: number | undefined, quote: boolean): string {
+  const lines: string[] = []
+  for (const line of linesFromHeader(`${start}\n`, headerRow, quote)) if (lines.push(line) === LINES) break
+  return (
+    mostOf(DELIMITERS.map((delimiter) => [delimiter, countOf(delimiter, lines[0] ?? start)])) ??
+    // A title has none. Then it is the delimiter that each line below has as often as the others.
+    mostOf(DELIMITERS.map((delimiter) => [delimiter, regularCount(delimiter, lines.slice(1))])) ??
+    ','
+  )
+}
+
+const countOf = (delimiter: string, line: string) => line.split(delimiter).length - 1
+
+function regularCount(delimiter: string, lines: readonly string[]): number {
+  const counts = lines.map((line) => countOf(delimiter, line))
+  const [first = 0, ...others] = counts.slice(
+    Math.max(
+      counts.findIndex((count) => count > 0),
+      0,
+    ),
+  )
+  return others.length > 0 && others.every((count) => count === first) ? first : 0
+}
+
+function mostOf(counts: [delimiter: string, count: number][]): string | undefined {
+  const [best] = counts.filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
+  return best?.[0]
 }
 
 async function* joined(start: string, rest: AsyncIterable<string>): AsyncGenerator<string, void, void> {

@@ -5,7 +5,7 @@ import { checkedFormat, type FileFormat, type SheetFormat } from './format.ts'
 import { ndjsonRows } from './ndjson.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
 import { digestOf, spooled } from './spool.ts'
-import { sheetOf } from './table.ts'
+import { sheetOf, type TableRules } from './table.ts'
 import { xlsxRecords } from './xlsx.ts'
 
 export type { FileFormat }
@@ -24,6 +24,10 @@ export interface ReadFileOptions {
    * whichever it is in; every other one must be stated, for nothing in the text tells them apart.
    */
   encoding?: string
+  /** CSV and XLSX: the row that holds the names of the columns, from 1. Default: the first that is not blank. */
+  headerRow?: number
+  /** CSV: false if a quote is a character like any other, as in plain TSV. Default true. */
+  quote?: boolean
   /** Folder for a workbook that comes as a stream, until it is read; default the system's for temporary files. */
   artifacts?: string
 }
@@ -48,16 +52,17 @@ export interface OpenFile {
 export const MAX_ROWS = 1_000_000
 
 /**
- * Opens a file and reads its header. `names`: what the columns are called instead, in order.
+ * Opens a file and reads its header. `columns`: what the columns are called instead, in order, or which are wanted: the
+ * others may hold anything.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
 export async function openFile(
   source: Source,
   options: ReadFileOptions = {},
-  names?: readonly string[],
+  columns: Pick<TableRules, 'names' | 'chosen'> = {},
 ): Promise<OpenFile> {
   const { format, opened } = await openChecked(source, options)
-  return { format, digest: () => digestOf(opened), ...(await read(opened, format, options, names)) }
+  return { format, digest: () => digestOf(opened), ...(await read(opened, format, options, columns)) }
 }
 
 /** The bytes, spooled where the format needs their end first. Who reads them closes them. */
@@ -76,21 +81,18 @@ export async function openChecked(
 }
 
 /** The records of a CSV file or workbook. */
-export function recordsOf(opened: OpenSource, format: SheetFormat, { sheet, delimiter, encoding }: ReadFileOptions) {
+export function recordsOf(opened: OpenSource, format: SheetFormat, { sheet, ...reading }: ReadFileOptions) {
   if (format === 'xlsx') return xlsxRecords(opened, sheet)
-  return csvRecords(opened, {
-    ...(encoding === undefined ? {} : { encoding }),
-    ...(delimiter === undefined ? {} : { delimiter }),
-  })
+  return csvRecords(opened, reading)
 }
 
 async function read(
   opened: OpenSource,
   format: FileFormat,
   options: ReadFileOptions,
-  names?: readonly string[],
+  columns: Pick<TableRules, 'names' | 'chosen'>,
 ): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
-  const { maxRows = MAX_ROWS, encoding } = options
+  const { maxRows = MAX_ROWS, encoding, headerRow } = options
   if (format === 'ndjson') {
     const lines = ndjsonRows(opened, { maxRows, ...(encoding === undefined ? {} : { encoding }) })
     // So that a file that is none is known at once.
@@ -98,7 +100,7 @@ async function read(
     const close = async () => void (await lines.return())
     return { header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
   }
-  const { header, rows, close } = await sheetOf(recordsOf(opened, format, options), maxRows, names)
+  const { header, rows, close } = await sheetOf(recordsOf(opened, format, options), { maxRows, headerRow, ...columns })
   return { header, rows: named(rows, header), close }
 }
 
@@ -114,13 +116,18 @@ async function* objects(
   }
 }
 
+/** What assigning to `__proto__` does not make. */
+const OWN = { enumerable: true, configurable: true, writable: true }
+
 async function* named(
   rows: AsyncIterable<{ number: number; values: unknown[] }>,
   header: readonly string[],
 ): AsyncGenerator<FileRow, void, void> {
+  const proto = header.indexOf('__proto__')
   for await (const { number, values } of rows) {
     const row: Record<string, unknown> = {}
     for (let i = 0; i < header.length; i++) row[header[i] as string] = values[i]
+    if (proto !== -1) Object.defineProperty(row, '__proto__', { value: values[proto], ...OWN })
     yield { number, values: row }
   }
 }

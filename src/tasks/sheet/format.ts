@@ -1,4 +1,4 @@
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import { HighkiqError } from '../../job/errors.ts'
 import type { OpenSource } from './source.ts'
 
@@ -16,6 +16,7 @@ const ENDINGS: Record<string, FileFormat> = {
   '.xlsm': 'xlsx',
   '.ndjson': 'ndjson',
   '.jsonl': 'ndjson',
+  '.json': 'ndjson',
 }
 
 const NAMES: Record<FileFormat, string> = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' }
@@ -31,6 +32,8 @@ export function formatByContent(head: Uint8Array): FileFormat {
     throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
   }
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
+  const bytes = Buffer.from(head).toString('latin1')
+  if (isLockFile(head)) throw lockFile()
   if (magic === 'd0cf11e0') {
     const message =
       'the file is a password-protected workbook or one of the old .xls kind: open it in Excel and save it as .xlsx without a password'
@@ -40,13 +43,36 @@ export function formatByContent(head: Uint8Array): FileFormat {
     if (!magic.startsWith(start)) continue
     throw new HighkiqError('INVALID_FILE', `the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
   }
+  if (bytes.startsWith('mimetypeapplication/vnd.oasis.opendocument', 30)) {
+    throw new HighkiqError(
+      'INVALID_FILE',
+      'the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV',
+    )
+  }
   // The second is the magic number of a zip archive with nothing in it.
   if (magic === '504b0304' || magic === '504b0506') return 'xlsx'
-  const start = Buffer.from(head)
-    .toString('latin1')
-    .replaceAll('\0', '')
-    .replace(/^[\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '')
-  return /^\s*\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
+  const start = bytes.replaceAll('\0', '').replace(/^[\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '')
+  const markup = MARKUP.exec(start)
+  if (markup) {
+    const kind = markup[1] === '?xml' ? 'XML (such as an "XML Spreadsheet")' : 'a web page (HTML)'
+    const message = `the file is ${kind}, which some programs save as .xls: open it in Excel and save it as .xlsx`
+    throw new HighkiqError('INVALID_FILE', message)
+  }
+  return /^\s*(?:\[\s*)?\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
+}
+
+const MARKUP = /^\s*<(\?xml|!doctype|html|head|body|meta|table|style|div)\b/i
+
+/** What Excel puts beside a workbook while it is open: how long the name of its user is, that name, and both again. */
+function isLockFile(head: Uint8Array): boolean {
+  const length = head[0] as number
+  if (length === 0 || length > 54 || head[55] !== length || head[56] !== 0) return false
+  return head.subarray(1 + length, 55).every((byte) => byte === 0x20 || byte === 0)
+}
+
+function lockFile(): HighkiqError {
+  const message = 'the file is the lock that Excel keeps beside an open workbook (~$…): take the workbook itself'
+  return new HighkiqError('INVALID_FILE', message)
 }
 
 const OTHERS: [string, string][] = [
@@ -65,6 +91,7 @@ export function checkFormat(format: FileFormat): void {
 /** The format of the file, once its first bytes agree with what it is said to be. */
 export function checkedFormat({ head, path }: OpenSource, given: FileFormat | undefined): FileFormat {
   if (given !== undefined) checkFormat(given)
+  if (path !== undefined && basename(path).startsWith('~$')) throw lockFile()
   const said = given ?? (path === undefined ? undefined : formatByEnding(path))
   const is = formatByContent(head)
   if (said === undefined || said === is) return is
@@ -74,7 +101,7 @@ export function checkedFormat({ head, path }: OpenSource, given: FileFormat | un
   const what = {
     csv: 'is not a workbook, probably text: rename it to .csv, or save it as .xlsx',
     xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
-    ndjson: 'has a JSON object in its first line: rename it to .ndjson',
+    ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
   }[is]
   throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[said]}, but the file ${what}`)
 }

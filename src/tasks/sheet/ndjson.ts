@@ -2,11 +2,12 @@ import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { parseJson } from '../../job/json.ts'
 import { notText } from './csv.ts'
 import { decoded, type Findings } from './encoding.ts'
+import { JsonElements } from './json-elements.ts'
 import type { OpenSource } from './source.ts'
 
-/** One line of NDJSON. */
+/** One line of NDJSON, or one element of a JSON list. */
 export interface ObjectRow {
-  /** The line, from 1. */
+  /** The line or element, from 1. */
   number: number
   value: Record<string, unknown>
 }
@@ -15,8 +16,8 @@ export interface ObjectRow {
 const MAX_LINE_CHARS = 16 * 1024 ** 2
 
 /**
- * The objects of an NDJSON file, one a line, in batches, read as they are asked for; blank lines are passed over. Closes
- * the source at the end.
+ * The objects of an NDJSON file, one a line, or of a JSON list, in batches, read as they are asked for; blank lines are
+ * passed over. Closes the source at the end.
  * @throws HighkiqError INVALID_FILE with the row; TOO_MANY_ROWS; whatever a given stream fails with.
  */
 export async function* ndjsonRows(
@@ -24,14 +25,14 @@ export async function* ndjsonRows(
   { maxRows, encoding }: { maxRows: number; encoding?: string },
 ): AsyncGenerator<ObjectRow[], void, void> {
   const found: Findings = {}
-  const lines = new Lines()
+  let texts: Lines | JsonElements | undefined
   let number = 0
   let count = 0
-  const take = function* (texts: string[]): Generator<ObjectRow> {
-    for (const text of texts) {
+  const take = function* (all: string[]): Generator<ObjectRow> {
+    for (const text of all) {
       number++
-      if (text.trim() === '') continue
-      const value = objectOf(text, number)
+      if (text.trim() === '' && texts instanceof Lines) continue
+      const value = objectOf(text, number, texts instanceof Lines ? 'line' : 'element')
       if (count++ >= maxRows) {
         const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
         throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
@@ -41,13 +42,15 @@ export async function* ndjsonRows(
   }
   try {
     for await (const piece of decoded(source, encoding, found)) {
-      yield* batch(take(lines.split(number === 0 ? withoutMark(piece) : piece)))
-      if (lines.length <= MAX_LINE_CHARS) continue
-      const message = `row ${number + 1}: the line is longer than 16 MiB: each object stands on a line of its own`
+      texts ??= splitterFor(piece)
+      if (!texts) continue
+      yield* batch(take(texts.split(piece)))
+      if (texts.length <= MAX_LINE_CHARS) continue
+      const message = `row ${number + 1}: the object is longer than 16 MiB: each stands on a line of its own, or in a list`
       throw new HighkiqError('INVALID_FILE', message, { row: number + 1 })
     }
     if (found.problem) throw notText(found, number + 1)
-    yield* batch(take([lines.rest]))
+    if (texts) yield* batch(take(texts.end(number + 1)))
     if (count === 0) throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a JSON object on each line')
   } finally {
     await source.close()
@@ -67,20 +70,25 @@ function* batch(rows: Generator<ObjectRow>): Generator<ObjectRow[]> {
   if (problem) throw problem.thrown
 }
 
-function withoutMark(text: string): string {
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
+/** By the first character that is not blank: objects in a list, or one a line. Undefined: it has not come. */
+function splitterFor(piece: string): Lines | JsonElements | undefined {
+  const first = /[^\s\uFEFF]/.exec(piece)?.[0]
+  if (first === undefined && !piece.includes('\n')) return undefined
+  return first === '[' ? new JsonElements() : new Lines()
 }
 
 /** Text, piece by piece, as lines. */
 class Lines {
+  #isFirst = true
   #pieces: string[] = []
   length = 0
 
   split(piece: string): string[] {
-    const lines = piece.split('\n')
+    const lines = (this.#isFirst && piece.startsWith('\uFEFF') ? piece.slice(1) : piece).split('\n')
+    this.#isFirst = false
     const rest = lines.pop() as string
     if (lines.length > 0) {
-      lines[0] = this.rest + lines[0]
+      lines[0] = this.#pieces.join('') + lines[0]
       this.#pieces = []
       this.length = 0
     }
@@ -89,20 +97,21 @@ class Lines {
     return lines
   }
 
-  get rest(): string {
-    return this.#pieces.join('')
+  /** What comes behind the last line break. */
+  end(): string[] {
+    return [this.#pieces.join('')]
   }
 }
 
-function objectOf(text: string, row: number): Record<string, unknown> {
+function objectOf(text: string, row: number, what: 'line' | 'element'): Record<string, unknown> {
   let value: unknown
   try {
     value = parseJson(text)
   } catch (error) {
-    const message = `row ${row}: the line is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}): each line is one JSON object`
+    const message = `row ${row}: the ${what} is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}): each ${what} is one JSON object`
     throw new HighkiqError('INVALID_FILE', message, { row }, { cause: error })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   const is = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
-  throw new HighkiqError('INVALID_FILE', `row ${row}: the line is ${is}: each line is one JSON object`, { row })
+  throw new HighkiqError('INVALID_FILE', `row ${row}: the ${what} is ${is}: each ${what} is one JSON object`, { row })
 }

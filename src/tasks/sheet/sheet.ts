@@ -36,7 +36,7 @@ export interface ReadSheetOptions extends ReadFileOptions {
  */
 export async function readSheet(source: Source, options: ReadSheetOptions = {}): Promise<Sheet> {
   const { format, opened } = await openChecked(source, options)
-  if (format !== 'ndjson') return sheetOf(recordsOf(opened, format, options), options.maxRows ?? MAX_ROWS)
+  if (format !== 'ndjson') return sheetOf(recordsOf(opened, format, options), { maxRows: MAX_ROWS, ...options })
   await opened.close()
   throw new HighkiqError('INVALID_FILE', 'the file is NDJSON, which has no header: save it as CSV or XLSX')
 }

@@ -8,7 +8,7 @@ export type Source = string | Uint8Array | ReadableStream<Uint8Array> | NodeJS.R
 
 /** A source that was opened and whose first bytes are known. */
 export interface OpenSource {
-  /** At least the first 64 bytes, or all of them when there are fewer. */
+  /** At least the first 512 bytes, or all of them when there are fewer. */
   head: Uint8Array
   /** Set when the source is a file. */
   path?: string
@@ -22,8 +22,8 @@ export interface OpenSource {
   close(): Promise<void>
 }
 
-// Enough for every magic number and byte order mark.
-const HEAD_BYTES = 64
+// Enough for every magic number, byte order mark and beginning of a page.
+const HEAD_BYTES = 512
 
 // Larger than the default: fewer reads make a big file noticeably faster.
 const CHUNK_BYTES = 256 * 1024

@@ -1,4 +1,5 @@
 import { HighkiqError } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
 
 export interface SheetRow {
   /**
@@ -23,26 +24,34 @@ export interface Sheet {
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384
 
+export interface TableRules {
+  /** Without the header. */
+  maxRows: number
+  /** What the columns are called, whatever the header says. */
+  names?: readonly string[] | undefined
+  /** The row that holds the names of the columns, from 1. Default: the first that is not blank. */
+  headerRow?: number | undefined
+  /** The columns that are wanted: the others may hold anything. Default: every one. */
+  chosen?: ReadonlySet<string> | undefined
+}
+
 /**
- * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records, the first of which that is
- * not blank is the header. Takes over the records and closes them. `names`: what the columns are called instead.
+ * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records. Takes over the records and
+ * closes them.
  * @throws HighkiqError INVALID_FILE; while iterating INVALID_FILE and TOO_MANY_ROWS.
  */
-export async function sheetOf(
-  records: AsyncGenerator<SheetRow[], void, void>,
-  maxRows: number,
-  names?: readonly string[],
-): Promise<Sheet> {
+export async function sheetOf(records: AsyncGenerator<SheetRow[], void, void>, rules: TableRules): Promise<Sheet> {
   let header: string[]
   let first: SheetRow[]
   try {
-    first = await fromHeader(records)
-    header = headerOf(first.shift() as SheetRow, names)
+    first = await fromHeader(records, rules.headerRow)
+    header = checkedHeader(first, rules)
+    first.shift()
   } catch (error) {
     await records.return()
     throw error
   }
-  const rows = dataRows(first, records, header, maxRows)
+  const rows = dataRows(first, records, header, rules)
   return {
     header,
     rows,
@@ -54,20 +63,82 @@ export async function sheetOf(
   }
 }
 
-/** The first batch with anything in it, from its header on. */
-async function fromHeader(records: AsyncGenerator<SheetRow[], void, void>): Promise<SheetRow[]> {
+const isFilled = (value: unknown) => String(value).trim() !== ''
+
+/** The batch that holds the header, from it on. */
+async function fromHeader(
+  records: AsyncGenerator<SheetRow[], void, void>,
+  headerRow: number | undefined,
+): Promise<SheetRow[]> {
   for (let next = await records.next(); !next.done; next = await records.next()) {
-    const at = next.value.findIndex(({ values }) => values.some((value) => String(value).trim() !== ''))
-    if (at !== -1) return next.value.slice(at)
+    const at = next.value.findIndex(({ number, values }) =>
+      headerRow === undefined ? values.some(isFilled) : number >= headerRow,
+    )
+    if (at === -1) continue
+    const [{ number, values }] = next.value.slice(at) as [SheetRow]
+    if (headerRow === undefined || (number === headerRow && values.some(isFilled))) return next.value.slice(at)
+    break
   }
-  throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+  if (headerRow === undefined) {
+    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+  }
+  const message = `row ${headerRow} is empty: headerRow is the row that holds the names of the columns, counted from 1`
+  throw new HighkiqError('INVALID_FILE', message, { row: headerRow })
+}
+
+/**
+ * The names of the columns, once the rows that came with them agree, so that no row is stored of a table whose header
+ * stands elsewhere. @throws INVALID_FILE
+ */
+function checkedHeader(rows: readonly SheetRow[], rules: TableRules): string[] {
+  const [top, ...below] = rows as [SheetRow, ...SheetRow[]]
+  const guess = rules.headerRow === undefined && !rules.names ? headerBelow(top, below) : undefined
+  try {
+    const header = headerOf(top, rules)
+    if (guess && isTitle(top, guess, header, rules.chosen)) {
+      const message = `row ${top.number} has no names for most of the columns`
+      throw new HighkiqError('INVALID_FILE', message, { row: top.number })
+    }
+    if (!rules.chosen) for (const { number, values } of below) refuseStray(values, header.length, number)
+    return header
+  } catch (error) {
+    if (!guess || !(error instanceof HighkiqError)) throw error
+    const { number } = guess
+    const message = `${error.message} (row ${top.number} looks like a title, and row ${number} like the names of the columns: say headerRow: ${number})`
+    throw new HighkiqError(error.code, message, { ...error.details, headerRow: number })
+  }
+}
+
+/** A title is at most half as wide as the names below it, or is none of those that are wanted. */
+function isTitle(
+  { values }: SheetRow,
+  guess: SheetRow,
+  header: readonly string[],
+  chosen: TableRules['chosen'],
+): boolean {
+  if (chosen) return [...chosen].some((name) => !header.includes(name))
+  return values.filter(isFilled).length * 2 <= Math.min(header.length, guess.values.length)
+}
+
+const TITLE_ROWS = 10
+const NUMBER = /^[\d\s.,:/%+-]*$/
+
+/** The row that is more likely to be the header: wider, without gaps, all of it different texts. */
+function headerBelow(top: SheetRow, below: readonly SheetRow[]): SheetRow | undefined {
+  const width = top.values.filter(isFilled).length
+  return below.slice(0, TITLE_ROWS).find(({ values }) => {
+    const end = values.findLastIndex(isFilled) + 1
+    const names = values.slice(0, end)
+    const areNames = names.every((value) => typeof value === 'string' && !NUMBER.test(value))
+    return end > width && areNames && new Set(names).size === end
+  })
 }
 
 async function* dataRows(
   first: SheetRow[],
   records: AsyncGenerator<SheetRow[], void, void>,
-  header: string[],
-  maxRows: number,
+  { length: columns }: string[],
+  { maxRows, chosen }: TableRules,
 ): AsyncGenerator<SheetRow, void, void> {
   let count = 0
   try {
@@ -80,7 +151,8 @@ async function* dataRows(
           throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
         }
         count++
-        yield { number, values: fitted(values, header.length, number) }
+        if (!chosen) refuseStray(values, columns, number)
+        yield { number, values: fitted(values, columns) }
       }
       const next = await records.next()
       if (next.done) return
@@ -100,18 +172,23 @@ function makeWhole(values: unknown[]): void {
 }
 
 /** The cells of a row, exactly as many as there are columns. */
-function fitted(values: unknown[], columns: number, row: number): unknown[] {
-  if (values.length === columns) return values
+function fitted(values: unknown[], columns: number): unknown[] {
   while (values.length < columns) values.push('')
+  return values.length === columns ? values : values.slice(0, columns)
+}
+
+/** @throws INVALID_FILE: something stands right of the columns that have names */
+function refuseStray(values: readonly unknown[], columns: number, row: number): void {
+  if (values.length <= columns) return
   const extra = values.findIndex((value, index) => index >= columns && value !== '')
-  if (extra === -1) return values.slice(0, columns)
+  if (extra === -1) return
   const message =
     `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ${columns} columns: ` +
-    'give the column a name, or put quotes around a cell that contains the delimiter'
+    'give the column a name, name the wanted columns in columns, or put quotes around a cell that contains the delimiter'
   throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
 }
 
-function headerOf({ number: row, values }: SheetRow, given?: readonly string[]): string[] {
+function headerOf({ number: row, values }: SheetRow, { names: given, chosen }: TableRules): string[] {
   const names = values.map((value) => String(value).toWellFormed().trim())
   while (names.at(-1) === '') names.pop()
   if (given) return named(given, names, row)
@@ -123,14 +200,19 @@ function headerOf({ number: row, values }: SheetRow, given?: readonly string[]):
   const seen = new Map<string, number>()
   for (const [index, name] of header.entries()) {
     const first = seen.get(name)
-    if (first !== undefined) {
+    if (first !== undefined && (!chosen || chosen.has(name))) {
       const both = `columns ${columnLetters(first)} and ${columnLetters(index)}`
-      const message = `row ${row}: ${both} are both named ${JSON.stringify(name)}: give each its own name`
+      const message = `row ${row}: ${both} are both named ${shown(name)}: give each its own name`
       throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(index), name })
     }
-    seen.set(name, index)
+    if (first !== undefined) header[index] = freeName(`${name}_${columnLetters(index)}`, header)
+    seen.set(header[index] as string, index)
   }
   return header
+}
+
+function freeName(name: string, taken: readonly string[]): string {
+  return taken.includes(name) ? freeName(`${name}_`, taken) : name
 }
 
 function named(given: readonly string[], names: readonly string[], row: number): string[] {

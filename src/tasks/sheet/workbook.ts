@@ -5,6 +5,7 @@ import { getHeapStatistics } from 'node:v8'
 import { readXml } from 'hucre/xml'
 import type { Entry } from 'yauzl'
 import { HighkiqError } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
 import { dateStyles } from './date-style.ts'
 import { SheetScanner } from './sheet-scan.ts'
 import type { SheetRow } from './table.ts'
@@ -15,6 +16,9 @@ import type { CheckedZip } from './zip-check.ts'
 /** The parts of the archive that make up one sheet. */
 interface Workbook {
   sheet: Entry
+  name: string
+  /** Those of all sheets. */
+  names: string[]
   texts?: Entry
   styles?: Entry
   /** Dates count from 1904, as on old Macs. */
@@ -22,14 +26,16 @@ interface Workbook {
 }
 
 /**
- * The rows of one sheet, in batches, read as they are asked for.
+ * The rows of one sheet, in batches, read as they are asked for. Returns what is wrong when the sheet is empty and there
+ * are others.
  * @throws HighkiqError INVALID_FILE, with row and column where one is at fault; whatever a part fails with.
  */
 export async function* sheetRows(
   zip: CheckedZip,
   sheet: string | number | undefined,
-): AsyncGenerator<SheetRow[], void, void> {
+): AsyncGenerator<SheetRow[], HighkiqError | undefined, void> {
   const workbook = await findWorkbook(zip, sheet)
+  let isEmpty = true
   const scanner = new SheetScanner({
     texts: workbook.texts ? await tableOfTexts(zip, workbook.texts) : [],
     dateStyles: workbook.styles ? dateStyles(await text(zip, workbook.styles)) : [],
@@ -42,16 +48,30 @@ export async function* sheetRows(
     for (let whole = false; !whole; ) {
       whole = scanner.run()
       const rows = scanner.take()
-      if (rows.length > 0) yield rows
+      if (rows.length === 0) continue
+      isEmpty &&= rows.every(({ values }) => values.every((value) => value === ''))
+      yield rows
     }
   }
   scanner.end()
+  return isEmpty && workbook.names.length > 1 ? emptySheet(workbook) : undefined
+}
+
+function emptySheet({ name, names }: Workbook): HighkiqError {
+  const message = `the sheet ${shown(name)} is empty: name another one with sheet (there are ${names.map(shown).join(', ')})`
+  return new HighkiqError('INVALID_FILE', message)
 }
 
 async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined): Promise<Workbook> {
   const root = await relationships(zip, '')
   const path = root.find((relationship) => relationship.type === 'officeDocument')?.path
   const main = path === undefined ? undefined : zip.entries.get(path.toLowerCase())
+  if (path?.endsWith('.bin')) {
+    throw new HighkiqError(
+      'INVALID_FILE',
+      'the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx',
+    )
+  }
   if (path === undefined || main === undefined || !path.endsWith('.xml')) {
     throw new HighkiqError('INVALID_FILE', 'the file is a zip archive, but not an .xlsx workbook: save it as .xlsx')
   }
@@ -71,8 +91,8 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
         ? (sheets.find((sheet) => !sheet.hidden) ?? sheets[0])
         : sheets[wanted]
   if (!found) {
-    const names = sheets.map((sheet) => JSON.stringify(sheet.name)).join(', ') || 'none'
-    const which = wanted === undefined ? 'a sheet' : `the sheet ${JSON.stringify(wanted)}`
+    const names = sheets.map((sheet) => shown(sheet.name)).join(', ') || 'none'
+    const which = wanted === undefined ? 'a sheet' : `the sheet ${shown(wanted)}`
     throw new HighkiqError('INVALID_FILE', `the workbook does not have ${which}: its sheets are ${names}`)
   }
   const partOf = (type: string) => {
@@ -81,6 +101,8 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   }
   return {
     sheet: found.entry,
+    name: found.name,
+    names: sheets.map(({ name }) => name),
     texts: partOf('sharedStrings'),
     styles: partOf('styles'),
     date1904: date1904 === '1' || date1904 === 'true',

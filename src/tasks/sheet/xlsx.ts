@@ -19,7 +19,8 @@ export async function* xlsxRecords(
   try {
     const zip = await openZip(source.bytes ?? (source.path as string))
     try {
-      yield* sheetRows(zip, sheet)
+      const problem = yield* sheetRows(zip, sheet)
+      if (problem) throw problem
     } catch (error) {
       throw damaged(error)
     } finally {

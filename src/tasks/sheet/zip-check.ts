@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromBufferPromise, openPromise, type ZipFile } from 'yauzl'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
 
 const MAX_TOTAL_BYTES = 4 * 1024 ** 3
 const MAX_RATIO = 1000
@@ -33,7 +34,9 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
     for await (const entry of zip.eachEntry()) {
       total += entry.uncompressedSize
       checkEntry(entry, total)
-      entries.set(entry.fileName.toLowerCase(), entry)
+      const name = entry.fileName.toLowerCase()
+      if (entries.has(name)) throw twice(entry)
+      entries.set(name, entry)
     }
   } catch (error) {
     zip?.close()
@@ -52,6 +55,12 @@ function checkEntry(entry: Entry, total: number): void {
     const message = `the file would unpack to more than is safe (${entry.fileName}): split it, or save it as CSV`
     throw new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
   }
+}
+
+/** Programs disagree about which of the two they read. */
+function twice({ fileName }: Entry): HighkiqError {
+  const message = `the file is damaged (it has two parts named ${shown(fileName)}): open it in Excel and save it again`
+  return new HighkiqError('INVALID_FILE', message, { entry: fileName })
 }
 
 // Far larger than the default: unpacking in small pieces takes three times as long.

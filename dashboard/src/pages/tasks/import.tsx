@@ -28,6 +28,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   /** Of the file, as the first look found them. */
   const [headers, setHeaders] = useState<string[]>([])
   const [columns, setColumns] = useState<Record<string, string>>({})
+  const [headerRow, setHeaderRow] = useState('')
   const [step, setStep] = useState<Step>('choose')
   const [looked, setLooked] = useState<Looked>()
   const [wrong, setWrong] = useState('')
@@ -47,7 +48,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     setWrong('')
     setBefore('')
     setStep(dryRun ? 'reading' : 'sending')
-    const about = { job, name: file.name, columns: mapping(headers, columns), again }
+    const about = { job, name: file.name, columns: mapping(headers, columns), headerRow: headerRow || undefined, again }
     try {
       if (dryRun) {
         const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
@@ -123,7 +124,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
           <input
             type="file"
             class="vh"
-            accept=".csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl"
+            accept=".csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl,.json"
             onChange={(event) => {
               setFile(event.currentTarget.files?.[0] ?? null)
               setHeaders([])
@@ -131,6 +132,22 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
               setStep('choose')
               setLooked(undefined)
               setBefore('')
+            }}
+          />
+        </label>
+        <label class="field">
+          {t('import.headerRow')}
+          <input
+            class="btn"
+            type="number"
+            min="1"
+            value={headerRow}
+            onInput={(event) => {
+              setHeaderRow(event.currentTarget.value)
+              setHeaders([])
+              setColumns({})
+              setStep('choose')
+              setLooked(undefined)
             }}
           />
         </label>

@@ -1,0 +1,74 @@
+import { HighkiqError } from '../../job/errors.ts'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const OPEN = [0x5b, 0x7b]
+const CLOSE = [0x5d, 0x7d]
+
+/** The text of a JSON list, piece by piece, as the texts of its elements. It is for others to say whether they are JSON. */
+export class JsonElements {
+  /** Of the element whose end has not come. */
+  length = 0
+  #pieces: string[] = []
+  /** 0 before the list, 1 between its elements. */
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #ended = false
+  #count = 0
+
+  split(piece: string): string[] {
+    const texts: string[] = []
+    let from = 0
+    for (let at = 0; at < piece.length; at++) {
+      const code = piece.charCodeAt(at)
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false
+        else if (code === BACKSLASH) this.#escaped = true
+        else if (code === QUOTE) this.#inString = false
+      } else if (code === QUOTE) this.#inString = true
+      else if (OPEN.includes(code)) {
+        this.#depth++
+        if (this.#depth === 1) from = at + 1
+      } else if (CLOSE.includes(code)) {
+        this.#depth--
+        if (this.#depth !== 0) continue
+        this.#add(piece.slice(from, at), texts, true)
+        from = at + 1
+        this.#ended = true
+      } else if (code === COMMA && this.#depth === 1) {
+        this.#add(piece.slice(from, at), texts, false)
+        from = at + 1
+      }
+      if (this.#ended && !/[\s\0]/.test(piece.charAt(at)) && at >= from) throw behind(this.#count)
+    }
+    if (this.#depth > 0) {
+      this.#pieces.push(piece.slice(from))
+      this.length += piece.length - from
+    }
+    return texts
+  }
+
+  /** @throws INVALID_FILE: the list has no end. `row`: the one that is not whole */
+  end(row: number): string[] {
+    if (this.#ended) return []
+    const message = `row ${row}: the file breaks off, for its list has no end (]): copy or save it again`
+    throw new HighkiqError('INVALID_FILE', message, { row })
+  }
+
+  #add(rest: string, texts: string[], isLast: boolean): void {
+    const text = this.#pieces.join('') + rest
+    this.#pieces = []
+    this.length = 0
+    // An empty list has no element; behind a comma there must be one.
+    if (isLast && this.#count === 0 && text.trim() === '') return
+    this.#count++
+    texts.push(text)
+  }
+}
+
+function behind(row: number): HighkiqError {
+  const message = `row ${row}: something stands behind the end of the list: the file holds one list of objects`
+  return new HighkiqError('INVALID_FILE', message, { row })
+}
