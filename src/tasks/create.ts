@@ -5,10 +5,11 @@ import { HighkiqError } from '../job/errors.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
 import type { TaskRecord, TaskSpec } from '../store/contract.ts'
 import { callbackOf } from './callback.ts'
+import { rowsBehind } from './fingerprint.ts'
 import { insist } from './insist.ts'
 import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
-import { type Row, type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
+import { type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
 import { Submitter } from './submitter.ts'
 
 /** A queue that never runs dry needs twice its slots; rows that wait cost only their arguments. */
@@ -110,9 +111,11 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
   try {
     refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
     const cursor = await cursorOf(host, id, submitter.token)
+    // Asked only now, for until then another may have added rows.
+    const stored = await insist(() => store().task(id))
     const adding = rowsOf(host, record, job, submitter.token, cursor)
     writer = adding
-    await addAll(adding, skip(rows, cursor), () => adding.flush())
+    await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
     refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
     await submitter.leave()
     return adding.cursor - cursor
@@ -234,11 +237,6 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
 async function interrupt({ now }: TaskHost, id: string, submitter: Submitter, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
   await submitter.giveUp(id, now())
-}
-
-async function* skip(rows: Rows, count: number): AsyncGenerator<Row> {
-  let n = 0
-  for await (const row of rows) if (n++ >= count) yield row
 }
 
 /** Tells which task holds the rows that were stored before the error. */

@@ -7,6 +7,7 @@ import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import { insist } from './insist.ts'
 
 /** A row before it is stored. `rejected`: it is refused at once, and no job is made of it. */
@@ -61,6 +62,8 @@ export class RowWriter {
   readonly #most: number
   #cursor: number
   #chunk: NewRow[] = []
+  /** The one at the end of the chunk. */
+  #last: Row | undefined
   #characters = 0
 
   constructor(host: TaskHost, aim: Aim) {
@@ -85,6 +88,7 @@ export class RowWriter {
   /** @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
   async take(row: Row): Promise<void> {
     const stored = await this.#stored(row)
+    this.#last = row
     this.#host.client.weigh(this.#aim.payload.class, stored.args)
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
@@ -96,7 +100,8 @@ export class RowWriter {
     const { task, adder } = this.#aim
     while (this.#chunk.length > 0) {
       const chunk = this.#chunk
-      const answer = await insist(() => store().addRows(task, adder, this.#cursor, chunk, now()))
+      const last = this.#last && fingerprintOf(this.#last)
+      const answer = await insist(() => store().addRows(task, adder, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
         // An earlier attempt of this very adder had cut its chunks elsewhere.

@@ -3,14 +3,15 @@ import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
-import { type Store, TASK_STATES, type TaskState } from '../store/contract.ts'
+import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
 import { claim } from './again.ts'
 import { type CreateTask, continueTask, createTask } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type ExportOf, exportMeta } from './export.ts'
+import { checkSameTable } from './fingerprint.ts'
 import { checkSource, IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
-import type { TaskMeta } from './meta.ts'
+import { metaOf, type TaskMeta } from './meta.ts'
 import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { asRows, isIterable, type Rows, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './sheet/source.ts'
@@ -123,7 +124,13 @@ export class Tasks {
     const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
     checkId('tasks.import', id)
     const { validate } = job.definition.options
-    const reading = { ...(validate ? { validate } : {}), ...given(rest, IMPORT_OPTIONS) }
+    const interrupted = begun === undefined ? undefined : await this.#record(begun)
+    const mapping = interrupted && metaOf(interrupted).mapping
+    const reading = {
+      ...(validate ? { validate } : {}),
+      ...(mapping ? { columns: mapping } : {}),
+      ...given(rest, IMPORT_OPTIONS),
+    }
     const file = await openImport(source, reading, this.#host.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
@@ -138,7 +145,7 @@ export class Tasks {
     }
     let unclaim: (() => Promise<void>) | undefined
     try {
-      if (begun !== undefined) return await this.#continue(begun, job, file.rows)
+      if (interrupted) return await this.#continue(interrupted, job, file)
       unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, again })
       return await this.#create(job, file.rows, { ...name, ...given(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
     } catch (thrown) {
@@ -151,11 +158,17 @@ export class Tasks {
     }
   }
 
-  async #continue(id: string, job: Job<never[]>, rows: Rows): Promise<Task> {
+  async #continue(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
+    checkSameTable(record, file)
+    await continueTask(this.#host, record, job, file.rows)
+    return this.get(record.id)
+  }
+
+  /** @throws UNKNOWN_TASK */
+  async #record(id: string): Promise<TaskRecord> {
     const record = await this.#store.task(id)
     if (!record) throw unknownTask(id)
-    await continueTask(this.#host, record, job, rows)
-    return this.get(id)
+    return record
   }
 
   async #claim(

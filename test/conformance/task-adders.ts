@@ -49,6 +49,22 @@ export const taskAdders: Case[] = [
     },
   },
   {
+    name: 'what is said about the last row of a chunk stays with the task, until the next chunk says it anew',
+    async run(t) {
+      const task = await taskWith(t, 1, 0, { open: true })
+      expect((await record(t, task)).lastRow).toBe(null)
+      const add = (from: number, last?: string) => t.store.addRows(task.id, ADDER, from, rows(from, 2), NOW, last)
+      await twice(t, task, () => add(0, 'second'))
+      expect((await record(t, task)).lastRow).toBe('second')
+      await twice(t, task, () => add(2))
+      expect((await record(t, task)).lastRow).toBe('second')
+      // A chunk that is not added says nothing.
+      expect(await add(9, 'none')).toMatchObject({ ok: false, reason: 'gap' })
+      await twice(t, task, () => add(4, 'sixth'))
+      expect((await record(t, task)).lastRow).toBe('sixth')
+    },
+  },
+  {
     name: 'a task that has ended is not opened again, nor one that is not there',
     async run(t) {
       const task = await taskWith(t, 1, 0)

@@ -161,3 +161,32 @@ test('the report gives rows as they came, also when validation had made somethin
   const wrong = hq.tasks.import(Row, path, { validate: (() => true) as never })
   await expect(wrong).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
+
+test('an import goes on only with the file that it began with, mended behind the rows that are stored', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  const columns = { sku: 'article', price: 'price' }
+  const stored = Array.from({ length: 1002 }, (_, i) => `sku-${i},${i},`)
+  const file = (header: string, ...rows: string[]) => Buffer.from([header, ...rows].join('\n'))
+  const broken = file('sku,price,note', ...stored, 'last,"4')
+  const { details } = await hq.tasks.import(Row, broken, { columns }).catch((error) => error)
+  const goOn = (source: Buffer) => hq.tasks.import(Row, source, { continue: details.task })
+  const refused = async (source: Buffer, words: RegExp) => {
+    await expect(goOn(source)).rejects.toMatchObject({ code: 'INVALID_FILE', message: expect.stringMatching(words) })
+    expect(await hq.tasks.get(details.task).status()).toMatchObject({ total: 1002, state: 'interrupted' })
+  }
+  const [, ...fewer] = stored
+  await refused(file('sku,price,note', ...fewer, 'last,4,'), /its row 1003 is not the one that was stored last/)
+  await refused(file('sku,price,note', ...stored.slice(0, -1), 'sku-1001,7,', 'last,4,'), /its row 1003 is not/)
+  await refused(file('sku,price,note', 'a,1,'), /it has 1 rows and 1002 are stored already/)
+  await refused(file('sku,price,remark', ...stored, 'last,4,'), /its column 3 is "remark" and was "note"/)
+  await refused(file('sku,price', ...stored.map((row) => row.slice(0, -1))), /its column 3 is nothing and was "note"/)
+  await refused(file('{"sku":"a","price":"1","note":""}'), /it is NDJSON and the task was imported from CSV/)
+  const task = await goOn(file('sku,price,note', ...stored, 'last,4,'))
+  const all = (await collect(task.events())).map(({ params }) => params)
+  expect([all.length, all[0], all.at(-1)]).toEqual([
+    1003,
+    [{ article: 'sku-0', price: '0' }],
+    [{ article: 'last', price: '4' }],
+  ])
+})

@@ -157,6 +157,8 @@ export interface TaskRecord {
   single: boolean
   /** Token of the creator, or of who took its place. */
   adder: string
+  /** What `addRows` was told about the last row of a chunk, the newest; null: nothing. */
+  lastRow: string | null
   counts: Record<EventStatus, number>
   meta: string
   createdAt: number
@@ -172,9 +174,10 @@ export interface TaskVerbs {
    * Adds rows if the adder's cursor equals `from`; the cursor is the number of rows that this adder has added. Rows,
    * events, counts, cursor and the first jobs come in one step: a chunk is there wholly or not at all, and a repeated
    * one doubles nothing, also after adding has ended. `adder` is who opened adding, or `row:INDEX` for a row of the task
-   * itself, which may add while it has not ended and needs not open anything.
+   * itself, which may add while it has not ended and needs not open anything. `last` is a text about the last of the rows:
+   * the task keeps it as `lastRow`, in the same step.
    */
-  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number): Promise<AddAnswer>
+  addRows(task: string, adder: string, from: number, rows: NewRow[], now: number, last?: string): Promise<AddAnswer>
   /**
    * One more adder (an owner who has joined, as at creation) of a task that has not ended; `total` counts what is there.
    * With `instead` it takes the place of another adder, dead or alive, with its cursor, and that one is `taken-over`

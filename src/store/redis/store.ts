@@ -180,7 +180,7 @@ export class RedisStore implements Store {
   readonly result: Store['result'] = (jid, ms = 0, signal) => this.#results.find(jid, ms, signal)
 
   readonly createTask: Store['createTask'] = (task) => this.#tasks.create(task)
-  readonly addRows: Store['addRows'] = (task, adder, from, rows, now) => this.#rows.add(task, adder, from, rows, now)
+  readonly addRows: Store['addRows'] = (...given) => this.#rows.add(...given)
   readonly openAdding: Store['openAdding'] = (task, adder, now, instead) =>
     this.#tasks.openAdding(task, adder, now, instead)
   readonly endAdding: Store['endAdding'] = (task, adder, now, interrupted = false) =>

@@ -231,9 +231,9 @@ export class SqliteStore extends OrderedStore implements Store {
   }
 
   readonly createTask: Store['createTask'] = (task) => this.file.write(({ tasks }) => tasks.create(task))
-  readonly addRows: Store['addRows'] = (task, adder, from, rows, now) =>
+  readonly addRows: Store['addRows'] = (task, adder, from, rows, now, last) =>
     this.file.write((s) => {
-      const answer = withLedger(s, now, (ledger) => s.tasks.adding.add(ledger, task, adder, from, rows, now))
+      const answer = withLedger(s, now, (ledger) => s.tasks.adding.add(ledger, task, { adder, from, rows, now, last }))
       s.db.checkRoom()
       return answer
     })

@@ -2,7 +2,7 @@
 -- in one step.
 --
 -- KEYS  1 to 11 the task (ledger.lua), 12 queues.
--- ARGV  now (ms), adder, cursor expected, number of rows; of each: args, number in the source or "", and "" if that is all
+-- ARGV  now (ms), adder, cursor expected, what the task keeps about the last row or "", number of rows; of each: args, number in the source or "", and "" if that is all
 --       of it; else "+", source or "", class or "", status (0, or of a rejected row), code or "", number of messages,
 --       messages.
 -- Gives "ok", total; or the reason why not, cursor.
@@ -12,7 +12,7 @@ local MANY = 50
 
 QUEUES = KEYS[12]
 now = number()
-local adder, from, count = text(), number(), number()
+local adder, from, last, count = text(), number(), text(), number()
 local key = wrongTask(1)
 if key then return redis.error_reply(unusable(key)) end
 
@@ -98,6 +98,7 @@ each('HSET', KEYS[3], fields)
 -- A hash without a longer value is looked through from its beginning each time.
 if first < MANY and book.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
 if isMixed then redis.call('HSET', KEYS[1], 'mixed', 1) end
+if last ~= '' then redis.call('HSET', KEYS[1], 'last', last) end
 for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(book, event), event.index) end
 for _, one in ipairs(told) do addMessages(book, one[1], one[2]) end
 if isRow then

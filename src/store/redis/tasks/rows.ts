@@ -32,10 +32,17 @@ export class TaskRows {
     this.#server = server
   }
 
-  async add(task: string, adder: string, from: number, rows: readonly NewRow[], now: number): Promise<AddAnswer> {
+  async add(
+    task: string,
+    adder: string,
+    from: number,
+    rows: readonly NewRow[],
+    now: number,
+    last = '',
+  ): Promise<AddAnswer> {
     const found = await this.#server.findTask(task)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    const args: Argument[] = [now, adder, from, rows.length]
+    const args: Argument[] = [now, adder, from, last, rows.length]
     for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
       args.push(text, number)
       if (source === '' && job === '' && !rejected) {

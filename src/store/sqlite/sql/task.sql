@@ -20,6 +20,9 @@ WHERE key = ?;
 -- replaceAdder: another goes on where the creator, or who had taken its place, has come to.
 UPDATE task SET adder = ? WHERE key = ?;
 
+-- keepLastRow: what is known of the row that was added last.
+UPDATE task SET last_row = ? WHERE key = ?;
+
 -- newest: a page of tasks, newest first.
 SELECT * FROM task WHERE single = 0 AND doomed = 0 ORDER BY created_at DESC, id DESC LIMIT ?;
 

@@ -25,6 +25,15 @@ interface Adder {
   retry: number
 }
 
+interface Chunk {
+  adder: string
+  from: number
+  rows: readonly NewRow[]
+  now: number
+  /** What the task keeps about the last of the rows. */
+  last: string | undefined
+}
+
 /** A row of the task itself adds under this name. */
 const ROW = /^row:(\d+)$/
 
@@ -35,7 +44,7 @@ export class Adding {
     this.#db = db
   }
 
-  add(ledger: Ledger, id: string, token: string, from: number, rows: readonly NewRow[], now: number): AddAnswer {
+  add(ledger: Ledger, id: string, { adder: token, from, rows, now, last }: Chunk): AddAnswer {
     const book = ledger.book(id)
     if (!book) return unknown
     const { task } = book
@@ -59,6 +68,7 @@ export class Adding {
       this.#db.run(sql.event.add, task.key, JSON.stringify(events))
     }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
+    if (last !== undefined) this.#db.run(sql.task.keepLastRow, last, task.key)
     this.#db.run(sql.adder.advance, task.key, token, cursor + rows.length)
     return { ok: true, total: task.total }
   }

@@ -61,6 +61,7 @@ export interface TaskRow {
   on_done: string | null
   on_failure: string | null
   beyond: 'pause' | 'cancel'
+  last_row: string | null
   run: number
   /** Null: since its creation. */
   run_at: number | null
@@ -160,6 +161,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     unknownAfter: row.unknown_after,
     single: row.single === 1,
     adder: row.adder,
+    lastRow: row.last_row,
     counts,
     meta: row.meta,
     createdAt: row.created_at,
