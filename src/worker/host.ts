@@ -22,19 +22,24 @@ export function thisHost(): Host | undefined {
   }
 }
 
-/** The same as text, as an owner tells it when it joins; empty where the system does not tell. */
+/** The same as text, as an owner tells it when it joins: the machine, then the process. Empty where the system does not tell. */
 export function hereAsText(): string {
   const here = thisHost()
-  return here ? JSON.stringify(here) : ''
+  return here ? asText(here) : ''
+}
+
+export function asText({ key, pid, started }: Host): string {
+  return `${key}\n${pid} ${started}`
 }
 
 /** True only when it is certain: the pid is not there, is a zombie, or was given to another process. */
 export function isGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false
   try {
-    const there = JSON.parse(text) as Host
-    if (there.key !== here.key) return false
-    return isPidFree(there.pid) || startTime(there.pid) !== there.started
+    const [key, process = ''] = text.split('\n')
+    const [, pid, started] = /^(\d+) (\d+)$/.exec(process) ?? []
+    if (key !== here.key || pid === undefined) return false
+    return isPidFree(Number(pid)) || startTime(Number(pid)) !== started
   } catch {
     // No free file descriptor, or somebody else's process that we may not look at: nothing is known.
     return false

@@ -1,12 +1,16 @@
 /**
- * Finds the jobs of processes that died and gives them back to their queues. Every worker does it, a few times in each
- * lease; whoever is first does the work.
+ * Finds the jobs of processes that died and puts them back into their queues. One worker at a time does it for all; each
+ * also looks after the processes of its own machine, which it can see die.
+ *
+ * A lease counts as lost when its owner has not renewed it for a third longer than it holds, measured by the monotonic clock
+ * of the worker that observes it: the clock of the store may be set, forward or back.
  */
 
+import { randomBytes } from 'node:crypto'
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
-import type { Restore, Stranded } from '../store/contract.ts'
+import type { Lease, Restore, Stranded } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { definitionOf, type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
@@ -14,14 +18,44 @@ import { keepOutcome } from './results.ts'
 import { stallOf, tellStalledOut } from './stall.ts'
 
 const PAGE = 100
+const DUTY = 'recovery'
+/** Looks in the time of a lease. */
+const LOOKS = 5
+/** A worker that was stopped for a while saw nothing in that time: from one look to the next no more counts, in leases. */
+const MOST_COUNTED = 1 / 4
+/** Workers of a machine that look for its dead processes at about the same time: of more of them, each skips some looks. */
+const LOOKING = 8
+/** So long it waits for a renewal before it claims a lease, in leases: one that is late for a busy machine is not lost. */
+const PATIENCE = 4 / 3
+/** The duty outlasts the time to the next look, which is a quarter of a lease at most; in leases. */
+const DUTY_LEASES = 0.3
+/** Between looks through the whole store. */
+const TIDY_MS = 600_000
+
+/** What the newest stamp was at one look, and when that was, in milliseconds that count. */
+interface Look {
+  stamp: number
+  at: number
+}
 
 export class Recovery implements Service {
   readonly #engine: Engine
   readonly #leaseSeconds: number
   readonly #self: () => string
+  readonly #holder = randomBytes(8).toString('hex')
   readonly #host = thisHost()
-  /** Ends of leases that were past at the last look: one look is not enough to take a lease away. */
-  #suspects = new Map<string, number>()
+  /** Oldest first. Whoever renewed after a look has a greater stamp than it. */
+  #looks: Look[] = []
+  /** Milliseconds of the looks so far, as far as they count. */
+  #counted = 0
+  /** On the monotonic clock. */
+  #lookedAt = performance.now()
+  /** Looks that do without the processes of this machine: how many, and how many of them are over. */
+  #skips = 0
+  #skipped = 0
+  #tidyAt = performance.now() + TIDY_MS
+  /** The longest lease that was met. */
+  #longestMs: number
   #timer: NodeJS.Timeout | undefined
   #sweeping: Promise<void> = Promise.resolve()
   #stopped = false
@@ -30,10 +64,14 @@ export class Recovery implements Service {
     this.#engine = engine
     this.#leaseSeconds = leaseSeconds
     this.#self = self
+    this.#longestMs = this.#leaseMs
   }
 
   async start(): Promise<void> {
-    await this.#sweepAndReport()
+    await this.#report(async () => {
+      await this.sweep()
+      await this.#look()
+    })
     this.#schedule()
   }
 
@@ -43,33 +81,78 @@ export class Recovery implements Service {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#sweeping
+    const { store } = this.#engine
+    await store.letGo(DUTY, this.#holder).catch(() => {})
   }
 
   /** Looks at once for processes of this machine that are gone, because somebody saw one die. */
   lookForDead(): Promise<void> {
-    if (!this.#stopped) this.#sweeping = this.#sweeping.then(() => this.#sweepAndReport(false))
+    if (!this.#stopped) this.#sweeping = this.#sweeping.then(() => this.#report(() => this.sweep()))
     return this.#sweeping
   }
 
-  /** Claims what is lost and restores what is claimed. `suspect`: also leases whose end was past at the last look. */
-  async sweep(suspect = true): Promise<void> {
+  /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
+  async sweep(): Promise<void> {
+    await this.#claimGone()
+    await this.#restoreAll()
+  }
+
+  get #leaseMs(): number {
+    return this.#leaseSeconds * 1000
+  }
+
+  async #look(): Promise<void> {
     const { store } = this.#engine
-    // Who can't write himself judges nobody: in an outage everybody's lease ends, and nobody must lose by it.
-    await store.renew(this.#self(), this.#leaseSeconds)
-    const suspects = new Map<string, number>()
+    const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
+    // A worker that can't write itself judges nobody: it does not get the duty.
+    const isOnDuty = await store.hold(DUTY, this.#holder, this.#leaseSeconds * DUTY_LEASES)
+    await this.#observe(isOnDuty)
+    if (isOnDuty && performance.now() >= this.#tidyAt) await this.#tidy()
+    if (isOnDuty || claimed) await this.#restoreAll()
+  }
+
+  async #tidy(): Promise<void> {
+    const { store } = this.#engine
+    this.#tidyAt = performance.now() + TIDY_MS
+    for (const owner of await store.tidy()) await store.claim(owner, 0)
+  }
+
+  /** Remembers the newest stamp; on duty, claims what was not renewed for as long as it holds. */
+  async #observe(isOnDuty: boolean): Promise<void> {
+    const { store } = this.#engine
+    const asked = performance.now()
+    this.#counted += Math.min(asked - this.#lookedAt, this.#leaseMs * MOST_COUNTED)
+    this.#lookedAt = asked
+    const old = this.#looks.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
+    const { stamp, leases } = await store.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
+    const newest = this.#looks.at(-1)
+    // The store has lost data: what it says cannot be compared with what it said before.
+    if (newest && stamp < newest.stamp) this.#looks = []
+    else for (const lease of leases) await this.#judge(lease)
+    this.#looks.push({ stamp, at: this.#counted + performance.now() - asked })
+    const needed = (look?: Look) => !look || this.#counted - look.at < this.#longestMs * PATIENCE
+    while (!needed(this.#looks[1])) this.#looks.shift()
+  }
+
+  async #judge({ owner, seconds, renewed, ends }: Lease): Promise<void> {
+    this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
+    const since = this.#looks.find(({ stamp }) => stamp >= renewed)
+    if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return
+    await this.#engine.store.claim(owner, ends)
+  }
+
+  /** True when a process of this machine was gone. */
+  async #claimGone(): Promise<boolean> {
+    if (!this.#host) return false
+    const { store } = this.#engine
+    const owners = await store.ownersOn(this.#host.key)
+    this.#skipped = 0
+    this.#skips = Math.floor(owners.length / LOOKING)
     let claimed = false
-    for (const lease of await store.leases()) {
-      if (lease.claimed) claimed = true
-      if (lease.claimed || lease.owner === this.#self()) continue
-      if (isGone(lease.host, this.#host)) {
-        if (await store.claim(lease.owner, null)) claimed = true
-      } else if (suspect && lease.ended) {
-        if (this.#suspects.get(lease.owner) !== lease.ends) suspects.set(lease.owner, lease.ends)
-        else if (await store.claim(lease.owner, lease.ends)) claimed = true
-      }
+    for (const { owner, host } of owners) {
+      if (owner !== this.#self() && isGone(host, this.#host) && (await store.claim(owner, null))) claimed = true
     }
-    if (suspect) this.#suspects = suspects
-    if (claimed) await this.#restoreAll()
+    return claimed
   }
 
   async #restoreAll(): Promise<void> {
@@ -125,18 +208,18 @@ export class Recovery implements Service {
 
   #schedule(): void {
     if (this.#stopped) return
-    const ms = (this.#leaseSeconds / 3) * 1000 * (0.75 + this.#engine.random() / 2)
+    const ms = (this.#leaseMs / LOOKS) * (0.75 + this.#engine.random() / 2)
     this.#timer = setTimeout(() => {
-      this.#sweeping = this.#sweepAndReport().then(() => this.#schedule())
+      this.#sweeping = this.#report(() => this.#look()).then(() => this.#schedule())
     }, ms)
   }
 
-  async #sweepAndReport(suspect = true): Promise<void> {
+  async #report(work: () => Promise<void>): Promise<void> {
     try {
-      await this.sweep(suspect)
+      await work()
     } catch (thrown) {
-      // A connection that failed may have hidden a renewal: what was suspected is looked at anew.
-      this.#suspects.clear()
+      // A connection that failed may have hidden renewals: what was seen before it proves nothing any more.
+      this.#looks = []
       this.#engine.report(thrown, { during: 'looking for lost jobs' })
     }
   }

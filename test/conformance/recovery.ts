@@ -101,21 +101,79 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a lease can be claimed only when it has ended, with its very end',
+    name: 'a lease can be claimed only with the end that it has',
     async run(t) {
       await t.push('q', t.job(1))
-      const owner = await t.owner({ seconds: 0.3 })
+      const owner = await t.owner({ seconds: 60 })
       await t.take(owner, 'q')
       const { ends } = await leaseOf(t, owner)
-      expect(await t.store.claim(owner, ends)).toBe(false)
-      const lease = await ended(t, owner)
-      expect(lease.ends).toBe(ends)
       expect(await t.store.claim(owner, ends - 1)).toBe(false)
       expect(await t.store.claim(owner, ends + 1)).toBe(false)
       expect(await t.turn(owner, {})).toMatchObject({ fenced: false })
       expect(await t.store.claim(owner, ends)).toBe(true)
       expect(await leaseOf(t, owner)).toMatchObject({ claimed: true })
       expect(await t.store.claim(owner, ends)).toBe(false)
+    },
+  },
+  {
+    name: 'the owners that have not renewed since a stamp are told, each with its seconds, until they renew or are claimed',
+    async run(t) {
+      const [ann, bob, dead] = [await t.owner({ seconds: 7 }), await t.owner({ seconds: 9 }), await t.owner()]
+      await t.store.claim(dead, null)
+      const { stamp, leases } = await t.store.unrenewed(null)
+      expect(leases).toEqual([])
+      // A store may count by the clock, and the next stamp must be a later one.
+      await until('the stamp has passed', async () => {
+        await t.store.renew(ann, 7)
+        return (await t.store.unrenewed(null)).stamp > stamp
+      })
+      await t.store.renew(ann, 7)
+      const since = await t.store.unrenewed(stamp)
+      expect(since.stamp).toBeGreaterThan(stamp)
+      expect(since.leases).toMatchObject([{ owner: bob, seconds: 9, claimed: false }])
+      expect(since.leases[0]?.renewed).toBeLessThanOrEqual(stamp)
+      expect((await t.store.unrenewed(since.stamp)).leases.map(({ owner }) => owner).sort()).toEqual([ann, bob].sort())
+      await t.store.claim(bob, null)
+      expect((await t.store.unrenewed(stamp)).leases).toEqual([])
+    },
+  },
+  {
+    name: 'the owners on a machine are those that joined there and are not claimed',
+    async run(t) {
+      const [here, dead, left, there] = [
+        await t.owner({ host: 'here\n1 2' }),
+        await t.owner({ host: 'here\n2 3' }),
+        await t.owner({ host: 'here\n3 4' }),
+        await t.owner({ host: 'there\n1 2' }),
+      ]
+      await t.store.claim(dead, null)
+      expect(await t.store.leave(left)).toBe(true)
+      expect(await t.store.ownersOn('here')).toMatchObject([{ owner: here, host: 'here\n1 2' }])
+      expect(await t.store.ownersOn('there')).toMatchObject([{ owner: there }])
+      expect(await t.store.ownersOn('nowhere')).toEqual([])
+    },
+  },
+  {
+    name: 'an owner that is claimed while it enters a queue is claimed there too, or keeps its lease in none',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      await other.open()
+      for (let round = 0; round < 20; round++) {
+        await t.push(`p${round}`, t.job(round))
+        const owner = await t.owner({ queues: ['q'] })
+        const [taken] = await Promise.all([
+          t.turn(owner, { take: { queues: [`p${round}`], n: 1 } }),
+          other.claim(owner, null),
+        ])
+        expect(await t.turn(owner, { take: { queues: [`p${round}`], n: 1 } })).toMatchObject({
+          fenced: true,
+          taken: [],
+        })
+        expect(await t.store.stranded(10)).toHaveLength(taken.taken.length)
+        await restoreAll(other)
+        expect(await t.waiting(`p${round}`)).toEqual([t.job(round)])
+      }
     },
   },
   {

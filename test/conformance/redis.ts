@@ -22,7 +22,7 @@ export function redis(
         url: `redis://app:secret@127.0.0.1:${port}/${database}${query}`,
         async contents() {
           const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
-          return keys.filter((key) => /hk:(?!queues$)/.test(key) && !/:(leases|hosts)$/.test(key))
+          return keys.filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
         },
         async shake() {
           await words(port, ['SCRIPT', 'FLUSH'])

@@ -258,12 +258,12 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
   })
 }
 
-/** Sweeps of a worker with a lease of one second and without chance: one each quarter of it. */
-const THREE_LEASES = 13
+/** Looks of a worker with a lease of one second and without chance: one in 150 ms. */
+const THREE_LEASES = 20
 
-/** Resolves when workers of this bench have swept so often from now on. */
+/** Resolves when workers of this bench have looked for lost leases so often from now on. */
 function sweepsOf({ hq }: Bench): (n: number) => Promise<void> {
-  const looks = vi.spyOn(hq.store, 'leases')
+  const looks = vi.spyOn(hq.store, 'unrenewed')
   return (n) => until(() => looks.mock.calls.length >= n)
 }
 

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { findInPath } from '../../scripts/path.js'
 import { chromium } from '../http/program.ts'
 import { sidekiq } from '../interop/program.ts'
-import { redis } from '../redis/program.ts'
+import { faketime, redis } from '../redis/program.ts'
 import { type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
-const PROGRAMS = [redis, sidekiq, chromium]
+const PROGRAMS = [redis, faketime, sidekiq, chromium]
 
 /**
  * Sees to it once, before all suites, that the programs are there that suites need: what is missing is installed, where

@@ -13,3 +13,11 @@ export const redis: Program = {
     return Number.parseFloat(version) < OLDEST ? `${path} is ${version}, older than ${OLDEST}` : undefined
   },
 }
+
+/** Starts a program with a clock of its own. */
+export const faketime: Program = {
+  name: 'faketime',
+  executables: ['faketime'],
+  package: 'faketime',
+  reasonAgainst: (path) => (versionOf(path, '--version', /Version ([\d.]+)/) ? undefined : `${path} does not run`),
+}

@@ -93,7 +93,7 @@ onRedis('a worker, as Sidekiq shows it', () => {
     const keys = (await server.ask('KEYS', '*')).filter((key) => !key.startsWith('stat:'))
     const isMetric = (key: string) => /^([jh]\||hk:metrics:)/.test(key)
     for (const key of keys.filter(isMetric)) expect(Number(await server.ask('TTL', key)), key).toBeGreaterThan(0)
-    expect(keys.filter((key) => !isMetric(key)).sort()).toEqual(['hk:queues', 'queues'])
+    expect(keys.filter((key) => !isMetric(key)).sort()).toEqual(['hk:renewals', 'queues'])
   })
 })
 

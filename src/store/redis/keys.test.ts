@@ -11,14 +11,12 @@ const ours = (keys: Keys, queue: string) => [
   keys.working(queue, 'host:1:ab.0'),
   keys.arriving(queue, 'host:1:ab.0'),
   keys.settled(queue, 'host:1:ab.0'),
-  keys.leases(queue),
-  keys.hosts(queue),
   keys.adding(queue),
   keys.held(queue),
   ...keys.task(queue, '00000000000000aa'),
   keys.parts(queue, '00000000000000aa'),
   keys.taskTimes(queue),
-  ...keys.ordered(queue),
+  ...keys.ordered(queue).filter((key) => key !== keys.leases),
   ...keys.orderedShard(queue, 3),
   keys.orderedBell(queue, 'host:1:ab.0'),
 ]
@@ -61,7 +59,7 @@ describe("Sidekiq's layout", () => {
       expect(keys.parseOwners(keys.working(queue, owner.owner))).toEqual(owner)
       expect(keys.parseOwners(keys.arriving(queue, owner.owner))).toEqual(owner)
     }
-    expect(keys.parseOwners(keys.leases('default'))).toBeUndefined()
+    expect(keys.parseOwners(keys.leases)).toBeUndefined()
   })
 })
 

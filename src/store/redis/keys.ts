@@ -38,10 +38,14 @@ export interface Keys {
   arriving(queue: string, owner: string): string
   /** Set of an owner: tickets of arrivals that were settled, lest the same is asked again. */
   settled(queue: string, owner: string): string
-  /** Sorted set: owner → end of its lease (ms of the server's clock), or minus the time of its claim. */
-  leases(queue: string): string
-  /** Hash: owner → where it runs. */
-  hosts(queue: string): string
+  /** Sorted set: owner → stamp of its newest renewal, or minus the time of its claim (ms of the server's clock). */
+  leases: string
+  /** The newest stamp of all: each renewal gets a greater one, about the server's clock in ms, whatever that clock does. */
+  renewals: string
+  /** Hash of an owner: `seconds` of its lease, `host`, and a field `q NAME` for each queue that it may have jobs of. */
+  owner(name: string): string
+  /** Hash of a machine: owner that runs there and is not claimed → its host. */
+  machine(name: string): string
   /** Hash: task, a space, and who adds rows to it → what kind of adder; see lua/adders.lua. */
   adding(queue: string): string
   /** Number of rows that wait inside the tasks of a queue. */
@@ -67,7 +71,7 @@ export interface Keys {
   orderedBell(queue: string, owner: string): string
   /** Set: names of the ordered queues. */
   orderedQueues: string
-  /** Set: names of the queues that have leases or tasks. */
+  /** Set: names of the queues that have tasks. */
   ourQueues: string
   /** Hash: task → its queue, and on further lines those of what it pushes when it is done or fails, if it does. */
   tasks: string
@@ -142,8 +146,10 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Side
     working: (queue, owner) => tagged(queue, `working:${owner}`),
     arriving: (queue, owner) => tagged(queue, `arriving:${owner}`),
     settled: (queue, owner) => tagged(queue, `settled:${owner}`),
-    leases: (queue) => tagged(queue, 'leases'),
-    hosts: (queue) => tagged(queue, 'hosts'),
+    leases: `${prefix}hk:leases`,
+    renewals: `${prefix}hk:renewals`,
+    owner: (name) => `${prefix}hk:owner:${name}`,
+    machine: (name) => `${prefix}hk:machine:${name}`,
     adding: (queue) => tagged(queue, 'adding'),
     held: (queue) => tagged(queue, 'held'),
     task(queue, id) {
@@ -166,7 +172,7 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Side
       const root = tagged(queue, 'ordered')
       const ours = (names: string) => names.split(' ').map((name) => `${root}:${name}`)
       return [
-        ...[root, ...ours('ids flights behind names cancelled members'), tagged(queue, 'leases')],
+        ...[root, ...ours('ids flights behind names cancelled members'), `${prefix}hk:leases`],
         ...ours('payloads: bell: morgue morgue:names morgue:about morgue:payloads:'),
       ]
     },

@@ -1,10 +1,8 @@
-/** Who owns what, until when; what the dead left behind; and who has which duty. */
+/** Who owns what, until when, and what the dead left behind. */
 
-import { performance } from 'node:perf_hooks'
 import { hasCode } from '../../job/errors.ts'
-import type { Lease, Restore, Stranded, SwapAnswer } from '../contract.ts'
+import { type Lease, machineOf, type Restore, type Stranded, type SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
-import { readable } from './connection.ts'
 import { lua } from './lua.generated.ts'
 import type { Owner } from './owner.ts'
 import { pieces } from './queues.ts'
@@ -13,8 +11,6 @@ import { ANSWERS } from './sets.ts'
 
 /** A claimed owner's name is known for so long: the server may still serve a wait of it. */
 const REMEMBERED_MS = 3_600_000
-/** Between looks for jobs whose owner is listed nowhere. */
-const JANITOR_MS = 600_000
 const PAGE = 100
 /** Texts that are read at a time: each may be large. */
 export const FEW = 10
@@ -22,11 +18,18 @@ export const FEW = 10
 const ARRIVAL = '='
 const STANDARD_SECONDS = 15
 
+/** Of the fields of an owner's hash that name its queues. */
+const QUEUE_FIELD = 'q '
+
+/** An owner's hash. */
+interface OwnerRecord {
+  seconds: number
+  host: string
+  queues: string[]
+}
+
 export class Leases {
   readonly #server: Server
-  #janitorAt = performance.now() + JANITOR_MS
-  /** Owners with jobs that are in no list of leases. */
-  #unlisted: ReadonlySet<string> = new Set()
   /** The longest lease that was asked for here. */
   #seconds = 0
 
@@ -37,76 +40,52 @@ export class Leases {
   async join(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
     const { keys } = this.#server
     this.#seconds = Math.max(this.#seconds, seconds)
-    const names = [...new Set(queues)]
     const main = await this.#server.ready()
-    const all = [keys.ourQueues, ...names.flatMap((queue) => [keys.leases(queue), keys.hosts(queue)])]
-    return (await main.run(lua.join, all, [owner, seconds, host, ...names])) === 1
+    const all = [keys.leases, keys.renewals, keys.owner(owner), keys.machine(machineOf(host))]
+    return (await main.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
   }
 
   /** False: the owner has no lease (any more). */
   async enter(owner: Owner, queue: string): Promise<boolean> {
     const { keys } = this.#server
-    const [known] = owner.queues
-    if (known === undefined) return false
-    const all = [keys.ourQueues, keys.leases(known), keys.hosts(known), keys.leases(queue), keys.hosts(queue)]
     const main = await this.#server.ready()
-    if ((await main.run(lua.enter, all, [owner.name, queue])) !== 1) return false
+    if ((await main.run(lua.enter, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1) return false
     owner.queues.add(queue)
     return true
   }
 
   async renew(owner: string, seconds: number): Promise<boolean> {
+    const { keys } = this.#server
     const main = await this.#server.ready()
-    const queues = await this.queuesOf(owner)
-    if (queues.length === 0) return false
-    const all = queues.map((queue) => this.#server.keys.leases(queue))
-    return (await main.run(lua.renew, all, [owner, seconds])) === 1
+    return (await main.run(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])) === 1
   }
 
   /** Strikes an owner off if it holds nothing. */
-  async leave(owner: Owner): Promise<boolean> {
-    if (owner.queues.size === 0) return false
-    const all = [...owner.queues].flatMap((queue) => this.#keysOf(owner.name, queue))
-    const main = await this.#server.ready()
-    return (await main.run(lua.leave, all, [owner.name, ''])) === 1
+  async leave({ name, queues }: Owner): Promise<boolean> {
+    const { host, queues: others } = await this.recordOf(name)
+    return this.#strike(name, { host, queues: [...new Set([...queues, ...others])] }, '')
   }
 
   async list(): Promise<Lease[]> {
+    const main = await this.#server.ready()
+    return this.#leasesOf(await main.call((client) => client.zrange(this.#server.keys.leases, '0', '-1', 'WITHSCORES')))
+  }
+
+  async ownersOn(machine: string): Promise<{ owner: string; host: string }[]> {
+    const main = await this.#server.ready()
+    const hosts = await main.call((client) => client.hgetall(this.#server.keys.machine(machine)))
+    return Object.entries(hosts).map(([owner, host]) => ({ owner, host }))
+  }
+
+  /** The newest stamp; with `since`, also the owners that are not claimed and have not renewed since that stamp. */
+  async unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const queues = await this.#queues()
-    const answers = await main.all((pipeline) => {
-      pipeline.time()
-      for (const queue of queues)
-        pipeline.zrange(keys.leases(queue), '0', '-1', 'WITHSCORES').hgetall(keys.hosts(queue))
-    })
-    const [seconds, micros] = answers[0] as [string, string]
-    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const leases = new Map<string, Lease>()
-    for (const i of queues.keys()) {
-      const scores = (answers[1 + i * 2] ?? []) as string[]
-      const hosts = (answers[2 + i * 2] ?? {}) as unknown as Record<string, string>
-      for (let k = 0; k < scores.length; k += 2) {
-        const owner = scores[k] as string
-        const score = Number(scores[k + 1])
-        const host = hosts[owner] ?? ''
-        const known = leases.get(owner)
-        const claimed = score < 0
-        // One that is not claimed everywhere is still to be claimed; of several ends the last one counts.
-        if (!known || (known.claimed && !claimed) || (known.claimed === claimed && score > known.ends)) {
-          leases.set(owner, { owner, host, ends: Math.abs(score), ended: claimed || score < now, claimed })
-        }
-      }
-    }
-    if (performance.now() > this.#janitorAt) {
-      this.#janitorAt = performance.now() + JANITOR_MS
-      this.#unlisted = await this.unlisted(leases)
-    }
-    // Shown until they are claimed: nobody is claimed who was seen but once.
-    for (const owner of this.#unlisted) {
-      if (!leases.has(owner)) leases.set(owner, { owner, host: '', ends: 0, ended: true, claimed: false })
-    }
-    return [...leases.values()]
+    const [stamp, scores] = (await main.all((pipeline) => {
+      pipeline.get(keys.renewals)
+      if (since !== null) pipeline.zrangebyscore(keys.leases, '0', since, 'WITHSCORES')
+    })) as [string | null, string[] | undefined]
+    return { stamp: Number(stamp ?? 0), leases: scores ? await this.#leasesOf(scores) : [] }
   }
 
   /** `known`: queues that it had, should it be listed nowhere any more. */
@@ -116,16 +95,14 @@ export class Leases {
     const grace = ((this.#seconds || STANDARD_SECONDS) * 1000 * 2) / 3
     await this.#server.ready()
     if (ends !== null && main.unbrokenFor < grace) return false
-    let queues = await this.queuesOf(owner)
-    let enter = ''
+    const { host, queues } = await this.recordOf(owner)
+    let unlisted: string[] = []
     if (queues.length === 0 && (ends === 0 || ends === null)) {
       const found = (await this.#found()).filter((one) => one.owner === owner).map(({ queue }) => queue)
-      queues = [...new Set([...known, ...found])]
-      enter = 'enter'
+      unlisted = [...new Set([...known, ...found])]
     }
-    if (queues.length === 0) return false
-    const all = queues.map((queue) => keys.leases(queue))
-    return (await main.run(lua.claim, all, [owner, ends ?? '', enter])) === 1
+    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host))]
+    return (await main.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
   }
 
   /** Jobs of claimed owners, newest first in each queue; forgets owners that were claimed long ago. */
@@ -134,18 +111,17 @@ export class Leases {
     const main = await this.#server.ready()
     const stranded: Stranded[] = []
     let broken: unknown
-    const claimed = await this.claimed()
+    const claimed = await this.#queuesOf(await this.claimed())
     // Most of them hold nothing and are only remembered.
     const holding = (await main.all((pipeline) => {
       for (const { owner, queue } of claimed) {
         pipeline.exists(keys.working(queue, owner), keys.arriving(queue, owner))
       }
     })) as number[]
-    for (const [i, { owner, queue, claimedAt }] of claimed.entries()) {
-      if (holding[i] === 0) {
-        await this.#forget(owner, queue, claimedAt)
-        continue
-      }
+    const holders = new Set(claimed.filter((_, i) => holding[i] !== 0).map(({ owner }) => owner))
+    await this.#forgetOld((owner) => holders.has(owner))
+    for (const [i, { owner, queue }] of claimed.entries()) {
+      if (holding[i] === 0) continue
       if (stranded.length >= limit) break
       try {
         stranded.push(...(await this.#strandedOf(owner, queue, limit - stranded.length)))
@@ -192,7 +168,7 @@ export class Leases {
       call.add(now, keys.wake, some.length)
       for (const { owner, queue, ticket, to, effects } of some) {
         const isArrival = ticket.startsWith(ARRIVAL)
-        call.add(owner, call.key(keys.leases(queue)))
+        call.add(owner, call.key(keys.leases))
         call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
         call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
         call.item(to, queue, effects)
@@ -203,64 +179,43 @@ export class Leases {
     return answers
   }
 
-  async hold(duty: string, holder: string, seconds: number): Promise<boolean> {
-    const main = await this.#server.ready()
-    return (await main.run(lua.hold, [this.#server.keys.duty(duty)], [holder, Math.round(seconds * 1000)])) === 1
-  }
-
-  async letGo(duty: string, holder: string): Promise<void> {
-    const main = await this.#server.ready()
-    await main.run(lua.hold, [this.#server.keys.duty(duty)], [holder, ''])
-  }
-
-  /** Whether the owner still has its lease, as far as one of its queues tells. */
+  /** Whether the owner still has its lease. */
   async holds(owner: Owner): Promise<boolean> {
-    const [queue] = owner.queues
-    if (queue === undefined) return false
-    const ends = await this.#server.main.call((client) => client.zscore(this.#server.keys.leases(queue), owner.name))
-    return Number(ends ?? -1) >= 0
+    const stamp = await this.#server.main.call((client) => client.zscore(this.#server.keys.leases, owner.name))
+    return Number(stamp ?? -1) >= 0
   }
 
-  /** The queues in which an owner is listed, claimed or not. */
-  async queuesOf(owner: string): Promise<string[]> {
+  async recordOf(owner: string): Promise<OwnerRecord> {
     const { keys, main } = this.#server
-    const queues = await this.#queues()
-    const scores = await readable(main, (pipeline) => {
-      for (const queue of queues) pipeline.zscore(keys.leases(queue), owner)
-    })
-    return queues.filter((_, i) => typeof scores[i] === 'string')
+    return recordIn(await main.call((client) => client.hgetall(keys.owner(owner))))
   }
 
   /** Every owner that is listed, claimed or not, in each of its queues. */
   async all(): Promise<{ owner: string; queue: string }[]> {
     const { keys, main } = this.#server
-    const queues = await this.#queues()
-    const owners = (await readable(main, (pipeline) => {
-      for (const queue of queues) pipeline.zrange(keys.leases(queue), '0', '-1')
-    })) as string[][]
-    return queues.flatMap((queue, i) => (owners[i] ?? []).map((owner) => ({ owner, queue })))
+    return this.#queuesOf(await main.call((client) => client.zrange(keys.leases, '0', '-1')))
   }
 
-  async claimed(): Promise<{ owner: string; queue: string; claimedAt: number }[]> {
+  async claimed(): Promise<string[]> {
     const { keys, main } = this.#server
-    const queues = await this.#queues()
-    const answers = (await readable(main, (pipeline) => {
-      for (const queue of queues) pipeline.zrangebyscore(keys.leases(queue), '-inf', '(0', 'WITHSCORES')
-    })) as string[][]
-    return queues.flatMap((queue, i) => {
-      const scores = answers[i] ?? []
-      const owners = []
-      for (let k = 0; k < scores.length; k += 2) {
-        owners.push({ owner: scores[k] as string, queue, claimedAt: -Number(scores[k + 1]) })
-      }
-      return owners
-    })
+    return main.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
   }
 
-  /** Owners with jobs that are in no list of leases: a wait was served after they had left. */
-  async unlisted(leases: ReadonlyMap<string, unknown>): Promise<Set<string>> {
-    const owners = (await this.#found()).map(({ owner }) => owner)
-    return new Set(owners.filter((owner) => !leases.has(owner)))
+  /** Owners that hold jobs without a lease: a wait was served after they had left. Drops names of queues without tasks. */
+  async tidy(): Promise<string[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
+      await main.run(
+        lua.dropQueue,
+        [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.held(queue)],
+        [queue],
+      )
+    }
+    const owners = [...new Set((await this.#found()).map(({ owner }) => owner))]
+    if (owners.length === 0) return []
+    const stamps = await main.call((client) => client.zmscore(keys.leases, ...owners))
+    return owners.filter((_, i) => stamps[i] === null)
   }
 
   async #found(): Promise<{ queue: string; owner: string }[]> {
@@ -275,36 +230,69 @@ export class Leases {
       }
       cursor = next
     } while (cursor !== '0')
-    if (found.length > 0) {
-      const names = [...new Set(found.map(({ queue }) => queue))]
-      await main.call((client) => client.sadd(keys.ourQueues, ...names))
-    }
     return found
   }
 
-  /** Strikes an owner off that was claimed long ago and holds nothing. */
-  async #forget(owner: string, queue: string, claimedAt: number): Promise<void> {
-    // A look at our own clock saves asking; the script goes by the server's.
-    if (claimedAt > Date.now() - REMEMBERED_MS) return
-    const { main } = this.#server
-    const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]
-    await main.run(lua.leave, this.#keysOf(owner, queue), [owner, REMEMBERED_MS - Number(seconds) * 1000])
+  /** From owners and their stamps, one behind the other. */
+  async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
+    if (flat.length === 0) return []
+    const { keys, main } = this.#server
+    const owners = flat.filter((_, i) => i % 2 === 0)
+    const [time, ...records] = (await main.all((pipeline) => {
+      pipeline.time()
+      for (const owner of owners) pipeline.hmget(keys.owner(owner), 'seconds', 'host')
+    })) as [[string, string], ...(string | null)[][]]
+    const now = Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000)
+    return owners.map((owner, i) => {
+      const stamp = Number(flat[2 * i + 1])
+      const [seconds, host] = records[i] ?? []
+      const claimed = stamp < 0
+      const ends = claimed ? -stamp : stamp + Number(seconds ?? 0) * 1000
+      const ended = claimed || ends < now
+      return { owner, host: host ?? '', seconds: Number(seconds ?? 0), renewed: stamp, ends, ended, claimed }
+    })
   }
 
-  /** All that is an owner's own in a queue. */
-  #keysOf(owner: string, queue: string): string[] {
+  async #queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
+    const { keys, main } = this.#server
+    const fields = (await main.all((pipeline) => {
+      for (const owner of owners) pipeline.hkeys(keys.owner(owner))
+    })) as string[][]
+    return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
+  }
+
+  /** Strikes off owners that were claimed long ago and hold nothing. */
+  async #forgetOld(isHolding: (owner: string) => boolean): Promise<void> {
+    const { keys, main } = this.#server
+    const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]
+    const until = REMEMBERED_MS - Number(seconds) * 1000
+    const old = await main.call((client) => client.zrangebyscore(keys.leases, `(${until}`, '(0'))
+    for (const owner of old) {
+      if (!isHolding(owner)) await this.#strike(owner, await this.recordOf(owner), until)
+    }
+  }
+
+  async #strike(
+    owner: string,
+    { host, queues }: Pick<OwnerRecord, 'host' | 'queues'>,
+    until: number | '',
+  ): Promise<boolean> {
     const { keys } = this.#server
-    return [
-      keys.leases(queue),
-      keys.hosts(queue),
+    const own = queues.flatMap((queue) => [
       keys.working(queue, owner),
       keys.arriving(queue, owner),
       keys.settled(queue, owner),
-    ]
+    ])
+    const main = await this.#server.ready()
+    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host)), ...own]
+    return (await main.run(lua.leave, all, [owner, until])) === 1
   }
+}
 
-  async #queues(): Promise<string[]> {
-    const { keys, main } = this.#server
-    return (await main.call((client) => client.smembers(keys.ourQueues))).sort()
-  }
+function recordIn(fields: Record<string, string>): OwnerRecord {
+  return { seconds: Number(fields.seconds ?? 0), host: fields.host ?? '', queues: queuesIn(Object.keys(fields)) }
+}
+
+function queuesIn(fields: readonly string[]): string[] {
+  return fields.filter((field) => field.startsWith(QUEUE_FIELD)).map((field) => field.slice(QUEUE_FIELD.length))
 }

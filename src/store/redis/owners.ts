@@ -67,10 +67,7 @@ export class Owners implements TurnVerbs {
 
   async join(name: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
     if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
-    const owner = new Owner(name, about.queues)
-    owner.reconcileMs = RECONCILE_MS
-    this.#known.set(name, owner)
-    this.#reconcileIn(name, RECONCILE_MS)
+    this.#keep(new Owner(name, about.queues))
     return true
   }
 
@@ -118,10 +115,16 @@ export class Owners implements TurnVerbs {
     const known = this.#known.get(name)
     if (known) return known
     await this.#server.ready()
-    const queues = await this.#leases.queuesOf(name)
+    const { queues } = await this.#leases.recordOf(name)
     if (queues.length === 0) return undefined
-    const owner = this.#known.get(name) ?? new Owner(name, queues)
-    this.#known.set(name, owner)
+    return this.#known.get(name) ?? this.#keep(new Owner(name, queues))
+  }
+
+  /** From now on this process looks now and then for jobs of the owner that no answer told of. */
+  #keep(owner: Owner): Owner {
+    owner.reconcileMs = RECONCILE_MS
+    this.#known.set(owner.name, owner)
+    this.#reconcileIn(owner.name, RECONCILE_MS)
     return owner
   }
 

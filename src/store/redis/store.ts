@@ -3,6 +3,7 @@
 import type { Pull, PushItem, Store, Stranded, SwapAnswer, TaskSpec } from '../contract.ts'
 import { Bell } from './bell.ts'
 import { Crons } from './crons.ts'
+import { Duties } from './duties.ts'
 import { Iterations } from './iterations.ts'
 import { Leases } from './leases.ts'
 import { Marks } from './marks.ts'
@@ -34,6 +35,7 @@ export class RedisStore implements Store {
   readonly #queues: Queues
   readonly #sets: Sets
   readonly #leases: Leases
+  readonly #duties: Duties
   readonly #processes: Processes
   readonly #tasks: Tasks
   readonly #rows: TaskRows
@@ -59,6 +61,7 @@ export class RedisStore implements Store {
     this.#queues = new Queues(server)
     this.#sets = new Sets(server)
     this.#leases = new Leases(server)
+    this.#duties = new Duties(server)
     this.#processes = new Processes(server)
     this.#crons = new Crons(server)
     this.#tasks = new Tasks(server, this.#sets)
@@ -101,11 +104,15 @@ export class RedisStore implements Store {
   readonly renew: Store['renew'] = (name, seconds) => this.#leases.renew(name, seconds)
   readonly leave: Store['leave'] = (name) => this.#owners.leave(name)
   readonly leases: Store['leases'] = () => this.#leases.list()
+  readonly ownersOn: Store['ownersOn'] = (machine) => this.#leases.ownersOn(machine)
+  readonly unrenewed: Store['unrenewed'] = (since) => this.#leases.unrenewed(since)
+  readonly tidy: Store['tidy'] = () => this.#leases.tidy()
   readonly claim: Store['claim'] = (name, ends) => this.#owners.claim(name, ends)
 
   async stranded(limit: number): Promise<Stranded[]> {
     // Again, for a sweeper that died between the claim and this.
-    const owners = (await this.#leases.claimed()).map(({ owner }) => owner)
+    await this.#server.ready()
+    const owners = await this.#leases.claimed()
     let broken: unknown
     if (owners.length > 0) {
       await this.#tasks.interrupt(new Set(owners), Date.now()).catch((thrown) => {
@@ -123,8 +130,8 @@ export class RedisStore implements Store {
     module: new URL('./renewer.js', import.meta.url).href,
     options: { ...this.#server.options },
   })
-  readonly hold: Store['hold'] = (duty, holder, seconds) => this.#leases.hold(duty, holder, seconds)
-  readonly letGo: Store['letGo'] = (duty, holder) => this.#leases.letGo(duty, holder)
+  readonly hold: Store['hold'] = (duty, holder, seconds) => this.#duties.hold(duty, holder, seconds)
+  readonly letGo: Store['letGo'] = (duty, holder) => this.#duties.release(duty, holder)
 
   readonly due: Store['due'] = (set, now, limit) => this.#sets.due(set, now, limit)
   readonly swap: Store['swap'] = (set, swaps, now) => this.#sets.swap(set, swaps, now)

@@ -186,7 +186,7 @@ export class Turns {
         keys.queue(queue),
         keys.working(queue, owner.name),
         keys.arriving(queue, owner.name),
-        keys.leases(queue),
+        keys.leases,
         keys.settled(queue, owner.name),
       )
     }

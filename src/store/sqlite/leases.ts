@@ -1,6 +1,6 @@
 /** Who owns what, until when; and who has which duty. Times are the machine's monotonic clock. */
 
-import type { Lease, Owned, Stranded } from '../contract.ts'
+import { type Lease, machineOf, type Owned, type Stranded } from '../contract.ts'
 import { bootId, isPast, monotonicNow } from './clock.ts'
 import type { Database } from './database.ts'
 import { parseTicket, ticketOf } from './queues.ts'
@@ -50,10 +50,23 @@ export class Leases {
     return this.#db.all<LeaseRow>(sql.owner.list).map((row) => ({
       owner: row.name,
       host: row.host,
+      seconds: row.seconds,
+      // A time of an earlier start of the machine is older than all of this one.
+      renewed: row.boot === bootId ? row.ends - Math.round(row.seconds * 1000) : 0,
       ends: row.ends,
       ended: isPast(row.ends, row.boot, row.seconds, now),
       claimed: row.claimed === 1,
     }))
+  }
+
+  ownersOn(machine: string): Lease[] {
+    return this.list().filter(({ claimed, host }) => !claimed && machineOf(host) === machine)
+  }
+
+  unrenewed(since: number | null): { stamp: number; leases: Lease[] } {
+    const stamp = monotonicNow()
+    const leases = since === null ? [] : this.list().filter(({ claimed, renewed }) => !claimed && renewed <= since)
+    return { stamp, leases }
   }
 
   /** `asked`: when the claim was wanted; one that had to wait for the file comes too late to judge anybody. */
@@ -61,7 +74,7 @@ export class Leases {
     const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
     if (!row || row.claimed) return false
     if (ends !== null) {
-      if (row.ends !== ends || !isPast(row.ends, row.boot, row.seconds)) return false
+      if (row.ends !== ends) return false
       if (monotonicNow() - asked > (row.seconds * 1000) / 6) return false
     }
     this.#db.run(sql.owner.claim, monotonicNow(), row.id)

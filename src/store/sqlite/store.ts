@@ -99,6 +99,10 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly renew: Store['renew'] = (owner, seconds) => this.file.write(({ leases }) => leases.renew(owner, seconds))
   readonly leave: Store['leave'] = (owner) => this.file.write(({ leases }) => leases.leave(owner), ANSWER_SECONDS)
   readonly leases: Store['leases'] = () => this.file.read(({ leases }) => leases.list())
+  readonly ownersOn: Store['ownersOn'] = (machine) => this.file.read(({ leases }) => leases.ownersOn(machine))
+  readonly unrenewed: Store['unrenewed'] = (since) => this.file.read(({ leases }) => leases.unrenewed(since))
+  /** A job's owner is a row that it refers to, and a queue's name goes with what is in it. */
+  readonly tidy: Store['tidy'] = async () => []
 
   claim(owner: string, ends: number | null): Promise<boolean> {
     const asked = monotonicNow()

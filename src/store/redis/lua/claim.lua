@@ -1,23 +1,21 @@
--- Takes a lease away for good. Gives 1; 0 when it is not as it should be, or was claimed before.
+-- Takes a lease away for good. Gives 1; 0 when it was renewed since it was read, was claimed before, or is unknown.
 --
--- KEYS  leases of the owner's queues.
--- ARGV  owner, the end (of several the last one) that it must still have and that must be past, or "" (it is known to be dead), "enter" to claim
---       one that is listed nowhere.
+-- KEYS  1 leases, 2 the owner, 3 its machine.
+-- ARGV  owner, the end that its lease must still have or "" (it is known to be dead), names of its queues if it is listed
+--       nowhere.
 -- include: arguments clock
 
-local owner, expected, unlisted = text(), number(), text() == 'enter'
-local time = clock()
-local open, last = {}, -1
-for _, key in ipairs(KEYS) do
-  if wrong(key, 'zset') then return redis.error_reply(unusable(key)) end
-  local ends = tonumber(redis.call('ZSCORE', key, owner) or (unlisted and '0'))
-  if ends and ends >= 0 then
-    open[#open + 1] = key
-    last = math.max(last, ends)
-  end
+local owner, expected = text(), number()
+for i, kind in ipairs({ 'zset', 'hash', 'hash' }) do
+  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
-if expected and (last ~= expected or last > time) then return 0 end
-if #open == 0 then return 0 end
-redis.call('ZREM', open[1], '')
-for _, key in ipairs(open) do redis.call('ZADD', key, string.format('%d', -time), owner) end
+local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
+if stamp and stamp < 0 then return 0 end
+if not stamp and cursor == #ARGV then return 0 end
+if expected and stamp and stamp + tonumber(redis.call('HGET', KEYS[2], 'seconds') or 0) * 1000 ~= expected then return 0 end
+redis.call('HDEL', KEYS[3], owner)
+redis.call('ZADD', KEYS[1], string.format('%d', -clock()), owner)
+if not stamp then
+  for i = cursor + 1, #ARGV do redis.call('HSET', KEYS[2], 'q ' .. ARGV[i], '') end
+end
 return 1

@@ -1,15 +1,18 @@
--- A duty that one holder at a time has. Gives 1 when it is held by `holder` from now on.
+-- A duty that one holder at a time has. Gives 1 when it is held by `holder` from now on; else the value that it has.
+--
+-- The value is the holder and a number that each call has another of. It expires by the server's clock; a caller that has
+-- seen one value unchanged for long enough by its own clock overrides it, for the server's clock may have been set back.
 --
 -- KEYS  1 the duty.
--- ARGV  holder, milliseconds; or holder and "" to give it up.
+-- ARGV  holder, value to set, the value that may be overridden or "", milliseconds; or holder, "", "", "" to give it up.
 -- include: arguments
 
-local holder, ms = text(), number()
+local holder, value, overdue, ms = text(), text(), text(), number()
 if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
 local has = redis.call('GET', KEYS[1])
-if has and has ~= holder then return 0 end
+if has and has ~= overdue and string.match(has, '^(.*) %d+$') ~= holder then return has end
 if not ms then return redis.call('DEL', KEYS[1]) end
 -- At its memory limit the server refuses a script whose first write may grow: this one removes.
 redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[1], holder, 'PX', ms)
+redis.call('SET', KEYS[1], value, 'PX', ms)
 return 1

@@ -1,16 +1,16 @@
--- Sets the end of a lease in all of its queues, also when it was past. Gives 0 when it was claimed in one, or is unknown.
+-- Renews a lease, also when it had ended. Gives 0 when it was claimed, or is unknown.
 --
--- KEYS  leases of the owner's queues.
+-- KEYS  1 leases, 2 the newest stamp, 3 the owner.
 -- ARGV  owner, seconds.
--- include: arguments clock
+-- include: arguments clock stamp
 
-local owner, seconds = text(), number()
-for _, key in ipairs(KEYS) do
-  if wrong(key, 'zset') then return redis.error_reply(unusable(key)) end
-  local ends = redis.call('ZSCORE', key, owner)
-  if not ends or tonumber(ends) < 0 then return 0 end
+local owner, seconds = text(), text()
+for i, kind in ipairs({ 'zset', 'string', 'hash' }) do
+  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
+if tonumber(redis.call('ZSCORE', KEYS[1], owner) or -1) < 0 then return 0 end
+-- At its memory limit the server refuses a script whose first write may grow: this one removes.
 redis.call('ZREM', KEYS[1], '')
-local ends = string.format('%d', clock() + math.floor(seconds * 1000))
-for _, key in ipairs(KEYS) do redis.call('ZADD', key, 'XX', ends, owner) end
+redis.call('ZADD', KEYS[1], 'XX', nextStamp(KEYS[2]), owner)
+redis.call('HSET', KEYS[3], 'seconds', seconds)
 return 1

@@ -1,8 +1,8 @@
 -- Makes tasks of one row each, and stores its job: all of them or none. One that is there already stays as it is.
 --
--- KEYS  1 queues; then the keys that items name, and those of each task (ledger.lua).
--- ARGV  now (ms), wake channel, number of jobs; of each: place of its task, its id, createdAt, when it is due (ms),
---       arguments, "1" if its place is in a queue or "0", number of fields of the header, fields and values; item
+-- KEYS  1 queues, 2 names of the queues that have tasks; then the keys that items name, and those of each task (ledger.lua).
+-- ARGV  now (ms), wake channel, number of jobs; of each: place of its task, its queue, its id, createdAt, when it is due
+--       (ms), arguments, "1" if its place is in a queue or "0", number of fields of the header, fields and values; item
 --       (moves.lua).
 -- include: arguments ledger waiting closing iteration clock marks moves
 
@@ -10,8 +10,12 @@ QUEUES = KEYS[1]
 now = number()
 local channel = text()
 local singles = {}
+if wrong(KEYS[2], 'set') then return redis.error_reply(unusable(KEYS[2])) end
 for i = 1, number() do
-  local one = { base = number(), id = text(), created = text(), due = text(), args = text(), placed = number(), fields = {} }
+  local one = {
+    base = number(), queue = text(), id = text(), created = text(), due = text(), args = text(), placed = number(),
+    fields = {},
+  }
   for j = 1, 2 * number() do one.fields[j] = text() end
   one.item = readItem()
   local key = wrongTask(one.base)
@@ -31,6 +35,7 @@ for _, one in ipairs(singles) do
   redis.call('SETRANGE', KEYS[one.base + 1], 0, packed(event))
   redis.call('HSET', KEYS[one.base + 2], 'a0', one.args)
   redis.call('ZADD', KEYS[one.base + 8], one.due, one.id)
+  redis.call('SADD', KEYS[2], one.queue)
   apply(one.item)
 end
 finish(channel)

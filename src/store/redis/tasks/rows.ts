@@ -133,17 +133,18 @@ export class TaskRows {
     const { keys } = server
     const main = await server.ready()
     await main.all((pipeline) => {
-      pipeline.sadd(keys.ourQueues, ...new Set(items.map(({ task }) => task.queue)))
       for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writePlace(placeOf(task)))
     })
     await server.learn(items.map(({ task }) => task.id))
     const call = server.call()
     call.key(keys.queues)
+    call.key(keys.ourQueues)
     call.add(now, keys.wake, items.length)
     for (const { task, item } of items) {
       const fields = headerOf({ ...task, single: true })
       const due = dueOf(task, item) ?? task.createdAt
-      call.add(call.task(task.id) as number, task.id, task.createdAt, due, memberText(item.text, 'args') ?? item.text)
+      const args = memberText(item.text, 'args') ?? item.text
+      call.add(call.task(task.id) as number, task.queue, task.id, task.createdAt, due, args)
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
       call.item(item, task.queue, item.effects)
     }

@@ -27,12 +27,12 @@ export class Tasks {
     const main = await this.#server.ready()
     // Where a task is looked for is written before it, so that it can always be found.
     await main.all((pipeline) => {
-      pipeline.sadd(keys.ourQueues, queue).hsetnx(keys.tasks, id, place)
+      pipeline.hsetnx(keys.tasks, id, place)
       if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
     })
     if ((await main.call((client) => client.hget(keys.tasks, id))) !== place) return false
-    const all = [keys.task(queue, id)[0], keys.adding(queue), keys.taskTimes(queue)]
-    return (await main.run(lua.taskCreate, all, [adder, id, createdAt, ...headerOf(task)])) === 1
+    const all = [keys.task(queue, id)[0], keys.adding(queue), keys.taskTimes(queue), keys.ourQueues]
+    return (await main.run(lua.taskCreate, all, [queue, adder, id, createdAt, ...headerOf(task)])) === 1
   }
 
   async openAdding(id: string, adder: string, now: number, instead = ''): Promise<AddAnswer> {

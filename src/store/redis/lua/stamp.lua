@@ -1,0 +1,8 @@
+-- Stamps of renewals. Each is greater than all before it, so that two observations of a lease can be compared although
+-- the clock of the server was set back or forward between them.
+
+local function nextStamp(key)
+  local stamp = math.max(clock(), (tonumber(redis.call('GET', key) or 0) or 0) + 1)
+  redis.call('SET', key, string.format('%d', stamp))
+  return string.format('%d', stamp)
+end

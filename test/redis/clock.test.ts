@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { bench, Heard, PROMPT, until } from '../engine/bench.ts'
+import { pathOf } from '../programs/program.ts'
+import { suiteWith } from '../programs/suite.ts'
+import { freePort } from './port.ts'
+import { faketime, redis } from './program.ts'
+import { RedisServer } from './server.ts'
+
+const OWNERS = 24
+const LEASE_SECONDS = 2
+
+suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
+  let folder: string
+  let server: RedisServer
+  const setClock = (seconds: number) => writeFileSync(join(folder, 'clock'), `${seconds >= 0 ? '+' : ''}${seconds}`)
+
+  /** To be called first: all else that a test has started ends before it. */
+  const start = async () => {
+    folder = mkdtempSync(join(tmpdir(), 'highkiq-clock-'))
+    setClock(0)
+    const environment = spawnSync(pathOf(faketime) as string, ['-f', '+0', 'env'], { encoding: 'utf8' }).stdout
+    const [, library] = /^LD_PRELOAD=(.*)$/m.exec(environment) ?? []
+    const program = join(folder, 'redis')
+    // Its monotonic clock stays what it is, as when an administrator sets the time. Without libc's own malloc before it,
+    // jemalloc asks for the time before the library can tell it.
+    const variables = `LD_PRELOAD='${library}:libc.so.6' FAKETIME_TIMESTAMP_FILE='${folder}/clock' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1`
+    writeFileSync(program, `#!/bin/sh\n${variables} exec ${pathOf(redis)} "$@"\n`)
+    chmodSync(program, 0o755)
+    server = new RedisServer(program, await freePort(), {})
+    await server.start()
+    onTestFinished(async () => {
+      await server.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+  }
+
+  test(
+    '24 owners keep their leases, and the jobs of dead ones run within two leases, when the clock goes forward and back',
+    PROMPT,
+    async () => {
+      await start()
+      const t = bench({ url: server.url() })
+      const ran = new Heard<string>()
+      t.hq.job('J', (_ctx, name: string) => ran.say(name))
+      const { store } = t.hq
+      await store.open()
+      const lost: string[] = []
+      /** An owner on a machine that nobody here can see. Answers what ends its renewals. */
+      const live = async (name: string, queue: string) => {
+        await store.join(name, { queues: [queue], seconds: LEASE_SECONDS, host: 'elsewhere\n1 1' })
+        const renew = async () => {
+          if (!(await store.renew(name, LEASE_SECONDS))) lost.push(name)
+        }
+        const timer = setInterval(renew, (LEASE_SECONDS * 1000) / 3)
+        const end = () => clearInterval(timer)
+        onTestFinished(end)
+        return end
+      }
+      const steps = [
+        ['forward', 60],
+        ['back', -3600],
+      ] as const
+      const dying = new Map<string, () => void>()
+      for (const [name] of steps) {
+        dying.set(name, await live(name, name))
+        await t.hq.push({ class: 'J', args: [name], queue: name })
+        const take = { queues: [name], n: 1 }
+        const { taken } = await store.turn(name, { now: Date.now(), started: [], settlements: [], take })
+        expect(taken).toHaveLength(1)
+      }
+      for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
+
+      // Who had the duty to look for the dead died just before the clock went back.
+      expect(await store.hold('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
+      setClock(-3600)
+      for (let i = 0; i < 2; i++) {
+        await t.work({ leaseSeconds: LEASE_SECONDS, concurrency: 1, queues: ['forward', 'back'] })
+      }
+      for (const [name, seconds] of steps) {
+        expect(ran.all).not.toContain(name)
+        dying.get(name)?.()
+        const died = performance.now()
+        setClock(seconds)
+        await until(() => ran.all.includes(name))
+        expect(performance.now() - died).toBeLessThan(2 * LEASE_SECONDS * 1000)
+      }
+      expect(ran.all).toEqual(['forward', 'back'])
+      expect(lost).toEqual([])
+      const owners = (await store.leases()).filter(({ owner }) => owner.startsWith('owner '))
+      expect(owners.map(({ claimed }) => claimed)).toEqual(Array.from({ length: OWNERS }, () => false))
+      expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
+    },
+  )
+
+  test('a duty whose holder died before the clock went back is taken over', async () => {
+    await start()
+    const { store } = bench({ url: server.url() }).hq
+    await store.open()
+    expect(await store.hold('d', 'ann', 0.5)).toBe(true)
+    setClock(-3600)
+    const asked = performance.now()
+    expect(await store.hold('d', 'bob', 0.5)).toBe(false)
+    await until(() => store.hold('d', 'bob', 0.5))
+    expect(performance.now() - asked).toBeGreaterThan(490)
+    expect(await store.hold('d', 'ann', 0.5)).toBe(false)
+  })
+})
