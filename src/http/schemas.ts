@@ -156,6 +156,14 @@ export const SCHEMAS: Record<string, Schema> = {
     dropped: { ...count, description: 'whose arguments are not kept any more: they stay as they were' },
     refused: { ...count, description: 'of a corrected report that are still wrong: they stay as they were' },
   }),
+  TaskRetryDelayed: object({
+    rows: { ...count, description: 'that are meant, as they are counted now' },
+    undo: { ...text, description: 'what POST …/retry/undo takes' },
+    startsAt: time,
+  }),
+  TaskRetryAnswer: { anyOf: [ref('TaskRetried'), ref('TaskRetryDelayed')] },
+  TaskRetryUndo: object({ undo: text }),
+  TaskRetryUndone: object({ undone: { type: 'boolean', description: 'false: it has begun' } }),
   TaskReasons: object({
     items: {
       type: 'array',

@@ -376,6 +376,33 @@ test('reasons are counted for each code, with rows that show them', async () => 
   expect((await retry({ status: ['failed'], code: null })).body).toMatchObject({ rows: 12 })
 })
 
+test('a retry with undoSeconds is undone until it begins, and changes nothing then', async () => {
+  const app = api()
+  const { call, hq } = app
+  const id = await imported(app)
+  const delayed = (query = 'undoSeconds=1', json: object = { status: ['failed'] }) =>
+    call('POST', `/api/v1/tasks/${id}/retry?${query}`, { json })
+  const undo = async (undo: string) => (await call('POST', `/api/v1/tasks/${id}/retry/undo`, { json: { undo } })).body
+
+  const first = await delayed()
+  expect([first.status, first.body.rows]).toEqual([202, 2])
+  expect(await undo(first.body.undo)).toEqual({ undone: true })
+  expect(await undo(first.body.undo)).toEqual({ undone: true })
+  const second = await delayed()
+  expect((await hq.tasks.get(id).status())?.run).toBe(1)
+  // It begins later than the first one would have.
+  await until(async () => ((await hq.tasks.get(id).status())?.run ?? 0) > 1)
+  expect((await statusOf(hq, id)).run).toBe(2)
+  expect(await undo(second.body.undo)).toEqual({ undone: false })
+  for (const [query, json] of [
+    ['undoSeconds=61', {}],
+    ['undoSeconds=1', { rows: [{ index: 1 }] }],
+  ] as const) {
+    expect((await delayed(query, json)).body.error.code).toBe('INVALID_REQUEST')
+  }
+  expect((await delayed('undoSeconds=1', { code: null, otherCodes: true })).status).toBe(400)
+})
+
 test('the file of an export is sent while it is made, or when it is whole, or as far as there is any', async () => {
   const { call, handle, hq, work } = api({ limits: { streams: 1 } })
   const doors = gate()

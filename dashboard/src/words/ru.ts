@@ -259,6 +259,14 @@ export const ru: Words = {
     many: '{n} строк не могут.',
     other: '{n} строки не могут.',
   },
+  'task.retrySoon': {
+    one: '{n} строка выполнится снова через {seconds} с',
+    few: '{n} строки выполнятся снова через {seconds} с',
+    many: '{n} строк выполнятся снова через {seconds} с',
+    other: '{n} строки выполнятся снова через {seconds} с',
+  },
+  'task.retryUndone': 'Отменено: ни одна строка не выполняется снова',
+  'task.retryBegun': 'Первые строки уже начались: приостановите или отмените задачу',
   'task.retryRejected': 'Повторить отклонённые',
   'task.retryCancelled': 'Повторить отменённые',
   'task.retryTitle': {

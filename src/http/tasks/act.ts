@@ -4,17 +4,23 @@ import { type CorrectedRow, isBeyondTolerance, REJECTED_STATUSES } from '../../i
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
+import { checkRetry } from '../../tasks/chosen.ts'
 import type { Retried, RetryOptions } from '../../tasks/retry.ts'
 import { openSource } from '../../tasks/sheet/source.ts'
 import { spooled } from '../../tasks/sheet/spool.ts'
 import type { Task, TaskSettings, TaskStatus } from '../../tasks/task.ts'
 import { invalid, json } from '../answer.ts'
 import { readObject, refuseMembers, typeOf } from '../body.ts'
+import { integer } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
+import { delayRetry, rowsMeant, undoRetry } from './delayed-retry.ts'
 import { READING, readingOf } from './import.ts'
 import { SETTING_MEMBERS } from './options.ts'
 import { statusOf } from './task.ts'
 import { FILES, openUpload } from './upload.ts'
+
+/** Whoever undoes does so at once. */
+const MOST_UNDO_SECONDS = 60
 
 const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }
 
@@ -52,9 +58,22 @@ export const ACT_ROUTES: Route[] = [
     path: '/api/v1/tasks/{id}/retry',
     summary: 'Runs rejected rows once more: as they are, with other arguments, or as a corrected report says',
     access: 'task',
-    query: READING,
+    query: {
+      ...READING,
+      undoSeconds: integer(
+        0,
+        MOST_UNDO_SECONDS,
+        0,
+        'begins so many seconds later, and can be undone until then; for rows chosen by status or code',
+      ),
+    },
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
-    answers: { 202: { description: 'Those rows run again', content: { 'application/json': 'TaskRetried' } } },
+    answers: {
+      202: {
+        description: 'Those rows run again; with `undoSeconds` they will',
+        content: { 'application/json': 'TaskRetryAnswer' },
+      },
+    },
     async run(call) {
       const { hq, site, path, request, link } = call
       const { id, job } = await statusOf(hq, path)
@@ -64,6 +83,8 @@ export const ACT_ROUTES: Route[] = [
         return json(rows, 202)
       }
       const isFile = request.body !== null && type !== 'application/json' && type !== ''
+      const { undoSeconds } = call.query
+      if (isFile && undoSeconds > 0) throw invalid('undoSeconds is not for a report: leave it out')
       if (isFile) return retried(await retryReport(call, id, job))
       if (link) {
         throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
@@ -71,7 +92,31 @@ export const ACT_ROUTES: Route[] = [
       const options = retryOf(await readObject(request, site.limits.bodyBytes))
       const { validate } = site.imports[job] ?? {}
       const as = validate ? { as: { validate } } : {}
-      return retried(await hq.tasks.get(id).retry({ ...options, ...as }))
+      const task = hq.tasks.get(id)
+      if (undoSeconds === 0) return retried(await task.retry({ ...options, ...as }))
+      checkRetry(options)
+      if (options.rows) throw invalid('undoSeconds is for rows that are chosen by status or code: leave it out')
+      const told = call.later()
+      const delayed = await delayRetry(hq, id, undoSeconds, async () => {
+        call.did({ count: (await task.retry({ ...options, ...as })).rows })
+        told()
+      })
+      return json({ ...delayed, rows: rowsMeant(await task.reasons(), options) }, 202)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/tasks/{id}/retry/undo',
+    summary: 'Undoes a retry with `undoSeconds` that has not begun: no row has changed',
+    body: { content: { 'application/json': 'TaskRetryUndo' } },
+    answers: { 200: { description: 'Whether it is undone', content: { 'application/json': 'TaskRetryUndone' } } },
+    async run({ hq, site, path, request }) {
+      const { id } = await statusOf(hq, path)
+      const body = await readObject(request, site.limits.bodyBytes)
+      refuseMembers(body, 'undo', ['undo'])
+      const { undo } = body
+      if (typeof undo !== 'string' || !/^[0-9a-f]{16}$/.test(undo)) throw invalid('`undo` is what the retry answered')
+      return json({ undone: await undoRetry(hq, id, undo) })
     },
   }),
   act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),

@@ -4,9 +4,11 @@ import { signal } from '@preact/signals'
 import { tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/shapes.ts'
 import { confirm } from '../../parts/confirm.tsx'
-import { doing } from '../../parts/toast.tsx'
+import { doing, say } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 
+/** As long as the toast is there. */
+const UNDO_SECONDS = 8
 /** Fewer rows are retried without a question. */
 const ASKED_ABOVE = 20
 
@@ -14,6 +16,11 @@ interface Retried {
   rows: number
   dropped: number
   refused: number
+}
+
+interface Delayed {
+  rows: number
+  undo: string
 }
 
 type Rejected = 'failed' | 'error' | 'cancelled'
@@ -67,11 +74,25 @@ export async function retryRows(
     })
     if (!yes) return
   }
+  const isDelayed = n() > ASKED_ABOVE
   const status = isWithCancelled.value ? [...filter.status, 'cancelled'] : filter.status
+  if (isDelayed) {
+    const delayed = await doing(
+      tell<Delayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
+    )
+    if (delayed) say(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
+    return
+  }
   await doing(tell<Retried>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows, dropped, refused }) => {
     const text = t('task.retried', { n: rows })
     const not = dropped + refused
     return not === 0 ? text : { text: `${text} ${t('task.retriedNot', { n: not })}`, isRefusal: true }
   })
   await reload()
+}
+
+async function undo(task: string, { undo }: Delayed): Promise<void> {
+  await doing(tell<{ undone: boolean }>('POST', `/tasks/${task}/retry/undo`, { undo }), ({ undone }) =>
+    undone ? t('task.retryUndone') : { text: t('task.retryBegun'), isRefusal: true },
+  )
 }
