@@ -112,6 +112,13 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.clearSet('dead', [])).done ? '' : 'some are left'),
   },
   {
+    name: 'trim',
+    async run(w) {
+      await w.store.trim('dead', 0, 0)
+      return (await w.store.size('dead')) === 0 ? '' : 'some are left'
+    },
+  },
+  {
     name: 'scanQueue',
     run: async (w) => ((await w.store.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing'),
   },
