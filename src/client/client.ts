@@ -317,7 +317,8 @@ export class Client implements Pusher {
     try {
       await outlet.put(finished)
     } catch (thrown) {
-      throw withJids(thrown, [finished.jid])
+      const failure = unconfirmed(thrown, [finished])
+      if (failure !== undefined) throw failure
     }
     return finished.jid
   }
@@ -338,10 +339,8 @@ export class Client implements Pusher {
       try {
         await outlet.putAll(finished)
       } catch (thrown) {
-        throw withJids(
-          thrown,
-          finished.map(({ jid }) => jid),
-        )
+        const failure = unconfirmed(thrown, finished, jids)
+        if (failure !== undefined) throw failure
       }
     }
     for await (const args of rows) {
@@ -363,10 +362,21 @@ export class Client implements Pusher {
   }
 }
 
-/** Who stores jobs does not know their ids. */
-function withJids(thrown: unknown, jids: string[]): unknown {
+/**
+ * The error of a push with the ids of its jobs, which the store does not know; undefined when all of them are stored.
+ * `all`: the ids of the whole call.
+ */
+function unconfirmed(thrown: unknown, finished: Finished[], all: readonly (string | null)[] = []): unknown {
   if (!(thrown instanceof PushError)) return thrown
-  return new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
+  const { message, maybePushed, parts, cause } = thrown
+  const left = finished.filter(({ destination }) => !parts?.stored.has(destination))
+  if (left.length === 0) return undefined
+  const jids = left.map(({ jid }) => jid)
+  const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
+  const unsure = new Set(jids)
+  const pushed = all.flatMap((jid) => (jid === null || unsure.has(jid) ? [] : jid))
+  const notPushed = refused.map(({ jid }) => jid)
+  return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, pushed })
 }
 
 function invalid(message: string): HighkiqError {

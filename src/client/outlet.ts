@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'
+import { inSteps } from '../job/push-steps.ts'
 import type { PushItem, Store, TaskSpec } from '../store/contract.ts'
 import { resend } from './resend.ts'
 
@@ -81,10 +82,13 @@ export class StoreOutlet implements Outlet {
 
   async putAll(jobs: Finished[]): Promise<void> {
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
-    if (tracked.length > 0) await this.store().pushTracked(tracked, this.#now())
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
     const put = () => this.store().push(items, this.#now())
-    if (items.length > 0) await (items.every(({ once }) => once) ? resend(put) : put())
+    const steps = [
+      { items: tracked.map(({ item }) => item), put: () => this.store().pushTracked(tracked, this.#now()) },
+      { items, put: () => (items.every(({ once }) => once) ? resend(put) : put()) },
+    ]
+    await inSteps(steps.filter((step) => step.items.length > 0))
   }
 
   /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */

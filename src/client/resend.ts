@@ -14,9 +14,12 @@ export async function resend(push: () => Promise<void>): Promise<void> {
       return await push()
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
+      const isFirst = !maybePushed
       maybePushed ||= thrown.maybePushed
       if (!AWAY.some((code) => hasCode(thrown.cause, code)) || performance.now() + pause > end) {
-        throw new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause })
+        // What the last attempt did not store an earlier one may have.
+        const parts = isFirst || !maybePushed ? thrown.parts : undefined
+        throw new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
       }
     }
     await sleep(pause * (0.5 + Math.random() / 2))

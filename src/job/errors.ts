@@ -45,7 +45,7 @@ const STATUS = {
   STORE_UNREACHABLE: 503,
   /** The store was closed. */
   STORE_CLOSED: 503,
-  /** A push could not be stored. Carries `jids` and `maybePushed`. */
+  /** A push could not be stored. Carries `jids`, `maybePushed` and `notPushed`. */
   PUSH_FAILED: 503,
   /** The store has no transactions that rows of others could be part of. */
   NO_TRANSACTION: 501,
@@ -151,16 +151,43 @@ export function doneInPart(thrown: unknown): unknown {
   return new HighkiqError('STORE_UNUSABLE', messageOf(thrown), undefined, { cause: thrown })
 }
 
-/** A push that was not confirmed. `maybePushed` is true when it was sent and no answer came: it may be stored. */
+/** What a store knows for certain of the items of a push that failed half-way. */
+export interface PushParts {
+  stored: ReadonlySet<unknown>
+  refused: ReadonlySet<unknown>
+}
+
+/**
+ * A push that was not confirmed. `jids` are the jobs that are not known to be stored, `notPushed` those of them that are
+ * surely not. `maybePushed`: there are others, which were sent and got no answer. `pushed`: jobs of the same call that
+ * are surely stored.
+ */
 export class PushError extends HighkiqError {
   readonly jids: string[]
   readonly maybePushed: boolean
+  readonly notPushed: string[]
+  readonly pushed: string[]
+  readonly #parts: PushParts | undefined
 
-  constructor(message: string, jids: string[], maybePushed: boolean, options?: { cause?: unknown }) {
-    super('PUSH_FAILED', message, { jids, maybePushed }, options)
+  constructor(
+    message: string,
+    jids: string[],
+    maybePushed: boolean,
+    options: { cause?: unknown; notPushed?: string[]; pushed?: string[]; parts?: PushParts | undefined } = {},
+  ) {
+    const { cause, notPushed = maybePushed ? [] : jids, pushed = [], parts } = options
+    super('PUSH_FAILED', message, { jids, maybePushed, notPushed }, cause === undefined ? undefined : { cause })
     this.name = 'PushError'
     this.jids = jids
     this.maybePushed = maybePushed
+    this.notPushed = notPushed
+    this.pushed = pushed
+    this.#parts = parts
+  }
+
+  /** Of a store's error: what is certain of its items, whose ids it does not know. */
+  get parts(): PushParts | undefined {
+    return this.#parts
   }
 }
 

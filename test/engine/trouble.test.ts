@@ -155,6 +155,8 @@ test('performBulk that meets a full disk tells the jids of the batch that is not
   expect(refusal.jids).toHaveLength(100)
   const queue = new Set((await t.hq.store.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid))
   expect(queue.size % 100).toBe(0)
+  expect(refusal.notPushed).toEqual(refusal.jids)
+  expect(new Set(refusal.pushed)).toEqual(queue)
   for (const jid of refusal.jids) expect(queue.has(jid)).toBe(false)
 })
 

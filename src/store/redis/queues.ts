@@ -1,6 +1,7 @@
 /** Jobs that are ready: pushing them, and looking at them. */
 
 import { HighkiqError, PushError } from '../../job/errors.ts'
+import { inSteps, type PushStep } from '../../job/push-steps.ts'
 import { ONCE_SECONDS, type PushItem, type QueueInfo } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import { maybeDone, readable } from './connection.ts'
@@ -13,6 +14,8 @@ const MOST_BYTES = 1_000_000
 /** One script does no more. */
 const MOST_MOVES = 100
 
+type Scored = Extract<PushItem, { score: number }>
+
 export class Queues {
   readonly #server: Server
 
@@ -23,29 +26,17 @@ export class Queues {
   /** @throws PushError */
   async push(items: readonly PushItem[], now: number): Promise<void> {
     if (items.length === 0) return
-    let stored = false
-    const store = async () => {
-      const plain = items.filter(({ effects, once }) => !effects?.length && !once)
-      if (plain.length > 0) {
-        await this.#pushPlain(plain)
-        stored = true
-      }
-      const tracked = items.filter(({ effects }) => effects?.length)
-      for (const some of pieces(tracked, ({ text }) => text.length, MOST_MOVES)) {
-        await this.#pushTracked(some, now)
-        stored = true
-      }
-      const once = items.filter(({ effects, once }) => once && !effects?.length)
-      for (const some of pieces(once, ({ text }) => text.length, MOST_MOVES)) {
-        await this.#pushOnce(some, now)
-        stored = true
-      }
+    const plain = items.filter(({ effects, once }) => !effects?.length && !once)
+    const tracked = items.filter(({ effects }) => effects?.length)
+    const once = items.filter(({ effects, once }) => once && !effects?.length)
+    const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
+    for (const some of pieces(tracked, ({ text }) => text.length, MOST_MOVES)) {
+      steps.push({ items: some, put: () => this.#pushTracked(some, now) })
     }
-    try {
-      await this.#server.storing(store)
-    } catch (thrown) {
-      throw pushError(thrown, stored)
+    for (const some of pieces(once, ({ text }) => text.length, MOST_MOVES)) {
+      steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
+    await storedInSteps(this.#server, steps)
   }
 
   /** All of them, or some whether they are listed or not. */
@@ -72,22 +63,24 @@ export class Queues {
     return texts.reverse()
   }
 
-  /** Each command is all or nothing, and they go out together. */
+  /** Each command is all or nothing, and they go out together. @throws PushError */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const queues = new Set<string>()
-    const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; texts: string[] }>()
-    const sets = new Map<string, { score: number; text: string }[]>()
+    const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; items: PushItem[] }>()
+    const sets = new Map<string, Scored[]>()
+    /** The items of each command that stores jobs. */
+    const sent: PushItem[][] = []
     let wakes = false
     for (const item of items) {
       if (item.to === 'queue') {
         const command = item.end === 'front' ? 'rpush' : 'lpush'
         const id = command + item.queue
         const list = lists.get(id)
-        if (list) list.texts.push(item.text)
+        if (list) list.items.push(item)
         else {
-          lists.set(id, { command, key: keys.queue(item.queue), texts: [item.text] })
+          lists.set(id, { command, key: keys.queue(item.queue), items: [item] })
           queues.add(item.queue)
         }
       } else {
@@ -101,11 +94,15 @@ export class Queues {
     const results = await main.each(
       (pipeline) => {
         if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
-        for (const { command, key, texts } of lists.values()) {
-          for (const some of pieces(texts, (text) => text.length)) pipeline[command](key, ...some)
+        for (const { command, key, items: all } of lists.values()) {
+          for (const some of pieces(all, ({ text }) => text.length)) {
+            sent.push(some)
+            pipeline[command](key, ...some.map(({ text }) => text))
+          }
         }
         for (const [key, entries] of sets) {
           for (const some of pieces(entries, ({ text }) => text.length)) {
+            sent.push(some)
             pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
           }
         }
@@ -117,8 +114,16 @@ export class Queues {
     const failed = results.filter(([error]) => error)
     if (failed.length === 0) return
     const error = main.explain(failed[0]?.[0]) as HighkiqError
-    const none = jobs.every(([one]) => one && !maybeDone(one))
-    throw new HighkiqError(error.code, error.message, { sent: !none }, { cause: error.cause })
+    const itemsOf = (is: (error: Error | null) => boolean) =>
+      new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
+    // A job in a queue whose name is not known is stored, and would not be found.
+    const isNamed = queues.size === 0 || !results[0]?.[0]
+    const parts = {
+      stored: itemsOf((one) => one === null && isNamed),
+      refused: itemsOf((one) => one !== null && !maybeDone(one)),
+    }
+    const cause = new HighkiqError(error.code, error.message, undefined, { cause: error.cause })
+    throw new PushError(error.message, [], parts.refused.size < items.length, { cause, parts })
   }
 
   async #pushTracked(items: readonly PushItem[], now: number): Promise<void> {
@@ -151,6 +156,12 @@ export class Queues {
 export function pushError(thrown: unknown, stored: boolean): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
   return new PushError(thrown.message, [], stored || maybeDone(thrown), { cause: thrown })
+}
+
+/** Pushes in steps. Where it waits for replicas, only an answer of theirs makes certain what is stored. @throws PushError */
+export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {
+  const around = server.options.waitForReplicas > 0 ? (work: () => Promise<void>) => server.storing(work) : undefined
+  return inSteps(steps, { maybeDone, around })
 }
 
 /** At most so many and so long at once, but for one that is longer by itself. */

@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { HighkiqError, PushError } from '../../job/errors.ts'
+import { inSteps, type PushStep } from '../../job/push-steps.ts'
 import type {
   CronTick,
   CronTickAnswer,
@@ -271,11 +272,15 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly idleTasks: Store['idleTasks'] = (before, page) => this.file.read(({ tasks }) => tasks.idle(before, page))
   readonly reasons: Store['reasons'] = (id) => this.file.read(({ tasks }) => tasks.events.reasons(id))
   readonly pushTracked: Store['pushTracked'] = (items, now) =>
-    this.#pushInChunks(items, (s, chunk) => {
-      const fresh = chunk.filter(({ task, item }) => s.tasks.createSingle(task, item))
-      const jobs = fresh.map(({ item }) => item)
-      pushAll(s, jobs, now)
-    })
+    this.#pushInChunks(
+      items,
+      (s, chunk) => {
+        const fresh = chunk.filter(({ task, item }) => s.tasks.createSingle(task, item))
+        const jobs = fresh.map(({ item }) => item)
+        pushAll(s, jobs, now)
+      },
+      ({ item }) => item,
+    )
 
   readonly putPart: Store['putPart'] = (...part) =>
     this.file.write((s) => {
@@ -329,17 +334,17 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly unlock: Store['unlock'] = (lock, holder) =>
     this.file.write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS)
 
-  async #pushInChunks<Item>(items: readonly Item[], put: (s: Opened, chunk: Item[]) => void): Promise<void> {
-    let from = 0
-    try {
-      for (; from < items.length; from += CHUNK) {
-        const chunk = items.slice(from, from + CHUNK)
-        await this.file.write((s) => put(s, chunk), ANSWER_SECONDS)
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], from > 0, { cause: thrown })
+  async #pushInChunks<Item>(
+    items: readonly Item[],
+    put: (s: Opened, chunk: Item[]) => void,
+    itemOf: (item: Item) => unknown = (item) => item,
+  ): Promise<void> {
+    const steps: PushStep[] = []
+    for (let from = 0; from < items.length; from += CHUNK) {
+      const chunk = items.slice(from, from + CHUNK)
+      steps.push({ items: chunk.map(itemOf), put: () => this.file.write((s) => put(s, chunk), ANSWER_SECONDS) })
     }
+    await inSteps(steps)
   }
 
   /** A change of tasks, with their books open. */

@@ -14,7 +14,7 @@ import {
 import { STATUS_NUMBER, tasksOf, writePlace } from '../call.ts'
 import type { Argument } from '../connection.ts'
 import { lua } from '../lua.generated.ts'
-import { pieces, pushError } from '../queues.ts'
+import { pieces, storedInSteps } from '../queues.ts'
 import type { Server } from '../server.ts'
 import { headerOf, placeOf } from './record.ts'
 import { answerOf } from './tasks.ts'
@@ -115,17 +115,12 @@ export class TaskRows {
 
   /** @throws PushError */
   async pushTracked(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
-    let stored = false
-    try {
-      await this.#server.storing(async () => {
-        for (const some of pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)) {
-          await this.#pushSome(some, now)
-          stored = true
-        }
-      })
-    } catch (thrown) {
-      throw pushError(thrown, stored)
-    }
+    const some = pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)
+    const steps = Array.from(some, (piece) => ({
+      items: piece.map(({ item }) => item),
+      put: () => this.#pushSome(piece, now),
+    }))
+    await storedInSteps(this.#server, steps)
   }
 
   async #pushSome(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {

@@ -1,0 +1,104 @@
+import { Highkiq, type PushError } from 'highkiq'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { recorder } from '../engine/bench.ts'
+import { type RedisServer, startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+onRedis('a push in several parts of which one fails', () => {
+  let server: RedisServer
+  let databases = 0
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.remove())
+
+  function open() {
+    const url = server.url(++databases)
+    const [hq, redis] = [new Highkiq({ url, logger: recorder() }), new Redis(url)]
+    onTestFinished(async () => {
+      redis.disconnect()
+      await hq.close()
+    })
+    return { hq, redis }
+  }
+
+  test('pushes of one turn: each one says what became of its own job', async () => {
+    const { hq, redis } = open()
+    await redis.set('queue:spoilt', 'no list')
+    const push = (queue: string) => hq.push({ class: 'J', args: [], queue })
+    const [good, bad, later] = await Promise.allSettled([
+      push('good'),
+      push('spoilt'),
+      hq.push({ class: 'J', args: [], at: Date.now() / 1000 + 60 }),
+    ])
+    expect([good?.status, later?.status]).toEqual(['fulfilled', 'fulfilled'])
+    const reason = (bad as PromiseRejectedResult).reason as PushError
+    expect(reason).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+    expect(reason.notPushed).toEqual(reason.jids)
+    expect(await redis.llen('queue:good')).toBe(1)
+    expect(await redis.zcard('schedule')).toBe(1)
+  })
+
+  test('a bulk: the jobs before are stored, those of the part that failed are surely not', async () => {
+    const { hq, redis } = open()
+    async function* rows() {
+      for (let n = 0; n < 6; n++) {
+        // Meanwhile somebody spoils the queue, behind the second batch.
+        if (n === 4) await redis.multi().del('queue:default').set('queue:default', 'no list').exec()
+        yield [n]
+      }
+    }
+    const J = hq.job('J', (_ctx, _n: number) => {})
+    const stored: string[] = []
+    hq.client.use(async (payload, next) => {
+      stored.push(payload.jid)
+      return next()
+    })
+    const error: PushError = await J.performBulk(rows() as AsyncIterable<[number]>, { batchSize: 2 }).catch(
+      (thrown) => thrown,
+    )
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+    expect(error.pushed).toEqual(stored.slice(0, 4))
+    expect(error.notPushed).toEqual(stored.slice(4))
+    expect(error.jids).toEqual(error.notPushed)
+  })
+
+  test('tracked jobs and others in one bulk: what the first part stored is not among those that failed', async () => {
+    const { hq, redis } = open()
+    await redis.set('queue:spoilt', 'no list')
+    hq.job('Tracked', { track: true, queue: 'good' }, () => {})
+    // Client middleware sends every second job somewhere else, and keeps no record of it.
+    hq.client.use(async (payload, next) => {
+      const after = await next()
+      if (!after || payload.args[0] !== 'else') return after
+      const { hk_task: _, ...rest } = after
+      return { ...rest, queue: 'spoilt' } as never
+    })
+    const error: PushError = await hq
+      .pushBulk({ class: 'Tracked', args: [['here'], ['else'], ['here']] })
+      .then(() => expect.unreachable())
+      .catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+    expect([error.pushed.length, error.jids.length, error.notPushed.length]).toEqual([2, 1, 1])
+    const texts = await redis.lrange('queue:good', '0', '-1')
+    expect(texts.map((text) => JSON.parse(text).jid).sort()).toEqual([...error.pushed].sort())
+  })
+
+  test('what got no answer may be stored, and is not among those that surely are not', async () => {
+    const { hq, redis } = open()
+    await hq.store.open()
+    // The server answers nobody for longer than a command may take.
+    const slow = new Highkiq({ url: server.url(databases), logger: recorder(), commandTimeout: 200 })
+    onTestFinished(() => slow.close())
+    await slow.store.size('dead')
+    await redis.call('CLIENT', 'PAUSE', '1500', 'WRITE')
+    const error: PushError = await slow.push({ class: 'J', args: [] }).then(
+      () => expect.unreachable(),
+      (thrown) => thrown,
+    )
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: true, notPushed: [] })
+    expect(error.jids).toHaveLength(1)
+    await redis.call('CLIENT', 'UNPAUSE')
+  })
+})
