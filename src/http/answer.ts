@@ -45,8 +45,11 @@ export function errorBody(thrown: unknown): ErrorBody {
 
 export function errorAnswer(thrown: unknown, headers: Record<string, string> = {}): Response {
   const status = statusOfCode(codeOf(thrown) ?? 'INTERNAL_ERROR')
-  const again = RETRY_AFTER[status]
-  return json({ error: errorBody(thrown) }, status, { ...headers, ...(again ? { 'retry-after': again } : {}) })
+  const { retryAfter = RETRY_AFTER[status] } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
+  return json({ error: errorBody(thrown) }, status, {
+    ...headers,
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+  })
 }
 
 /** The same answer with the headers that all have. */

@@ -29,23 +29,70 @@ export function checkType(request: Request, { body }: Route): void {
   throw new HighkiqError('UNSUPPORTED_TYPE', `${said}: send ${types.join(' or ')}, with that Content-Type`)
 }
 
+/** Bytes of a body that give it another second. */
+const BYTES_A_SECOND = 2000
+
+/** How many seconds the bodies of requests are waited for, by request; one that is not there is waited for without end. */
+const patience = new WeakMap<Request, number>()
+
+/**
+ * From now on reading the body of this request fails with BODY_TOO_SLOW when nothing comes for so many seconds, or when
+ * the client has kept the server waiting so long altogether, and a second more for each 2,000 bytes that came.
+ */
+export function limitWaiting(request: Request, seconds: number): void {
+  if (request.body) patience.set(request, seconds)
+}
+
 /**
  * The chunks of the body as they come, and no more is read than is asked for.
- * @throws BODY_TOO_LARGE, at once where the request says its length; BODY_BROKEN_OFF
+ * @throws BODY_TOO_LARGE, at once where the request says its length; BODY_BROKEN_OFF, BODY_TOO_SLOW
  */
 export async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array, void, void> {
   checkLength(request, limit)
+  if (!request.body) return
+  const mostMs = (patience.get(request) ?? Number.POSITIVE_INFINITY) * 1000
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>
   let bytes = 0
+  let waitedMs = 0
   try {
-    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.byteLength
+    for (;;) {
+      const began = performance.now()
+      const leftMs = Math.min(mostMs, mostMs + (bytes / BYTES_A_SECOND) * 1000 - waitedMs)
+      const { done, value } = await inTime(reader.read(), leftMs, () => tooSlow(bytes))
+      if (done) return
+      waitedMs += performance.now() - began
+      bytes += value.byteLength
       if (bytes > limit) throw tooLarge(limit)
-      yield chunk
+      yield value
     }
   } catch (thrown) {
     if (codeOf(thrown)) throw thrown
     throw new HighkiqError('BODY_BROKEN_OFF', `the body broke off after ${bytes} bytes`, undefined, { cause: thrown })
+  } finally {
+    // What is left of it is not wanted.
+    await reader.cancel().catch(() => {})
+    reader.releaseLock()
   }
+}
+
+async function inTime<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  if (ms === Number.POSITIVE_INFINITY) return work
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), Math.max(ms, 0))
+  })
+  try {
+    return await Promise.race([work, end])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function tooSlow(bytes: number): HighkiqError {
+  return new HighkiqError(
+    'BODY_TOO_SLOW',
+    `the body came too slowly, and was given up after ${bytes} bytes: send it again`,
+  )
 }
 
 /** @throws BODY_TOO_LARGE */

@@ -7,7 +7,7 @@ import type { Deed } from './access/audit.ts'
 import type { Peer } from './access/local.ts'
 import { wayIn } from './access/login.ts'
 import { errorAnswer, guarded } from './answer.ts'
-import { checkType } from './body.ts'
+import { checkType, limitWaiting } from './body.ts'
 import { errorPage } from './frame.ts'
 import { APP_ROUTE } from './page.ts'
 import { readParameters } from './parameter.ts'
@@ -66,11 +66,12 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
       if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'this link is read-only')
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
+      limitWaiting(request, site.limits.bodySeconds)
       const query = readParameters(url.searchParams, route.query ?? {}, route.page)
       if (changes || route.audited) telling = tellingOf(who, route, path)
       const { did = () => {}, later = () => () => {} } = telling ?? {}
       const mayChange = !site.readOnly && link !== 'look'
-      const answer = await route.run({ hq, site, base, request, url, path, query, link, mayChange, did, later })
+      const answer = await route.run({ hq, site, base, request, url, path, query, peer, link, mayChange, did, later })
       if (answer.status < 400) telling?.answered()
       return answer
     } catch (thrown) {

@@ -16,6 +16,8 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 
 /** For the rest of a body that nobody wants, so that the client can read the answer before the connection is closed. */
 const REST_MS = 1000
+/** For the headers of a request to come, also of one that has not begun. */
+const HEADERS_MS = 20_000
 /** Bytes of a body that are read before they are asked for. */
 const READ_AHEAD = 256 * 1024
 
@@ -177,8 +179,9 @@ export async function serve(
       `${host} is reached by others: give auth, or listen at 127.0.0.1 (the default)`,
     )
   }
-  // An upload may take longer than the five minutes that Node gives a request; headers still have one.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 60_000 }, nodeListener(hq, rest))
+  // An upload may take longer than the five minutes that Node gives a request: limits.bodySeconds ends one that is slow.
+  const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
+  const server = createServer(times, nodeListener(hq, rest))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -4,6 +4,7 @@ import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Deed } from './access/audit.ts'
 import type { LinkRights } from './access/link.ts'
+import type { Peer } from './access/local.ts'
 import { invalid } from './answer.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { Site } from './site.ts'
@@ -32,6 +33,7 @@ export interface Call<Query = Record<string, unknown>> {
   query: Query
   /** What the link of the task allows, where who asks came by one. */
   link: LinkRights | undefined
+  peer: Peer
   /** Neither the server nor the link is read-only. */
   mayChange: boolean
   /**

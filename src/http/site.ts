@@ -9,6 +9,7 @@ import { given, refuseUnknown } from '../job/options.ts'
 import { Access, type Auth } from './access/access.ts'
 import { type Audit, Auditor } from './access/audit.ts'
 import { Links } from './access/link.ts'
+import type { LoginEvent } from './access/logins.ts'
 import { type Redact, Redaction } from './access/redact.ts'
 import { Seal } from './access/seal.ts'
 import { Dashboard } from './dashboard.ts'
@@ -26,9 +27,11 @@ export interface Limits {
   uploadBytes?: number
   /** Rows of a file that is imported, and jobs of a stream; default 1,000,000. */
   rows?: number
-  /** Uploads at a time; default 8. */
+  /** Seconds that a body may keep the server waiting, and one more for each 2,000 bytes that came; default 30. */
+  bodySeconds?: number
+  /** Uploads at a time of those who are logged in, and as many by links, one a link; default 8. */
   uploads?: number
-  /** Streams of events, and downloads that wait, at a time; default 1,000. */
+  /** Streams of events, and downloads that wait, at a time, and as many by links, a tenth of them a link; default 1,000. */
   streams?: number
   /** Seconds for which the client of a stream may leave unread what it is told; default 60. */
   unreadSeconds?: number
@@ -38,6 +41,7 @@ const STANDARD: Required<Limits> = {
   bodyBytes: 10_000_000,
   uploadBytes: 1_000_000_000,
   rows: 1_000_000,
+  bodySeconds: 30,
   uploads: 8,
   streams: 1000,
   unreadSeconds: 60,
@@ -64,13 +68,18 @@ export interface HttpOptions {
   readOnly?: boolean
   /** Whether each change is told of, with who made it: `true` to the log, or to a function. */
   audit?: Audit
+  /**
+   * Addresses and ranges of your proxies, `['10.0.0.0/8']`: what they say of a client's address (X-Forwarded-For) is
+   * believed. Wrong logins are counted by it.
+   */
+  trustProxy?: readonly string[]
   /** The folder of a dashboard that was built elsewhere; default the one of this package. */
   dashboard?: string
 }
 
 const OPTIONS: (keyof HttpOptions)[] = [
   ...(['auth', 'basePath', 'limits', 'imports', 'secret'] as const),
-  ...(['redact', 'readOnly', 'audit', 'dashboard'] as const),
+  ...(['redact', 'readOnly', 'audit', 'dashboard', 'trustProxy'] as const),
 ]
 
 export class Site {
@@ -107,6 +116,7 @@ export class Site {
       readOnly = false,
       audit,
       dashboard,
+      trustProxy,
     } = options
     if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
       throw invalid('secret is a text that nobody guesses, and not an empty one')
@@ -124,9 +134,11 @@ export class Site {
     this.links = new Links(ofLinks)
     this.#secret = ofLinks
     this.redaction = new Redaction(redact)
-    this.access = new Access(auth, this.links)
-    this.uploads = new Gauge(this.limits.uploads, 'uploads')
-    this.streams = new Gauge(this.limits.streams, 'streams')
+    const tell = (event: LoginEvent) => this.auditor.login(event)
+    this.access = new Access(auth, this.links, { trustProxy, tell })
+    const { uploads, streams } = this.limits
+    this.uploads = new Gauge(uploads, 1, 'uploads')
+    this.streams = new Gauge(streams, Math.ceil(streams / 10), 'streams')
     this.watches = new Watches(hq)
     this.dashboard = new Dashboard(dashboard)
     this.pulses = new Pulses(hq, this.redaction)
@@ -142,29 +154,49 @@ export class Site {
   }
 }
 
-/** How many of a thing are open. */
+/** How many of a thing are open: of those who are logged in, and as many of those who come by a link. */
 export class Gauge {
   readonly #most: number
+  readonly #mostOfLink: number
   readonly #what: string
-  #open = 0
+  /** By task of its link; undefined: those who are logged in. */
+  readonly #open = new Map<string | undefined, number>()
+  #byLinks = 0
 
-  constructor(most: number, what: string) {
+  constructor(most: number, mostOfLink: number, what: string) {
     this.#most = most
+    this.#mostOfLink = mostOfLink
     this.#what = what
   }
 
-  /** @returns what ends it, once however often it is called. @throws TOO_MANY_REQUESTS */
-  enter(): () => void {
-    if (this.#open >= this.#most) {
-      const message = `${this.#most} ${this.#what} are open, and more are not taken at a time: try again`
-      throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: this.#most })
+  /**
+   * @param task whose link opens it; undefined: a login does
+   * @returns what ends it, once however often it is called. @throws TOO_MANY_REQUESTS
+   */
+  enter(task?: string): () => void {
+    const open = this.#open.get(task) ?? 0
+    if (task === undefined) this.#refuseFrom(open, this.#most)
+    else {
+      this.#refuseFrom(open, this.#mostOfLink, ' of this link')
+      this.#refuseFrom(this.#byLinks, this.#most, ' of links')
+      this.#byLinks++
     }
-    this.#open++
+    this.#open.set(task, open + 1)
     let isOver = false
     return () => {
-      if (!isOver) this.#open--
+      if (isOver) return
       isOver = true
+      if (task !== undefined) this.#byLinks--
+      const left = (this.#open.get(task) ?? 1) - 1
+      if (left > 0) this.#open.set(task, left)
+      else this.#open.delete(task)
     }
+  }
+
+  #refuseFrom(open: number, most: number, whose = ''): void {
+    if (open < most) return
+    const message = `${most} ${this.#what}${whose} are open, and more are not taken at a time: try again`
+    throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: most })
   }
 }
 

@@ -97,6 +97,8 @@ const STATUS = {
   IDEMPOTENCY_KEY_REUSED: 422,
   /** HTTP: the body broke off: the client went away, or its form has no end. */
   BODY_BROKEN_OFF: 400,
+  /** HTTP: the body stopped coming, or came too slowly. */
+  BODY_TOO_SLOW: 408,
   /** HTTP: no login, a wrong one, or a link that does not open this task. */
   UNAUTHORIZED: 401,
   /** HTTP: an address that needs a login and has none, or a change that another site's page asked for. */

@@ -59,10 +59,14 @@ test('a server that others reach is refused at its start when it has no login', 
 })
 
 test('with a login only who has it comes in', async () => {
-  const { call } = api({
+  const { handle } = api({
     auth: { bearer: ['one', 'two', 'a long secret'], basic: { user: 'ann', password: 'pass:wörd' } },
   })
+  let asked = 0
   const get = async (headers: RequestInit['headers']) => {
+    // Each from elsewhere: many wrong ones from one address are kept waiting.
+    const remote = `192.0.2.${asked++}`
+    const call = caller('http://localhost:7433', (request) => handle(request, { remote }))
     const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })
     if (status === 401) {
       expect(answered.get('www-authenticate')).toBe('Basic realm="Highkiq", charset="UTF-8"')

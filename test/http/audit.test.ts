@@ -6,10 +6,11 @@ import { api, apiDocument } from './bench.ts'
 const jid = (n: number) => n.toString(16).padStart(24, '0')
 const textOf = (n: number) => JSON.stringify({ class: 'Job', args: [n], queue: 'default', jid: jid(n) })
 
-/** A handler that tells an audit, and what it has told. */
+/** A handler that tells an audit, and what it has told, but for logins. */
 function audited(options: Parameters<typeof api>[0] = {}) {
   const entries: AuditEntry[] = []
-  const t = api({ ...options, audit: (entry) => void entries.push(entry) })
+  const audit = (entry: AuditEntry) => void (entry.action.startsWith('login') || entries.push(entry))
+  const t = api({ ...options, audit })
   return { ...t, entries, told: () => entries.splice(0).map(({ at: _, ...entry }) => entry) }
 }
 

@@ -6,6 +6,7 @@ import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { LinkRights, Links } from './link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
+import { Logins, type LoginsAbout } from './logins.ts'
 
 /**
  * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
@@ -39,12 +40,14 @@ export class Access {
   readonly #bearers: Token[]
   readonly #basic: Token | undefined
   readonly #links: Links
+  readonly #logins: Logins
 
   /** @throws INVALID_OPTION */
-  constructor(auth: Auth | undefined, links: Links) {
+  constructor(auth: Auth | undefined, links: Links, about: LoginsAbout = {}) {
     checkAuth(auth)
     this.#auth = auth
     this.#links = links
+    this.#logins = new Logins(about)
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
     this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
     this.#basic = basic && {
@@ -55,14 +58,14 @@ export class Access {
 
   /**
    * @param task the task that the route is about, when a link to it is enough
-   * @throws UNAUTHORIZED, FORBIDDEN
+   * @throws UNAUTHORIZED, FORBIDDEN, TOO_MANY_REQUESTS after many wrong logins
    */
   async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
     if (!this.#auth) checkLocal(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
     const link = task === undefined ? undefined : await this.#linkOf(request, url, task)
     if (link) return { who: 'link', link }
-    const { who, isBearer = false } = (await this.#login(request)) ?? {}
+    const { who, isBearer = false } = (await this.#login(request, peer)) ?? {}
     if (who === undefined)
       throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
@@ -79,14 +82,17 @@ export class Access {
     checkOrigin(request, url)
   }
 
-  /** The cookie that stands for a token, for 30 days; the token is not in it. Undefined: it is none of ours. */
-  signIn(token: string, about: CookieAbout): string | undefined {
-    const given = digest(token)
-    let key: Buffer | undefined
-    for (const known of this.#bearers) if (timingSafeEqual(given, known.digest)) key = known.digest
-    if (!key) return undefined
+  /**
+   * The cookie that stands for a token, for 30 days; the token is not in it.
+   * @throws UNAUTHORIZED: it is none of ours; TOO_MANY_REQUESTS: nor were many before
+   */
+  signIn(token: string, request: Request, peer: Peer, about: CookieAbout): string {
+    const known = oneOf(token, this.#bearers)
+    const attempt = this.#logins.attempt(request, peer, 'form')
+    if (!known) throw attempt.wrong()
+    attempt.right(known.who, true)
     const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
-    return cookie(`${until}.${signed(key, until).toString('base64url')}`, COOKIE_SECONDS, about)
+    return cookie(`${until}.${signed(known.digest, until).toString('base64url')}`, COOKIE_SECONDS, about)
   }
 
   signOut(about: CookieAbout): string {
@@ -125,7 +131,8 @@ export class Access {
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
   }
 
-  async #login(request: Request): Promise<{ who: string; isBearer?: boolean } | undefined> {
+  /** Undefined: the request says nothing of a login. @throws UNAUTHORIZED, TOO_MANY_REQUESTS: what it says is wrong */
+  async #login(request: Request, peer: Peer): Promise<{ who: string; isBearer?: boolean } | undefined> {
     const auth = this.#auth
     if (!auth) return { who: 'loopback' }
     if (typeof auth === 'function') {
@@ -134,10 +141,24 @@ export class Access {
     }
     const bearer = credentials(request, 'bearer')
     const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
-    if (token) return { who: token.who, isBearer: true }
+    if (token) {
+      // It is too long to be guessed: a right one is never kept waiting.
+      this.#logins.attempt(request, peer, 'bearer').right(token.who)
+      return { who: token.who, isBearer: true }
+    }
+    // The header may be that of a proxy's own login.
+    const signedIn = this.#signedIn(request)
+    if (signedIn) return signedIn
+    if (bearer !== undefined) throw this.#logins.attempt(request, peer, 'bearer').wrong()
     const basic = credentials(request, 'basic')
-    const login = basic !== undefined && this.#basic ? oneOf(basic, [this.#basic]) : undefined
-    return login ?? this.#signedIn(request)
+    if (basic === undefined || !this.#basic) return undefined
+    const attempt = this.#logins.attempt(request, peer, 'basic', nameIn(basic))
+    // A password may be short: while its turn has not come it is not even looked at.
+    attempt.refuseEarly()
+    const login = oneOf(basic, [this.#basic])
+    if (!login) throw attempt.wrong()
+    attempt.right(login.who)
+    return login
   }
 }
 
@@ -202,6 +223,11 @@ function credentials(request: Request, scheme: string): string | undefined {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
+}
+
+/** The name in a login by name and password. */
+function nameIn(basic: string): string {
+  return Buffer.from(basic, 'base64').toString().split(':')[0] ?? ''
 }
 
 /** Takes the same time whatever is right of it. */

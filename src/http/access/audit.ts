@@ -2,12 +2,13 @@
 
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
+import type { LoginEvent } from './logins.ts'
 
 export interface AuditEntry {
   at: Date
   /** The name of the login; without one `bearer`, `app`, `link` or `loopback`, for how they came in. */
   who: string
-  /** The route: `POST /api/v1/retries/{jid}/kill`. */
+  /** The route: `POST /api/v1/retries/{jid}/kill`; or `login`, `login refused`. */
   action: string
   /** What it was done to: the members of the route's path, `{ jid: '…' }`. */
   target: Record<string, string>
@@ -39,6 +40,12 @@ export class Auditor {
     }
     this.#hq = hq
     this.#audit = audit
+  }
+
+  /** A login, right or wrong. Also without an audit the log tells when more of them are refused for a while. */
+  login({ who, ...about }: LoginEvent): void {
+    this.write({ who: who ?? 'anybody', action: who === null ? 'login refused' : 'login', target: {} }, { ...about })
+    if (about.refusedFor !== undefined) this.#hq.log.warn(about, 'wrong logins: more are refused for a while')
   }
 
   /** Never throws: what was done is done. */

@@ -1,5 +1,6 @@
 /** The way in for people, where the login is a token: they give it once, and a cookie that no script can read keeps it. */
 
+import type { HighkiqError } from '../../job/errors.ts'
 import { readText } from '../body.ts'
 import { escaped, frame, HTML, plainPage } from '../frame.ts'
 import { text } from '../parameter.ts'
@@ -44,10 +45,16 @@ export const LOGIN_ROUTES: Route[] = [
       site.access.checkChange(request, url)
       const form = new URLSearchParams(await readText(request, MOST))
       const next = form.get('to') ?? undefined
-      const cookie = site.access.signIn(form.get('token')?.trim() ?? '', cookieAbout(call))
-      return cookie === undefined
-        ? loginPage(call, readerHere(call), next, { status: 401, isWrong: true })
-        : goTo(call, next, { 'set-cookie': cookie })
+      try {
+        const token = form.get('token')?.trim() ?? ''
+        return goTo(call, next, { 'set-cookie': site.access.signIn(token, request, call.peer, cookieAbout(call)) })
+      } catch (thrown) {
+        const { code, details, status } = thrown as HighkiqError
+        if (code !== 'UNAUTHORIZED' && code !== 'TOO_MANY_REQUESTS') throw thrown
+        const wait = details?.retryAfter as number | undefined
+        const headers = new Headers(wait === undefined ? {} : { 'retry-after': String(wait) })
+        return loginPage(call, readerHere(call), next, { status, headers, isWrong: true, wait })
+      }
     },
   }),
   route({
@@ -87,6 +94,8 @@ export function wayIn(place: Place, reader: Reader, headers: Headers, path: stri
 interface Shown {
   status?: number
   isWrong?: boolean
+  /** Seconds until another token is looked at. */
+  wait?: number | undefined
   headers?: Headers
 }
 
@@ -94,7 +103,7 @@ function loginPage(
   { base }: Place,
   reader: Reader,
   to = '',
-  { status = 200, isWrong = false, headers = new Headers() }: Shown = {},
+  { status = 200, isWrong = false, wait, headers = new Headers() }: Shown = {},
 ): Response {
   const words = (word: Word) => escaped(reader.say(word))
   const body = `<main class="sub-page"><h1>${words('login')}</h1>
@@ -103,7 +112,7 @@ function loginPage(
 <p class="muted small">${words('login.which')}</p>
 <input name="user" value="highkiq" autocomplete="username" hidden>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus${isWrong ? ' aria-invalid="true" aria-describedby="wrong"' : ''}>
-${isWrong ? `<p class="wrong small" id="wrong" role="alert">${words('login.wrong')}</p>\n` : ''}<input type="hidden" name="to" value="${escaped(to)}">
+${isWrong ? `<p class="wrong small" id="wrong" role="alert">${wait === undefined ? words('login.wrong') : escaped(reader.say('login.wait', { n: wait }))}</p>\n` : ''}<input type="hidden" name="to" value="${escaped(to)}">
 <button class="btn primary">${words('login')}</button>
 </div></form></main>`
   headers.set('content-type', HTML)

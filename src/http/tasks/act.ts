@@ -21,6 +21,8 @@ import { FILES, openUpload } from './upload.ts'
 
 /** Whoever undoes does so at once. */
 const MOST_UNDO_SECONDS = 60
+/** Bytes of a body that only gives a reason. */
+const LONGEST_REASON = 20_000
 
 const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }
 
@@ -133,8 +135,8 @@ export const ACT_ROUTES: Route[] = [
       access: 'task',
       body: { content: { 'application/json': 'TaskCancel' }, optional: true },
     },
-    async (task, { request, site }) => {
-      const body = await readObject(request, site.limits.bodyBytes)
+    async (task, { request }) => {
+      const body = await readObject(request, LONGEST_REASON)
       refuseMembers(body, 'cancel', ['reason'])
       const { reason } = body
       if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` is a text')
@@ -196,8 +198,8 @@ function retryOf(body: Record<string, unknown>): RetryOptions {
 }
 
 /** The file is kept until its end is there: how fast it is sent is no matter of the task's. */
-async function retryReport({ hq, site, request, query }: Call, id: string, job: string): Promise<Retried> {
-  const leave = site.uploads.enter()
+async function retryReport({ hq, site, request, query, link }: Call, id: string, job: string): Promise<Retried> {
+  const leave = site.uploads.enter(link && id)
   try {
     const { validate, columns, artifacts } = site.imports[job] ?? {}
     const upload = await openUpload(request, site.limits.uploadBytes)

@@ -52,10 +52,10 @@ export const FILE_ROUTES: Route[] = [
     },
     answers: { 200: FILE },
     async run(call) {
-      const { hq, site, path, request, query } = call
+      const { hq, site, path, request, query, link } = call
       const { id, name } = await statusOf(hq, path)
       // Who waits is held as long as who watches.
-      const leave = query.wait ? site.streams.enter() : () => {}
+      const leave = query.wait ? site.streams.enter(link && id) : () => {}
       try {
         const format = (await formatsOf(hq, id)).export ?? 'csv'
         const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })

@@ -20,11 +20,11 @@ export const STREAM_ROUTE: Route = route({
     },
     204: { description: 'All was told already: there is no need to come again' },
   },
-  async run({ hq, site, request, path }) {
+  async run({ hq, site, request, path, link }) {
     const status = await statusOf(hq, path)
     const seen = request.headers.get('last-event-id') ?? ''
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
-    const leave = site.streams.enter()
+    const leave = site.streams.enter(link && status.id)
     const { unreadSeconds } = site.limits
     let known = seen
     const stream = new EventStream<TaskStatus | null>({

@@ -88,6 +88,7 @@ export const en = {
   'wrong.TASK_ENDED': 'It has ended already.',
   'wrong.BODY_TOO_LARGE': 'This file is too large.',
   'wrong.BODY_BROKEN_OFF': 'The file did not come whole. Send it again.',
+  'wrong.BODY_TOO_SLOW': 'The file came too slowly. Send it again.',
   'wrong.TOO_MANY_ROWS': 'This file has too many rows.',
   'wrong.TOO_MANY_REQUESTS': 'Too much is being sent here just now. Try again in a moment.',
   'wrong.READ_ONLY': 'Nothing can be changed here.',
@@ -114,6 +115,7 @@ export const en = {
   'login.token': 'Token',
   'login.which': 'The one that this server was started with (--token, HIGHKIQ_WEB_TOKEN, or auth in the app).',
   'login.wrong': 'This is not the token.',
+  'login.wait': 'Too many wrong tokens came from here. Try again in {n} s.',
   'login.needed': 'You are not logged in',
   'login.neededWhat': 'Log in, and open this page again.',
 } satisfies Record<string, Phrase>

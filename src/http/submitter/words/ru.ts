@@ -155,6 +155,7 @@ export const ru: Words = {
   'wrong.TASK_ENDED': 'Задача уже завершена.',
   'wrong.BODY_TOO_LARGE': 'Файл слишком большой.',
   'wrong.BODY_BROKEN_OFF': 'Файл пришёл не полностью. Отправьте его ещё раз.',
+  'wrong.BODY_TOO_SLOW': 'Файл передавался слишком медленно. Отправьте его ещё раз.',
   'wrong.TOO_MANY_ROWS': 'В файле слишком много строк.',
   'wrong.TOO_MANY_REQUESTS': 'Сейчас отправляется слишком много файлов. Попробуйте чуть позже.',
   'wrong.READ_ONLY': 'Здесь ничего нельзя изменить.',
@@ -191,6 +192,7 @@ export const ru: Words = {
   'login.token': 'Токен',
   'login.which': 'Тот, с которым запущен этот сервер (--token, HIGHKIQ_WEB_TOKEN или auth в приложении).',
   'login.wrong': 'Это не тот токен.',
+  'login.wait': 'Отсюда пришло слишком много неверных токенов. Попробуйте снова через {n} с.',
   'login.needed': 'Вы не вошли',
   'login.neededWhat': 'Войдите и откройте эту страницу снова.',
 }

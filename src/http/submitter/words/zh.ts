@@ -84,6 +84,7 @@ export const zh: Words = {
   'wrong.TASK_ENDED': '任务已经结束。',
   'wrong.BODY_TOO_LARGE': '文件太大。',
   'wrong.BODY_BROKEN_OFF': '文件没有完整送达，请重新发送。',
+  'wrong.BODY_TOO_SLOW': '文件传输太慢。请重新发送。',
   'wrong.TOO_MANY_ROWS': '文件的行数太多。',
   'wrong.TOO_MANY_REQUESTS': '目前提交过多，请稍后重试。',
   'wrong.READ_ONLY': '此处不能作任何更改。',
@@ -110,6 +111,7 @@ export const zh: Words = {
   'login.token': '令牌',
   'login.which': '启动此服务器时使用的令牌（--token、HIGHKIQ_WEB_TOKEN 或应用中的 auth）。',
   'login.wrong': '令牌不正确。',
+  'login.wait': '来自此处的错误令牌过多。请在 {n} 秒后重试。',
   'login.needed': '您尚未登录',
   'login.neededWhat': '请先登录，然后重新打开此页面。',
 }

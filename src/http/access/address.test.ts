@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { networkOf, TrustedProxies } from './address.ts'
+
+const PROXIES = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']
+
+function addressOf(proxies: string[], remote: string | undefined, forwarded?: string): string | undefined {
+  const headers = new Headers(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded })
+  return new TrustedProxies(proxies).addressOf({ headers }, { remote })
+}
+
+test.each<[remote: string, forwarded: string | undefined, address: string | undefined]>([
+  ['192.0.2.7', undefined, '192.0.2.7'],
+  ['::ffff:192.0.2.7', undefined, '192.0.2.7'],
+  ['127.0.0.1', '192.0.2.7', '192.0.2.7'],
+  ['::ffff:127.0.0.1', '192.0.2.7', '192.0.2.7'],
+  ['127.0.0.1', '192.0.2.7:5123', '192.0.2.7'],
+  ['127.0.0.1', '[2001:db9::1]:443', '2001:db9::1'],
+  // What stands before the address that the proxy added is the client's own invention.
+  ['127.0.0.1', '8.8.8.8, 192.0.2.7', '192.0.2.7'],
+  ['127.0.0.1', '8.8.8.8, 192.0.2.7, 10.1.2.3', '192.0.2.7'],
+  ['127.0.0.1', '192.0.2.7, 2001:db8::5', '192.0.2.7'],
+  ['127.0.0.1', '10.1.2.3', '127.0.0.1'],
+  ['127.0.0.1', 'unknown', undefined],
+  ['127.0.0.1', '', undefined],
+  // Whoever is no proxy of ours says nothing that counts.
+  ['192.0.2.7', '10.0.0.1', undefined],
+])('from %s, forwarded for %s: %s', (remote, forwarded, address) => {
+  expect(addressOf(PROXIES, remote, forwarded)).toBe(address)
+})
+
+test('without trusted proxies a forwarded request comes from nobody knows where', () => {
+  expect(addressOf([], '127.0.0.1', '192.0.2.7')).toBeUndefined()
+  expect(addressOf([], '127.0.0.1')).toBe('127.0.0.1')
+  expect(addressOf([], undefined)).toBeUndefined()
+})
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8::6', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+])('%s is counted as %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
+})
+
+test.each(['all', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/', 'localhost', '', 5, null])(
+  '%o is no address of a proxy',
+  (range) => {
+    expect(() => new TrustedProxies([range])).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('trustProxy is a list') }),
+    )
+  },
+)

@@ -1,0 +1,79 @@
+/** Where a request comes from: the other end of its connection, or what trusted proxies say of it. */
+
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Peer } from './local.ts'
+
+/** Addresses of proxies, as `trustProxy` names them: `10.0.0.0/8`, `::1`. */
+export class TrustedProxies {
+  readonly #list = new BlockList()
+  readonly #isEmpty: boolean
+
+  /** @throws INVALID_OPTION */
+  constructor(ranges: unknown = []) {
+    if (!Array.isArray(ranges)) throw wrong(ranges)
+    for (const range of ranges) this.#add(range)
+    this.#isEmpty = ranges.length === 0
+  }
+
+  /**
+   * The client's address. Undefined when it is not known: nobody told it, or the request comes through a proxy that is
+   * not trusted.
+   */
+  addressOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): string | undefined {
+    if (remote === undefined || !isIP(remote)) return undefined
+    const forwarded = headers.get('x-forwarded-for')
+    if (forwarded === null) return plain(remote)
+    if (this.#isEmpty || !this.#has(remote)) return undefined
+    // The last one was added by the proxy that asks here; what stands before an address that is not a proxy's is hearsay.
+    for (const one of forwarded.split(',').reverse()) {
+      const address = withoutPort(one.trim())
+      if (!isIP(address)) return undefined
+      if (!this.#has(address)) return plain(address)
+    }
+    return plain(remote)
+  }
+
+  #has(address: string): boolean {
+    return this.#list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  }
+
+  #add(range: unknown): void {
+    if (typeof range !== 'string') throw wrong(range)
+    const [address = '', prefix, ...more] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    const bits = Number(prefix)
+    const most = family === 'ipv6' ? 128 : 32
+    const isRange = prefix === undefined || (/^\d{1,3}$/.test(prefix) && bits <= most)
+    if (!isIP(address) || !isRange || more.length > 0) throw wrong(range)
+    if (prefix === undefined) this.#list.addAddress(address, family)
+    else this.#list.addSubnet(address, bits, family)
+  }
+}
+
+/** An address as logins are counted by it: whoever has one IPv6 address has the whole /64 of it. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const zeros = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...(tail ? tail.split(':') : [])]
+  return `${all.slice(0, 4).join(':')}::/64`
+}
+
+/** IPv4 inside IPv6 as IPv4. */
+function plain(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}
+
+/** `192.0.2.7:5123`, `[2001:db8::1]:5123` */
+function withoutPort(text: string): string {
+  return /^\[(.*)\](:\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text
+}
+
+function wrong(range: unknown): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    `trustProxy is a list of addresses and ranges of your proxies, such as ['127.0.0.1', '10.0.0.0/8'] (got ${JSON.stringify(range)})`,
+  )
+}

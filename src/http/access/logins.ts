@@ -1,0 +1,90 @@
+/** Attempts to log in: who may try when, and what the audit hears of them. */
+
+import { HighkiqError } from '../../job/errors.ts'
+import { networkOf, TrustedProxies } from './address.ts'
+import type { Peer } from './local.ts'
+import { LoginThrottle } from './throttle.ts'
+
+export interface LoginEvent {
+  /** The name of the login; null: it was wrong. */
+  who: string | null
+  how: 'bearer' | 'basic' | 'form'
+  /** Null: it is not known. */
+  address: string | null
+  /** What a wrong login by name and password said. */
+  name?: string
+  /** Seconds for which the next ones are refused. */
+  refusedFor?: number
+}
+
+export interface LoginsAbout {
+  /** @see TrustedProxies */
+  trustProxy?: unknown
+  /** Hears of each wrong login, and of each right one that is not known from that address. */
+  tell?: (event: LoginEvent) => void
+}
+
+/** Who logged in from where: their next requests are no news, and nobody else can lock them out by their name. */
+const MOST_KNOWN = 1000
+const LONGEST_NAME = 100
+
+export class Logins {
+  readonly #proxies: TrustedProxies
+  readonly #tell: (event: LoginEvent) => void
+  readonly #throttle = new LoginThrottle()
+  readonly #known = new Set<string>()
+
+  /** @throws INVALID_OPTION */
+  constructor({ trustProxy, tell = () => {} }: LoginsAbout) {
+    this.#proxies = new TrustedProxies(trustProxy)
+    this.#tell = tell
+  }
+
+  attempt(request: Request, peer: Peer, how: LoginEvent['how'], name?: string) {
+    const address = this.#proxies.addressOf(request, peer)
+    const network = address && networkOf(address)
+    const isKnown = name !== undefined && network !== undefined && this.#known.has(idOf(name, network))
+    const keys = { address: network, name: isKnown ? undefined : name?.slice(0, LONGEST_NAME) }
+    const about = { how, address: address ?? null }
+    return {
+      /** @throws TOO_MANY_REQUESTS */
+      refuseEarly: () => {
+        const ms = this.#throttle.wait(keys)
+        if (ms > 0) throw tooMany(ms)
+      },
+      /** @returns what to throw */
+      wrong: (): HighkiqError => {
+        const early = this.#throttle.wait(keys)
+        if (early > 0) return tooMany(early)
+        const ms = this.#throttle.failed(keys)
+        const said = name === undefined ? {} : { name: name.slice(0, LONGEST_NAME) }
+        this.#tell({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
+        return new HighkiqError(
+          'UNAUTHORIZED',
+          'this login is wrong: look at the header Authorization, or at the token',
+        )
+      },
+      /** @param isNews also from an address that it is known from */
+      right: (who: string, isNews = false) => {
+        this.#throttle.succeeded(keys)
+        const id = idOf(who, network)
+        if (!isNews && this.#known.has(id)) return
+        this.#known.add(id)
+        for (const oldest of this.#known) {
+          if (this.#known.size <= MOST_KNOWN) break
+          this.#known.delete(oldest)
+        }
+        this.#tell({ who, ...about })
+      },
+    }
+  }
+}
+
+const idOf = (name: string, network = '') => `${network} ${name}`
+
+function tooMany(ms: number): HighkiqError {
+  const seconds = Math.ceil(ms / 1000)
+  return new HighkiqError('TOO_MANY_REQUESTS', `there were many wrong logins: try again in ${seconds} s`, {
+    retryAfter: seconds,
+  })
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { LoginThrottle } from './throttle.ts'
+
+function throttle() {
+  const clock = { now: 1000 }
+  return { clock, throttle: new LoginThrottle(() => clock.now) }
+}
+
+test('an address has a few wrong logins free, then each doubles the wait, to a quarter of an hour', () => {
+  const t = throttle()
+  const fail = () => t.throttle.failed({ address: 'a' }) / 1000
+  expect([fail(), fail(), fail(), fail(), fail(), fail(), fail()]).toEqual([0, 0, 0, 0, 1, 2, 4])
+  expect(t.throttle.wait({ address: 'a' })).toBe(4000)
+  expect(t.throttle.wait({ address: 'b' })).toBe(0)
+  t.clock.now += 3999
+  expect(t.throttle.wait({ address: 'a' })).toBe(1)
+  t.clock.now += 1
+  expect(t.throttle.wait({ address: 'a' })).toBe(0)
+  for (let n = 0; n < 20; n++) fail()
+  expect(fail()).toBe(900)
+})
+
+test('a name is kept waiting for half a minute at most, wherever the wrong logins come from', () => {
+  const t = throttle()
+  let longest = 0
+  for (let n = 0; n < 40; n++) longest = t.throttle.failed({ address: `a${n}`, name: 'ann' })
+  expect(longest).toBe(30_000)
+  expect(t.throttle.wait({ address: 'new', name: 'ann' })).toBe(30_000)
+  expect(t.throttle.wait({ address: 'new', name: 'bob' })).toBe(0)
+})
+
+test('a right login, or an hour of peace, forgets them; an old one is forgotten before a new one', () => {
+  const t = throttle()
+  for (let n = 0; n < 8; n++) t.throttle.failed({ address: 'a' })
+  t.throttle.succeeded({ address: 'a' })
+  expect(t.throttle.wait({ address: 'a' })).toBe(0)
+  for (let n = 0; n < 8; n++) t.throttle.failed({ address: 'a' })
+  t.clock.now += 3_600_000
+  expect(t.throttle.failed({ address: 'a' })).toBe(0)
+  for (let n = 0; n < 8; n++) t.throttle.failed({ address: 'a' })
+  for (let n = 0; n < 10_000; n++) t.throttle.failed({ address: `other ${n}` })
+  expect(t.throttle.wait({ address: 'a' })).toBe(0)
+})

@@ -1,0 +1,114 @@
+/** Wrong logins: slowed down, told to the audit, and in nobody's way who has a right one. */
+
+import type { AuditEntry, HttpOptions } from 'highkiq/http'
+import { expect, test } from 'vitest'
+import { api } from './bench.ts'
+
+const auth = { bearer: { ann: 'a long secret' }, basic: { user: 'bob', password: 'pass' } }
+const PATH = 'http://localhost:7433/api/v1/tasks'
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const basic = (user: string, password: string) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })
+
+function open(options: HttpOptions = {}) {
+  const entries: AuditEntry[] = []
+  const t = api({ auth, audit: (entry) => void entries.push(entry), ...options })
+  const get = async (headers: Record<string, string>, remote = '192.0.2.7') => {
+    const { status, headers: answered } = await t.handle(new Request(PATH, { headers }), { remote })
+    return [status, answered.get('retry-after')]
+  }
+  const login = async (token: string, remote = '192.0.2.7') => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+    const request = new Request('http://localhost:7433/login', { method: 'POST', headers, body: `token=${token}` })
+    const answer = await t.handle(request, { remote })
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), page: await answer.text() }
+  }
+  const told = () => entries.splice(0).map(({ who, action, details }) => ({ who, action, ...details }))
+  return { ...t, get, login, told }
+}
+
+test('wrong tokens are refused for longer and longer, by address; a right one comes in at once all the same', async () => {
+  const { get, log } = open()
+  for (let n = 0; n < 5; n++) expect(await get(bearer(`guess ${n}`))).toEqual([401, null])
+  expect(await get(bearer('guess'))).toEqual([429, '1'])
+  expect(await get(bearer('a long secret'))).toEqual([200, null])
+  expect(await get(bearer('guess'), '192.0.2.8')).toEqual([401, null])
+  expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { message: 'wrong logins: more are refused for a while', about: { address: '192.0.2.7', refusedFor: 1 } },
+  ])
+})
+
+test('the page of the login says how long to wait', async () => {
+  const { login } = open()
+  for (let n = 0; n < 5; n++) expect((await login('guess')).status).toBe(401)
+  const wait = await login('guess')
+  expect([wait.status, wait.retryAfter]).toEqual([429, '1'])
+  expect(wait.page).toContain('Try again in 1 s.')
+  expect((await login('a+long+secret')).status).toBe(303)
+})
+
+test('a password is not even looked at while its turn has not come, and is from other addresses', async () => {
+  const { get } = open()
+  for (let n = 0; n < 5; n++) expect(await get(basic('bob', `guess ${n}`))).toEqual([401, null])
+  expect(await get(basic('bob', 'pass'))).toEqual([429, '1'])
+  expect(await get(basic('bob', 'pass'), '192.0.2.8')).toEqual([200, null])
+})
+
+test('many addresses that guess one name keep it waiting, but not from where it has logged in', async () => {
+  const { get } = open()
+  expect(await get(basic('bob', 'pass'), '198.51.100.1')).toEqual([200, null])
+  for (let n = 0; n < 20; n++) expect(await get(basic('bob', 'guess'), `203.0.113.${n}`)).toEqual([401, null])
+  expect(await get(basic('bob', 'pass'), '203.0.113.200')).toEqual([429, '1'])
+  expect(await get(basic('bob', 'pass'), '198.51.100.1')).toEqual([200, null])
+})
+
+test('one that sends no login, or has a cookie beside a proxy’s own header, is not slowed down', async () => {
+  const { get, handle } = open()
+  for (let n = 0; n < 10; n++) expect(await get({})).toEqual([401, null])
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const request = new Request('http://localhost:7433/login', {
+    method: 'POST',
+    headers: form,
+    body: 'token=a long secret',
+  })
+  const cookie = (await handle(request)).headers.get('set-cookie')?.split(';')[0] ?? ''
+  for (let n = 0; n < 10; n++) expect(await get({ cookie, ...bearer('of the proxy') })).toEqual([200, null])
+  expect(await get(bearer('guess'))).toEqual([401, null])
+})
+
+test('behind a trusted proxy each client is counted by its own address; what others say of theirs is not believed', async () => {
+  const trusted = open({ trustProxy: ['10.0.0.0/8'] })
+  const from = (address: string, remote = '10.0.0.1') =>
+    trusted.get({ ...bearer('guess'), 'x-forwarded-for': address }, remote)
+  for (let n = 0; n < 5; n++) expect(await from(`8.8.8.${n}, 192.0.2.7`)).toEqual([401, null])
+  expect(await from('192.0.2.7')).toEqual([429, '1'])
+  expect(await from('192.0.2.8')).toEqual([401, null])
+  expect(() => open({ trustProxy: ['proxy.example'] })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  expect(() => open({ trustProxy: '10.0.0.1' as never })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
+
+test('the audit hears of logins, right ones once for each address, and of wrong ones until they are refused', async () => {
+  const { get, login, told } = open()
+  const address = '192.0.2.7'
+  for (let n = 0; n < 3; n++) await get(bearer('a long secret'))
+  await get(basic('bob', 'pass'))
+  await login('a+long+secret')
+  await login('a+long+secret')
+  const right = { action: 'login', address }
+  expect(told()).toEqual([
+    { who: 'ann', how: 'bearer', ...right },
+    { who: 'bob', how: 'basic', ...right },
+    { who: 'ann', how: 'form', ...right },
+    { who: 'ann', how: 'form', ...right },
+  ])
+  const wrong = { who: 'anybody', action: 'login refused', address }
+  await get(basic('bob', 'guess'))
+  await login('guess')
+  for (let n = 0; n < 50; n++) await get(bearer('guess'))
+  expect(told()).toEqual([
+    { ...wrong, how: 'basic', name: 'bob' },
+    { ...wrong, how: 'form' },
+    { ...wrong, how: 'bearer' },
+    { ...wrong, how: 'bearer' },
+    { ...wrong, how: 'bearer', refusedFor: 1 },
+  ])
+})
