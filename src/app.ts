@@ -1,7 +1,14 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
 import { wrap } from './activejob/wrapper.ts'
-import { type DeathHandler, type ErrorClass, type ErrorHandler, type FatalHandler, Hooks } from './app/hooks.ts'
+import {
+  type DeathHandler,
+  type ErrorClass,
+  type ErrorHandler,
+  type FatalHandler,
+  Hooks,
+  type LifecycleHandler,
+} from './app/hooks.ts'
 import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
 import { Registry } from './app/registry.ts'
 import { Runtime } from './app/runtime.ts'
@@ -57,7 +64,7 @@ import type { WorkerOptions } from './worker/options.ts'
 import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
 import type { Worker } from './worker/worker.ts'
 
-export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler } from './app/hooks.ts'
+export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 export type { FileOptions, HighkiqOptions } from './app/options.ts'
 export type { TitlePiece } from './app/title.ts'
 export { PROGRAM }
@@ -445,9 +452,10 @@ export class Highkiq {
 
   /**
    * Runs at a point of a worker's life; those of its end run in reverse order. `heartbeat`: the first beat, and one after
-   * the store had lost the process; `beat`: each one; `reopen`: SIGUSR2, for loggers. @throws INVALID_OPTION
+   * the store had lost the process; `beat`: each one; `reopen`: SIGUSR2, for loggers. The handler gets the worker's
+   * identity, queues, concurrency and orderedConcurrency. @throws INVALID_OPTION
    */
-  on(event: Lifecycle, handler: () => unknown): this {
+  on(event: Lifecycle, handler: LifecycleHandler): this {
     this.#hooks.on(event, handler)
     return this
   }
@@ -469,7 +477,8 @@ export class Highkiq {
 
   /**
    * Runs last when an error that nobody caught ends `worker.run()`: no more jobs were taken, those that ran had their
-   * `timeout`, the others went back. Then the process ends with 1.
+   * `timeout`, the others went back. The handler gets the error and, as those of `on`, what worker it was. Then the
+   * process ends with 1.
    */
   onFatal(handler: FatalHandler): this {
     this.#hooks.fatal.push(handler)

@@ -17,6 +17,7 @@ export {
   type FatalHandler,
   Highkiq,
   type HighkiqOptions,
+  type LifecycleHandler,
 } from './app.ts'
 // Cancelling
 export type { CancelAnswer, CancelOptions } from './cancel/cancel.ts'
@@ -112,6 +113,7 @@ export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/t
 export { VERSION } from './version.generated.ts'
 // Workers
 export type { Promote } from './worker/due.ts'
+export type { WorkerAbout } from './worker/engine.ts'
 export type {
   CapsuleOptions,
   QueueShard,

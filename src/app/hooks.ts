@@ -3,7 +3,7 @@
 import { HighkiqError, hasCode, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
-import type { Lifecycle } from '../worker/engine.ts'
+import type { Lifecycle, WorkerAbout } from '../worker/engine.ts'
 
 /**
  * `about.context` says where it comes from: 'Job raised exception' (with the job, and `jid`, `class`, `queue`, `attempt`,
@@ -12,7 +12,8 @@ import type { Lifecycle } from '../worker/engine.ts'
 export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
 export type ErrorClass = abstract new (...about: never[]) => unknown
 export type DeathHandler = (payload: Payload, error: unknown) => unknown
-export type FatalHandler = (error: unknown) => unknown
+export type FatalHandler = (error: unknown, worker: WorkerAbout) => unknown
+export type LifecycleHandler = (worker: WorkerAbout) => unknown
 
 /** Between lines that say that the store is away. */
 const AWAY_MS = 30_000
@@ -23,7 +24,7 @@ export class Hooks {
   readonly death: DeathHandler[] = []
   readonly fatal: FatalHandler[] = []
   readonly #business: ErrorClass[] = []
-  readonly #lifecycle = new Map<Lifecycle, (() => unknown)[]>()
+  readonly #lifecycle = new Map<Lifecycle, LifecycleHandler[]>()
   readonly #log: () => Logger
   #tellAwayAt = 0
 
@@ -32,7 +33,7 @@ export class Hooks {
   }
 
   /** @throws INVALID_OPTION */
-  on(event: Lifecycle, handler: () => unknown): void {
+  on(event: Lifecycle, handler: LifecycleHandler): void {
     if (!LIFECYCLE.has(event)) {
       throw new HighkiqError('INVALID_OPTION', `there is no event ${event}; there are ${[...LIFECYCLE].join(', ')}`)
     }
@@ -76,12 +77,12 @@ export class Hooks {
   }
 
   /** Never throws. */
-  async lastWords(error: unknown): Promise<void> {
-    for (const handler of this.fatal) await this.#safely(() => handler(error), 'onFatal')
+  async lastWords(error: unknown, worker: WorkerAbout): Promise<void> {
+    for (const handler of this.fatal) await this.#safely(() => handler(error, worker), 'onFatal')
   }
 
-  async emit(event: Lifecycle): Promise<void> {
-    const handlers = [...(this.#lifecycle.get(event) ?? [])]
+  async emit(event: Lifecycle, worker: WorkerAbout): Promise<void> {
+    const handlers = (this.#lifecycle.get(event) ?? []).map((handler) => () => handler(worker))
     if (event === 'quiet' || event === 'shutdown' || event === 'exit') handlers.reverse()
     // A worker that can't get ready must not begin.
     if (event === 'startup') for (const handler of handlers) await handler()

@@ -24,7 +24,7 @@ import { VERSION } from '../version.generated.ts'
 import { StoreAdvice } from '../worker/advice.ts'
 import type { Outcome, Service } from '../worker/aspect.ts'
 import { DialectCheck } from '../worker/dialect.ts'
-import { definitionOf, type Engine } from '../worker/engine.ts'
+import { definitionOf, type Engine, type WorkerAbout } from '../worker/engine.ts'
 import { runHandler } from '../worker/handler.ts'
 import { jobLogOf } from '../worker/job-log.ts'
 import { Marks } from '../worker/marks.ts'
@@ -153,8 +153,8 @@ export class Runtime {
       isBusiness: (error) => hooks.isBusiness(error),
       report: (error, about) => hooks.report(error, about),
       died: (payload, error) => hooks.died(payload, error),
-      emit: (event) => hooks.emit(event),
-      lastWords: (error) => hooks.lastWords(error),
+      emit: (event, worker) => hooks.emit(event, worker as WorkerAbout),
+      lastWords: (error, worker) => hooks.lastWords(error, worker as WorkerAbout),
     }
   }
 

@@ -16,6 +16,8 @@ export interface Facts {
   queues: readonly string[]
   /** Of all capsules. */
   concurrency: number
+  /** Of the ordered queues. */
+  orderedConcurrency?: number
   /** Those beside the worker's own queues. */
   capsules?: readonly string[]
   /** The file that was read. */
@@ -23,7 +25,7 @@ export interface Facts {
 }
 
 export function banner(
-  { version, store, queues, capsules = [], concurrency, config }: Facts,
+  { version, store, queues, capsules = [], concurrency, orderedConcurrency, config }: Facts,
   out: NodeJS.WriteStream,
 ): string {
   const facts = [
@@ -32,6 +34,7 @@ export function banner(
     ['queues', queues.join(' ')],
     ...capsules.map((capsule) => ['capsule', capsule] as const),
     ['concurrency', String(concurrency)],
+    ...(orderedConcurrency ? [['ordered', `${orderedConcurrency} batches at the same time`] as const] : []),
     ...(config ? [['config', config] as const] : []),
   ] as const
   const lines = facts.map(([label, value]) => `${styleText('dim', label.padEnd(12), { stream: out })}${value}`)

@@ -8,7 +8,7 @@ export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void 
   let stopping = ''
   const set = () => {
     const name = tag ? ` ${tag}` : ''
-    const title = `highkiq ${VERSION}${name} [${worker.busy} of ${worker.concurrency} busy]${stopping}`
+    const title = `highkiq ${VERSION}${name} [${worker.busy} of ${worker.slots} busy]${stopping}`
     process.title = hq[PROGRAM].titleOf(title)
   }
   hq.on('quiet', () => {

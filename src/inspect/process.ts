@@ -30,7 +30,10 @@ export class Process {
   /** Inside a program of another purpose: it obeys no signals. */
   readonly embedded: boolean
   readonly busy: number
+  /** Jobs and batches of ordered queues at the same time. */
   readonly concurrency: number
+  /** Of these, batches of ordered queues. */
+  readonly orderedConcurrency: number
   /** kB. */
   readonly rss: number
   /** It takes no more jobs. In JSON: `quiet`. */
@@ -60,6 +63,7 @@ export class Process {
     this.embedded = info.embedded === true
     this.busy = record.busy
     this.concurrency = record.concurrency
+    this.orderedConcurrency = Number(info.ordered_concurrency ?? 0) || 0
     this.rss = record.rss
     this.isQuiet = record.quiet
     this.leader = leader === record.identity

@@ -13,10 +13,11 @@ import { type ShownJob, shownJobs } from './shown-jobs.ts'
 export interface Doing {
   identity: string
   owner: string
-  concurrency: number
+  /** How much it can run at the same time, in words. */
+  slots: string
   attempts: readonly Running[]
-  /** The job that a thread runs, by the thread's id. */
-  threads: ReadonlyMap<number, string>
+  /** The lease thread's id, and by the id of each job thread what it runs. */
+  threads: { lease: number | undefined; jobs: ReadonlyMap<number, string> }
 }
 
 /** A store that is away has nothing to tell. */
@@ -38,18 +39,27 @@ export async function dump(engine: Engine, doing: Doing): Promise<void> {
   }
 }
 
-/** By name; a thread that waits for something has an empty stack. */
-function stacksOf(jobs: ReadonlyMap<number, string>): Record<string, string[]> {
+/** What is said of a thread without JavaScript on its stack. Node keeps no record of where a pending `await` stands. */
+const AWAITS = 'no handler is on the stack: each one that runs awaits something, and Node does not tell at which line'
+const IDLE = 'no JavaScript is on the stack: it waits for its next renewal'
+
+/** By the thread's name. The main thread answers this signal, so no handler is ever on its stack. */
+function stacksOf({ lease, jobs }: Doing['threads']): Record<string, string[]> {
   const { report } = process as { report: { excludeNetwork?: boolean; getReport(): unknown } }
   const before = report.excludeNetwork
   // Names of hosts would be looked up.
   report.excludeNetwork = true
   try {
     // All threads are interrupted for it, also one whose event loop is blocked.
-    const main = report.getReport() as ThreadReport
-    const nameOf = (id = 0) => `thread ${id}${jobs.has(id) ? ` (${jobs.get(id)})` : ''}`
-    const others = (main.workers ?? []).map((thread) => [nameOf(thread.header?.threadId), stackOf(thread)])
-    return Object.fromEntries([['main thread', stackOf(main)], ...others])
+    const { workers = [] } = report.getReport() as ThreadReport
+    const stacks: Record<string, string[]> = { 'main thread': [AWAITS] }
+    for (const thread of workers) {
+      const { threadId: id = 0 } = thread.header ?? {}
+      const stack = stackOf(thread)
+      const name = id === lease ? 'lease' : jobs.get(id)
+      stacks[`thread ${id}${name ? ` (${name})` : ''}`] = stack.length > 0 ? stack : [id === lease ? IDLE : AWAITS]
+    }
+    return stacks
   } finally {
     report.excludeNetwork = before ?? false
   }
@@ -71,7 +81,7 @@ async function leasesOf({ store }: Engine): Promise<Lease[]> {
 }
 
 function textOf(
-  { identity, owner, concurrency }: Doing,
+  { identity, owner, slots }: Doing,
   running: readonly ShownJob[],
   stacks: Record<string, string[]>,
   leases: readonly Lease[],
@@ -86,7 +96,7 @@ function textOf(
     return `${state.padStart(9)}  ${lease.owner}${lease.owner === owner ? '  (this worker)' : ''}`
   })
   const parts = [
-    `${identity}, ${new Date(now).toISOString()}: ${running.length} of ${concurrency} busy`,
+    `${identity}, ${new Date(now).toISOString()}: ${running.length} of ${slots} busy`,
     ['running', ...jobs].join('\n'),
     ['leases', ...held].join('\n'),
     ...Object.entries(stacks).map(([name, lines]) => [name, ...lines.map((line) => `    ${line}`)].join('\n')),

@@ -10,6 +10,17 @@ import type { Marks } from './marks.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
+/** What the handlers of `hq.on` and `hq.onFatal` learn of the worker. */
+export interface WorkerAbout {
+  identity: string
+  /** The names of the queues that it serves. */
+  queues: readonly string[]
+  /** Jobs at the same time, in all capsules. */
+  concurrency: number
+  /** Batches of ordered queues at the same time, beside them. */
+  orderedConcurrency: number
+}
+
 /** Where jobs run that keep the CPU busy. */
 export interface Threads {
   /** A thread for one job, ready to run its handler. */
@@ -57,9 +68,10 @@ export interface Engine {
   report(error: unknown, about: Record<string, unknown>): void
   /** A job will not run again. Never throws. */
   died(payload: Payload, error: unknown): Promise<void>
-  emit(event: Lifecycle): Promise<void>
+  /** A worker's engine fills in which worker it is. */
+  emit(event: Lifecycle, worker?: WorkerAbout): Promise<void>
   /** The process ends because of this. Never throws. */
-  lastWords(error: unknown): Promise<void>
+  lastWords(error: unknown, worker?: WorkerAbout): Promise<void>
   /** For jobs that say `thread`; absent where there is no worker: then they run here. */
   threads?: Threads
   /** Absent where there is no worker. */

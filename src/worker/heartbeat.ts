@@ -17,8 +17,10 @@ export interface Shown {
   tag: string
   labels: readonly string[]
   capsules: readonly Capsule[]
-  /** Jobs at the same time, in them and elsewhere. */
+  /** Jobs at the same time, in all capsules. */
   concurrency: number
+  /** Batches of ordered queues at the same time. */
+  orderedConcurrency: number
   startedAt: number
   version: string
   /** The queues that the app's jobs name. */
@@ -120,11 +122,12 @@ export class Heartbeat implements Service {
   }
 
   #record(busy: number, quiet: boolean): ProcessRecord {
-    const { identity, concurrency } = this.#shown
+    const { identity, concurrency, orderedConcurrency } = this.#shown
     return {
       identity,
       info: this.#info,
-      concurrency,
+      // As `busy` counts both.
+      concurrency: concurrency + orderedConcurrency,
       busy,
       quiet,
       beat: this.#engine.now(),
@@ -135,7 +138,7 @@ export class Heartbeat implements Service {
 
 /** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
 function infoOf(
-  { identity, tag, labels, capsules, concurrency, startedAt, version, defined }: Shown,
+  { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined }: Shown,
   embedded: boolean,
 ): string {
   return JSON.stringify({
@@ -143,7 +146,8 @@ function infoOf(
     started_at: startedAt / 1000,
     pid: process.pid,
     tag,
-    concurrency,
+    concurrency: concurrency + orderedConcurrency,
+    ...(orderedConcurrency > 0 ? { ordered_concurrency: orderedConcurrency } : {}),
     capsules: Object.fromEntries(
       capsules.map(({ name, concurrency, order: { mode, weights } }) => [name, { concurrency, mode, weights }]),
     ),

@@ -64,6 +64,11 @@ export class Lease implements LeaseHold {
     return (this.#renewedAt[0] as number) + this.#options.seconds * 1000 * SURE_PART
   }
 
+  /** Of the thread that renews; undefined where there is none. */
+  get threadId(): number | undefined {
+    return this.#thread?.threadId
+  }
+
   confirm(): Promise<boolean> {
     this.#confirming ??= this.#confirm().finally(() => {
       this.#confirming = undefined

@@ -13,7 +13,7 @@ import { Cancellations } from './cancellations.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
 import { dump } from './dump.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, WorkerAbout } from './engine.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
@@ -54,8 +54,10 @@ export interface RunOptions {
 
 export class Worker {
   readonly identity: string
-  /** What can run at the same time. */
+  /** Jobs at the same time, in all capsules. */
   readonly concurrency: number
+  /** Batches of ordered queues at the same time, beside them. */
+  readonly orderedConcurrency: number
   readonly options: WorkerSettings
   readonly #engine: Engine
   readonly #capsules: Capsules
@@ -106,8 +108,9 @@ export class Worker {
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
     const plan = planCapsules(this.options, about.bindings ?? [], app.random)
     const { lines = [] } = about
-    this.concurrency = slotsOf(plan) + lines.reduce((sum, { slots }) => sum + slots, 0)
-    const vitals = new Vitals(this.concurrency)
+    this.concurrency = slotsOf(plan)
+    this.orderedConcurrency = lines.reduce((sum, { slots }) => sum + slots, 0)
+    const vitals = new Vitals(this.concurrency + this.orderedConcurrency)
     this.#lease = new Lease(app, {
       seconds: leaseSeconds,
       maxBlockSeconds,
@@ -121,6 +124,7 @@ export class Worker {
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
       ...app,
+      emit: (event) => app.emit(event, this.#about),
       threads: this.#threads,
       isStopping: () => this.#state !== 'running',
       lease: this.#lease,
@@ -141,7 +145,8 @@ export class Worker {
       engine,
       {
         identity: this.identity,
-        ...{ tag, labels, capsules: plan, concurrency: this.concurrency },
+        ...{ tag, labels, capsules: plan },
+        ...{ concurrency: this.concurrency, orderedConcurrency: this.orderedConcurrency },
         ...{ startedAt: engine.now(), version: about.version, defined: about.defined ?? [] },
       },
       () => ({ quiet: this.#state !== 'running', running: this.#running() }),
@@ -161,9 +166,20 @@ export class Worker {
     return this.#lines.reduce((sum, { busy }) => sum + busy, 0)
   }
 
+  /** How much it can run at the same time, for people: `10`, or `10 + 5` with 5 batches of ordered queues. */
+  get slots(): string {
+    const { concurrency, orderedConcurrency } = this
+    return orderedConcurrency > 0 ? `${concurrency} + ${orderedConcurrency}` : String(concurrency)
+  }
+
   /** The names of the queues that it serves. */
   get queues(): string[] {
     return this.#capsules.queues
+  }
+
+  get #about(): WorkerAbout {
+    const { identity, queues, concurrency, orderedConcurrency } = this
+    return { identity, queues, concurrency, orderedConcurrency }
   }
 
   get #owner(): string {
@@ -400,9 +416,10 @@ export class Worker {
       void this.quiet()
     } else if (order === 'USR2') void emit('reopen')
     else if (order === 'TTIN') {
-      const { identity, concurrency } = this
+      const { identity, slots } = this
       const attempts = this.#attempts
-      void dump(this.#engine, { identity, concurrency, owner: this.#owner, attempts, threads: this.#threads.running })
+      const threads = { lease: this.#lease.threadId, jobs: this.#threads.running }
+      void dump(this.#engine, { identity, slots, owner: this.#owner, attempts, threads })
     } else if (this.#alone && this.#stopped) {
       const { onSecondSignal = () => process.exit(1) } = this.#watcher
       onSecondSignal()
@@ -419,7 +436,7 @@ export class Worker {
     report(error, { during: 'nothing that is known: an error that nobody caught; this worker ends' })
     this.#dying ??= (async () => {
       await this.stop().catch((thrown) => report(thrown, { during: 'stopping' }))
-      await within(LAST_WORDS_MS, lastWords(error))
+      await within(LAST_WORDS_MS, lastWords(error, this.#about))
       return process.exit(1)
     })()
   }

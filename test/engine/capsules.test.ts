@@ -1,6 +1,6 @@
 import type { FetchOrder, WorkerOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { all, bench, gate, Heard, until } from './bench.ts'
 
 test('each capsule has slots and queues of its own: a full one does not hold up another', async () => {
   const { hq, work, settled } = bench()
@@ -201,4 +201,17 @@ test.each<[string, object]>([
 ])('a worker with %s is refused', (_, options) => {
   const { hq } = bench({ url: 'sqlite::memory:' })
   expect(() => hq.worker(options as WorkerOptions)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+})
+
+test('jobs and batches that a worker can run at the same time are two numbers, for handlers of its events and for people', async () => {
+  const t = bench()
+  t.hq.ordered('Sync', { shards: 1 }, async () => {})
+  const told: unknown[] = []
+  t.hq.on('startup', (about) => told.push(about))
+  const worker = await t.work({ concurrency: 10, orderedConcurrency: 5 })
+  const { identity } = worker
+  expect(told).toEqual([{ identity, queues: ['default'], concurrency: 10, orderedConcurrency: 5 }])
+  expect(worker.slots).toBe('10 + 5')
+  // As `busy` counts both.
+  expect(await all(t.hq.processes())).toMatchObject([{ identity, concurrency: 15, orderedConcurrency: 5 }])
 })

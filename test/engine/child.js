@@ -16,7 +16,7 @@ quiet.child = () => quiet
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
 hq.onError((error) => say('error', { code: error.code, message: error.message }))
 hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_stalls, message: error.message }))
-hq.onFatal((error) => say('last words', { message: error.message }))
+hq.onFatal((error, worker) => say('last words', { message: error.message, worker }))
 for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => say(event))
 
 hq.job('Quick', (ctx, n) => say('ran', { n, attempt: ctx.attempt }))

@@ -8,11 +8,16 @@ import { type Column, table } from '../output.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
+/** `10`, or `10 + 5` with 5 batches of ordered queues. */
+function slotsOf({ concurrency, orderedConcurrency: ordered }: Process): string {
+  return ordered > 0 ? `${count(concurrency - ordered)} + ${count(ordered)}` : count(concurrency)
+}
+
 const COLUMNS: Column<Process>[] = [
   { title: 'IDENTITY', of: ({ identity }) => identity },
   { title: 'TAG', of: ({ tag }) => tag },
   { title: 'QUEUES', of: ({ queues }) => queues.join(' ') },
-  { title: 'BUSY', of: ({ busy, concurrency }) => `${count(busy)} of ${count(concurrency)}`, right: true },
+  { title: 'BUSY', of: (process) => `${count(process.busy)} of ${slotsOf(process)}`, right: true },
   { title: 'MEMORY', of: ({ rss }) => `${count(Math.round(rss / 1024))} MB`, right: true },
   { title: 'RUNS FOR', of: ({ startedAt }) => since(startedAt), right: true },
   { title: 'SEEN', of: ({ beat }) => `${since(beat)} ago`, right: true },

@@ -99,7 +99,7 @@ async function runWorker(
   }
   const systemd = Systemd.here(() => hq.log)
   const release = keepTitle(hq, worker, tag)
-  const state = () => `${worker.busy} of ${worker.concurrency} busy`
+  const state = () => `${worker.busy} of ${worker.slots} busy`
   hq.on('beat', () => systemd?.status(state()))
   // One banner is enough for a family.
   const wanted = (settings.banner ?? true) && (child?.place ?? 1) === 1
@@ -221,11 +221,12 @@ function workerOptions(settings: Settings): WorkerOptions {
 }
 
 function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | undefined): void {
-  const { concurrency } = worker
+  const { concurrency, orderedConcurrency } = worker
   const { queues, capsules } = worker.options
   const others = Object.entries(capsules).map(([name, { queues = ['default'] }]) => `${name}: ${queues.join(' ')}`)
   const facts = { version: VERSION, store: hq.store.url, queues: queues.map(shown), concurrency }
-  const more = { ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
+  const ordered = orderedConcurrency > 0 ? { orderedConcurrency } : {}
+  const more = { ...ordered, ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
   else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
 }

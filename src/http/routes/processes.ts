@@ -10,12 +10,13 @@ import { timeOf } from './job-line.ts'
 
 function processOf(process: Process, now: number) {
   const { identity, hostname, pid, tag, labels, queues, version, ours, embedded } = process
-  const { busy, concurrency, rss, isQuiet, leader, startedAt, beat } = process
+  const { busy, concurrency, orderedConcurrency, rss, isQuiet, leader, startedAt, beat } = process
   return {
     ...{ identity, hostname, pid, tag, labels, queues, version, ours, embedded },
     ...{
       busy,
       concurrency,
+      orderedConcurrency,
       rss,
       quiet: isQuiet,
       leader,
@@ -72,7 +73,8 @@ export const PROCESS_SCHEMAS: Record<string, Schema> = {
     ours: { ...boolean, description: 'of Highkiq, and not of Sidekiq' },
     embedded: { ...boolean, description: 'inside a program of another purpose: it obeys no signals' },
     busy: count,
-    concurrency: count,
+    concurrency: { ...count, description: 'jobs and batches of ordered queues at the same time' },
+    orderedConcurrency: { ...count, description: 'of these, batches of ordered queues' },
     rss: { ...count, description: 'kB' },
     quiet: boolean,
     leader: boolean,
