@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { ScoredPayload } from '#dist/store/contract.js'
 import { type Case, sure } from './bench.ts'
 import { dead, done, failed, item, type OrderedQueue, words } from './ordered-bench.ts'
 import { ordered } from './ordered-check.ts'
@@ -120,6 +121,50 @@ export const orderedMorgue: Case[] = [
     expect(await o.store.trimMorgue(o.name, 0, 0)).toBe(0)
     expect(await o.dead()).toEqual([])
   }),
+  ordered(
+    'an id with very many payloads is killed, resurrected and deleted in steps between which others act',
+    async (o) => {
+      const some = (from: number, n: number, score: number) =>
+        o.pushAll(Array.from({ length: n }, (_, i) => item('a', from + i, score, { performIn: 0 })))
+      /** What ends first: this, or what was asked for behind it. */
+      const first = async <T>(act: Promise<T>, other: string) => {
+        const ends: string[] = []
+        const [answer] = await Promise.all([
+          act.finally(() => ends.push('act')),
+          o.push(item(other)).then(() => ends.push('push')),
+        ])
+        return [answer, ends[0]]
+      }
+      const dead = async () => (await o.store.findOrdered(o.name, 'a')).dead
+      const kill = () => o.store.actOrdered(o.name, 'kill', ['a', 'none'], { now: o.ms, error: 'x' })
+      const sum = (payloads: readonly ScoredPayload[] = []) => payloads.reduce((total, [, score]) => total + score, 0)
+      await some(0, 4100, 10)
+      expect(await kill()).toBe(1)
+      expect(await dead()).toMatchObject({ deaths: 1, error: 'x' })
+      await some(3100, 4100, 20)
+      expect(await first(kill(), 'b')).toEqual([1, 'push'])
+      expect(await dead()).toMatchObject({ deaths: 2 })
+      // Those that were dead keep their first score.
+      expect((await dead())?.payloads).toHaveLength(7200)
+      expect(sum((await dead())?.payloads)).toBe(4100 * 10 + 3100 * 20)
+      await some(7100, 200, 5)
+      expect(await first(o.store.resurrect(o.name, ['none', 'a'], o.ms), 'c')).toEqual([1, 'push'])
+      expect(await dead()).toBe(null)
+      const { waiting } = await o.store.findOrdered(o.name, 'a')
+      expect(waiting).toMatchObject({ size: 7300, retryCount: -1, error: 'x', performIn: o.ms / 1000 })
+      const [all] = await o.store.orderedWaiting(o.name, 'id', { limit: 1, payloads: 9000 })
+      expect(sum(all?.payloads)).toBe(4100 * 10 + 3000 * 20 + 200 * 5)
+      expect(await kill()).toBe(1)
+      expect(await o.store.deleteDead(o.name, ['a', 'none'])).toBe(1)
+      expect(await dead()).toBe(null)
+      await some(0, 4100, 10)
+      expect(await o.store.actOrdered(o.name, 'delete', ['a', 'b', 'c'], { now: o.ms })).toBe(3)
+      await some(0, 4100, 10)
+      expect(await o.store.cancelOrdered(o.name, ['a'])).toEqual(['removed'])
+      expect(await o.all('id')).toEqual([])
+      expect(await o.sums()).toMatchObject({ length: 0 })
+    },
+  ),
   ordered('a queue with something in its morgue is not empty', async (o) => {
     await bury(o, '1', [['v', 1]])
     for (const { name } of sure(await o.store.orderedBoard(o.name)).members.map((name) => ({ name }))) {

@@ -2,13 +2,13 @@
 --
 -- KEYS  see ordered-open.lua.
 -- ARGV  as there, all shards; "now" | "delete" | "kill", "failed" or "" (fresh ones, too), now in seconds, error or "" (the
---       one that it has), ids.
--- Gives how many it was.
+--       one that it has), most payloads that are moved one by one, ids.
+-- Gives how many ids are finished, and the number of the first one that is not, or 0: call again from that one on.
 -- include: arguments ordered-open ordered-bell ordered-book
 
 local refused = opened()
 if refused then return refused end
-local act, isFailed, seconds, err = text(), text() ~= '', text(), text()
+local act, isFailed, seconds, err, room = text(), text() ~= '', text(), text(), number()
 for i = cursor + 1, #ARGV do
   local key = wrongId(ARGV[i])
   if key then return redis.error_reply(unusable(key)) end
@@ -21,7 +21,30 @@ local function makeDue(id)
   end
 end
 
-local n = 0
+-- What waits of an id dies. False: a part of it does, and the rest waits on. Only where some of the id is dead already are
+-- payloads moved one by one, so that a part of them always comes to an entry of the morgue that is there.
+local function kill(id, state, body)
+  local why = err ~= '' and err or state.error
+  if body ~= '' then
+    bury(id, { splitPayload(body) }, why, seconds)
+  elseif redis.call('EXISTS', MORGUE_PAYLOADS .. id) == 0 then
+    redis.call('RENAME', PAYLOADS .. id, MORGUE_PAYLOADS .. id)
+    bury(id, {}, why, seconds)
+  else
+    local left = redis.call('ZCARD', PAYLOADS .. id) - room
+    addPayloads(MORGUE_PAYLOADS .. id, 'NX', lowestOf(PAYLOADS .. id, room))
+    if left > 0 then
+      redis.call('ZREMRANGEBYRANK', PAYLOADS .. id, 0, room - 1)
+      return false
+    end
+    room = -left
+    bury(id, {}, why, seconds)
+  end
+  drop(id)
+  return true
+end
+
+local n, unfinished = 0, 0
 for i = cursor + 1, #ARGV do
   local id = ARGV[i]
   local record = redis.call('HGET', IDS, id)
@@ -32,25 +55,18 @@ for i = cursor + 1, #ARGV do
     state = readState(line)
   end
   if state and not (isFailed and state.retryCount < 0) then
-    n = n + 1
     if act == 'now' then
       makeDue(id)
-    else
-      if act == 'kill' then
-        local flat = {}
-        if body ~= '' then
-          flat[1], flat[2] = splitPayload(body)
-        else
-          local found = redis.call('ZRANGE', PAYLOADS .. id, 0, -1, 'WITHSCORES')
-          for j = 1, #found, 2 do flat[j], flat[j + 1] = found[j + 1], found[j] end
-        end
-        bury(id, flat, err ~= '' and err or state.error, seconds)
-      end
+    elseif act == 'delete' then
       drop(id)
+    elseif room == 0 or not kill(id, state, body) then
+      unfinished = i - cursor
+      break
     end
+    n = n + 1
   end
 end
 if act == 'now' and n > 0 then
   for shard in pairs(DUE) do ringShard(shard) end
 end
-return n
+return { n, unfinished }

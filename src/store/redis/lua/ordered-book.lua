@@ -56,6 +56,13 @@ local function addPayloads(key, rule, flat)
   end
 end
 
+-- The lowest payloads of a key, at most so many, as score, payload, score, …
+local function lowestOf(key, most)
+  local found = redis.call('ZRANGE', key, 0, most - 1, 'WITHSCORES')
+  for i = 1, #found, 2 do found[i], found[i + 1] = found[i + 1], found[i] end
+  return found
+end
+
 -- The first key that can't be written when something is done with what waits of an id, or with its part of the morgue.
 local function wrongId(id)
   if wrong(PAYLOADS .. id, 'zset') then return PAYLOADS .. id end

@@ -1,5 +1,7 @@
 /** What people do to what waits and to the dead. */
 
+import { ORDERED_STEP } from '../../contract.ts'
+import type { Argument, Script } from '../connection.ts'
 import { lua } from '../lua.generated.ts'
 import { allShards, type OrderedQueues, writeError } from './queue.ts'
 
@@ -25,8 +27,8 @@ export class OrderedActs {
     { failed, error, now }: { failed?: boolean; error?: string; now: number },
   ): Promise<number> {
     if (ids.length === 0) return 0
-    const args = [act, failed ? 'failed' : '', now / 1000, writeError(error), ...new Set(ids)]
-    return Number((await this.#queues.run(queue, lua.orderedAct, allShards, () => args)) ?? 0)
+    const about = [act, failed ? 'failed' : '', now / 1000, writeError(error), ORDERED_STEP]
+    return this.#inSteps(queue, lua.orderedAct, about, [...new Set(ids)])
   }
 
   async deletePayload(queue: string, id: string, payload: string): Promise<boolean> {
@@ -39,11 +41,11 @@ export class OrderedActs {
   }
 
   resurrect(queue: string, ids: readonly string[], now: number): Promise<number> {
-    return this.#dead(queue, ['resurrect', now / 1000, ...ids])
+    return this.#inSteps(queue, lua.orderedDead, ['resurrect', now / 1000, ORDERED_STEP], ids)
   }
 
   deleteDead(queue: string, ids: readonly string[]): Promise<number> {
-    return this.#dead(queue, ['delete', '', ...ids])
+    return this.#inSteps(queue, lua.orderedDead, ['delete', '', ORDERED_STEP], ids)
   }
 
   async trim(queue: string, max: number, since: number): Promise<number> {
@@ -66,7 +68,15 @@ export class OrderedActs {
     return true
   }
 
-  async #dead(queue: string, args: (string | number)[]): Promise<number> {
-    return Number((await this.#queues.run(queue, lua.orderedDead, allShards, () => args)) ?? 0)
+  /** Calls a script until it has finished all ids. @returns how many there were */
+  async #inSteps(queue: string, script: Script, about: readonly Argument[], ids: readonly string[]): Promise<number> {
+    let n = 0
+    for (let rest = ids; ; ) {
+      const answer = await this.#queues.run(queue, script, allShards, () => [...about, ...rest])
+      const [finished, unfinished] = (answer ?? [0, 0]) as [number, number]
+      n += finished
+      if (unfinished === 0) return n
+      rest = rest.slice(unfinished - 1)
+    }
   }
 }

@@ -1,12 +1,13 @@
 /** What people do to what waits. */
 
-import { ORDERED_PAGE, shardOf } from '../../contract.ts'
+import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
 import type { OrderedBook } from './book.ts'
 import type { OrderedFlights } from './flight.ts'
 import type { OrderedMorgue } from './morgue.ts'
-import { newRow, type OrderedWaiting } from './waiting.ts'
+import { inOneStep, type Step } from './step.ts'
+import { newRow, type OrderedWaiting, type WaitingRow } from './waiting.ts'
 
 export class OrderedActs {
   readonly #db: Database
@@ -21,12 +22,14 @@ export class OrderedActs {
     this.#morgue = morgue
   }
 
+  /** `begun`: ids of which an earlier step has killed a part. */
   act(
     book: OrderedBook,
     act: 'now' | 'delete' | 'kill',
     ids: readonly string[],
     { failed = false, error, now }: { failed?: boolean; error?: string; now: number },
-  ): number {
+    begun: ReadonlySet<string>,
+  ): Step {
     const found = [...this.#waiting.find(book.id, ids.slice(0, ORDERED_PAGE)).values()]
     const rows = failed ? found.filter(({ retryCount }) => retryCount >= 0) : found
     if (act === 'now') {
@@ -36,14 +39,22 @@ export class OrderedActs {
         this.#waiting.change(book.id, row)
         if (!row.held) book.soon(book.shard(row.shard), row.performIn)
       }
-      return rows.length
+      return { n: rows.length, rest: [] }
     }
-    for (const row of rows) {
+    const { some, rest } = inOneStep(rows, ({ size }) => size)
+    const [large] = rest
+    if (some.length === 0 && large) {
+      if (act === 'kill') this.#morgue.enterSome(book, large, error ?? large.error, now, begun.has(large.id))
+      else this.#waiting.dropSome(book.id, large)
+      this.#waiting.change(book.id, large)
+      return { n: 0, rest: rest.map(({ id }) => id), begun: large.id }
+    }
+    for (const row of some) {
       book.leaves(row)
-      if (act === 'kill') this.#morgue.enterAll(book, row, error ?? row.error, now)
+      if (act === 'kill') this.#morgue.enterAll(book, row, error ?? row.error, now, begun.has(row.id))
     }
-    this.#waiting.remove(book.id, rows)
-    return rows.length
+    this.#waiting.remove(book.id, some)
+    return { n: some.length, rest: rest.map(({ id }) => id) }
   }
 
   deletePayload(book: OrderedBook, id: string, payload: string): boolean {
@@ -60,27 +71,44 @@ export class OrderedActs {
   }
 
   /** From the morgue back among what waits, merged. */
-  resurrect(book: OrderedBook, ids: readonly string[], now: number): number {
+  resurrect(book: OrderedBook, ids: readonly string[], now: number): Step {
+    const dead = [...new Set(ids)].filter((id) => this.#morgue.reason(book.id, id) !== undefined)
+    const { some, rest } = inOneStep(dead, (id) => this.#waiting.deadSize(book.id, id))
+    const [large] = rest
+    if (some.length === 0 && large !== undefined) {
+      this.#raise(book, [large], now, (row) => this.#waiting.raiseSome(book.id, row))
+      return { n: 0, rest }
+    }
+    this.#raise(book, some, now, (row) => this.#waiting.raise(book.id, row))
+    return { n: this.#morgue.delete(book, some).n, rest }
+  }
+
+  /** `add` brings payloads of a dead id to its row. */
+  #raise(book: OrderedBook, ids: readonly string[], now: number, add: (row: WaitingRow) => void): void {
     const inFlight = this.#flights.among(book.id, ids)
     const waiting = this.#waiting.find(book.id, ids)
-    let n = 0
-    for (const id of new Set(ids)) {
-      const dead = this.#morgue.reason(book.id, id)
-      if (!dead) continue
+    for (const id of ids) {
       const there = waiting.get(id)
       if (there) book.leaves(there)
       const place = { shard: shardOf(id, book.queue.shards), held: inFlight.has(id) ? 1 : 0 }
       const row = there ?? newRow(id, { ...place, performIn: 0, retryCount: -1 })
-      this.#waiting.raise(book.id, row)
-      Object.assign(row, { performIn: now / 1000, retryCount: -1, error: dead.error })
+      add(row)
+      const error = this.#morgue.reason(book.id, id)?.error ?? null
+      Object.assign(row, { performIn: now / 1000, retryCount: -1, error })
       if (there) this.#waiting.change(book.id, row)
       else this.#waiting.enter(book.id, [row])
       if (row.held) this.#flights.more(book.id, [row])
       book.waits(row)
-      this.#morgue.delete(book, [id])
-      n++
     }
-    return n
+  }
+
+  /** Takes a part of an id with very many payloads away, if there is one among these. @returns whether there was */
+  cancelSome(book: OrderedBook, ids: readonly string[]): boolean {
+    const large = [...this.#waiting.find(book.id, ids).values()].find(({ size }) => size > ORDERED_STEP)
+    if (!large) return false
+    this.#waiting.dropSome(book.id, large)
+    this.#waiting.change(book.id, large)
+    return true
   }
 
   cancel(book: OrderedBook, ids: readonly string[]): ('removed' | 'signalled' | 'not-found')[] {

@@ -5,6 +5,7 @@ import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
 import type { OrderedBook } from './book.ts'
 import { behind, idFrom } from './page.ts'
+import { inOneStep, type Step } from './step.ts'
 import type { OrderedWaiting, WaitingRow } from './waiting.ts'
 
 /** Entries that one call of `trim` takes away. */
@@ -27,10 +28,16 @@ export class OrderedMorgue {
     return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(book, id, error, now) }
   }
 
-  /** All that waits of an id, which its caller takes out of there. */
-  enterAll(book: OrderedBook, row: WaitingRow, error: string | null, now: number): void {
+  /** All that waits of an id, which its caller takes out of there. `isCounted`: a part of it came in before. */
+  enterAll(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
     this.#waiting.bury(book.id, row)
-    this.#count(book, row.id, error, now)
+    if (!isCounted) this.#count(book, row.id, error, now)
+  }
+
+  /** As many payloads of an id as one step may move; its caller writes the row. */
+  enterSome(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
+    this.#waiting.burySome(book.id, row)
+    if (!isCounted) this.#count(book, row.id, error, now)
   }
 
   page(queue: number, by: 'id' | 'updatedAt', { desc = false, after, limit }: OrderedPage): MorgueEntry[] {
@@ -52,18 +59,20 @@ export class OrderedMorgue {
     return row && { error: row[3] }
   }
 
-  delete(book: OrderedBook, ids: readonly string[]): number {
-    return ids.filter((id) => this.#drop(book, id)).length
+  delete(book: OrderedBook, ids: readonly string[]): Step {
+    const { some, rest } = inOneStep(ids, (id) => this.#waiting.deadSize(book.id, id))
+    if (some.length === 0 && rest[0] !== undefined) {
+      this.#waiting.dropSomeDead(book.id, rest[0])
+      return { n: 0, rest }
+    }
+    return { n: some.filter((id) => this.#drop(book, id)).length, rest }
   }
 
-  trim(book: OrderedBook, max: number, since: number): number {
+  /** The oldest ids that are too many or too old. */
+  excess(book: OrderedBook, max: number, since: number): string[] {
     const lowest = this.#db.list<Listed>(sql.morgue.ageUp, book.id, ...behind(false, undefined), TRIMMED)
     const excess = book.queue.morgue - max
-    const doomed = lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since)
-    return this.delete(
-      book,
-      doomed.map(([id]) => id),
-    )
+    return lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since).map(([id]) => id)
   }
 
   #count(book: OrderedBook, id: string, error: string | null, now: number): number {

@@ -8,6 +8,7 @@ import type { Opened } from '../moves.ts'
 import type { OrderedBook } from './book.ts'
 import { topicOf } from './book.ts'
 import { beginReshard, moveShards } from './reshard.ts'
+import type { Step } from './step.ts'
 import { Muddled } from './turn.ts'
 
 /** Who pushes or leaves wants an answer, also when another program keeps the file locked. */
@@ -123,21 +124,37 @@ export class OrderedStore implements OrderedVerbs {
     }))
 
   readonly actOrdered: OrderedVerbs['actOrdered'] = (queue, act, ids, options) =>
-    this.#change(queue, 0, (book, { ordered }) => ordered.acts.act(book, act, ids, options))
+    this.#inSteps(queue, ids, (book, { ordered }, rest, begun) => ordered.acts.act(book, act, rest, options, begun))
   readonly deleteOrderedPayload: OrderedVerbs['deleteOrderedPayload'] = (queue, id, payload) =>
     this.#change(queue, false, (book, { ordered }) => ordered.acts.deletePayload(book, id, payload))
-  readonly cancelOrdered: OrderedVerbs['cancelOrdered'] = async (queue, ids) =>
-    (await this.#change(queue, null, (book, { ordered }) => ordered.acts.cancel(book, ids))) ??
-    ids.map(() => 'not-found')
+  readonly cancelOrdered: OrderedVerbs['cancelOrdered'] = async (queue, ids) => {
+    for (;;) {
+      const answer = await this.#change(
+        queue,
+        ids.map(() => 'not-found' as const),
+        (book, { ordered }) => (ordered.acts.cancelSome(book, ids) ? null : ordered.acts.cancel(book, ids)),
+      )
+      if (answer) return answer
+    }
+  }
 
   readonly morgue: OrderedVerbs['morgue'] = (queue, by, page) =>
     this.#look(queue, [], (book, { ordered }) => ordered.morgue.page(book.id, by, page))
   readonly resurrect: OrderedVerbs['resurrect'] = (queue, ids, now) =>
-    this.#change(queue, 0, (book, { ordered }) => ordered.acts.resurrect(book, ids, now))
+    this.#inSteps(queue, ids, (book, { ordered }, rest) => ordered.acts.resurrect(book, rest, now))
   readonly deleteDead: OrderedVerbs['deleteDead'] = (queue, ids) =>
-    this.#change(queue, 0, (book, { ordered }) => ordered.morgue.delete(book, ids))
-  readonly trimMorgue: OrderedVerbs['trimMorgue'] = (queue, max, since) =>
-    this.#change(queue, 0, (book, { ordered }) => ordered.morgue.trim(book, max, since))
+    this.#inSteps(queue, ids, (book, { ordered }, rest) => ordered.morgue.delete(book, rest))
+  readonly trimMorgue: OrderedVerbs['trimMorgue'] = async (queue, max, since) => {
+    const ids = await this.#look(queue, [], (book, { ordered }) => ordered.morgue.excess(book, max, since))
+    return this.#inSteps(queue, ids, (book, { ordered: { morgue } }, rest) => {
+      // One that died again meanwhile is young again.
+      const still = new Set(morgue.excess(book, max, since))
+      return morgue.delete(
+        book,
+        rest.filter((id) => still.has(id)),
+      )
+    })
+  }
   readonly deleteOrderedQueue: OrderedVerbs['deleteOrderedQueue'] = (queue) =>
     this.file.write(({ ordered }) => {
       const book = ordered.open(queue)
@@ -191,6 +208,23 @@ export class OrderedStore implements OrderedVerbs {
       const book = s.ordered.open(queue)
       return book ? work(book, s) : none
     })
+  }
+
+  /** Each step in a transaction of its own, until no id is left. @returns how many ids were finished */
+  async #inSteps(
+    queue: string,
+    ids: readonly string[],
+    step: (book: OrderedBook, s: Opened, rest: readonly string[], begun: ReadonlySet<string>) => Step,
+  ): Promise<number> {
+    const begun = new Set<string>()
+    let n = 0
+    for (let rest = ids; ; ) {
+      const done = await this.#change<Step>(queue, { n: 0, rest: [] }, (book, s) => step(book, s, rest, begun))
+      n += done.n
+      if (done.rest.length === 0) return n
+      if (done.begun !== undefined) begun.add(done.begun)
+      rest = done.rest
+    }
   }
 
   async #change<T>(

@@ -1,6 +1,6 @@
 /** What waits of each id: one row, with its payload, or with several in a table of their own. */
 
-import type { ScoredPayload } from '../../contract.ts'
+import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import type { Value } from '../driver.ts'
 import { sql } from '../sql.generated.ts'
@@ -143,6 +143,44 @@ export class OrderedWaiting {
     if (this.#db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
     row.size--
     return row.size === 0 ? 'last' : true
+  }
+
+  /** Takes the lowest payloads of a row away, as many as one step may; there must be more of them. */
+  dropSome(queue: number, row: WaitingRow): void {
+    this.#db.run(sql.payload.dropUpTo, queue, row.id, 0, ...this.#bound(queue, row.id, 0))
+    row.size -= ORDERED_STEP
+  }
+
+  /** Moves the lowest payloads of a row to the dead ones, as many as one step may; there must be more of them. */
+  burySome(queue: number, row: WaitingRow): void {
+    this.#db.run(sql.payload.buryUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
+    this.dropSome(queue, row)
+  }
+
+  /** Moves the lowest dead payloads of an id to a row, as many as one step may; there must be more of them. */
+  raiseSome(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    const upTo = [queue, row.id, ...this.#bound(queue, row.id, 1)] as const
+    row.size += this.#db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
+    this.#db.run(sql.payload.raiseUpTo, ...upTo)
+    this.dropSomeDead(queue, row.id)
+  }
+
+  /** Takes the lowest dead payloads of an id away, as many as one step may; there must be more of them. */
+  dropSomeDead(queue: number, id: string): void {
+    this.#db.run(sql.payload.dropUpTo, queue, id, 1, ...this.#bound(queue, id, 1))
+  }
+
+  /** How many payloads of an id are dead: exact up to ORDERED_STEP, and more than that if there are more. */
+  deadSize(queue: number, id: string): number {
+    return this.#db.first<{ n: number }>(sql.payload.countTo, queue, id, 1, ORDERED_STEP + 1)?.n ?? 0
+  }
+
+  /** The last payload of one step. */
+  #bound(queue: number, id: string, dead: 0 | 1): [score: number, text: string] {
+    const [last] = this.#db.list<[string, string]>(sql.payload.at, queue, id, dead, ORDERED_STEP - 1)
+    if (!last) throw new RangeError(`the ordered id ${id} has no more payloads than one step moves`)
+    return [Number(last[1]), last[0]]
   }
 
   /** What waits of an id is dead as well. */
