@@ -100,7 +100,7 @@ inBrowser('who may do what', (open) => {
     await page.reload()
     await go('/queues')
     await page.getByRole('button', { name: 'Pause' }).first().click()
-    await page.getByText(/^It did not work: .*look/).waitFor()
+    await page.getByText(/^It did not work: .*read-only/).waitFor()
     expect(await hq.queue('nobody').isPaused()).toBe(false)
     // So each page does offer something, and the look above would have seen it.
     for (const path of paths.filter((one) => !['/', '/tasks', '/metrics'].includes(one))) {

@@ -89,7 +89,7 @@ inBrowser('overview', (open) => {
     const t = await open('/nowhere', {
       before: async ({ hq, work, another, raw, clock }) => {
         hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async (_ctx, n: number) => {
-          throw new Error(n < 22 ? `${evil} ${n}00` : 'another')
+          throw new Error(n < 22 ? `${evil} ${n + 100_000}` : 'another')
         })
         const Row = hq.job('Row', async () => {
           throw new BusinessFailure('no')
