@@ -112,7 +112,7 @@ test('of several processes one serves the dashboard, for those who have the toke
   const call = caller(`http://127.0.0.1:${port}`, (request) => fetch(request))
   expect((await call('GET', '/api/v1/stats')).status).toBe(401)
   const headers = { authorization: 'Bearer secret' }
-  await until(async () => (await call('GET', '/api/v1/stats', { headers })).body.stats.processes === 2)
+  await until(async () => (await call('GET', '/api/v1/stats', { headers })).body.processes === 2)
   several.kill('SIGTERM')
   const { code, stderr } = await several.ended
   expect([code, stderr.match(/the dashboard is at/g)?.length]).toEqual([0, 1])

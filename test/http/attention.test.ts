@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
 import { type Api, api } from './bench.ts'
 
-const attention = async ({ call }: Api) => (await call('GET', '/api/v1/stats')).body.attention
+const attention = async ({ call }: Api) => (await call('GET', '/api/v1/pulse')).body.attention
 
 /** As a process shows itself; `ago`: seconds. */
 function shows({ hq, clock }: Api, identity: string, ago: number): Promise<unknown> {

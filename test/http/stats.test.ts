@@ -28,7 +28,7 @@ test('how all is, in figures, and how fast it goes', async () => {
   hq.job('Bad', { retry: 5 }, async () => {
     throw new Error('no')
   })
-  const first = await call('GET', '/api/v1/stats')
+  const first = await call('GET', '/api/v1/pulse')
   expect(first.body).toMatchObject({
     stats: { processed: 0, busy: 0, processes: 0, concurrency: 0, ordered: { total: { length: 0, lag: 0 } } },
     ...{ finishedPerSecond: 0, failedPerSecond: 0, attention: [] },
@@ -42,7 +42,7 @@ test('how all is, in figures, and how fast it goes', async () => {
   // As if ten seconds had gone.
   clock.ahead += 10
   await sleep(2000)
-  const { body } = await call('GET', '/api/v1/stats')
+  const { body } = await call('GET', '/api/v1/pulse')
   expect(body.stats).toMatchObject({ processed: 48, failed: 8, retries: 8, processes: 1, concurrency: 7, enqueued: 0 })
   expect(body.finishedPerSecond).toBeCloseTo(40 / 12, 0)
   expect(body.failedPerSecond).toBeCloseTo(8 / 12, 0)
@@ -58,7 +58,7 @@ test('what there is of each kind is counted for the navigation', async () => {
   await hq.push({ class: 'Other', args: [], queue: 'low' })
   await work({ queues: ['default', 'low'], concurrency: 2 })
   await until(async () => (await hq.store.crons()).length === 1 && (await hq.orderedQueues()).length === 1)
-  const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/stats')).body
+  const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/pulse')).body
   expect({ tasks, orderedQueues, crons }).toEqual({ tasks: 1, orderedQueues: 1, crons: 1 })
   expect(queues).toBeGreaterThanOrEqual(1)
   doors.open()
@@ -73,7 +73,7 @@ test('whoever asks, it is computed once each two seconds, for all of them', asyn
     looks++
     return stats()
   }
-  const all = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/api/v1/stats')))
+  const all = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/api/v1/pulse')))
   expect(new Set(all.map(({ body }) => body.at)).size).toBe(1)
   const streams = await Promise.all(
     Array.from({ length: 20 }, () => handle(new Request('http://localhost/api/v1/live'))),
@@ -107,7 +107,7 @@ test('a stream tells what is new, is taken up where it was left, and tells of a 
   const events = await open()
   const first = (await events.next()).value
   expect(first?.event).toBe('pulse')
-  expect(JSON.parse(first?.data as string)).toEqual((await call('GET', '/api/v1/stats')).body)
+  expect(JSON.parse(first?.data as string)).toEqual((await call('GET', '/api/v1/pulse')).body)
   const again = await open(first?.id)
   await hq.push({ class: 'A', args: [] })
   const news = (await again.next()).value
@@ -199,4 +199,22 @@ test('gauges begin when somebody asks first', async () => {
   })
   expect(points[0].finished).toBeGreaterThanOrEqual(2)
   doors.open()
+})
+
+test('the figures have the shape of hq.stats(), ordered queues one by one', async () => {
+  const { call, hq } = api()
+  await hq.ordered('Sync', () => {}).performAsync([{ id: 1 }, { id: 2 }])
+  await hq.ordered('Other', () => {}).performAsync({ id: 1, performIn: 300 })
+  await hq.push({ class: 'Job', args: [] })
+  const { body } = await call('GET', '/api/v1/stats')
+  expect(body).toMatchObject({
+    enqueued: 1,
+    ordered: { queues: { Sync: { length: 2 }, Other: { length: 1, lag: 0 } } },
+  })
+  const own = await hq.stats()
+  const shape = (value: unknown): unknown =>
+    value && typeof value === 'object'
+      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shape(one)]))
+      : typeof value
+  expect(shape(body)).toEqual(shape(own))
 })

@@ -26,7 +26,7 @@ export interface About {
 }
 
 /**
- * GET /stats, and the event `pulse` of GET /live (at most one each 2 s); that has events `trouble`, too, with the
+ * GET /pulse, and the event `pulse` of GET /live (at most one each 2 s); that has events `trouble`, too, with the
  * `{ code, message }` of why the store does not answer.
  */
 export interface Pulse {

@@ -57,7 +57,7 @@ function pollAfter(ms: number): void {
 /** Asks at once, as a button does. */
 export async function poll(): Promise<void> {
   try {
-    show({ pulse: await ask<Pulse>('/stats'), by: 'polling' })
+    show({ pulse: await ask<Pulse>('/pulse'), by: 'polling' })
   } catch (thrown) {
     connection.value = 'down'
     downSince.value ??= new Date()
@@ -68,7 +68,7 @@ export async function poll(): Promise<void> {
 
 /** After something was done: what it changed is seen at once. */
 export async function look(): Promise<Pulse> {
-  const now = await ask<Pulse>('/stats')
+  const now = await ask<Pulse>('/pulse')
   pulse.value = now
   return now
 }

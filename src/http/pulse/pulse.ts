@@ -40,6 +40,14 @@ export interface Pulse {
   queues: number
 }
 
+/** What `hq.stats()` answers. */
+export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
+
+interface Taken {
+  pulse: Pulse
+  stats: AppStats
+}
+
 export interface Listener {
   hears(pulse: Pulse): void
   fails(thrown: unknown): void
@@ -49,7 +57,7 @@ export class Pulses {
   readonly ring = new Ring()
   readonly #hq: Highkiq
   readonly #watchman: Watchman
-  readonly #latest: Cached<Pulse>
+  readonly #latest: Cached<Taken>
   readonly #crons: Cached<number>
   readonly #listeners = new Set<Listener>()
   #beat: NodeJS.Timeout | undefined
@@ -65,9 +73,15 @@ export class Pulses {
   }
 
   /** At most two seconds old. */
-  latest(): Promise<Pulse> {
+  async latest(): Promise<Pulse> {
     this.#asked()
-    return this.#latest.get()
+    return (await this.#latest.get()).pulse
+  }
+
+  /** At most two seconds old, and as old as the pulse. */
+  async stats(): Promise<AppStats> {
+    this.#asked()
+    return (await this.#latest.get()).stats
   }
 
   /** Tells each pulse from now on. @returns what ends it */
@@ -113,7 +127,7 @@ export class Pulses {
     }
   }
 
-  async #take(): Promise<Pulse> {
+  async #take(): Promise<Taken> {
     const hq = this.#hq
     const began = performance.now()
     await hq.store.size('dead')
@@ -123,7 +137,7 @@ export class Pulses {
     const { processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency, ordered } = stats
     this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
     const rates = this.ring.rates()
-    return {
+    const pulse: Pulse = {
       at: new Date(at),
       roundTrip: Math.round(roundTrip * 10) / 10,
       stats: {
@@ -137,5 +151,6 @@ export class Pulses {
       attention: look.attention,
       ...{ tasks: look.tasks, orderedQueues: look.orderedQueues, crons, queues: look.queues.length },
     }
+    return { pulse, stats }
   }
 }

@@ -17,14 +17,21 @@ export const STATS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/stats',
-    summary: 'How all is now, at most two seconds old, and what asks for a look',
+    summary: 'The figures of `hq.stats()`, at most two seconds old',
+    answers: { 200: { description: 'In figures', content: { 'application/json': 'Stats' } } },
+    run: async ({ site }) => json(await site.pulses.stats()),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/pulse',
+    summary: 'What the dashboard shows of all, at most two seconds old: figures, rates, and what asks for a look',
     answers: { 200: { description: 'In figures', content: { 'application/json': 'Pulse' } } },
     run: async ({ site }) => json(await site.pulses.latest()),
   }),
   route({
     method: 'GET',
     path: '/api/v1/live',
-    summary: 'The same, told when it is new: `pulse` at most each 2 s; `trouble` when the store does not answer',
+    summary: 'The pulse, told when it is new: `pulse` at most each 2 s; `trouble` when the store does not answer',
     headers: { 'last-event-id': 'what was seen last is not told again' },
     answers: {
       200: {
@@ -90,11 +97,29 @@ const attention = (kind: string, level: 'error' | 'failed', more: Record<string,
 const seconds = { ...number, minimum: 0 }
 const deploys = list(ref('Deploy'))
 
+const figures = {
+  processed: count,
+  failed: count,
+  busy: count,
+  enqueued: count,
+  held: { ...count, description: 'rows that wait inside their tasks' },
+  scheduled: count,
+  retries: count,
+  dead: count,
+  processes: count,
+  defaultLatency: seconds,
+}
+const ordered = object({ length: count, morgueLength: count, lag: seconds })
+
 export const STATS_SCHEMAS: Record<string, Schema> = {
   Pulse: object({
     at: time,
     roundTrip: { ...number, minimum: 0, description: 'milliseconds that the store took to answer' },
-    stats: ref('Stats'),
+    stats: object({
+      ...figures,
+      concurrency: { ...count, description: 'of all processes together' },
+      ordered: object({ total: ordered }),
+    }),
     finishedPerSecond: { ...number, minimum: 0, description: 'over the last 10 s, or what is known of them' },
     failedPerSecond: { ...number, minimum: 0 },
     attention: { ...list(ref('Attention')), description: 'the worst first' },
@@ -104,18 +129,8 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
     queues: count,
   }),
   Stats: object({
-    processed: count,
-    failed: count,
-    busy: count,
-    enqueued: count,
-    held: { ...count, description: 'rows that wait inside their tasks' },
-    scheduled: count,
-    retries: count,
-    dead: count,
-    processes: count,
-    concurrency: { ...count, description: 'of all processes together' },
-    defaultLatency: seconds,
-    ordered: object({ total: object({ length: count, morgueLength: count, lag: seconds }) }),
+    ...figures,
+    ordered: object({ total: ordered, queues: { type: 'object', additionalProperties: ordered } }),
   }),
   Attention: {
     oneOf: [
