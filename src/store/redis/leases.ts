@@ -186,7 +186,8 @@ export class Leases {
   }
 
   async recordOf(owner: string): Promise<OwnerRecord> {
-    const { keys, main } = this.#server
+    const { keys } = this.#server
+    const main = await this.#server.ready()
     return recordIn(await main.call((client) => client.hgetall(keys.owner(owner))))
   }
 

@@ -114,7 +114,6 @@ export class Owners implements TurnVerbs {
   async #owner(name: string): Promise<Owner | undefined> {
     const known = this.#known.get(name)
     if (known) return known
-    await this.#server.ready()
     const { queues } = await this.#leases.recordOf(name)
     if (queues.length === 0) return undefined
     return this.#known.get(name) ?? this.#keep(new Owner(name, queues))

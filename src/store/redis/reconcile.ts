@@ -35,6 +35,13 @@ export class Reconciler {
       for (const end of owner.waits) end()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
+    const { keys } = this.#server
+    const own = [...owner.queues].flatMap((queue) => [
+      keys.working(queue, owner.name),
+      keys.arriving(queue, owner.name),
+    ])
+    // An idle owner holds nothing in any of its queues: one question tells that.
+    if ((await connection.call((client) => client.exists(...own))) === 0) return
     for (const queue of owner.queues) {
       await this.#tickets(connection, owner, queue)
       await this.#arrivals(connection, owner, queue)

@@ -36,7 +36,7 @@ export function found(server: () => RedisServer): void {
     const held = stage.fault(script('turn'), 'hold-reply')
     const turn = hand.turn({ n: 3 })
     await held.happened
-    const looking = stage.fault(command('HKEYS'), 'pass')
+    const looking = stage.fault(command('EXISTS'), 'pass')
     await loseWait(stage, 'p')
     // The answer to the question comes right behind that of the turn, in one packet.
     await looking.happened
