@@ -11,6 +11,7 @@ import {
 } from '../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
+import type { Texts } from './texts.ts'
 
 /** The number by which scripts know a status. */
 export const STATUS_NUMBER = Object.fromEntries(EVENT_STATUSES.map((name, n) => [name, n])) as Record<
@@ -32,12 +33,14 @@ export class Call {
   readonly keys: string[] = []
   readonly args: Argument[] = []
   readonly #names: Keys
+  readonly #texts: Texts
   readonly #placeOf: PlaceOf
   readonly #places = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
 
-  constructor(names: Keys, placeOf: PlaceOf) {
+  constructor(names: Keys, texts: Texts, placeOf: PlaceOf) {
     this.#names = names
+    this.#texts = texts
     this.#placeOf = placeOf
   }
 
@@ -68,11 +71,16 @@ export class Call {
 
   /** `queue`: of the job, whose slot its sets are in. */
   item(to: Destination | null, queue: string, effects: readonly Effect[] = []): void {
-    if (!to) this.args.push('-')
-    else if (to.to === 'queue') {
-      this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, to.text)
+    if (!to) {
+      this.args.push('-')
+      this.effects(effects)
+      return
+    }
+    const text = this.#texts.write(to.text)
+    if (to.to === 'queue') {
+      this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, text)
     } else {
-      this.args.push('z', this.key(this.#names.set(to.to, queue)), to.score, to.text)
+      this.args.push('z', this.key(this.#names.set(to.to, queue)), to.score, text)
     }
     this.effects(effects)
   }

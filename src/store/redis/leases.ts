@@ -147,10 +147,10 @@ export class Leases {
     const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
     for (let from = 0; from < tickets.length && stranded.length < limit; from += FEW) {
       const some = tickets.slice(from, from + FEW)
-      const held = await main.call((client) => client.hmget(working, ...some))
+      const held = await main.call((client) => client.hmgetBuffer(working, ...some))
       for (const [i, ticket] of some.entries()) {
-        const text = held[i]
-        if (typeof text === 'string' && stranded.length < limit) stranded.push({ owner, queue, ticket, text })
+        const bytes = held[i]
+        if (bytes && stranded.length < limit) stranded.push({ owner, queue, ticket, text: texts.read(bytes) })
       }
     }
     return stranded

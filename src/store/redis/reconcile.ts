@@ -62,12 +62,12 @@ export class Reconciler {
     if (lost.length === 0) return
     for (let from = 0; from < lost.length; from += FEW) {
       const some = lost.slice(from, from + FEW)
-      const texts = await connection.call((client) => client.hmget(key, ...some))
+      const held = await connection.call((client) => client.hmgetBuffer(key, ...some))
       for (const [i, ticket] of some.entries()) {
-        const text = texts[i]
-        if (typeof text !== 'string' || owner.held.has(ticket)) continue
+        const bytes = held[i]
+        if (!bytes || owner.held.has(ticket)) continue
         owner.held.set(ticket, { queue, unsure: false })
-        owner.found.push({ queue, ticket, text })
+        owner.found.push({ queue, ticket, text: this.#server.texts.read(bytes) })
       }
     }
   }

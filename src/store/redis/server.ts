@@ -84,7 +84,7 @@ export class Server {
   }
 
   call(): Call {
-    return new Call(this.keys, (task) => this.#places.get(task))
+    return new Call(this.keys, this.texts, (task) => this.#places.get(task))
   }
 
   /** Learns where tasks lie, so that a call can name their keys. */

@@ -1,6 +1,6 @@
 /**
- * Texts that another program wrote may not be valid UTF-8. To remove such a text its very bytes are needed: they are
- * remembered while it is read here.
+ * Texts that another program wrote may not be valid UTF-8. To remove such a text its very bytes are needed, and to put it
+ * somewhere else unchanged: they are remembered while it is read here.
  */
 
 const REPLACEMENT = '\ufffd'
@@ -19,6 +19,11 @@ export class Texts {
     if (this.#bytes.size >= REMEMBERED && !oldest.done) this.#bytes.delete(oldest.value)
     this.#bytes.set(text, bytes)
     return text
+  }
+
+  /** Whether a text that was read without its bytes may not be what they say. */
+  isDoubtful(text: string): boolean {
+    return text.includes(REPLACEMENT)
   }
 
   write(text: string): string | Buffer {

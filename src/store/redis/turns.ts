@@ -1,7 +1,7 @@
 /** Take and settle by ticket: one script for a whole turn, over one connection, in order. */
 
 import { splitTaskJid } from '../../job/payload.ts'
-import type { EventEffect, SettleAnswer, Settlement, StartAnswer, Turn, TurnAnswer } from '../contract.ts'
+import type { EventEffect, SettleAnswer, Settlement, StartAnswer, Taken, Turn, TurnAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
@@ -79,7 +79,24 @@ export class Turns {
       throw thrown
     }
     owner.version = answer.marks
+    const doubtful = answer.taken.filter(({ text }) => this.#server.texts.isDoubtful(text))
+    if (doubtful.length > 0) await this.#readBytes(connection, owner, doubtful)
     return answer
+  }
+
+  /** The answer of a turn is text: of one that may not be valid UTF-8 the very bytes are read, so that it can be put back. */
+  async #readBytes(connection: Connection, owner: Owner, taken: readonly Taken[]): Promise<void> {
+    const { keys, texts } = this.#server
+    for (const { queue, ticket } of taken) {
+      if (owner.held.get(ticket)?.arrival !== undefined) continue
+      try {
+        const bytes = await connection.call((client) => client.hgetBuffer(keys.working(queue, owner.name), ticket))
+        if (bytes) texts.read(bytes)
+      } catch {
+        // The jobs are taken: they must reach their worker, whatever becomes of these bytes.
+        return
+      }
+    }
   }
 
   /** A later part failed: nobody hears what the earlier ones answered, and all of it will be asked again. */
