@@ -296,7 +296,7 @@ test('a worker that is stopped while a thread loads puts the job back', async ()
   process.env.HIGHKIQ_TEST_THREADS = t.url
   const J = t.hq.job('J', { thread: new URL('./threads/slow-to-load.js', import.meta.url) }, () => {})
   const jid = await J.performAsync()
-  const worker = await t.work({ timeout: 0 })
+  const worker = await t.work({ timeout: 0.01 })
   await until(() => worker.busy === 1)
   await worker.stop()
   expect(await t.queue()).toMatchObject([{ jid }])
@@ -382,7 +382,7 @@ test('a file that can not be loaded, does not know the job, or starts a worker, 
 test('who asks what runs is told where a busy thread is, and its job', async () => {
   const t = bench()
   const jid = await push(t, 'Endless')
-  const worker = await t.work({ timeout: 0 })
+  const worker = await t.work({ timeout: 0.01 })
   const [{ threadId } = {}] = await logged(t, 'began')
   await t.hq.store.signal(worker.identity, 'TTIN')
   const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)

@@ -9,10 +9,10 @@ import { boolean, count, list, listOf, object, type Schema, text, time } from '.
 import { timeOf } from './job-line.ts'
 
 function processOf(process: Process, now: number) {
-  const { identity, hostname, pid, tag, labels, queues, version, ours, embedded } = process
+  const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process
   const { busy, concurrency, orderedConcurrency, rss, isQuiet, leader, startedAt, beat } = process
   return {
-    ...{ identity, hostname, pid, tag, labels, queues, version, ours, embedded },
+    ...{ identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded },
     ...{
       busy,
       concurrency,
