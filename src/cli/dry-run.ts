@@ -14,10 +14,10 @@ export function dryRunCode({ complete, invalid }: DryRun): 0 | 1 | 3 {
 }
 
 export function dryRunText(file: string, run: DryRun, mapping: string[] | Record<string, string> | undefined): string {
-  const { format, total, valid, invalid, complete, problems } = run
+  const { format, encoding, total, valid, invalid, complete, problems } = run
   const rows = `${plural(total, 'row')}${complete ? '' : ' until it broke off'}`
   const parts = [
-    `${file}: ${format.toUpperCase()}, ${rows}: ${count(valid)} would become jobs, ${count(invalid)} would be refused`,
+    `${file}: ${format.toUpperCase()}${encoding === null || encoding === 'utf-8' ? '' : ` in ${encoding}`}, ${rows}: ${count(valid)} would become jobs, ${count(invalid)} would be refused`,
   ]
   const lines = mappingOf(run, mapping)
   if (lines.length > 0) parts.push(table(MAPPING, lines))

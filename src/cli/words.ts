@@ -1,6 +1,7 @@
 /** What messages call an option of the library, in the words of the command line. */
 export const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ['or say again: true', 'or add --again'],
+  ['say encoding: ', 'say --encoding '],
   ['say headerRow: ', 'say --header-row '],
   ['name another one with sheet', 'name another one with --sheet'],
   ['name the wanted columns in columns', 'name the wanted columns with --columns'],

@@ -185,6 +185,7 @@ export const SCHEMAS: Record<string, Schema> = {
   }),
   DryRun: object({
     format: { enum: [...FILE_FORMATS] },
+    encoding: { ...orNull(text), description: 'what its text is read as' },
     columns: orNull({ type: 'array', items: text }),
     complete: { type: 'boolean', description: 'false: the file broke off at the last of `problems`' },
     total: count,
@@ -195,7 +196,7 @@ export const SCHEMAS: Record<string, Schema> = {
   }),
   ImportLook: { anyOf: [ref('DryRun'), ref('TaskAccepted')] },
   TaskAccepted: object({ id, total: count }),
-  TaskImported: object({ id, total: count, error: ref('Problem') }, ['error']),
+  TaskImported: object({ id, total: count, encoding: text, error: ref('Problem') }, ['encoding', 'error']),
   TaskStatus: object(taskStatus, ['reason']),
   TaskResumed: object({ ...taskStatus, hint: { ...text, description: 'what keeps it from going on' } }, [
     'reason',

@@ -1,6 +1,7 @@
 /** What messages call an option of the library, in the words of who asks over HTTP. */
 export const WORDS: readonly (readonly [option: string, parameter: string])[] = [
   ['or say again: true', 'or send it with again=1'],
+  ['say encoding: ', 'send encoding='],
   ['say headerRow: ', 'send headerRow='],
   ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
   ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],

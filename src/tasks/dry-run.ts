@@ -9,6 +9,8 @@ export interface DryRun {
   format: FileFormat
   /** The file's columns in order; null for NDJSON. */
   columns: string[] | null
+  /** What its text is read as; null for a workbook. */
+  encoding: string | null
   /** False: the file broke off at the last of `problems`. */
   complete: boolean
   /** Rows that were read: those that would become jobs, and those that would be refused at once. */
@@ -32,10 +34,11 @@ const PROBLEMS = 100
 const PREVIEW = 10
 
 /** Reads and checks all of it, and pushes nothing. @throws what is no fault of the file */
-export async function dryRun({ format, header, rows }: OpenImport): Promise<DryRun> {
+export async function dryRun({ format, header, encoding, rows }: OpenImport): Promise<DryRun> {
   const run: DryRun = {
     format,
     columns: header ?? null,
+    encoding: null,
     complete: false,
     total: 0,
     valid: 0,
@@ -63,5 +66,6 @@ export async function dryRun({ format, header, rows }: OpenImport): Promise<DryR
     const { row } = (thrown.details ?? {}) as { row?: number }
     run.problems.push({ row: row ?? null, code: thrown.code, message: thrown.message })
   }
+  run.encoding = encoding() ?? null
   return run
 }

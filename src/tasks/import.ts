@@ -44,7 +44,7 @@ const READING: Record<keyof ImportRows, OptionKind> = {
 
 export const IMPORT_OPTIONS = Object.keys(READING) as (keyof ImportRows)[]
 
-export interface OpenImport extends Pick<OpenFile, 'digest' | 'close'> {
+export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'close'> {
   format: FileFormat
   /** As the file calls them; undefined for NDJSON. */
   header: string[] | undefined
@@ -80,11 +80,11 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
   // Loaded when there is something to read: who only pushes jobs need not wait for it.
   const { openFile } = await import('./sheet/file.ts')
   const file = await openFile(source, reading, rulesOf(columns))
-  const { format, header, digest, close } = file
+  const { format, header, digest, encoding, close } = file
   try {
     if (rowKey !== undefined && header && !header.includes(rowKey)) throw noKey(rowKey, header)
     const check = new RowCheck(format, { columns, header, validate, now })
-    return { format, header, digest, close, rows: rowsOf(file, check) }
+    return { format, header, digest, encoding, close, rows: rowsOf(file, check) }
   } catch (error) {
     await close()
     throw error

@@ -118,10 +118,13 @@ export function isBeyondTolerance({ toleratedFailures: tolerated, counts, state,
 /** A tracked task, by its id. Everything here asks the store anew. */
 export class Task {
   readonly id: string
+  /** What the text of its file was read as, where `tasks.import` has just read it. */
+  declare readonly encoding?: string
   readonly #host: TaskHost
 
-  constructor(host: TaskHost, id: string) {
+  constructor(host: TaskHost, id: string, encoding?: string) {
     this.id = id
+    if (encoding !== undefined) this.encoding = encoding
     this.#host = host
   }
 

@@ -306,6 +306,8 @@ class Submission {
   }
 
   async #tell(task: Task, status: TaskStatus, report: { path: string; rows: number } | undefined): Promise<void> {
+    const encoding = (await this.#adding)?.encoding ?? 'utf-8'
+    if (encoding !== 'utf-8') print(`${basename(this.#file)} was read as ${encoding}`)
     print(await summary(task, status))
     const hint = goOnHint(status, this.#options)
     if (hint) print(hint)

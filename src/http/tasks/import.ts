@@ -29,7 +29,7 @@ export const READING = {
   delimiter: text('of a CSV file: one character', 1),
   headerRow: count('the row that holds the names of the columns; default: the first that is not blank'),
   quote: flag('of a CSV file: false if a quote is a character like any other', true),
-  encoding: text('of a CSV or NDJSON file, where it is not UTF-8, UTF-16 or GB18030: for instance windows-1252'),
+  encoding: text('of a CSV or NDJSON file, where it is not clear: for instance windows-1252'),
 }
 
 type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'headerRow' | 'encoding' | 'quote'>
@@ -200,7 +200,7 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(' '))
       }, SIGN_OF_LIFE_MS).unref()
       let error: ErrorBody | undefined
-      await importing.catch((thrown) => {
+      const task = await importing.catch((thrown) => {
         error = errorBody(thrown)
         if (error.code === 'INTERNAL_ERROR') hq.log.error({ err: thrown, task: id }, 'an import failed')
       })
@@ -209,7 +209,8 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
         .get(id)
         .status()
         .catch(() => null)
-      const answer = { id, total: status?.total ?? 0, ...(error ? { error } : {}) }
+      const encoding = (task as Task | undefined)?.encoding
+      const answer = { id, total: status?.total ?? 0, ...given({ encoding }), ...(error ? { error } : {}) }
       try {
         controller.enqueue(encoder.encode(await json(answer).text()))
         controller.close()

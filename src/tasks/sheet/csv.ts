@@ -16,6 +16,8 @@ export interface CsvReading {
   headerRow?: number
   /** False if a quote is a character like any other. Default true. */
   quote?: boolean
+  /** Hears what the file is read as. */
+  found?: Findings
 }
 
 /**
@@ -25,12 +27,11 @@ export interface CsvReading {
  */
 export async function* csvRecords(
   source: OpenSource,
-  { delimiter, encoding, headerRow, quote = true }: CsvReading = {},
+  { delimiter, encoding, headerRow, quote = true, found = {} }: CsvReading = {},
 ): AsyncGenerator<SheetRow[], void, void> {
   if (delimiter !== undefined && !(quote ? /^[^"\r\n]$/ : /^[^\r\n]$/).test(delimiter)) {
     throw new HighkiqError('INVALID_OPTION', 'delimiter is one character, and neither a quote nor a line break')
   }
-  const found: Findings = {}
   try {
     const text = decoded(source, encoding, found)
     const start = await headerText(text, headerRow, quote)

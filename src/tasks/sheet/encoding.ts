@@ -2,6 +2,8 @@
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { HighkiqError } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
+import { guessEncoding, type Reading } from './encoding-guess.ts'
 import type { OpenSource } from './source.ts'
 
 /** Why the text ended before the file did. The reader that gets there names the row. */
@@ -17,10 +19,10 @@ export interface Findings {
 const SAMPLE_BYTES = 64 * 1024
 
 /**
- * The text of a source, piece by piece: by its byte order mark; else UTF-16 by its zeros; else UTF-8; else GB18030 where
- * it reads as Chinese; or as the encoding that is stated. It ends in front of the first character that is wrong, or NUL,
+ * The text of a source, piece by piece: by its byte order mark; else UTF-16 by its zeros; else UTF-8; else in the one
+ * that it reads well in; or as the encoding that is stated. It ends in front of the first character that is wrong, or NUL,
  * and says so in `found`.
- * @throws INVALID_OPTION: no such encoding
+ * @throws INVALID_OPTION: no such encoding; INVALID_FILE: several encodings come into question
  */
 export async function* decoded(
   source: OpenSource,
@@ -53,16 +55,18 @@ async function* textOf(source: OpenSource, stated: string | undefined, found: Fi
   const chunks = source.chunks()
   found.encoding = stated ?? byMark(source.head) ?? byZeros(source.head)
   if (found.encoding === undefined) {
+    let lines = 0
     // ASCII says nothing about the encoding of what follows.
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
       const chunk = next.value
       if (isAscii(chunk)) {
         yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
         found.byte = (found.byte ?? 0) + chunk.length
+        lines += linesIn(chunk)
         continue
       }
       const sample = await enlarged(chunk, chunks)
-      found.encoding = readsAsChinese(sample.subarray(0, SAMPLE_BYTES)) ? 'gb18030' : 'utf-8'
+      found.encoding = encodingOf(sample, lines)
       yield* found.encoding === 'utf-8' ? utf8(sample, chunks, found) : others(sample, chunks, found)
       return
     }
@@ -105,29 +109,47 @@ async function enlarged(chunk: Uint8Array, chunks: AsyncGenerator<Uint8Array, vo
 }
 
 /**
- * Whether bytes that are not UTF-8 are Chinese in GB18030. Nearly any bytes are valid in it, but Chinese is written with
- * the common characters: those of the first level and the punctuation, each two bytes above A0.
+ * Which encoding the bytes are in: UTF-8, even if some are wrong, or the one that they read well in; where none does, the
+ * place that is not UTF-8 is told. @throws INVALID_FILE: several come into question
  */
-function readsAsChinese(sample: Uint8Array): boolean {
-  if (isUtf8(sample.subarray(0, wholeCharacters(sample)))) return false
-  let characters = 0
-  let common = 0
-  for (let i = 0; i < sample.length; i++) {
-    const lead = sample[i] as number
-    if (lead < 0x80) continue
-    const trail = sample[i + 1]
-    if (trail === undefined) break
-    if (lead === 0x80 || lead === 0xff || trail === 0x7f || trail === 0xff) return false
-    characters++
-    if (trail >= 0x30 && trail <= 0x39) i += 3
-    else if (trail < 0x40) return false
-    else {
-      if (trail >= 0xa1 && ((lead >= 0xa1 && lead <= 0xa3) || (lead >= 0xb0 && lead <= 0xd7))) common++
-      i++
-    }
-  }
-  return common > 0 && common >= characters * 0.7
+function encodingOf(bytes: Uint8Array, linesBefore: number): string {
+  const first = bytes.findIndex((byte) => byte > 0x7f)
+  const start = bytes.subarray(0, first).lastIndexOf(LF) + 1
+  const sample = bytes.subarray(start, start + SAMPLE_BYTES)
+  if (isMostlyUtf8(sample)) return 'utf-8'
+  const [best, rival] = guessEncoding(sample)
+  if (!best) return 'utf-8'
+  if (rival) throw unclear(best, rival, linesBefore + linesIn(bytes.subarray(0, start)))
+  return best.encoding
 }
+
+function isMostlyUtf8(sample: Uint8Array): boolean {
+  if (isUtf8(sample.subarray(0, wholeCharacters(sample)))) return true
+  const special = Buffer.from(sample).toString().replace(ASCII, '')
+  const wrong = special.split('\uFFFD').length - 1
+  // Pairs of other encodings are now and then characters of UTF-8.
+  return special.length - wrong >= 2 * wrong
+}
+
+const LF = 0x0a
+const ASCII = /[\0-\x7f]+/g
+
+const linesIn = (bytes: Uint8Array) => bytes.reduce((count, byte) => (byte === LF ? count + 1 : count), 0)
+
+/** Names the first cell that would be another one. */
+function unclear(best: Reading, rival: Reading, linesBefore: number): HighkiqError {
+  const lines = rival.text.split('\n')
+  const at = best.text.split('\n').findIndex((line, index) => line !== lines[index])
+  const others = (lines[at] ?? '').split(CELL_END)
+  const cells = (best.text.split('\n')[at] ?? '').split(CELL_END)
+  const cell = cells.findIndex((one, index) => one !== others[index])
+  const [is, or] = [cells[cell], others[cell]].map((text) => shown((text ?? '').trim()))
+  const row = linesBefore + at + 1
+  const message = `line ${row}: the encoding is not clear: a cell is ${is} in ${best.encoding}, and ${or} in ${rival.encoding}: say encoding: ${best.encoding}, or another one`
+  return new HighkiqError('INVALID_FILE', message, { row, encodings: [best.encoding, rival.encoding] })
+}
+
+const CELL_END = /[,;\t|"\r]/
 
 /** How many of the bytes make up whole UTF-8 characters: a last one that is cut is left out. */
 function wholeCharacters(bytes: Uint8Array): number {

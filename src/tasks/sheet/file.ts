@@ -1,6 +1,7 @@
 /** A file as rows, each an object: CSV, XLSX and NDJSON behind one interface. */
 
 import { csvRecords } from './csv.ts'
+import type { Findings } from './encoding.ts'
 import { checkedFormat, type FileFormat, type SheetFormat } from './format.ts'
 import { ndjsonRows } from './ndjson.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
@@ -20,8 +21,8 @@ export interface ReadFileOptions {
   /** CSV: one character. Default: what the first line says (`sep=;`), else whichever of , ; tab | the header has most of. */
   delimiter?: string
   /**
-   * CSV and NDJSON: any that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16 or GB18030,
-   * whichever it is in; every other one must be stated, for nothing in the text tells them apart.
+   * CSV and NDJSON: any that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the one that
+   * the text reads well in; where several come into question the file is refused.
    */
   encoding?: string
   /** CSV and XLSX: the row that holds the names of the columns, from 1. Default: the first that is not blank. */
@@ -45,6 +46,8 @@ export interface OpenFile {
   rows: AsyncGenerator<FileRow, void, void>
   /** SHA-256 of the file's bytes, in hex; undefined when they only pass by. */
   digest(): Promise<string | undefined>
+  /** What its text is read as, as far as it was read; undefined for a workbook. */
+  encoding(): string | undefined
   /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
   close(): Promise<void>
 }
@@ -62,7 +65,9 @@ export async function openFile(
   columns: Pick<TableRules, 'names' | 'chosen'> = {},
 ): Promise<OpenFile> {
   const { format, opened } = await openChecked(source, options)
-  return { format, digest: () => digestOf(opened), ...(await read(opened, format, options, columns)) }
+  const found: Findings = {}
+  const read = await opening(opened, format, { ...options, found }, columns)
+  return { format, digest: () => digestOf(opened), encoding: () => found.encoding, ...read }
 }
 
 /** The bytes, spooled where the format needs their end first. Who reads them closes them. */
@@ -81,20 +86,24 @@ export async function openChecked(
 }
 
 /** The records of a CSV file or workbook. */
-export function recordsOf(opened: OpenSource, format: SheetFormat, { sheet, ...reading }: ReadFileOptions) {
+export function recordsOf(
+  opened: OpenSource,
+  format: SheetFormat,
+  { sheet, ...reading }: ReadFileOptions & { found?: Findings },
+) {
   if (format === 'xlsx') return xlsxRecords(opened, sheet)
   return csvRecords(opened, reading)
 }
 
-async function read(
+async function opening(
   opened: OpenSource,
   format: FileFormat,
-  options: ReadFileOptions,
+  options: ReadFileOptions & { found: Findings },
   columns: Pick<TableRules, 'names' | 'chosen'>,
 ): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
-  const { maxRows = MAX_ROWS, encoding, headerRow } = options
+  const { maxRows = MAX_ROWS, encoding, headerRow, found } = options
   if (format === 'ndjson') {
-    const lines = ndjsonRows(opened, { maxRows, ...(encoding === undefined ? {} : { encoding }) })
+    const lines = ndjsonRows(opened, { maxRows, found, ...(encoding === undefined ? {} : { encoding }) })
     // So that a file that is none is known at once.
     const first = await lines.next()
     const close = async () => void (await lines.return())

@@ -22,9 +22,8 @@ const MAX_LINE_CHARS = 16 * 1024 ** 2
  */
 export async function* ndjsonRows(
   source: OpenSource,
-  { maxRows, encoding }: { maxRows: number; encoding?: string },
+  { maxRows, encoding, found = {} }: { maxRows: number; encoding?: string; found?: Findings },
 ): AsyncGenerator<ObjectRow[], void, void> {
-  const found: Findings = {}
   let texts: Lines | JsonElements | undefined
   let number = 0
   let count = 0
