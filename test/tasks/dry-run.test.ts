@@ -29,6 +29,7 @@ for (const later of [false, true]) {
     expect(dry).toEqual({
       format: 'csv',
       columns: ['SKU', 'Price', 'Note'],
+      encoding: 'utf-8',
       complete: true,
       total: 3,
       valid: 2,
