@@ -209,8 +209,8 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
         .get(id)
         .status()
         .catch(() => null)
-      const encoding = (task as Task | undefined)?.encoding
-      const answer = { id, total: status?.total ?? 0, ...given({ encoding }), ...(error ? { error } : {}) }
+      const { encoding } = (task ?? {}) as Partial<Task>
+      const answer = { id, total: status?.total ?? 0, ...(encoding && encoding !== 'utf-8' ? { encoding } : {}), ...(error ? { error } : {}) }
       try {
         controller.enqueue(encoder.encode(await json(answer).text()))
         controller.close()
