@@ -210,7 +210,12 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
         .status()
         .catch(() => null)
       const { encoding } = (task ?? {}) as Partial<Task>
-      const answer = { id, total: status?.total ?? 0, ...(encoding && encoding !== 'utf-8' ? { encoding } : {}), ...(error ? { error } : {}) }
+      const answer = {
+        id,
+        total: status?.total ?? 0,
+        ...(encoding && encoding !== 'utf-8' ? { encoding } : {}),
+        ...(error ? { error } : {}),
+      }
       try {
         controller.enqueue(encoder.encode(await json(answer).text()))
         controller.close()
