@@ -65,6 +65,7 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   logFile: [['a'], 'b', 'c', ['a', 'b', 'c']],
   banner: [[''], '0', '', [false, false, undefined]],
   url: [['sqlite:a'], '', '', ['sqlite:a', undefined, undefined]],
+  drain: [[''], '', '', [true, undefined, undefined]],
   loggedJobAttributes: [[], '', '[tags]', [undefined, undefined, ['tags']]],
   maxRetries: [[], '', '3', [undefined, undefined, 3]],
   maxIterationRuntime: [[], '', '3', [undefined, undefined, 3]],
