@@ -242,7 +242,7 @@ test('a job that was cancelled in a process that was killed does not run again',
 
 test('a job that its worker put back when it stopped is dropped when it is taken again', async () => {
   const t = bench()
-  const child = new Child(t.url, { timeout: 0 })
+  const child = new Child(t.url, { timeout: 0.001 })
   const jid = (await t.hq.push({ class: 'Deaf', args: [1, 60_000] })) as string
   await child.tells('began')
   expect(await t.hq.cancel(jid)).toBe('signalled')

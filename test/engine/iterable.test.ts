@@ -91,7 +91,7 @@ test('an item that does not end when the worker does comes again', async () => {
   const { each, open, there } = stayAt(2, said)
   const { job } = items(t, { each }, said)
   const jid = (await job.performAsync(5)) as string
-  const worker = await t.work({ timeout: 0 })
+  const worker = await t.work({ timeout: 0.001 })
   await there()
   await worker.stop()
   expect((await t.queue()).map((one) => one.jid)).toEqual([jid])

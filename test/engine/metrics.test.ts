@@ -100,7 +100,7 @@ test('what goes back, or is put off, has not ended', async () => {
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   })
   for (const how of ['snooze', 'release', 'stay']) await t.hq.push({ class: 'J', args: [how] })
-  const worker = await t.work({ timeout: 0 })
+  const worker = await t.work({ timeout: 0.001 })
   await opened
   await ran.atLeast(4)
   await worker.stop()

@@ -185,7 +185,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
         throw new Release()
       })
       for (const text of texts) await t.raw(text)
-      const worker = await t.work({ concurrency: 100, timeout: 0 })
+      const worker = await t.work({ concurrency: 100, timeout: 0.001 })
       await until(() => released.size === texts.length && worker.busy === texts.length)
       await worker.stop()
       return t.hq.store.peek('default', 0, 1000)
