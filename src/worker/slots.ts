@@ -135,6 +135,8 @@ export class Slots {
     } catch (thrown) {
       this.#bury(taken, thrown)
     }
+    // Its start may wait for the answer of a call, and the loop may wait for something to say.
+    this.#options.wake()
   }
 
   #admit(attempt: Attempt): void {

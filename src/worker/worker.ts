@@ -191,7 +191,10 @@ export class Worker {
     if (this.#state !== 'new')
       throw new HighkiqError('INVALID_OPTION', 'this worker was started or stopped before: make another one')
     this.#state = 'running'
-    this.#starting = this.#start()
+    this.#starting = this.#start().finally(() => {
+      // A stop that follows quiets at once.
+      this.#starting = undefined
+    })
     await new Promise<void>((resolve, reject) => {
       this.#abandonStart = reject
       this.#starting?.then(resolve, reject)

@@ -46,6 +46,7 @@ export const tasks: Case[] = [
         adding: true,
         broken: false,
         keepParams: 'all',
+        lastRow: null,
         tolerance: null,
         beyond: 'pause',
         reason: null,

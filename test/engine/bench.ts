@@ -130,7 +130,8 @@ export function bench(options: HighkiqOptions & { query?: string } = {}): Bench 
     errors,
     clock,
     async work(about = {}) {
-      const worker = hq.worker({ pollInterval: 0.02, timeout: 5, ...about })
+      // Whatever queues the jobs name: without `queues` the stores differ.
+      const worker = hq.worker({ queues: ['default'], pollInterval: 0.02, timeout: 5, ...about })
       await worker.start()
       return worker
     },

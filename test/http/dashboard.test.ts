@@ -165,7 +165,7 @@ test('who has the link of a task sees the page of its submitter; who has logged 
 test('without a login the dashboard is for its own machine alone', async () => {
   const answer = await browser({ origin: 'http://evil.example' })('/')
   expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
-  expect(await answer.text()).toContain('without a login this is for its own machine alone')
+  expect(await answer.text()).toContain('without a login this server is for its own machine alone')
 })
 
 test('a token is given once: a cookie that no script reads stands for it, also for the API', async () => {

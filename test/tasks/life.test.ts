@@ -295,7 +295,7 @@ test('a row that is no list of arguments is refused with its number, and no task
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _n: unknown) => {})
   const wrong = (rows: unknown) => hq.tasks.create(Row, rows as [unknown][])
-  await expect(wrong([[1], { sku: 'a' }])).rejects.toThrow('row 1 is an object: each row is the list')
+  await expect(wrong([[1], { sku: 'a' }])).rejects.toThrow('row 2 is an object: each row is the list')
   await expect(wrong(['ab'])).rejects.toMatchObject({ code: 'INVALID_JOB' })
   await expect(wrong(5)).rejects.toMatchObject({ code: 'INVALID_JOB' })
   await expect(hq.tasks.create(Row, [], { windw: 3 } as object)).rejects.toThrow(

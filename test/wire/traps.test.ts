@@ -93,7 +93,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(asked).toEqual(['b'])
   })
 
-  test('7: chance comes on top of delays of one’s own, and grows with the count', async () => {
+  test('7: chance comes on top of the usual delay and grows with the count; a delay of one’s own is kept exactly', async () => {
     const delay = async (count: number, options: JobOptions = {}) => {
       const t = wire({ ...atNow, random: () => 0.99 })
       await fails(t, payload(count < 0 ? {} : { retry_count: count, failed_at: NOW }), options)
@@ -101,7 +101,8 @@ onRedis('on Sidekiq’s wire', () => {
       return Number(score) - NOW / 1000
     }
     expect(await delay(-1)).toBe(15 + 9)
-    expect(await delay(-1, { retryIn: () => 100 })).toBe(100 + 9)
+    expect(await delay(-1, { retryIn: () => 100 })).toBe(100)
+    expect(await delay(-1, { retryIn: () => ({ seconds: 100, jitter: true }) })).toBe(100 + 9)
     expect(await delay(1)).toBe(2 ** 4 + 15 + 29)
   })
 
