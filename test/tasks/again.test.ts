@@ -22,7 +22,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
   const Row = refusing(hq, [1])
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
   const task = await hq.tasks.create(Row, rows(3), { onDone: Done, keepParams: 'all' })
-  await work()
+  await work({ queues: ['default'] })
   await task.wait({ every: 10 })
   const done = await queue('calls')
   expect(done).toHaveLength(1)
@@ -316,7 +316,7 @@ test('rows that somebody else put to work while they were chosen begin no run', 
   })
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
   const task = await hq.tasks.create(Row, rows(2), { onDone: Done, keepParams: 'all' })
-  await work()
+  await work({ queues: ['default'] })
   await task.wait({ every: 10 })
   strict = false
   const { events } = hq.store
