@@ -29,7 +29,7 @@ const ROOMS = {
   client: ['job', 'store/contract'],
   inspect: ['job', 'store/contract'],
   worker: ['job', 'store/contract', 'log/line', 'load'],
-  tasks: ['job', 'store/contract', 'client', 'inspect', 'worker'],
+  tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'words'],
   ordered: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],

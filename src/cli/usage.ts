@@ -1,8 +1,9 @@
 /** How a command ends: exit codes, and what is said on standard error. 0 done, 1 failed, 2 wrong usage, 3 rejected rows. */
 
 import { inspect } from 'node:util'
-import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
+import { LANGUAGE_CODES } from '../tasks/languages/index.ts'
 import { inWordsOfCommands } from './words.ts'
 
 /** What a command has to say about why it can't go on: one line, perhaps followed by a stack that is not its own. */
@@ -133,6 +134,13 @@ export function someOf<T extends string>(known: readonly T[]): (text: string) =>
 export function sheetPath(text: string): string {
   if (FILE_FORMATS.some((format) => text.toLowerCase().endsWith(`.${format}`))) return text
   throw new InvalidArgumentError(`Its name ends with one of ${FILE_FORMATS.map((format) => `.${format}`).join(', ')}.`)
+}
+
+/** The language in which a report is written. It comes back in any of them. */
+export function reportLanguage(): Option {
+  return new Option('--lang <language>', 'language of the columns and messages of the report (default: en)').choices(
+    LANGUAGE_CODES,
+  )
 }
 
 export function taskId(text: string): string {

@@ -10,7 +10,8 @@ import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { insist } from './insist.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { inPages } from './page.ts'
-import { HIDDEN_ROW, isOneObject, parseRowKey, type Reason, reasonNames, rowOf } from './report.ts'
+import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
+import { languageOf, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
 import { indexesByKey } from './row-key.ts'
 import type { Row, TaskHost } from './rows.ts'
 import { armed } from './sheet/armed.ts'
@@ -82,13 +83,21 @@ type Values = Record<string, unknown>
 function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
   const cell = cellReader(format, meta)
   const own = meta.columns
+  const ofHeader = header && reasonsIn(header, own)
+  const reasonsOf = (values: Values) => ofHeader ?? reasonsIn(Object.keys(values), own)
+  const nameOf = (reason: Reason, names: readonly string[]) => reasonNames(own ?? [], languageOf(names))[reason]
+  const column: Layout['column'] = (reason, values) =>
+    reasonsOf(values)[reason] ?? nameOf(reason, header ?? Object.keys(values))
+  const columns = columnsIn(header, own ?? [])
+  const absent = (own ?? []).filter((name) => header && !columns.has(name))
+  if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
+  if (absent.length > 0) throw missing(absent)
   if (!own) {
     // Its rows have keys of their own, or are lists of arguments: what the reasons are called shows in the report alone.
-    if (header && rowKey === undefined && !reasonsIn(header)['row key']) throw missing(['row key'])
     return {
-      column: (reason, values) => reasonsIn(header ?? Object.keys(values))[reason] ?? reason,
+      column,
       row(values, stored) {
-        const { job: _, arguments: __, ...found } = reasonsIn(header ?? Object.keys(values))
+        const { job: _, arguments: __, ...found } = reasonsOf(values)
         const reasons = new Set(Object.values(found))
         const names = Object.keys(values).filter((name) => !reasons.has(name))
         const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
@@ -99,13 +108,8 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
       },
     }
   }
-  const names = reasonNames(own)
-  const columns = columnsIn(header, own)
-  const absent = own.filter((name) => header && !columns.has(name))
-  if (header && rowKey === undefined && !header.includes(names['row key'])) absent.unshift(names['row key'])
-  if (absent.length > 0) throw missing(absent)
   return {
-    column: (reason) => names[reason],
+    column,
     row(values, stored) {
       const told = own.flatMap((name): [string, unknown][] => {
         const value = values[columns.get(name) ?? name]
@@ -132,18 +136,6 @@ function missing(columns: string[]): HighkiqError {
   const list = columns.map(shown).join(', ')
   const message = `the report has no column ${list}: correct the cells, but leave the columns as they are`
   return new HighkiqError('INVALID_FILE', message, { missing: columns })
-}
-
-/** The columns of reasons: those that are called so with the most words in front. */
-export function reasonsIn(header: readonly string[]): Partial<Record<Reason, string>> {
-  const found: Partial<Record<Reason, string>> = {}
-  for (const reason of Object.keys(reasonNames([])) as Reason[]) {
-    for (const name of header) {
-      if (!name.endsWith(reason) || !/^(task )*$/.test(name.slice(0, -reason.length))) continue
-      if (name.length > (found[reason]?.length ?? 0)) found[reason] = name
-    }
-  }
-  return found
 }
 
 /**
@@ -248,7 +240,8 @@ class Reader {
     const [index, other] = indexes
     if (other === undefined) return index
     const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
-    throw wrong(number, rowKey, `${both}: tell them apart by the report's column "row key"`, { indexes })
+    const column = shown(this.#layout.column('row key', values))
+    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${column}`, { indexes })
   }
 
   async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {

@@ -167,8 +167,8 @@ export class RowCheck {
     return Object.entries(this.#map ? this.#map(values) : values)
       .filter(([, value]) => isFormulaError(value))
       .map(([field, value]) => {
-        const why = value === NO_RESULT ? 'the file does not hold it: open and save it in Excel' : String(value)
-        return { at: this.#now(), code: 'failed', params: { text: `its formula has no result (${why})`, field } }
+        const code = value === NO_RESULT ? 'unsaved' : 'formula'
+        return { at: this.#now(), code, params: { field, result: value } }
       })
   }
 

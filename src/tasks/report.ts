@@ -5,7 +5,9 @@ import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
+import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
 import { metaOf } from './meta.ts'
+import { hasReason, OTHERS, REASONS, type Reason, reasonNames } from './report-columns.ts'
 import type { FileFormat } from './sheet/file.ts'
 import { wordsOf } from './words.ts'
 
@@ -14,6 +16,8 @@ export interface ReportOptions {
   format?: FileFormat
   /** Default those that did not finish; `all` needs a task that was made with `keepParams: 'all'`. */
   rows?: 'rejected' | 'all'
+  /** The language of our columns, of the statuses, and of the messages that are not the app's. Default: `en`. */
+  lang?: Language
   /** What is written of a row's arguments; default: they themselves. A row that it changes can't be sent back. */
   show?: (value: unknown) => unknown
 }
@@ -23,16 +27,10 @@ export function checkReport(options: ReportOptions): void {
   checkOptions('task.report', options, {
     format: ['csv', 'xlsx', 'ndjson'],
     rows: ['rejected', 'all'],
+    lang: LANGUAGE_CODES,
     show: 'function',
   })
 }
-
-/** What stands behind a row's own columns. */
-const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
-/** And behind them, where some of the rows are none of the file's, or of another job than the task's. */
-const ARGUMENTS = 'arguments'
-const OTHERS = ['job', ARGUMENTS] as const
-export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
 
 export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
 
@@ -59,7 +57,8 @@ export async function reportStream(
   return streamOf(options.format, await reportOf(task, events, options))
 }
 
-async function reportOf(task: TaskRecord, all: EventsOf, { rows: which = 'rejected', show }: ReportOptions) {
+async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions) {
+  const { rows: which = 'rejected', lang = 'en', show } = options
   const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
   const meta = metaOf(task)
   if (which === 'all' && task.keepParams !== 'all') {
@@ -68,17 +67,17 @@ async function reportOf(task: TaskRecord, all: EventsOf, { rows: which = 'reject
   }
   const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
   const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))
-  const own = columns ?? [ARGUMENTS]
-  const names = reasonNames(own)
+  const names = reasonNames(columns ?? [], lang)
+  const own = columns ?? [names.arguments]
   const hasOthers = task.mixed && (await holdsOther(events(statuses)))
   const others = hasOthers ? OTHERS.filter((name) => columns || name === 'job') : []
   const header = [...own, ...[...REASONS, ...others].map((reason) => names[reason])]
-  return { header, rows: reportRows(task, events(statuses), columns, others) }
+  return { header, rows: reportRows(task, events(statuses), { columns, others, lang }) }
 }
 
 /**
  * All keys of rows that have keys of their own, in the order in which they come. Undefined when a row is not one object,
- * or has a key by which a report says that a row is none; `ofFile`: each row of a file is one.
+ * or has a key by which a report says whose arguments stand there; `ofFile`: each row of a file is an object.
  */
 async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Promise<string[] | undefined> {
   const keys = new Set<string>()
@@ -87,7 +86,7 @@ async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Prom
     if (!ofFile && !isOneObject(event)) return undefined
     for (const key of Object.keys(rowOf(event))) keys.add(key)
   }
-  return ofFile || (keys.size > 0 && !keys.has(ARGUMENTS)) ? [...keys] : undefined
+  return ofFile || (keys.size > 0 && !hasReason(keys, OTHERS)) ? [...keys] : undefined
 }
 
 /** Whether the handler's only argument is an object, as that of a row of a file is. */
@@ -99,17 +98,6 @@ export function isOneObject(event: EventRecord): boolean {
 async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> {
   for await (const { job } of events) if (job !== null) return true
   return false
-}
-
-/** What the columns of reasons are called: a column of the file's own keeps its name. */
-export function reasonNames(columns: readonly string[]): Record<Reason, string> {
-  const taken = new Set(columns)
-  const names = [...REASONS, ...OTHERS].map((reason) => {
-    let name: string = reason
-    while (taken.has(name)) name = `task ${name}`
-    return [reason, name]
-  })
-  return Object.fromEntries(names) as Record<Reason, string>
 }
 
 /** Stands in the place of a row key where values of the row are hidden: sent back, they would replace the right ones. */
@@ -133,17 +121,16 @@ async function* shown(
 async function* reportRows(
   task: TaskRecord,
   events: AsyncIterable<ShownEvent>,
-  columns: string[] | undefined,
-  others: readonly (typeof OTHERS)[number][],
+  { columns, others, lang }: { columns: string[] | undefined; others: readonly Reason[]; lang: Language },
 ) {
   for await (const event of events) {
     const { number, index, run, status, code, messages, attempts } = event
-    const reasons = cut(messages.map(wordsOf).join('\n'))
+    const reasons = cut(messages.map((message) => wordsOf(message, lang)).join('\n'))
     yield [
       ...cells(event, columns),
       number ?? '',
       event.isHidden ? HIDDEN_ROW : rowKey({ task: task.id, index, run }),
-      status,
+      TASK_WORDS[lang].statuses[status],
       code ?? '',
       reasons,
       attempts,

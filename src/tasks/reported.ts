@@ -1,7 +1,7 @@
 /** Whether a file is the report of a task: that task takes it back, and an import would make new rows of it. */
 
-import { reasonsIn } from './corrected.ts'
 import { parseRowKey } from './report.ts'
+import { reasonsIn } from './report-columns.ts'
 import type { ReadFileOptions } from './sheet/file.ts'
 
 /** @returns the task whose row key stands in its first row; undefined: it is no report, or can't be read */

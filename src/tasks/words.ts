@@ -1,7 +1,9 @@
-/** What a stored message says, in English. The store keeps codes and parameters, so that other languages can follow. */
+/** What a stored message says. The store keeps codes and parameters, so that it can be said in any language. */
 
 import { messageOf } from '../job/errors.ts'
 import type { EventRecord, Message } from '../store/contract.ts'
+import { said as phraseIn } from '../words/phrase.js'
+import { type Language, TASK_WORDS, type TaskWords } from './languages/index.ts'
 
 const CHARACTERS = 2000
 
@@ -32,31 +34,16 @@ export function apart(at: number, error: unknown): Message {
   return { at, code: 'apart', params: { text: cut(messageOf(error)) } }
 }
 
-const WORDS: Record<string, (params: Record<string, unknown>) => string> = {
-  message: ({ text }) => String(text),
-  failed: ({ text, field }) => (field === undefined ? String(text) : `${field}: ${text}`),
-  error: ({ text }) => `error: ${text}`,
-  apart: ({ text }) => `the call with several rows broke: ${text}; from now on this row runs alone`,
-  retry: ({ count, at }) => `waiting for retry ${count} at ${new Date(Number(at)).toISOString()}`,
-  discarded: ({ text }) => `discarded: ${text}`,
-  stopped: () => 'stopped by client middleware',
-  cancelled: () => 'cancelled',
-  expired: () => 'dropped: it could not begin in time',
-  interrupted: () => 'interrupted: its worker was stopped, it goes back to its queue',
-  restored: ({ stalls }) => `its process died (${stalls} in a row), it goes back to its queue`,
-  stalled: ({ stalls }) => `its process died ${stalls} times in a row: given up`,
-  deleted: () => 'deleted by hand',
-  killed: () => 'killed by hand',
-  requeued: () => 'sent to its queue by hand',
-  lost: () => 'error: its job is nowhere to be found',
-  dead: () => 'its job is in the dead set: another program put it there',
-  foreign: () => 'taken by a worker that does not tell how a task goes: whether it ran is not known',
-  tolerance: ({ rejected, ended }) => `${rejected} of ${ended} rows were rejected: more than is tolerated`,
-  dropped: ({ messages }) => `(${messages} messages are not kept)`,
-}
-
-export function wordsOf({ code, params }: Message): string {
-  return WORDS[code]?.(params) ?? `${code} ${JSON.stringify(params)}`
+/** A message in words. What the app said stays as the app said it. */
+export function wordsOf({ code, params }: Message, language: Language = 'en'): string {
+  if (code === 'message' || code === 'failed') {
+    return params.field === undefined ? String(params.text) : `${params.field}: ${params.text}`
+  }
+  const phrase: string | undefined = TASK_WORDS[language].messages[code as keyof TaskWords['messages']]
+  if (phrase === undefined) return `${code} ${JSON.stringify(params)}`
+  const at = 'at' in params ? { at: new Date(Number(params.at)).toISOString() } : {}
+  const texts = Object.entries({ ...params, ...at }).map(([name, value]) => [name, String(value)])
+  return phraseIn(phrase, Object.fromEntries(texts), language)
 }
 
 /** All of an event's life that is known, in order: what was stored, and the plain steps that its record tells. */

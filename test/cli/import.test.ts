@@ -122,6 +122,27 @@ describe.concurrent('highkiq import', () => {
     expect(await folder.json('task', 'show', id)).toMatchObject({ counts: { finished: 19, failed: 1, error: 0 } })
   })
 
+  test('a report is written in the language that --lang says, and comes back', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(10) })
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs']
+    const report = ['--work', '--report', 'out.csv', '--lang', 'ru', '--json']
+    const { id } = JSON.parse((await folder.run([...args, ...report])).stdout) as { id: string }
+    expect(readFileSync(folder.at('out.csv'), 'utf8')).toContain('sku,price,строка,ключ строки,статус строки,')
+    const [written, alone, odd, again] = await Promise.all([
+      folder.run(['task', 'report', id, 'zh.xlsx', '--lang', 'zh']),
+      folder.run([...args, '--again', '--lang', 'zh']),
+      folder.run(['task', 'report', id, 'fr.csv', '--lang', 'fr']),
+      folder.run(['import', 'out.csv', ...args.slice(2)]),
+    ])
+    expect(written.code).toBe(0)
+    expect((await readSheet(folder.at('zh.xlsx'))).header?.slice(2, 5)).toEqual(['行号', '行标识', '处理状态'])
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--lang is for --report OUT')])
+    expect([odd.code, odd.stderr]).toEqual([2, expect.stringContaining('Allowed choices are en, zh, ru')])
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`out.csv is a report of task ${id}`)])
+    const retried = await folder.json('task', 'retry', id, '--report', 'zh.xlsx')
+    expect(retried).toMatchObject({ rows: 1, unchanged: 1 })
+  })
+
   test('rejected rows: exit code 3, the first reasons, and a report that has them all', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(70) })
     const args = [

@@ -50,6 +50,32 @@ test('a file as the body becomes a task: a job for each row', async () => {
   expect(report.text).toContain(`a-2,-3,3,${made.body.id}:1:1,failed`)
 })
 
+test('the report is in the language of its reader, and comes back in any', async () => {
+  const { call, hq, work } = api()
+  hq.job('Row', async () => {
+    throw new BusinessFailure('no')
+  })
+  const made = await call('POST', '/api/v1/tasks/import?job=Row', { body: 'sku\na\n', headers: CSV })
+  const path = `/api/v1/tasks/${made.body.id}`
+  await work()
+  await hq.tasks.get(made.body.id).wait({ every: 10 })
+  const asked: [query: string, languages: string, header: string][] = [
+    ['', '', 'sku,row,row key,status'],
+    ['', 'fr, zh-TW;q=0.1, ru-UA;q=0.9', 'sku,строка,ключ строки,статус строки'],
+    ['?lang=zh', 'ru', 'sku,行号,行标识,处理状态'],
+  ]
+  let report = ''
+  for (const [query, languages, header] of asked) {
+    report = (await call('GET', `${path}/report${query}`, { headers: { 'accept-language': languages } })).text
+    expect(report).toContain(header)
+  }
+  expect((await call('GET', `${path}/report?lang=fr`)).body.error).toMatchObject({
+    code: 'INVALID_REQUEST',
+    message: 'the parameter lang is one of en, zh, ru',
+  })
+  expect((await call('POST', `${path}/retry`, { body: report, headers: CSV })).body).toMatchObject({ rows: 1 })
+})
+
 test('a workbook comes in a form, after other fields, and gives the task its name', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})

@@ -293,3 +293,140 @@ test('a report that nobody reads to its end asks for no more events', async () =
   await reader.cancel()
   expect(await reader.read()).toEqual({ done: true, value: undefined })
 })
+
+/** Our columns and the status of a refused row. */
+const SAID = {
+  en: [['row', 'row key', 'status', 'code', 'messages', 'attempts'], 'failed'],
+  zh: [['行号', '行标识', '处理状态', '原因代码', '消息', '执行次数'], '被拒绝'],
+  ru: [['строка', 'ключ строки', 'статус строки', 'код причины', 'сообщения', 'попытки'], 'отклонено'],
+} as const
+const LANGUAGES = ['en', 'zh', 'ru'] as const
+
+test.for(FORMATS)('a report in %s goes out in each language and comes back, its language unsaid', async (format) => {
+  const { hq, folder } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,good\nb,bad\nc,bad\n'))
+  await ended(hq, task)
+  for (const lang of LANGUAGES) {
+    const path = join(folder, `${lang}.${format}`)
+    await task.report(path, { lang })
+    const [columns, status] = SAID[lang]
+    const all = ['sku', 'name', ...columns]
+    if (format === 'ndjson') {
+      const lines = readFileSync(path, 'utf8').trim().split('\n')
+      const rows = lines.map((line) => JSON.parse(line))
+      expect(rows.map((row) => [Object.keys(row), row[columns[2]]])).toEqual([
+        [all, status],
+        [all, status],
+      ])
+      rows[0].sku = lang
+      writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'))
+    } else {
+      const sheet = await readSheet(path)
+      const rows = (await collect(sheet.rows)).map(({ values }) => [...values])
+      expect([sheet.header, ...rows.map((values) => values[4])]).toEqual([all, status, status])
+      rows[0]?.splice(0, 1, lang)
+      // Columns may be moved.
+      await writeSheet(path, { header: all.reverse(), rows: rows.map((values) => values.reverse()) })
+    }
+    expect((await corrected(path, hq, task)).map(({ index, args = [] }) => [index, ...args])).toEqual([
+      [1, { sku: lang, name: 'bad' }],
+      [2, { sku: 'c', name: 'bad' }],
+    ])
+    expect(await task.retry({ report: path })).toMatchObject({ rows: 2, unchanged: 1 })
+    await task.wait({ every: 10 })
+  }
+})
+
+test.for(FORMATS)('columns of a file that have one of our names in any language keep it in %s', async (format) => {
+  const { hq, folder } = newApp()
+  const own = LANGUAGES.flatMap((language) => SAID[language][0])
+  const row = Object.fromEntries([...own, 'task row key'].map((name, i) => [name, i === 0 ? 'bad' : `value ${i}`]))
+  const Row = picky(hq)
+  const tasks = [
+    await hq.tasks.import(Row, Buffer.from(`${Object.keys(row).join(',')}\n${Object.values(row).join(',')}\n`)),
+    await hq.tasks.import(Row, Buffer.from(JSON.stringify(row))),
+    await hq.tasks.create(Row, [[row]]),
+  ]
+  await hq.worker().start()
+  for (const task of tasks) {
+    await task.wait({ every: 10 })
+    for (const lang of LANGUAGES) {
+      const path = join(folder, `out.${format}`)
+      await task.report(path, { lang })
+      expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([[row]])
+    }
+  }
+})
+
+test('lists of arguments, and objects with a key that is called job, come back in each language', async () => {
+  const { hq, folder } = newApp()
+  const refuse = async () => {
+    throw new BusinessFailure('no')
+  }
+  const Row = hq.job('Row', async (_ctx, _one: unknown, _two?: unknown) => refuse())
+  const mixed = await hq.tasks.create(Row, [['a', 1]])
+  await mixed.add(
+    hq.job('Other', async (_ctx, _n: number) => refuse()),
+    [[7]],
+  )
+  const objects = await hq.tasks.create(Row, [[{ job: 'painter', 作业: 'x', аргументы: 'y' }]])
+  await hq.worker().start()
+  for (const [task, args] of [
+    [mixed, [['a', 1], [7]]],
+    [objects, [[{ job: 'painter', 作业: 'x', аргументы: 'y' }]]],
+  ] as const) {
+    await task.wait({ every: 10 })
+    for (const lang of LANGUAGES) {
+      const path = join(folder, 'out.csv')
+      await task.report(path, { lang })
+      expect((await corrected(path, hq, task)).map((row) => row.args)).toEqual(args)
+    }
+  }
+})
+
+test('what is wrong with a report is said in the names of its own columns', async () => {
+  const { hq } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
+  await ended(hq, task)
+  const report = (await bytes(await task.report({ format: 'csv', lang: 'zh' }))).toString()
+  const refused = (text: string) => corrected(Buffer.from(text), hq, task)
+  await expect(refused(report.replace('行标识', 'x'))).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    details: { missing: ['行标识'] },
+  })
+  await expect(refused(report.replace(`${task.id}:0:1`, '7'))).rejects.toThrow(
+    'row 2, column "行标识": "7" is no row key',
+  )
+})
+
+test('messages that are ours follow the language of the report, those of the app do not', async () => {
+  const { hq, folder } = newApp()
+  const book = join(folder, 'in.xlsx')
+  await writeSheet(book, {
+    header: ['sku', 'price'],
+    rows: [
+      ['bad', 1],
+      ['c', '#REF!'],
+    ],
+  })
+  const task = await hq.tasks.import(picky(hq), book)
+  await ended(hq, task)
+  const texts = async (lang: (typeof LANGUAGES)[number]) => {
+    const path = join(folder, `${lang}.xlsx`)
+    await task.report(path, { lang })
+    return (await collect((await readSheet(path)).rows)).map(({ values }) => values[6])
+  }
+  expect(await texts('en')).toEqual(['looks bad', 'price: its formula has no result (#REF!)'])
+  expect(await texts('zh')).toEqual(['looks bad', 'price：公式没有结果（#REF!）'])
+  expect(await texts('ru')).toEqual(['looks bad', 'price: у формулы нет результата (#REF!)'])
+})
+
+test('a language that is none of ours is refused', async () => {
+  const { hq } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from('sku\nbad\n'))
+  const lang = 'fr' as 'en'
+  await expect(task.report({ format: 'csv', lang })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: `task.report: lang is one of 'en', 'zh', 'ru', not "fr"`,
+  })
+})

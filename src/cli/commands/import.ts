@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import type { Language } from '../../tasks/languages/index.ts'
 import { reportedTask } from '../../tasks/reported.ts'
 import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
@@ -16,13 +17,14 @@ import { print, printJson } from '../output.ts'
 import { watchTask } from '../progress.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
-import { CliError, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
+import { CliError, reportLanguage, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
 import { inWordsOfCommands } from '../words.ts'
 
 interface ImportCommandOptions extends AppOptions, ReadingOptions {
   job: string
   name?: string
   report?: string
+  lang?: Language
   dryRun?: boolean
   again?: boolean
   continue?: string
@@ -106,6 +108,7 @@ export function register(program: Command): void {
     .addOption(
       new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
     )
+    .addOption(reportLanguage())
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
     .addOption(
       new Option('-c, --concurrency <n>', 'jobs at the same time in this process, with --work').argParser(wholeNumber),
@@ -122,6 +125,7 @@ const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'k
 
 async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
   if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
+  if (given.lang && given.report === undefined) throw new CliError('--lang is for --report OUT', 2)
   const options = { ...given, require: jobsFiles('import', given.require) }
   // Rows that fail are told by the task; a worker's own talk would tear the bar.
   if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
@@ -301,8 +305,8 @@ class Submission {
   }
 
   async #report(task: Task): Promise<{ path: string; rows: number } | undefined> {
-    const { report: path } = this.#options
-    return path === undefined ? undefined : { path, ...(await task.report(path)) }
+    const { report: path, lang } = this.#options
+    return path === undefined ? undefined : { path, ...(await task.report(path, lang ? { lang } : {})) }
   }
 
   async #tell(task: Task, status: TaskStatus, report: { path: string; rows: number } | undefined): Promise<void> {

@@ -10,13 +10,14 @@ import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import type { Command } from 'commander'
 import { FILE_FORMATS, type Highkiq } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
+import type { Language } from '../../tasks/languages/index.ts'
 import { count, plural } from '../figures.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { rejectedOf } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { existing, filesOf, statusOf } from '../task.ts'
-import { CliError, sheetPath } from '../usage.ts'
+import { CliError, reportLanguage, sheetPath } from '../usage.ts'
 
 interface FileOptions extends AppOptions {
   json?: boolean
@@ -31,9 +32,10 @@ export function registerFiles(task: Command): void {
       .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
   )
     .option('--all', 'of all rows, of a task that keeps them (keepParams)')
+    .addOption(reportLanguage())
     .option('--json', 'as JSON')
     .addHelpText('after', REPORT_EXAMPLES)
-    .action((id: string, out: string, options: FileOptions & { all?: boolean }) =>
+    .action((id: string, out: string, options: ReportCommandOptions) =>
       withExistingStore(options, (hq) => report(hq, id, out, options)),
     )
   withAppOptions(
@@ -59,6 +61,7 @@ Correct the cells, leave the row keys as they are, and give it back: highkiq tas
 Examples:
   highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx
   highkiq task report 0f3a6c1e9b2d4857 everything.csv --all
+  highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx --lang zh
 `
 
 const DOWNLOAD_EXAMPLES = `
@@ -71,9 +74,14 @@ Examples:
   highkiq task download 0f3a6c1e9b2d4857 - | gzip > customers.csv.gz
 `
 
-async function report(hq: Highkiq, id: string, out: string, { all, json }: FileOptions & { all?: boolean }) {
+interface ReportCommandOptions extends FileOptions {
+  all?: boolean
+  lang?: Language
+}
+
+async function report(hq: Highkiq, id: string, out: string, { all, lang, json }: ReportCommandOptions): Promise<void> {
   const task = await existing(hq, id)
-  const { rows } = await task.report(out, all ? { rows: 'all' } : {})
+  const { rows } = await task.report(out, { ...(all ? { rows: 'all' } : {}), ...(lang ? { lang } : {}) })
   if (json) printJson({ path: out, rows })
   else print(`${out}: ${plural(rows, all ? 'row' : 'rejected row')}`)
 }

@@ -18,7 +18,7 @@ export interface Acting {
 export function finishSection(reader: Reader, task: TaskStatus, { format, token, readOnly }: Acting): string {
   const { id, counts } = task
   const rejected = counts.failed + counts.error + counts.cancelled
-  const report = `../api/v1/tasks/${id}/report?format=${format}${token === null ? '' : `&token=${encodeURIComponent(token)}`}`
+  const report = `../api/v1/tasks/${id}/report?format=${format}${token === null ? '' : `&token=${encodeURIComponent(token)}`}&lang=${reader.language}`
   const step = (word: Parameters<typeof phrase>[1], kind = '') => `<li${kind}>${phrase(reader, word)}</li>`
   const sending = readOnly
     ? ''

@@ -1,8 +1,10 @@
 /** The file that an export makes, and the rows that a task rejected as one. */
 
+import { LANGUAGE_CODES } from '../../tasks/languages/index.ts'
 import { FILE_FORMATS, type FileFormat } from '../../tasks/sheet/format.ts'
 import { streamed } from '../../tasks/sheet/write.ts'
 import { flag, oneOf } from '../parameter.ts'
+import { readerOf } from '../reader.ts'
 import { type Call, type Route, route } from '../route.ts'
 import { formatsOf, statusOf } from './task.ts'
 
@@ -31,13 +33,19 @@ export const FILE_ROUTES: Route[] = [
     query: {
       format: oneOf(FILE_FORMATS, 'default csv'),
       rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
+      lang: oneOf(
+        LANGUAGE_CODES,
+        'language of its own columns and messages; default: as Accept-Language says, else en',
+      ),
     },
+    headers: { 'accept-language': 'the language of the report, unless `lang` says it' },
     answers: { 200: FILE },
     async run(call) {
-      const { hq, path, query } = call
+      const { hq, base, path, query, request, url } = call
       const { format = 'csv', rows = 'rejected' } = query
+      const { language: lang } = readerOf(request, url, base)
       const { id, name } = await statusOf(hq, path)
-      const content = await hq.tasks.get(id).report({ format, rows, ...showOf(call) })
+      const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
   }),

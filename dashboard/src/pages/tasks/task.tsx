@@ -18,7 +18,7 @@ import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
 import { Pill } from '../../parts/status.tsx'
 import { When } from '../../parts/time.tsx'
 import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { language, t } from '../../words/index.ts'
 import { Control } from './control.tsx'
 import { Hero } from './hero.tsx'
 import { RatePanel } from './rate.tsx'
@@ -189,7 +189,7 @@ function Files({ task: { id, counts, format: came, export: made } }: { task: Tas
         </a>
       )}
       {rejected > 0 && (
-        <a class="btn" href={at(`${path}/report?format=${format}`)} download>
+        <a class="btn" href={at(`${path}/report?format=${format}&lang=${language.value}`)} download>
           <Icon name="download" />
           {t('task.report')}
           <span class="n">.{format}</span>

@@ -1,0 +1,70 @@
+/** The columns of a report that are not the file's: what they are called in each language, and how they are found again. */
+
+import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
+
+/** They stand behind a row's own columns. */
+export const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
+/** They stand behind those, where some rows are not the file's, or belong to another job than the task's. */
+export const OTHERS = ['job', 'arguments'] as const
+export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
+
+const NAMES = LANGUAGE_CODES.map((language) => {
+  const { prefix, columns } = TASK_WORDS[language]
+  return {
+    language,
+    prefix,
+    reasons: new Map(Object.entries(columns).map(([reason, name]) => [name, reason as Reason])),
+  }
+})
+
+/** Which of our columns has this name, in whatever language, with how many prefixes in front. */
+function knownAs(name: string): { reason: Reason; language: Language; prefixes: number } | undefined {
+  for (const { language, prefix, reasons } of NAMES) {
+    let bare = name
+    while (bare.startsWith(prefix)) bare = bare.slice(prefix.length)
+    const reason = reasons.get(bare)
+    if (reason) return { reason, language, prefixes: (name.length - bare.length) / prefix.length }
+  }
+  return undefined
+}
+
+/** Whether one of these names is that of such a column, in any language. */
+export function hasReason(names: Iterable<string>, reasons: readonly Reason[]): boolean {
+  for (const name of names) {
+    const known = knownAs(name)
+    if (known && reasons.includes(known.reason)) return true
+  }
+  return false
+}
+
+/** What our columns are called beside these: a column of the file keeps its name, and ours has more prefixes. */
+export function reasonNames(own: readonly string[], language: Language): Record<Reason, string> {
+  const { prefix, columns } = TASK_WORDS[language]
+  const prefixes = new Map<Reason, number>()
+  for (const known of own.map(knownAs)) {
+    if (known) prefixes.set(known.reason, Math.max(prefixes.get(known.reason) ?? 0, known.prefixes + 1))
+  }
+  const names = [...REASONS, ...OTHERS].map((reason) => [
+    reason,
+    prefix.repeat(prefixes.get(reason) ?? 0) + columns[reason],
+  ])
+  return Object.fromEntries(names) as Record<Reason, string>
+}
+
+/** Our columns among those of a report, in any language: those that have the most prefixes, and are not the file's. */
+export function reasonsIn(header: readonly string[], own: readonly string[] = []): Partial<Record<Reason, string>> {
+  const found: Partial<Record<Reason, string>> = {}
+  const most = new Map<Reason, number>()
+  for (const name of header) {
+    const known = knownAs(name)
+    if (!known || own.includes(name) || known.prefixes <= (most.get(known.reason) ?? -1)) continue
+    most.set(known.reason, known.prefixes)
+    found[known.reason] = name
+  }
+  return found
+}
+
+/** The language of a report; `en` when none of our columns is left. */
+export function languageOf(header: readonly string[]): Language {
+  return header.map(knownAs).findLast((known) => known !== undefined)?.language ?? 'en'
+}
