@@ -1,6 +1,7 @@
 /** Why rows of a task were rejected: how many for which reason, the most frequent first, each with one that says it. */
 
-import type { ReasonCount, Task, TaskEvent } from '../index.ts'
+import { type Command, Option } from 'commander'
+import type { CodeFilter, ReasonCount, Task, TaskEvent } from '../index.ts'
 import { reasonFilter } from '../tasks/event.ts'
 import { count } from './figures.ts'
 import { reasonOf } from './outcome.ts'
@@ -36,4 +37,29 @@ export function reasonsText(reasons: readonly Reason[]): string {
   ]
   const more = reasons.length > SHOWN ? `\n… and ${count(reasons.length - SHOWN)} more reasons` : ''
   return table(columns, reasons.slice(0, SHOWN)) + more
+}
+
+export interface CodeOptions {
+  code?: string
+  withoutCode?: boolean
+  otherCodes?: boolean
+}
+
+/** Adds the options that select rows by code. `which` names the rows in the help, as "those" does. */
+export function withCodeOptions(command: Command, which: string): Command {
+  return command
+    .option('--code <code>', `only ${which} with this reason`)
+    .addOption(new Option('--without-code', `only ${which} without a code`).conflicts('code'))
+    .addOption(
+      new Option(
+        '--other-codes',
+        `only ${which} with codes that are counted together (Redis, above 255 a status)`,
+      ).conflicts(['code', 'withoutCode']),
+    )
+}
+
+export function codeFilter({ code, withoutCode, otherCodes }: CodeOptions): CodeFilter {
+  if (otherCodes) return { otherCodes }
+  if (withoutCode) return { code: null }
+  return code === undefined ? {} : { code }
 }

@@ -128,7 +128,8 @@ inBrowser('tasks', (open) => {
     isMended = true
     await go(`/tasks/${task.id}`)
 
-    // Rows without a code are those alone, in the list and in the retry.
+    // Rows without a code are those alone, in the list and in the retry, and count as no code.
+    await page.getByText('54 rows · 2 codes', { exact: true }).waitFor()
     const uncoded = page.locator('.why', { hasText: 'no code' })
     await uncoded.getByRole('link', { name: 'Show' }).click()
     await expect.poll(() => page.getByRole('table', { name: 'Rows' }).locator('tbody tr').count()).toBe(22)

@@ -10,13 +10,12 @@ import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../
 import { goOnHint, outcomeCode, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
+import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
 import { existing, untilEnd } from '../task.ts'
 import { CliError, someOf } from '../usage.ts'
 
-interface RetryCommandOptions extends AppOptions, ReadingOptions {
+interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions {
   status?: RetryOptions['status']
-  code?: string
-  withoutCode?: boolean
   report?: string
   watch?: boolean
   json?: boolean
@@ -46,9 +45,14 @@ export function registerRetry(task: Command): void {
         someOf(REJECTED_STATUSES),
       ),
     )
-    .option('--code <code>', 'only those with this reason')
-    .addOption(new Option('--without-code', 'only those without a code').conflicts(['code', 'report']))
-    .addOption(new Option('--report <file>', 'the rows of this corrected report instead').conflicts(['status', 'code']))
+  withCodeOptions(command, 'those').addOption(
+    new Option('--report <file>', 'the rows of this corrected report instead').conflicts([
+      'status',
+      'code',
+      'withoutCode',
+      'otherCodes',
+    ]),
+  )
   withReadingOptions(command)
     .option('--watch', 'until the task has ended')
     .option('--json', 'as JSON')
@@ -77,11 +81,11 @@ function withJobs(options: RetryCommandOptions): RetryCommandOptions {
 }
 
 async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Promise<void> {
-  const { status, code, withoutCode, report, watch, json } = options
+  const { status, report, watch, json } = options
   const task = await existing(hq, id)
   const retried = await task.retry({
     ...(status ? { status } : {}),
-    ...(withoutCode ? { code: null } : code === undefined ? {} : { code }),
+    ...codeFilter(options),
     ...(report === undefined ? {} : { report, as: readingOf(options) }),
   })
   if (retried.refused > 0) process.exitCode = 3

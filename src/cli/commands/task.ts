@@ -9,7 +9,7 @@ import { count } from '../figures.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { goOnHint, outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
-import { type Reason, reasonsOf, reasonsText } from '../reasons.ts'
+import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
 import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
 import { registerActs } from './task-acts.ts'
@@ -132,18 +132,17 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
 
 // ---------------------------------------------------------------------------------------------------------- events
 
-interface EventsOptions extends TaskOptions {
+interface EventsOptions extends TaskOptions, CodeOptions {
   status?: EventStatus[]
-  code?: string
-  withoutCode?: boolean
   limit?: number
 }
 
 function registerEvents(task: Command): void {
-  withAppOptions(task.command('events').description('what became of each row').argument('<id>', 'of the task'))
-    .addOption(new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)))
-    .option('--code <code>', 'only rejected ones with this reason')
-    .addOption(new Option('--without-code', 'only rejected ones without a code').conflicts('code'))
+  const command = task.command('events').description('what became of each row').argument('<id>', 'of the task')
+  withAppOptions(command).addOption(
+    new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)),
+  )
+  withCodeOptions(command, 'rejected ones')
     .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
@@ -152,10 +151,10 @@ function registerEvents(task: Command): void {
 
 /** Line by line: a task may have more events than fit into memory. */
 async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
-  const { status, code, withoutCode, limit = Infinity, json } = options
+  const { status, limit = Infinity, json } = options
   const task = await existing(hq, id)
   let n = 0
-  for await (const event of task.events({ status, code: withoutCode ? null : code })) {
+  for await (const event of task.events({ status, ...codeFilter(options) })) {
     if (n >= limit) break
     if (json) printInto(n, event)
     else print(eventText(event))

@@ -20,11 +20,17 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
   if (reasons.length === 0) return null
   const rows = reasons.reduce((sum, { count }) => sum + count, 0)
   const most = Math.max(...reasons.map(({ count }) => count))
+  const codes = new Set(reasons.flatMap(({ code }) => code ?? [])).size
+  const facts = [
+    t('task.reasonRows', { n: rows }),
+    codes > 0 && t('task.reasonCodes', { n: codes }),
+    reasons.some(({ otherCodes }) => otherCodes) && t('task.otherCodes'),
+  ]
   return (
     <section class="panel section">
       <header>
         <h2>{t('task.reasons')}</h2>
-        <span class="aside">{`${t('task.reasonRows', { n: rows })} · ${t('task.reasonCodes', { n: reasons.length })}`}</span>
+        <span class="aside">{facts.filter(Boolean).join(' · ')}</span>
       </header>
       {KINDS.map((status) => {
         const some = reasons.filter((reason) => reason.status === status)
