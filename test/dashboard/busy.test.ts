@@ -80,6 +80,20 @@ inBrowser('busy', (open) => {
     await ours.waitFor({ state: 'detached' })
   })
 
+  test('slots for jobs and slots for batches of ordered queues are two numbers', async () => {
+    const { page, go } = await open('/busy', {
+      before: async ({ hq, work }) => {
+        hq.ordered('Sync', async () => {})
+        await work({ concurrency: 4, orderedConcurrency: 2 })
+      },
+    })
+    const slots = page.getByTitle('jobs + batches of ordered queues at the same time')
+    await expect.poll(() => slots.allTextContents()).toEqual(['4 + 2 slots', 'of 4 + 2'])
+    await go('/')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await expect.poll(() => slots.allTextContents()).toEqual(['4 + 2 slots', 'of 4 + 2'])
+  })
+
   test('the name of a process is there as a whole, beside what tells more of it', async () => {
     const identity = 'imports-worker-7f9c6d5b4-x2x9k.jobs.svc.cluster.local:12345:0123456789ab'
     const { page } = await open('/busy', {

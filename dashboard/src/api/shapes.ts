@@ -55,8 +55,10 @@ export interface Stats {
   retries: number
   dead: number
   processes: number
-  /** Of all processes together. */
+  /** Jobs and batches of ordered queues that all processes together run at the same time. */
   concurrency: number
+  /** Of these, batches of ordered queues. */
+  orderedConcurrency: number
   defaultLatency: number
   ordered: { total: { length: number; morgueLength: number; lag: number } }
 }
@@ -253,7 +255,10 @@ export interface Process {
   ours: boolean
   embedded: boolean
   busy: number
+  /** Jobs and batches of ordered queues at the same time. */
   concurrency: number
+  /** Of these, batches of ordered queues. */
+  orderedConcurrency: number
   /** kB */
   rss: number
   quiet: boolean

@@ -27,7 +27,7 @@ interface TileProps {
   label: string
   /** The figure, as it is written. */
   value: string
-  unit?: string
+  unit?: ComponentChildren
   href?: string
   /** What it was like, oldest first. */
   trend?: number[]

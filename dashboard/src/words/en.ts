@@ -346,6 +346,8 @@ export const en = {
   'busy.state.silent': 'silent',
   'busy.leader': 'leader',
   'busy.load': 'Busy',
+  'busy.slots': '{jobs} + {n} slots',
+  'busy.slotsTitle': 'jobs + batches of ordered queues at the same time',
   'busy.memory': 'Memory',
   'busy.since': 'Started',
   'busy.seen': 'Seen',

@@ -432,6 +432,13 @@ export const ru: Words = {
   'busy.state.silent': 'молчит',
   'busy.leader': 'ведущий',
   'busy.load': 'Занято',
+  'busy.slots': {
+    one: '{jobs} + {n} место',
+    few: '{jobs} + {n} места',
+    many: '{jobs} + {n} мест',
+    other: '{jobs} + {n} места',
+  },
+  'busy.slotsTitle': 'задания + пачки очередей с порядком одновременно',
   'busy.memory': 'Память',
   'busy.since': 'Запущен',
   'busy.seen': 'Замечен',

@@ -331,6 +331,8 @@ export const zh: Words = {
   'busy.state.silent': '无心跳',
   'busy.leader': '主节点',
   'busy.load': '占用',
+  'busy.slots': { other: '{jobs} + {n} 个槽位' },
+  'busy.slotsTitle': '可同时运行的作业数 + 有序队列批次数',
   'busy.memory': '内存',
   'busy.since': '启动于',
   'busy.seen': '最近心跳',

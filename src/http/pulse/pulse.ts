@@ -27,7 +27,9 @@ export interface Pulse {
     retries: number
     dead: number
     processes: number
+    /** Jobs and batches of ordered queues. */
     concurrency: number
+    orderedConcurrency: number
     defaultLatency: number
     ordered: { total: { length: number; morgueLength: number; lag: number } }
   }
@@ -137,13 +139,16 @@ export class Pulses {
     const { processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency, ordered } = stats
     this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
     const rates = this.ring.rates()
+    const sum = (of: 'concurrency' | 'orderedConcurrency') =>
+      look.processes.reduce((total, process) => total + process[of], 0)
     const pulse: Pulse = {
       at: new Date(at),
       roundTrip: Math.round(roundTrip * 10) / 10,
       stats: {
         ...{ processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency },
         processes: look.processes.length,
-        concurrency: look.processes.reduce((sum, { concurrency }) => sum + concurrency, 0),
+        concurrency: sum('concurrency'),
+        orderedConcurrency: sum('orderedConcurrency'),
         ordered: { total: ordered.total },
       },
       finishedPerSecond: rates.finished,

@@ -117,7 +117,8 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
     roundTrip: { ...number, minimum: 0, description: 'milliseconds that the store took to answer' },
     stats: object({
       ...figures,
-      concurrency: { ...count, description: 'of all processes together' },
+      concurrency: { ...count, description: 'jobs and batches of ordered queues that all processes run at a time' },
+      orderedConcurrency: { ...count, description: 'of these, batches of ordered queues' },
       ordered: object({ total: ordered }),
     }),
     finishedPerSecond: { ...number, minimum: 0, description: 'over the last 10 s, or what is known of them' },

@@ -6,6 +6,7 @@ import { pulse } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
 import { Head } from '../../parts/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
+import { type SlotCounts, Slots } from '../../parts/slots.tsx'
 import { t } from '../../words/index.ts'
 import { Processes } from './processes.tsx'
 import { RunningJobs } from './running.tsx'
@@ -14,7 +15,7 @@ export default function Busy() {
   const processes = useData<Page<Process>>('/processes')
   const running = useData<Page<RunningLine>>('/running')
   const { value: now } = pulse
-  const slots = processes.data?.items.reduce((sum, { concurrency }) => sum + concurrency, 0) ?? 0
+  const sum = (of: keyof SlotCounts) => processes.data?.items.reduce((total, one) => total + one[of], 0) ?? 0
   // The store knows at once how many run, a process tells which at its next beat.
   const isUntold = (now?.stats.busy ?? 0) > 0
   return (
@@ -24,7 +25,7 @@ export default function Busy() {
         {...(now ? { count: number(now.stats.busy) } : {})}
         facts={[
           processes.data && t('overview.facts.processes', { n: processes.data.items.length }),
-          processes.data && t('overview.facts.slots', { n: slots }),
+          processes.data && <Slots concurrency={sum('concurrency')} orderedConcurrency={sum('orderedConcurrency')} />,
         ]}
       />
       <section class="panel list">

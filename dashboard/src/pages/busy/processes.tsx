@@ -6,6 +6,7 @@ import { encoded } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { about } from '../../live/pulse.ts'
 import { confirm } from '../../parts/confirm.tsx'
+import { OfSlots } from '../../parts/slots.tsx'
 import { Pill } from '../../parts/status.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/time.tsx'
@@ -56,9 +57,12 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
       name: 'busy',
       title: t('busy.load'),
       class: 'num',
-      cell: ({ busy, concurrency }) => (
+      cell: ({ busy, concurrency, orderedConcurrency }) => (
         <>
-          <b class="b">{number(busy)}</b> <span class="dim">{t('overview.ofSlots', { n: concurrency })}</span>
+          <b class="b">{number(busy)}</b>{' '}
+          <span class="dim">
+            <OfSlots {...{ concurrency, orderedConcurrency }} />
+          </span>
         </>
       ),
     },

@@ -4,6 +4,7 @@ import type { Gauges, Pulse } from '../../api/shapes.ts'
 import { at } from '../../base.ts'
 import { number, rate, share } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
+import { OfSlots } from '../../parts/slots.tsx'
 import { Tile, Tiles } from '../../parts/tile.tsx'
 import { t } from '../../words/index.ts'
 
@@ -37,7 +38,7 @@ export function Figures({ now, gauges }: { now: Pulse; gauges: Gauges | undefine
       <Tile
         label={t('overview.busy')}
         value={number(stats.busy)}
-        unit={t('overview.ofSlots', { n: stats.concurrency })}
+        unit={<OfSlots {...stats} />}
         trend={trend('busy')}
         like="working"
         href={at('/busy')}

@@ -6,6 +6,7 @@ import { about, pulse } from '../../live/pulse.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Head } from '../../parts/head.tsx'
+import { Slots } from '../../parts/slots.tsx'
 import { TilesPlace } from '../../parts/tile.tsx'
 import { t } from '../../words/index.ts'
 import { AttentionPanel } from './attention.tsx'
@@ -30,7 +31,7 @@ export function Overview() {
         facts={[
           what && <bdi>{`${what.app}, ${what.environment}`}</bdi>,
           now && t('overview.facts.processes', { n: now.stats.processes }),
-          now && t('overview.facts.slots', { n: now.stats.concurrency }),
+          now && <Slots {...now.stats} />,
         ]}
       >
         <nav class="seg" aria-label={t('overview.range')}>
