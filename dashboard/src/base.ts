@@ -8,16 +8,30 @@ export function at(path: string): string {
   return BASE + path
 }
 
-/** A part of an address as a text; undefined where somebody typed, or cut off, what is no encoding. */
+/** A part of a path as a text; undefined where somebody typed, or cut off, what is no encoding. */
 export function decoded(part: string): string | undefined {
   try {
-    return decodeURIComponent(part)
+    return nameOf(decodeURIComponent(part))
   } catch {
     return undefined
   }
 }
 
-/** A name as a part of an address. Half of a surrogate pair, which no address can hold, becomes U+FFFD. */
+/**
+ * A name as a part of a path. Browsers resolve `.` and `..`, encoded or not, so that a name of one or two dots, with any
+ * number of `~` before them, gets one more `~`, as the API reads it. Half of a surrogate pair, which no address can hold,
+ * becomes U+FFFD.
+ */
 export function encoded(name: string): string {
-  return encodeURIComponent(name.toWellFormed())
+  return encodeURIComponent(name.toWellFormed()).replace(/^(?=~*\.\.?$)/, '~')
+}
+
+/** The name in a part of a path whose percent-encoding the router has decoded. */
+export function nameOf(part: string): string {
+  return part.replace(/^~(?=~*\.\.?$)/, '')
+}
+
+/** A text as a value in the query of an address. */
+export function queryValue(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
 }

@@ -122,6 +122,40 @@ inBrowser('queues', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('503'))).toBe(true)
   })
 
+  test.each([
+    ['.', '.'],
+    ['..', '..'],
+    ['~..', '~..'],
+    ['\u0001', '\\u0001'],
+    ['a\u0007/\u001f', 'a\\u0007/\\u001f'],
+  ])(
+    'the queue %j, which only Ruby can have made, is opened from the list and by its address, and acted on',
+    async (name, shown) => {
+      const { hq, page } = await open('/queues', {
+        before: ({ raw }) => raw(JSON.stringify({ class: 'Ruby', args: ['here'], jid: '..', queue: name }), name),
+      })
+      const queue = hq.queue(name)
+      await page.getByRole('table', { name: 'Queues' }).getByRole('link', { name: shown, exact: true }).click()
+      const heading = page.getByRole('heading', { level: 1, name: `${shown} 1` })
+      await heading.waitFor()
+      await page.reload()
+      await heading.waitFor()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await expect.poll(() => queue.isPaused()).toBe(true)
+      const job = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+      await job.getByRole('link').click()
+      // The page of the job has the jid in its address, and leads back to the queue.
+      await page.getByRole('complementary').locator('a[href*="/jobs/"]').click()
+      await page.getByRole('heading', { level: 1, name: 'Ruby' }).waitFor()
+      await page.getByRole('main').locator('a[href*="/queues/"]').click()
+      await heading.waitFor()
+      await job.getByRole('link').click()
+      await page.getByRole('complementary').getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the job' }).click()
+      await expect.poll(() => queue.size()).toBe(0)
+    },
+  )
+
   test('names and jobs of every kind are shown as text, on a phone as well, and can be deleted', async () => {
     const name = '<img src=x onerror="throw 1">/50%?#\u202e'
     const evil = '<b>bold</b>\u202e\u0007'

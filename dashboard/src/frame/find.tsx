@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
 import type { Page, Queue, TaskStatus } from '../api/shapes.ts'
-import { at, encoded } from '../base.ts'
+import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { t } from '../words/index.ts'
 import { PLACES } from './places.ts'
@@ -118,12 +118,12 @@ function hitsOf(text: string, known: readonly Hit[]): Hit[] {
       title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted)),
   )
   if (text === '') return matching.slice(0, MOST_HITS)
-  const name = encoded(text)
-  const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${name}` }
+  const search = queryValue(text)
+  const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${encoded(text)}` }
   const others = [
-    { icon: 'retries' as const, title: text, about: t('find.inRetries'), to: `/retries?search=${name}` },
-    { icon: 'dead' as const, title: text, about: t('find.inDead'), to: `/dead?search=${name}` },
-    { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${name}` },
+    { icon: 'retries' as const, title: text, about: t('find.inRetries'), to: `/retries?search=${search}` },
+    { icon: 'dead' as const, title: text, about: t('find.inDead'), to: `/dead?search=${search}` },
+    { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${encoded(text)}` },
   ]
   const isJid = /^[0-9a-f]{16,}(-\d+)?$/i.test(text)
   return (isJid ? [job, ...matching, ...others] : [...matching, ...others, job]).slice(0, MOST_HITS)

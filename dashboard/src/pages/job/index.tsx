@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { FoundJob } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { about } from '../../live/pulse.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { Copy } from '../../parts/copy.tsx'
@@ -20,7 +20,7 @@ import { visible } from './json.tsx'
 import { AskingWhen } from './later.tsx'
 
 export default function JobPage() {
-  const { jid = '' } = useRoute().params
+  const jid = nameOf(useRoute().params.jid ?? '')
   return <Found key={jid} jid={jid} />
 }
 
@@ -42,7 +42,7 @@ function Found({ jid }: { jid: string }) {
           </span>,
           job?.at && <Next job={job} state={state} />,
           set && (
-            <a class="link" href={at(`/${set}?job=${encoded(jid)}`)}>
+            <a class="link" href={at(`/${set}?job=${queryValue(jid)}`)}>
               {t(`job.in.${set}`)}
             </a>
           ),

@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { JobMetrics } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { number, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
 import { useData } from '../../live/use-data.ts'
@@ -19,7 +19,7 @@ import { Ranges } from './ranges.tsx'
 const OF = ['1h', '8h'] as const
 
 export default function JobPage() {
-  const { name = '' } = useRoute().params
+  const name = nameOf(useRoute().params.name ?? '')
   const [query] = useQuery()
   const range = OF.find((one) => one === query.range) ?? '1h'
   const path = `/metrics/${encoded(name)}`
@@ -30,7 +30,7 @@ export default function JobPage() {
         title={name}
         facts={[
           data && t('metrics.span', { from: clock(data.from), to: clock(data.to) }),
-          <a key="retries" class="link" href={at(`/retries?class=${encoded(name)}`)}>
+          <a key="retries" class="link" href={at(`/retries?class=${queryValue(name)}`)}>
             {t('metrics.retriesOf')}
           </a>,
         ]}

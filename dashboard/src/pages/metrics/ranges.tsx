@@ -1,6 +1,6 @@
 /** How far back figures go. */
 
-import { at, encoded } from '../../base.ts'
+import { at, queryValue } from '../../base.ts'
 import { t } from '../../words/index.ts'
 
 export const RANGES = ['1h', '8h', '24h', '72h'] as const
@@ -20,7 +20,7 @@ interface RangesProps {
 }
 
 export function Ranges({ path, range, search, of = RANGES }: RangesProps) {
-  const rest = search ? `&search=${encoded(search)}` : ''
+  const rest = search ? `&search=${queryValue(search)}` : ''
   return (
     <nav class="seg" aria-label={t('overview.range')}>
       {of.map((one) => (

@@ -2,7 +2,7 @@
 
 import { useRoute } from 'preact-iso'
 import type { OrderedQueue, Page } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, nameOf } from '../../base.ts'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -23,7 +23,8 @@ import { Waiting } from './waiting.tsx'
 const TABS = ['waiting', 'morgue'] as const
 
 export default function Ordered() {
-  const { name } = useRoute().params
+  const { name: part } = useRoute().params
+  const name = part === undefined ? undefined : nameOf(part)
   const { data, error, reload } = useData<Page<OrderedQueue>>('/ordered')
   const [query, change] = useQuery()
   const all = data?.items ?? []

@@ -1,7 +1,7 @@
 /** What somebody should look at, each with the way there. */
 
 import type { Attention } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, queryValue } from '../../base.ts'
 import { clock, duration, relative } from '../../format/time.ts'
 import { Icon, StatusIcon } from '../../parts/icon.tsx'
 import { Empty } from '../../parts/notice.tsx'
@@ -51,7 +51,7 @@ function wordsOf(one: Attention): { title: string; what: string; to: string } {
       return {
         title: t('attention.retries-share-error', { n: one.count }),
         what: t('attention.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
-        to: `/retries?cause=${name(one.filter)}`,
+        to: `/retries?cause=${queryValue(one.filter)}`,
       }
     case 'process-silent':
       return {

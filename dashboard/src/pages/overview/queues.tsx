@@ -7,6 +7,7 @@ import { duration } from '../../format/time.ts'
 import { useData } from '../../live/use-data.ts'
 import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
 import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 
 const SHOWN = 6
 
@@ -49,7 +50,7 @@ export function QueuesPanel() {
               <tr key={queue.name}>
                 <td class="cut">
                   <a href={at(`/queues/${encoded(queue.name)}`)}>
-                    <bdi>{queue.name}</bdi>
+                    <bdi>{visible(queue.name)}</bdi>
                   </a>
                 </td>
                 <td class="num b">{number(queue.size)}</td>

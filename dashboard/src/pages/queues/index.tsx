@@ -14,6 +14,7 @@ import { Search } from '../../parts/search.tsx'
 import { Pill } from '../../parts/status.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/index.ts'
+import { visible } from '../job/json.tsx'
 import { QueueActs } from './acts.tsx'
 
 const SORTINGS = ['name', 'size', 'latency'] as const
@@ -86,7 +87,7 @@ function columnsOf(
       cell: ({ name, paused, servedBy, size }) => (
         <span class="row">
           <a class="cut" href={at(`/queues/${encoded(name)}`)}>
-            <bdi>{name}</bdi>
+            <bdi>{visible(name)}</bdi>
           </a>
           {paused && <Pill like="failed">{t('queues.paused')}</Pill>}
           {servedBy.length === 0 && size > 0 && <Pill like="error">{t('queues.unserved')}</Pill>}

@@ -4,7 +4,7 @@ import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
 import type { Acted, JobDetail, Queue, QueuedLine, Searched } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, nameOf } from '../../base.ts'
 import { bytes, number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -28,7 +28,7 @@ import { QueueActs } from './acts.tsx'
 import { pathOf, QueuedDrawer } from './queued.tsx'
 
 export default function QueuePage() {
-  const { name = '' } = useRoute().params
+  const name = nameOf(useRoute().params.name ?? '')
   const path = `/queues/${encoded(name)}`
   const { data: queue, error, reload } = useData<Queue>(path)
   const [query, change, link] = useQuery()
@@ -58,7 +58,7 @@ export default function QueuePage() {
   return (
     <Split drawer={drawer}>
       <Head
-        title={name}
+        title={visible(name)}
         {...(queue ? { count: number(queue.size) } : {})}
         pill={queue?.paused && <Pill like="failed">{t('queues.paused')}</Pill>}
       >

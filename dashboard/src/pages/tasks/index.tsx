@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Page, TaskState, TaskStatus } from '../../api/shapes.ts'
-import { at, encoded } from '../../base.ts'
+import { at, queryValue } from '../../base.ts'
 import { number, share } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { about } from '../../live/pulse.ts'
@@ -89,7 +89,7 @@ function columns(): Column<TaskStatus>[] {
             <bdi>{task.name}</bdi>
           </a>
           <span class="sub cut">
-            <a href={at(`/tasks?job=${encoded(task.job)}`)}>
+            <a href={at(`/tasks?job=${queryValue(task.job)}`)}>
               <bdi>{task.job}</bdi>
             </a>{' '}
             · {standing(task)}
