@@ -3,6 +3,7 @@ import { parseJson } from '../job/json.ts'
 import { checkText, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import type { CodeFilter, EventQuery, EventRecord, EventStatus, ReasonCount, Store } from '../store/contract.ts'
+import type { Language } from './languages/index.ts'
 import { lifeOf } from './words.ts'
 
 export type { CodeFilter, ReasonCount } from '../store/contract.ts'
@@ -42,7 +43,8 @@ export async function* eventPages(
   }
 }
 
-export function eventOf(job: string, event: EventRecord): TaskEvent {
+/** @param language of the messages that are not the app's */
+export function eventOf(job: string, event: EventRecord, language: Language = 'en'): TaskEvent {
   const { index, jid, number, status, attempts, code } = event
   const date = (at: number | null) => (at === null ? null : new Date(at))
   return {
@@ -54,7 +56,7 @@ export function eventOf(job: string, event: EventRecord): TaskEvent {
     params: paramsOf(event),
     attempts,
     code,
-    messages: lifeOf(event).map(({ at, text }) => ({ at: new Date(at), text })),
+    messages: lifeOf(event, language).map(({ at, text }) => ({ at: new Date(at), text })),
     startedAt: date(event.startedAt),
     finishedAt: date(event.finishedAt),
     ...(event.result === null ? {} : { result: parseJson(event.result) }),

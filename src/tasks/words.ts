@@ -47,8 +47,8 @@ export function wordsOf({ code, params }: Message, language: Language = 'en'): s
 }
 
 /** All of an event's life that is known, in order: what was stored, and the plain steps that its record tells. */
-export function lifeOf(event: EventRecord): { at: number; text: string }[] {
-  const life = event.messages.map((message) => ({ at: message.at, text: wordsOf(message) }))
+export function lifeOf(event: EventRecord, language: Language = 'en'): { at: number; text: string }[] {
+  const life = event.messages.map((message) => ({ at: message.at, text: wordsOf(message, language) }))
   // In front, for what is said within the same millisecond came after it.
   if (event.startedAt !== null) life.unshift({ at: event.startedAt, text: 'working' })
   if (event.finishedAt !== null && event.status === 'finished') life.push({ at: event.finishedAt, text: 'finished' })

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BusinessFailure } from 'highkiq'
 import { type Browser, chromium as driver, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { gate } from '../engine/bench.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
+import { newApp } from '../tasks/bench.ts'
 import { api, served } from './bench.ts'
 import { chromium } from './program.ts'
 
@@ -55,6 +58,25 @@ test('without any script it tells what to correct, in the language of its reader
   expect(kept.headers.has('set-cookie')).toBe(false)
   const odd = { 'accept-language': '"><script>, en-"x', cookie: 'highkiq_language=__proto__; highkiq_theme="><b>' }
   expect((await open(odd, '&lang=constructor')).html).toContain('<html lang="en">')
+})
+
+test('a fault that Highkiq found in a row is told in the language of the reader', async () => {
+  const { handle, hq, link } = api()
+  const book = join(newApp().folder, 'in.xlsx')
+  await writeSheet(book, { header: ['sku', 'price'], rows: [['a', '#REF!']] })
+  const task = await hq.tasks.import(
+    hq.job('Row', async (_ctx, _row: object) => {}),
+    book,
+  )
+  const path = await link(task)
+  for (const [lang, text] of [
+    ['ru', 'price: у формулы нет результата (#REF!)'],
+    ['zh', 'price：公式没有结果（#REF!）'],
+    ['en', 'price: its formula has no result (#REF!)'],
+  ]) {
+    const answer = await handle(new Request(`http://localhost${path}&lang=${lang}`))
+    expect(await answer.text()).toContain(text)
+  }
 })
 
 test('a link that opens nothing leads to a page that says so', async () => {

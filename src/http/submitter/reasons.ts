@@ -1,10 +1,11 @@
 /** Why rows need a correction, as their submitter is told: by code; those without one by what was said of them. */
 
 import type { TaskEvent } from '../../tasks/event.ts'
+import type { Language } from '../../tasks/languages/index.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 import type { Call } from '../route.ts'
 import type { Site } from '../site.ts'
-import { eventsOf } from '../tasks/task.ts'
+import { type EventPage, eventsOf } from '../tasks/task.ts'
 
 export interface Group {
   /** What was said of its rows, each text once; null: nothing. None: rows for many reasons. */
@@ -22,33 +23,35 @@ export const SAMPLES = 4
 /** Rows without a code that are looked at. */
 const UNCODED = 500
 
-/** Tasks whose groups are kept. */
+/** Tasks and languages whose groups are kept. */
 const KEPT = 200
 const kept = new WeakMap<Site, Map<string, { of: string; groups: Promise<Group[]> }>>()
 
 /** Largest first. Looked up once, however many look at the page, until more rows have failed. */
-export async function groupsOf(call: Looking, task: TaskStatus): Promise<Group[]> {
+export async function groupsOf(call: Looking, task: TaskStatus, language: Language): Promise<Group[]> {
   const all = kept.get(call.site) ?? new Map()
   kept.set(call.site, all)
   const of = `${task.run} ${task.counts.failed}`
-  const known = all.get(task.id)
+  const key = `${task.id} ${language}`
+  const known = all.get(key)
   if (known?.of === of) return known.groups
-  const groups = lookUp(call, task)
+  const groups = lookUp(call, task, language)
   if (all.size >= KEPT) all.clear()
-  all.set(task.id, { of, groups })
-  groups.catch(() => all.delete(task.id))
+  all.set(key, { of, groups })
+  groups.catch(() => all.delete(key))
   return groups
 }
 
-async function lookUp(call: Looking, task: TaskStatus): Promise<Group[]> {
+async function lookUp(call: Looking, task: TaskStatus, language: Language): Promise<Group[]> {
   const reasons = (await call.hq.tasks.get(task.id).reasons()).filter(({ status }) => status === 'failed')
   const failed = { status: ['failed' as const], after: -1 }
+  const read = (page: EventPage) => eventsOf(call, task, page, language)
   const groups: Group[] = []
   for (const { code, count } of reasons.slice(0, MOST)) {
-    if (code !== null) groups.push(groupOf(await eventsOf(call, task, { ...failed, code, limit: SAMPLES }), count))
+    if (code !== null) groups.push(groupOf(await read({ ...failed, code, limit: SAMPLES }), count))
   }
   const hasUncoded = reasons.some(({ code, otherCodes }) => code === null && !otherCodes)
-  if (hasUncoded) groups.push(...byText(await eventsOf(call, task, { ...failed, code: null, limit: UNCODED })))
+  if (hasUncoded) groups.push(...byText(await read({ ...failed, code: null, limit: UNCODED })))
   groups.sort((a, b) => b.count - a.count)
   const shown = groups.filter(({ samples }) => samples.length > 0).slice(0, MOST)
   const all = reasons.reduce((sum, { count }) => sum + count, 0)

@@ -5,6 +5,7 @@ import type { EventStatus } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { type CodeFilter, codeFilterOf, eventOf, type TaskEvent } from '../../tasks/event.ts'
+import type { Language } from '../../tasks/languages/index.ts'
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/sheet/format.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
@@ -43,10 +44,11 @@ export async function eventsOf(
   { hq, site }: Pick<Call, 'hq' | 'site'>,
   { id, job }: TaskStatus,
   { status, after, limit, ...filter }: EventPage,
+  language: Language = 'en',
 ): Promise<TaskEvent[]> {
   const query = { ...(status ? { status } : {}), ...codeFilterOf(filter), after, limit }
   const records = await hq.store.events(id, query)
-  return records.map((record) => site.redaction.event(eventOf(job, record)))
+  return records.map((record) => site.redaction.event(eventOf(job, record, language)))
 }
 
 /**
