@@ -88,8 +88,9 @@ export interface TestHost {
 export type Program = ThreadApp[typeof PROGRAM] &
   Pick<Setup, 'useFiles' | 'useFile'> & {
     /**
-     * Empties the store at `url`: workers made from now on run its jobs and leave cron entries alone. New jobs go to the
-     * app's own store. @throws INVALID_OPTION if that is the same one
+     * Drains the store at `url`: workers made after this call run its jobs and leave cron entries alone. New jobs go to
+     * the app's own store.
+     * @throws INVALID_OPTION if both are the same store
      */
     drain(url: string): void
     /** A process title with the pieces that were added to it. */

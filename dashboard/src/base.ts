@@ -18,8 +18,8 @@ export function decoded(part: string): string | undefined {
 }
 
 /**
- * A name as a part of a path. Browsers resolve `.` and `..`, encoded or not, so that a name of one or two dots, with any
- * number of `~` before them, gets one more `~`, as the API reads it. Half of a surrogate pair, which no address can hold,
+ * Encodes a name as a part of a path. Browsers resolve `.` and `..`, encoded or not. So a name of one or two dots, with
+ * any number of `~` before them, gets one more `~`, as the API expects. Half of a surrogate pair, which no address can hold,
  * becomes U+FFFD.
  */
 export function encoded(name: string): string {

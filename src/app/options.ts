@@ -21,11 +21,11 @@ export interface HighkiqOptions {
   namespace?: string
   /** On Redis: milliseconds after which a command is given up; default 5000. */
   commandTimeout?: number
-  /** On Redis: a push resolves once so many replicas have confirmed it; default 0. */
+  /** On Redis, a push resolves once this many replicas have confirmed it; default 0. */
   waitForReplicas?: number
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
   redis?: RedisSettings['redis']
-  /** pino's, any other of its shape, or `console`. */
+  /** A pino logger, any other logger of its shape, or `console`. */
   logger?: Logger | BareLogger
   /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
   loggedJobAttributes?: readonly string[]
@@ -39,8 +39,9 @@ export interface HighkiqOptions {
   /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
   /**
-   * The major version of the Sidekiq beside this app, whose dialect is written; every dialect is read. Default 8. Name its
-   * json gem too where that is not the usual one: `{ sidekiq: 7, json: '2.16' }` (8 has 2.12 or later, 7 and 6 an older one).
+   * The major version of the Sidekiq beside this app. Jobs are written in its dialect; every dialect is read. Default
+   * 8. Name the json gem too when that Ruby has an unusual version: `{ sidekiq: 7, json: '2.16' }` (8 has 2.12 or
+   * later, 7 and 6 an older one).
    */
   wire?: Wire
   /** Retries of a job that says `retry: true`; default 25. */

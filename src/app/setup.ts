@@ -22,7 +22,7 @@ export class Setup {
   #url: string | undefined
   #files: readonly (string | URL)[]
   #file: FileOptions = {}
-  /** The app's own store, while the app empties another one. */
+  /** The app's own store while it drains another one; undefined otherwise. */
   #own: Store | undefined
 
   constructor(options: HighkiqOptions) {
@@ -69,8 +69,9 @@ export class Setup {
   }
 
   /**
-   * Works on the store at `url` from now on, to empty it.
-   * @returns the app's own store, to which new jobs go; @throws INVALID_OPTION if it is the same one
+   * Makes the app drain the store at `url`.
+   * @returns the app's own store, to which new jobs go
+   * @throws INVALID_OPTION if both are the same store
    */
   drain(url: string): Store {
     const own = this.store
@@ -123,7 +124,7 @@ export class Setup {
   }
 }
 
-/** A store's URL, the same for each way to write the path of a file. */
+/** Returns a normalised store URL, so that different spellings of one file path are equal. */
 function placeOf(url: string): string {
   const path = /^sqlite:([^?]*)/.exec(url)?.[1]
   return path === undefined ? url : resolve(path)

@@ -19,8 +19,8 @@ export interface CancelOptions {
   /** The queue that it is in, if it is in one: the others need not be searched. */
   queue?: string
   /**
-   * Seconds to look for it, however many jobs there are; 0: only mark it. By default 10, and at most the newest 100,000
-   * jobs of a queue and 100,000 of a set.
+   * Seconds to search for the job, however many jobs there are; 0 only records the cancellation. Default: 10 seconds,
+   * and at most the newest 100,000 jobs of each queue and 100,000 of each set.
    */
   budget?: number
 }
@@ -33,7 +33,7 @@ export interface CancelHost {
 }
 
 const BUDGET_SECONDS = 10
-/** Where no budget is given, a queue or a set is looked through no further: each worker that meets the job drops it. */
+/** Without a `budget` the search of a queue or a set stops here: any worker that fetches the job drops it. */
 const MOST_LOOKED = 100_000
 const PAGE = 100
 const OPEN: readonly EventStatus[] = ['enqueued', 'working']
@@ -67,15 +67,15 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
   // Somebody may have met it because of its mark while it was looked for.
   if ((await store.unmark(jid, now())) === 'dropped') return 'removed'
   if (!search.metOthers) return 'not-found'
-  // Sidekiq shows what it runs only with its next beat: the mark stays, as the one that its own `cancel!` makes.
+  // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
   await store.markCancelled(jid, now())
   return 'marked'
 }
 
 interface Limits {
-  /** On the monotonic clock. */
+  /** The end of the search, in milliseconds of the monotonic clock. */
   end: number
-  /** Jobs of a queue or a set. */
+  /** The most jobs to look at in one queue or set. */
   most: number
 }
 
@@ -84,7 +84,7 @@ class Search {
   readonly #jid: string
   readonly #queue: string | undefined
   readonly #limits: Limits
-  /** Whether processes of another program were alive when it was looked for among what they run. */
+  /** Whether Ruby processes were alive when their running jobs were searched. */
   metOthers = false
 
   constructor(host: CancelHost, jid: string, queue: string | undefined, limits: Limits) {

@@ -16,7 +16,7 @@ export interface Facts {
   queues: readonly string[]
   /** Of all capsules. */
   concurrency: number
-  /** Of the ordered queues. */
+  /** The concurrency of the ordered queues. */
   orderedConcurrency?: number
   /** Those beside the worker's own queues. */
   capsules?: readonly string[]

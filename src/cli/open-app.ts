@@ -14,7 +14,7 @@ export interface AppOptions {
   require?: string[]
   url?: string
   verbose?: boolean
-  /** The store of `url` is to be emptied, and new jobs go to the app's own. */
+  /** True: drain the store of `url`, and send new jobs to the app's own store. */
   drain?: boolean
 }
 

@@ -121,7 +121,7 @@ export class Client implements Pusher {
     return this.#shared.elsewhere.within(client.#outlet, work)
   }
 
-  /** Stores in `store` from now on whatever is pushed, unless the push names another store. */
+  /** Sends all later pushes to `store`, except those that name another store. */
   divert(store: Store): void {
     this.#shared.elsewhere.everywhere = new StoreOutlet(() => store, this.#options.now)
   }
@@ -194,7 +194,7 @@ export class Client implements Pusher {
     if (typeof name !== 'string' || !Array.isArray(args)) {
       throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
     }
-    // The name of a queue that another program made is not middleware's to answer for.
+    // Middleware did not choose this name: another program made the queue.
     if (queue !== payload.queue) checkQueueName(queue)
     return after
   }
@@ -299,12 +299,15 @@ export class Client implements Pusher {
     return new Client(this.#options, { shared: this.#shared, outlet: this.#outlet, inner })
   }
 
-  /** Whether another program may define an ordered queue of that name, and nothing here tells. */
+  /**
+   * Whether an ordered queue of that name may exist in another program: neither a job nor a queue of this app has the
+   * name.
+   */
   #mayBeOrdered(name: string): boolean {
     return this.testing.current === undefined && this.#options.definition(name) === undefined
   }
 
-  /** Before a push, so that it knows the names. Undefined: they are known, or are not needed. */
+  /** Loads the names of ordered queues before a push. Returns undefined when they are known already, or not needed. */
   #learnOrdered(name: string, { store }: Outlet): Promise<void> | undefined {
     return store && this.#mayBeOrdered(name) ? orderedNamesOf(store()).refreshed() : undefined
   }
@@ -363,8 +366,8 @@ export class Client implements Pusher {
 }
 
 /**
- * The error of a push with the ids of its jobs, which the store does not know; undefined when all of them are stored.
- * `all`: the ids of the whole call.
+ * Returns the error of a push with the ids of its jobs, which the store does not know; undefined when all of them are
+ * stored. `all` holds the ids of the whole call.
  */
 function unconfirmed(thrown: unknown, finished: Finished[], all: readonly (string | null)[] = []): unknown {
   if (!(thrown instanceof PushError)) return thrown

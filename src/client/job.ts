@@ -18,7 +18,7 @@ export interface JobHost {
   collected(): Collected
   /** What is pushed for it, when that is another job that wraps it. */
   wrap?(request: PushRequest): PushRequest
-  /** Further members that `set` knows, which `wrap` reads. */
+  /** Further members that `set` accepts; `wrap` reads them. */
   members?: readonly string[]
 }
 
@@ -45,9 +45,8 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   }
 
   /**
-   * The same job with other options for what is pushed through it; the last word on each of them counts. Members of your
-   * own go under `extra`.
-   * @throws INVALID_OPTION for one that only a definition can have (`timeout`, `keepResult`, …), and for one it does not know
+   * * Returns the same job with other options for its pushes; of repeated calls the last value of each option counts.
+   * Put members of your own under `extra`.
    * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */
   set(options: Options): Job<Args, Result, Options> {

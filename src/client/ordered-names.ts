@@ -1,10 +1,10 @@
-/** Which names are those of ordered queues that other programs define: a job of such a name would never run. */
+/** The names of ordered queues that other programs define. A plain job with such a name would never run. */
 
 import type { Store } from '../store/contract.ts'
 
-/** A queue that another program defines is known here after that time at the latest. */
+/** The names are read again after this many milliseconds. */
 const FRESH_MS = 60_000
-/** A store that did not answer is not asked again with each push. */
+/** Milliseconds before a store that did not answer is asked again. */
 const SILENT_MS = 1000
 
 class OrderedNames {
@@ -17,12 +17,15 @@ class OrderedNames {
     this.#store = store
   }
 
-  /** As the store answered last. */
+  /** Whether the last answer of the store has this name. */
   has(name: string): boolean {
     return this.#names.has(name)
   }
 
-  /** Undefined when the names are at most a minute old. Never rejects: a store that is away is the push's matter. */
+  /**
+   * Reads the names again when they are older than a minute, and returns undefined when they are not. It never rejects:
+   * when the store is away, the push itself fails.
+   */
   refreshed(): Promise<void> | undefined {
     return performance.now() < this.#freshUntil ? undefined : this.ask()
   }

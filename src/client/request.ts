@@ -7,7 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { tracked } from './track.ts'
 
-/** What a push may say beside its class and arguments. */
+/** The options of a push besides its class and arguments. */
 export interface NamedPushOptions {
   queue?: string
   /** From now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as `waitUntil`. */
@@ -35,7 +35,7 @@ export interface NamedPushOptions {
   wrapped?: string
 }
 
-/** Members not named here go into the payload as they are. */
+/** Any other members are copied into the payload unchanged. */
 export interface PushOptions extends NamedPushOptions {
   [field: string]: unknown
 }
@@ -78,7 +78,10 @@ const SAID_TO_US = new Set([
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 
-/** A job of that name would fail for want of a handler until its retries are used up. @throws INVALID_JOB */
+/**
+ * Refuses a job that has the name of an ordered queue: without a handler it would fail until its retries are used up.
+ * @throws INVALID_JOB
+ */
 export function refuseOrdered(name: string): never {
   throw new HighkiqError(
     'INVALID_JOB',

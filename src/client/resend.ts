@@ -17,7 +17,7 @@ export async function resend(push: () => Promise<void>): Promise<void> {
       const isFirst = !maybePushed
       maybePushed ||= thrown.maybePushed
       if (!AWAY.some((code) => hasCode(thrown.cause, code)) || performance.now() + pause > end) {
-        // What the last attempt did not store an earlier one may have.
+        // An earlier attempt may have stored the jobs that the last one did not.
         const parts = isFirst || !maybePushed ? thrown.parts : undefined
         throw new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
       }

@@ -1,4 +1,4 @@
-/** What `set` takes: the options of a push by name, Sidekiq's members, and members of one's own under `extra`. */
+/** The options of `set`: the options of a push, Sidekiq's members, and your own members under `extra`. */
 
 import { refuseNotPushed } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -6,18 +6,20 @@ import { meantBy } from '../job/options.ts'
 import type { NamedPushOptions, PushOptions } from './request.ts'
 
 export interface SetOptions extends NamedPushOptions, SidekiqMembers {
-  /** A Date, or seconds since the epoch; a time in the past means now. It goes before `wait` and `waitUntil`. */
+  /**
+   * When the job is due: a Date, or seconds since the epoch. A past time means now. Overrides `wait` and `waitUntil`.
+   */
   at?: number
-  /** Members of your own: they go into the payload as they are. */
+  /** Your own members, copied into the payload unchanged. */
   extra?: Readonly<Record<string, unknown>>
 }
 
-/** `set` of a job that Rails runs. */
+/** The options of `set` for a job that Rails runs. */
 export interface ActiveJobSetOptions extends SetOptions {
   priority?: number
 }
 
-/** Members that Sidekiq, Sidekiq Pro or Sidekiq Enterprise read, under their own names. */
+/** Members that Sidekiq, Sidekiq Pro or Sidekiq Enterprise read; they keep their names. */
 interface SidekiqMembers {
   retry_for?: number
   retry_queue?: string
@@ -40,7 +42,7 @@ interface SidekiqMembers {
   overrated?: number
 }
 
-/** Compiles only while it names every member of the type. */
+/** The compiler checks that this list names every member of the type. */
 const NAMED = Object.keys({
   queue: 1,
   wait: 1,
@@ -83,7 +85,7 @@ const SIDEKIQ = new Set<string>(
   } satisfies Record<Exclude<keyof SidekiqMembers, `cattr_${number}`>, 1>),
 )
 
-/** What other queues, and Sidekiq in Ruby, call it. */
+/** Names that other job queues, and Sidekiq in Ruby, use for the same option. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   delay: 'performIn(seconds, …) or set({ wait: seconds })',
   startAfter: 'wait or waitUntil',
@@ -105,8 +107,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 }
 
 /**
- * The options of a push that `set` says, own members beside the others.
- * @throws INVALID_OPTION for a member that is not known, with what was probably meant
+ * Returns the options of a push that `set` was given, with your own members beside the others.
+ * @throws INVALID_OPTION for an unknown member, with the name that was probably meant
  */
 export function pushOptionsOf(job: string, options: SetOptions, more: readonly string[]): PushOptions {
   if (typeof options !== 'object' || options === null) {

@@ -6,7 +6,7 @@ import { count } from '../job/plural.ts'
 import { invalid } from './answer.ts'
 import type { Route } from './route.ts'
 
-/** Media types of a body of lines, each of them JSON. */
+/** Media types of a body with one JSON value on each line. */
 export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 
 /** `text/csv; charset=utf-8` → `text/csv`; '' when the request does not say. */
@@ -29,15 +29,16 @@ export function checkType(request: Request, { body }: Route): void {
   throw new HighkiqError('UNSUPPORTED_TYPE', `${said}: send ${types.join(' or ')}, with that Content-Type`)
 }
 
-/** Bytes of a body that give it another second. */
+/** Each time this many bytes arrive, the body gets another second. */
 const BYTES_A_SECOND = 2000
 
-/** How many seconds the bodies of requests are waited for, by request; one that is not there is waited for without end. */
+/** The seconds that the server waits for the body of each request; without an entry it waits for ever. */
 const patience = new WeakMap<Request, number>()
 
 /**
- * From now on reading the body of this request fails with BODY_TOO_SLOW when nothing comes for so many seconds, or when
- * the client has kept the server waiting so long altogether, and a second more for each 2,000 bytes that came.
+ * Limits the time to read the body of this request. Reading it fails with BODY_TOO_SLOW when no byte arrives for this
+ * many seconds, or when the client has kept the server waiting as long in total, plus a second for each 2,000 bytes
+ * that arrived.
  */
 export function limitWaiting(request: Request, seconds: number): void {
   if (request.body) patience.set(request, seconds)
@@ -69,7 +70,7 @@ export async function* chunksOf(request: Request, limit: number): AsyncGenerator
     if (codeOf(thrown)) throw thrown
     throw new HighkiqError('BODY_BROKEN_OFF', `the body broke off after ${bytes} bytes`, undefined, { cause: thrown })
   } finally {
-    // What is left of it is not wanted.
+    // The rest of the body is not read.
     await reader.cancel().catch(() => {})
     reader.releaseLock()
   }

@@ -16,7 +16,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 
 /** For the rest of a body that nobody wants, so that the client can read the answer before the connection is closed. */
 const REST_MS = 1000
-/** For the headers of a request to come, also of one that has not begun. */
+/** Milliseconds that a client has to send the headers of a request, or to begin one. */
 const HEADERS_MS = 20_000
 /** Bytes of a body that are read before they are asked for. */
 const READ_AHEAD = 256 * 1024
@@ -62,7 +62,7 @@ async function answerTo(incoming: IncomingMessage, signal: AbortSignal, handle: 
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', headers: given, socket } = incoming
-  // Programs differ in which of two they follow.
+  // Programs differ in which one of two such headers they follow.
   if ((incoming.headersDistinct.host?.length ?? 0) > 1) throw invalid('the request has more than one header Host')
   const { originalUrl, url = '/' } = incoming as { originalUrl?: string; url?: string }
   const scheme = 'encrypted' in socket ? 'https' : 'http'

@@ -67,7 +67,7 @@ export function integer(minimum: number, maximum: number, standard: number, desc
   }
 }
 
-/** A number from 1, or undefined. */
+/** Reads an integer from 1; undefined when the parameter is absent. */
 export function count(description: string): Parameter<number | undefined> {
   return {
     description,

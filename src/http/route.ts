@@ -31,10 +31,10 @@ export interface Call<Query = Record<string, unknown>> {
   url: URL
   path: Record<string, string>
   query: Query
-  /** What the link of the task allows, where who asks came by one. */
+  /** The rights of the task link, when the caller came by one. */
   link: LinkRights | undefined
   peer: Peer
-  /** Neither the server nor the link is read-only. */
+  /** True when neither the server nor the link is read-only. */
   mayChange: boolean
   /**
    * Tells the audit more of what is done. It is told when the answer is there; with `later`, when that is called; and of
@@ -56,7 +56,7 @@ export interface Route {
    * everybody, for there is nothing to hide.
    */
   access?: 'operator' | 'task' | 'all'
-  /** It changes nothing, and the audit hears of it all the same. */
+  /** True for a route that changes nothing and is recorded in the audit all the same. */
   audited?: boolean
   query?: Parameters
   /** Header fields that it reads, each with what it is for. */

@@ -27,11 +27,14 @@ export interface Limits {
   uploadBytes?: number
   /** Rows of a file that is imported, and jobs of a stream; default 1,000,000. */
   rows?: number
-  /** Seconds that a body may keep the server waiting, and one more for each 2,000 bytes that came; default 30. */
+  /** Seconds that the server waits for a body, plus one for each 2,000 bytes that arrived; default 30. */
   bodySeconds?: number
-  /** Uploads at a time of those who are logged in, and as many by links, one a link; default 8. */
+  /** Uploads at the same time by logged-in callers, and as many by links, one for each link; default 8. */
   uploads?: number
-  /** Streams of events, and downloads that wait, at a time, and as many by links, a tenth of them a link; default 1,000. */
+  /**
+   * Event streams and waiting downloads at the same time by logged-in callers, and as many by links, a tenth of them
+   * for each link; default 1,000.
+   */
   streams?: number
   /** Seconds for which the client of a stream may leave unread what it is told; default 60. */
   unreadSeconds?: number
@@ -69,8 +72,8 @@ export interface HttpOptions {
   /** Whether each change is told of, with who made it: `true` to the log, or to a function. */
   audit?: Audit
   /**
-   * Addresses and ranges of your proxies, `['10.0.0.0/8']`: what they say of a client's address (X-Forwarded-For) is
-   * believed. Wrong logins are counted by it.
+   * Addresses and ranges of your proxies, for example `['10.0.0.0/8']`. The server believes the client's address that
+   * they report (X-Forwarded-For), and counts wrong logins by it.
    */
   trustProxy?: readonly string[]
   /** The folder of a dashboard that was built elsewhere; default the one of this package. */
@@ -154,12 +157,12 @@ export class Site {
   }
 }
 
-/** How many of a thing are open: of those who are logged in, and as many of those who come by a link. */
+/** Limits how many requests of one kind are open: for logged-in callers, and separately for links. */
 export class Gauge {
   readonly #most: number
   readonly #mostOfLink: number
   readonly #what: string
-  /** By task of its link; undefined: those who are logged in. */
+  /** The number of open requests by the task of the link; the key undefined counts logged-in callers. */
   readonly #open = new Map<string | undefined, number>()
   #byLinks = 0
 
@@ -170,8 +173,10 @@ export class Gauge {
   }
 
   /**
-   * @param task whose link opens it; undefined: a login does
-   * @returns what ends it, once however often it is called. @throws TOO_MANY_REQUESTS
+   * Counts one more open request.
+   * @param task the task whose link the caller used; undefined for a logged-in caller
+   * @returns a function that ends it; a second call of it does nothing
+   * @throws TOO_MANY_REQUESTS
    */
   enter(task?: string): () => void {
     const open = this.#open.get(task) ?? 0

@@ -1,15 +1,15 @@
-/** What a job failed of, without what differs from job to job: jobs with the same cause are one group. */
+/** The cause of a failure, without the parts that differ from job to job. Jobs with the same cause form one group. */
 
 import type { JobRecord } from './record.ts'
 
 export interface Cause {
   class: string | null
   message: string
-  /** Both of them, as the `cause` of a filter names them. */
+  /** Class and message together, as the `cause` of a filter names them. */
   text: string
 }
 
-/** A message may be a megabyte: what is behind its beginning tells no causes apart. */
+/** Only the first characters of a message count: it may be a megabyte long. */
 const LONGEST = 300
 const LOOKED_AT = 1000
 const LEFT_OUT = '…'
@@ -29,7 +29,7 @@ const VARYING = new RegExp(
   'gi',
 )
 
-/** null: the job has no error. */
+/** Returns the cause of a job's error; null when the job has none. */
 export function causeOf({ errorClass, errorMessage }: Pick<JobRecord, 'errorClass' | 'errorMessage'>): Cause | null {
   if (errorClass === null && errorMessage === null) return null
   const name = errorClass?.slice(0, LONGEST) ?? null

@@ -8,16 +8,16 @@ import { JobRecord } from './record.ts'
 
 export interface ErrorGroup {
   class: string | null
-  /** Without what differs from job to job: of `no user 1000017` it is `no user …`. */
+  /** The message without the parts that differ from job to job: `no user 1000017` becomes `no user …`. */
   message: string
   count: number
-  /** How many different messages, of their first 300 characters; at most 1,000 are told apart. */
+  /** The number of different messages, by their first 300 characters; counting stops at 1,000. */
   messages: number
   /** Classes of jobs that failed of it, the first ten that were met. */
   jobs: string[]
   /** When the first of them failed. */
   since: Date | null
-  /** What finds exactly these: the `cause` of a filter. */
+  /** The `cause` of a filter that finds exactly these jobs. */
   filter: string
 }
 

@@ -11,7 +11,7 @@ export interface JobFilter {
   class?: string | undefined
   /** Somewhere in `Class: message` of its error; with `*` all of that. */
   error?: string | undefined
-  /** Exactly the `filter` of an error group. */
+  /** Finds the jobs of one error group; give its `filter` unchanged. */
   cause?: string | undefined
   queue?: string | undefined
 }

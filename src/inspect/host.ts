@@ -14,7 +14,7 @@ export type Deed =
 export interface Host {
   store(): Store
   now(): number
-  /** How jobs are written. */
+  /** The dialect in which jobs are written. */
   wire(): Wire
   /** A job that leaves a set, through the client middleware. Null: stopped there. Undefined: the text is no job. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>

@@ -19,7 +19,7 @@ export class Process {
   readonly tag: string
   readonly labels: string[]
   readonly queues: string[]
-  /** The queues that the jobs of its app name; of Ruby's processes none. */
+  /** The queues that the jobs of the process's app name; none for a Ruby process. */
   readonly definedQueues: string[]
   /** Queue → weight, of each capsule. */
   readonly weights: Record<string, number>[]
@@ -32,7 +32,7 @@ export class Process {
   readonly busy: number
   /** Jobs and batches of ordered queues at the same time. */
   readonly concurrency: number
-  /** Of these, batches of ordered queues. */
+  /** The part of `concurrency` that runs batches of ordered queues. */
   readonly orderedConcurrency: number
   /** kB. */
   readonly rss: number
@@ -135,7 +135,7 @@ export class ProcessSet implements AsyncIterable<Process> {
     return { processes: all.length, concurrency: sum('concurrency'), busy: sum('busy'), rss: sum('rss') }
   }
 
-  /** Queues that the jobs of an app name and that no process serves. A process that was quieted serves none. */
+  /** Returns the queues that the jobs of an app name and no process serves. A quiet process serves none. */
   async unservedQueues(): Promise<string[]> {
     return unservedQueues(await processesOf(this.#store))
   }
@@ -154,7 +154,10 @@ export function serves({ queues, capsules }: Process, queue: string): boolean {
   return queues.includes(queue) || Object.values(capsules).some(({ weights }) => Object.hasOwn(weights, queue))
 }
 
-/** The queues that jobs of these processes' apps name, and that none of the processes serves. A quiet process serves none. */
+/**
+ * Returns the queues that the jobs of these processes' apps name and none of the processes serves. A quiet process
+ * serves none.
+ */
 export function unservedQueues(processes: readonly Process[]): string[] {
   const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
   return [...defined].filter((queue) => !processes.some((process) => !process.isQuiet && serves(process, queue)))

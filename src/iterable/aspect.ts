@@ -5,7 +5,7 @@ import type { Aspect } from '../worker/aspect.ts'
 import type { Iteration } from './iteration.ts'
 
 export const iterations: Aspect = {
-  // Sidekiq's `cancel!` writes to the saved iteration alone.
+  // Sidekiq's `cancel!` writes only to the saved iteration.
   cancelledByOthers: (ctx) => 'iteration' in ctx,
   effects({ jid }, { kind }, at, ctx?: JobContext & { iteration?: Iteration }) {
     // Also of one that was removed while it waited: who does that knows no more than its id.

@@ -173,15 +173,15 @@ export interface SetLine extends JobLine {
 
 export interface ErrorGroup {
   class: string | null
-  /** Numbers of more than five digits, ids, times and addresses are left out. */
+  /** The message without what varies: numbers of more than five digits, ids, times and addresses. */
   message: string
   count: number
-  /** How many different messages; at most 1,000 are told apart. */
+  /** The number of different messages in the group; counting stops at 1,000. */
   messages: number
   /** Classes of jobs that failed of it. */
   jobs: string[]
   since: string | null
-  /** As the parameter `cause` it finds exactly these. */
+  /** The value of the parameter `cause` that finds exactly these jobs. */
   filter: string
 }
 
@@ -358,7 +358,7 @@ export interface TaskStatus {
   finishedAt: string | null
   ratePerSecond: number
   etaSeconds: number | null
-  /** Of one task: the format of the file that it came from. */
+  /** The format of the file that the task was imported from; only in the answer about one task. */
   format?: string | null
   /** Of one task: the format of the file that an export makes. */
   export?: string | null
@@ -385,7 +385,7 @@ export interface TaskEvent {
 export interface Reason {
   status: EventStatus
   code: string | null
-  /** Rows with codes that are not counted apart; `code` is null then. */
+  /** True: the count of all rows whose codes are not counted one by one; `code` is null then. */
   otherCodes?: true
   count: number
   samples: { index: number; number: number | null; message: string | null }[]

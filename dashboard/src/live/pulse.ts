@@ -1,11 +1,11 @@
-/** What the whole page knows: the live figures, which the server sends every two seconds over one stream a browser. */
+/** The live stats of the whole page. The server sends them every two seconds, over one stream for each browser. */
 
 import { signal } from '@preact/signals'
 import { ApiError, ask } from '../api/client.ts'
 import type { About, Pulse } from '../api/shapes.ts'
 import { type Figures, shareStream } from './shared-stream.ts'
 
-/** `polling`: no stream comes through, and the page asks. `down`: the server does not answer. */
+/** `polling`: no stream gets through, so the page asks instead. `down`: the server does not answer. */
 export type Connection = 'starting' | 'live' | 'polling' | 'down'
 
 export const about = signal<About | null>(null)
@@ -16,9 +16,9 @@ export const downSince = signal<Date | null>(null)
 /** Grows with each pulse: what shows live data asks again. */
 export const beat = signal(0)
 
-/** A page that becomes visible asks for its figures when none came within so long. */
+/** A page that becomes visible asks for its figures when none arrived within this many milliseconds. */
 const FIRST_WAIT_MS = 300
-/** The stream is quiet for so long only when it is cut, or held back by a proxy. */
+/** After this many silent milliseconds the stream must be cut, or held back by a proxy. */
 const QUIET_MS = 6000
 const POLL_MS = 5000
 
@@ -39,7 +39,7 @@ export function startPulse(): void {
   follow()
 }
 
-/** Figures for a page that has none yet, or old ones: whether it is live is not known so early. */
+/** Loads figures for a page that has none yet, or old ones. It does not change `live`: that is not known so early. */
 async function first(): Promise<void> {
   pollAfter(QUIET_MS)
   await look().then(
@@ -48,7 +48,7 @@ async function first(): Promise<void> {
   )
 }
 
-/** Polls when nothing was heard for so long, and goes on with it until the stream is there again. */
+/** Polls when the stream was silent for `QUIET_MS`, until the stream is back. */
 function pollAfter(ms: number): void {
   clearTimeout(silence)
   silence = setTimeout(() => void poll(), ms)

@@ -1,9 +1,9 @@
 /**
- * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to a server, and a stream
- * keeps one: with a stream in each tab the seventh tab, and with it all others, would wait for ever.
+ * * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to a server, and each
+ * stream keeps one. With a stream in each tab the seventh tab, and with it all others, would wait for ever.
  *
- * The visible tabs ask for one lock. The tab that holds it opens the stream and sends what comes to the others. A tab that
- * is hidden gives the lock, and the stream, away.
+ * * The visible tabs ask for one lock. The tab that holds it opens the stream and forwards each event to the others. A
+ * tab that becomes hidden releases the lock and closes the stream.
  */
 
 import { urlOf } from '../api/client.ts'
@@ -16,7 +16,9 @@ export interface Figures {
 }
 
 export interface SharedStream {
-  /** Browsers have no locks on pages that come over plain HTTP from another machine: there is no stream then. */
+  /**
+   * False on pages that come over plain HTTP from another machine: browsers have no locks there, so there is no stream.
+   */
   readonly isPossible: boolean
   /** Whether this tab wants figures now. */
   take(isWanted: boolean): void
@@ -39,7 +41,7 @@ export function shareStream(show: (figures: Figures) => void): SharedStream {
           show(figures)
         }),
       )
-      // Aborted while it waited for the lock.
+      // The tab became hidden while it waited for the lock.
       .catch(() => {})
   return {
     isPossible: locks !== undefined,
@@ -63,7 +65,8 @@ function openStream(signal: AbortSignal, hear: (figures: Figures) => void): Prom
         hear({ pulse: JSON.parse(data) as Pulse, by: 'live' })
       })
       source.addEventListener('error', () => {
-        // A browser reopens a stream that broke off, but not one that was refused, as by a proxy whose server restarts.
+        // A browser reopens a stream that broke off, but not one that was refused, for example by a proxy whose server
+        // restarts.
         if (source.readyState === EventSource.CLOSED && !signal.aborted) reopening = setTimeout(open, REOPEN_MS)
       })
     }

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { number } from '../format/number.ts'
 import { t } from '../words/index.ts'
 
-/** A function where it changes with what is chosen in the question itself. */
+/** Use a function for a text that changes with what is chosen in the question itself. */
 type Said = string | (() => string)
 
 const textOf = (said: Said) => (typeof said === 'string' ? said : said())

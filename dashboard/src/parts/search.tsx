@@ -40,7 +40,7 @@ export function Search({ label, placeholder, name = 'search' }: { label: string;
   )
 }
 
-/** A filter that is set, with a way to drop it. `value`: what is shown instead of the value in the address. */
+/** Shows an active filter with a button to drop it. `value` is shown instead of the value in the address. */
 export function Chip({ name, label, value: shown }: { name: string; label: string; value?: string }) {
   const [query, change] = useQuery()
   if (!query[name]) return null

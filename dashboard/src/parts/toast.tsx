@@ -7,7 +7,7 @@ import { Icon, StatusIcon } from './icon.tsx'
 
 export interface Told {
   text: string
-  /** Something was refused: it has no check mark. */
+  /** True when an action was refused: the toast has no check mark then. */
   isRefusal?: boolean
 }
 

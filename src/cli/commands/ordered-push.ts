@@ -1,4 +1,4 @@
-/** `highkiq ordered push`: one ordered job, or a file with one a line. */
+/** `highkiq ordered push` pushes one ordered job, or a file with one job on each line. */
 
 import { open } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'

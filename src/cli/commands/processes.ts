@@ -8,7 +8,7 @@ import { type Column, table } from '../output.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
-/** `10`, or `10 + 5` with 5 batches of ordered queues. */
+/** Formats a concurrency: `10`, or `10 + 5` with 5 batches of ordered queues. */
 function slotsOf({ concurrency, orderedConcurrency: ordered }: Process): string {
   return ordered > 0 ? `${count(concurrency - ordered)} + ${count(ordered)}` : count(concurrency)
 }

@@ -40,9 +40,9 @@ Examples:
 `
 
 const MOST_SHOWN = 10
-/** Between two looks at what a store that is drained still holds. */
+/** Milliseconds between two counts of the jobs that a drained store still holds. */
 const DRAIN_MS = 1000
-/** Looks from one line of progress to the next. */
+/** A line of progress is logged after this many counts. */
 const DRAIN_LOOKS = 10
 /** Until the next try to serve the dashboard. */
 const WEB_AGAIN_MS = 1000
@@ -113,7 +113,7 @@ async function runWorker(
       onStart: () => {
         systemd?.ready(state())
         child?.ready(settings.maxMemory !== undefined)
-        // The start does not wait for a hint.
+        // A hint must not delay the start.
         if ((child?.place ?? 1) === 1) void tellUnserved(hq, worker).catch(() => {})
       },
       onStop: () => systemd?.stopping(),
@@ -128,14 +128,14 @@ async function runWorker(
   }
 }
 
-/** To empty a store, a worker serves all its queues, whoever pushed to them. */
+/** Returns all queues of the store, because a worker that drains it serves them all. */
 async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
   if (queues) return {}
   const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
   return { queues: [['*', 1], ...names] }
 }
 
-/** Looks once a second, and stops the worker when the store was empty twice in a row. */
+/** Counts the jobs once a second, and stops the worker when the store was empty twice in a row. */
 function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
   const ended = new AbortController()
   const { signal } = ended
@@ -231,13 +231,13 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
 }
 
-/** A queue as `-q` takes it. */
+/** Formats a queue as `-q` takes it. */
 function shown(queue: QueueOption): string {
   const [name, weight] = typeof queue === 'string' ? queue.split(',') : queue
   return Number(weight ?? 0) > 1 ? `${name},${weight}` : `${name}`
 }
 
-/** A typing error in a queue's name shows here, and a queue that -q leaves out. */
+/** Logs the queues that are served, which shows a mistyped name and a queue that -q leaves out. */
 async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
   for (const queue of await hq.processes().unservedQueues()) hq.log.warn(adviceFor(queue))
   const known = new Set([...worker.queues, ...(await served(hq))])

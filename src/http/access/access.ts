@@ -24,7 +24,7 @@ export type Auth =
 export interface Visitor {
   /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
   who: string
-  /** What the link of a task allows; undefined: it was no link that opened. */
+  /** The rights of the task link that was used; undefined when the caller did not come by a link. */
   link?: LinkRights
 }
 
@@ -83,8 +83,8 @@ export class Access {
   }
 
   /**
-   * The cookie that stands for a token, for 30 days; the token is not in it.
-   * @throws UNAUTHORIZED: it is none of ours; TOO_MANY_REQUESTS: nor were many before
+   * Returns the cookie that stands for a token for 30 days. It does not contain the token.
+   * @throws UNAUTHORIZED for a wrong token; TOO_MANY_REQUESTS after many wrong ones
    */
   signIn(token: string, request: Request, peer: Peer, about: CookieAbout): string {
     const known = oneOf(token, this.#bearers)
@@ -131,7 +131,10 @@ export class Access {
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
   }
 
-  /** Undefined: the request says nothing of a login. @throws UNAUTHORIZED, TOO_MANY_REQUESTS: what it says is wrong */
+  /**
+   * Reads the login of a request; undefined when it has none.
+   * @throws UNAUTHORIZED for a wrong login; TOO_MANY_REQUESTS after many wrong ones
+   */
   async #login(request: Request, peer: Peer): Promise<{ who: string; isBearer?: boolean } | undefined> {
     const auth = this.#auth
     if (!auth) return { who: 'loopback' }
@@ -142,18 +145,18 @@ export class Access {
     const bearer = credentials(request, 'bearer')
     const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
     if (token) {
-      // It is too long to be guessed: a right one is never kept waiting.
+      // A token is too long to be guessed, so a right one never has to wait.
       this.#logins.attempt(request, peer, 'bearer').right(token.who)
       return { who: token.who, isBearer: true }
     }
-    // The header may be that of a proxy's own login.
+    // The header may belong to a proxy's own login.
     const signedIn = this.#signedIn(request)
     if (signedIn) return signedIn
     if (bearer !== undefined) throw this.#logins.attempt(request, peer, 'bearer').wrong()
     const basic = credentials(request, 'basic')
     if (basic === undefined || !this.#basic) return undefined
     const attempt = this.#logins.attempt(request, peer, 'basic', nameIn(basic))
-    // A password may be short: while its turn has not come it is not even looked at.
+    // A password may be short enough to guess, so it is not even compared before the wait is over.
     attempt.refuseEarly()
     const login = oneOf(basic, [this.#basic])
     if (!login) throw attempt.wrong()
@@ -225,7 +228,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** The name in a login by name and password. */
+/** Returns the name in a login by name and password. */
 function nameIn(basic: string): string {
   return Buffer.from(basic, 'base64').toString().split(':')[0] ?? ''
 }

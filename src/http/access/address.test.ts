@@ -15,14 +15,14 @@ test.each<[remote: string, forwarded: string | undefined, address: string | unde
   ['::ffff:127.0.0.1', '192.0.2.7', '192.0.2.7'],
   ['127.0.0.1', '192.0.2.7:5123', '192.0.2.7'],
   ['127.0.0.1', '[2001:db9::1]:443', '2001:db9::1'],
-  // What stands before the address that the proxy added is the client's own invention.
+  // The client can invent everything before the address that the proxy added.
   ['127.0.0.1', '8.8.8.8, 192.0.2.7', '192.0.2.7'],
   ['127.0.0.1', '8.8.8.8, 192.0.2.7, 10.1.2.3', '192.0.2.7'],
   ['127.0.0.1', '192.0.2.7, 2001:db8::5', '192.0.2.7'],
   ['127.0.0.1', '10.1.2.3', '127.0.0.1'],
   ['127.0.0.1', 'unknown', undefined],
   ['127.0.0.1', '', undefined],
-  // Whoever is no proxy of ours says nothing that counts.
+  // The header of an untrusted client does not count.
   ['192.0.2.7', '10.0.0.1', undefined],
 ])('from %s, forwarded for %s: %s', (remote, forwarded, address) => {
   expect(addressOf(PROXIES, remote, forwarded)).toBe(address)

@@ -1,10 +1,10 @@
-/** Where a request comes from: the other end of its connection, or what trusted proxies say of it. */
+/** The address of the client: the other end of its connection, or the address that trusted proxies report. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Peer } from './local.ts'
 
-/** Addresses of proxies, as `trustProxy` names them: `10.0.0.0/8`, `::1`. */
+/** The proxies that `trustProxy` names, by address or range: `10.0.0.0/8`, `::1`. */
 export class TrustedProxies {
   readonly #list = new BlockList()
   readonly #isEmpty: boolean
@@ -17,15 +17,16 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address. Undefined when it is not known: nobody told it, or the request comes through a proxy that is
-   * not trusted.
+   * Returns the client's address. It is undefined when the server did not pass the address of the connection, or when
+   * the request comes through a proxy that is not trusted.
    */
   addressOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): string | undefined {
     if (remote === undefined || !isIP(remote)) return undefined
     const forwarded = headers.get('x-forwarded-for')
     if (forwarded === null) return plain(remote)
     if (this.#isEmpty || !this.#has(remote)) return undefined
-    // The last one was added by the proxy that asks here; what stands before an address that is not a proxy's is hearsay.
+    // The nearest proxy added the last address. Everything before the first address that is not a trusted proxy's may
+    // be invented.
     for (const one of forwarded.split(',').reverse()) {
       const address = withoutPort(one.trim())
       if (!isIP(address)) return undefined
@@ -51,7 +52,7 @@ export class TrustedProxies {
   }
 }
 
-/** An address as logins are counted by it: whoever has one IPv6 address has the whole /64 of it. */
+/** Returns the network by which logins are counted. The owner of one IPv6 address has its whole /64. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
@@ -61,12 +62,12 @@ export function networkOf(address: string): string {
   return `${all.slice(0, 4).join(':')}::/64`
 }
 
-/** IPv4 inside IPv6 as IPv4. */
+/** Turns an IPv4 address inside IPv6 into plain IPv4. */
 function plain(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }
 
-/** `192.0.2.7:5123`, `[2001:db8::1]:5123` */
+/** Removes the port from an address such as `192.0.2.7:5123` or `[2001:db8::1]:5123`. */
 function withoutPort(text: string): string {
   return /^\[(.*)\](:\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text
 }

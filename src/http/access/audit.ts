@@ -42,7 +42,7 @@ export class Auditor {
     this.#audit = audit
   }
 
-  /** A login, right or wrong. Also without an audit the log tells when more of them are refused for a while. */
+  /** Records a login, right or wrong. The log warns about repeated wrong ones even without an audit. */
   login({ who, ...about }: LoginEvent): void {
     this.write({ who: who ?? 'anybody', action: who === null ? 'login refused' : 'login', target: {} }, { ...about })
     if (about.refusedFor !== undefined) this.#hq.log.warn(about, 'wrong logins: more are refused for a while')

@@ -1,12 +1,12 @@
-/** Links for those who submitted a task: each opens that task alone, with its own rights, and needs no login. */
+/** Links for the submitter of a task. Each opens that task alone, with its own rights, and needs no login. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** `change`: the submitter's own. `look`: it shows the task, and changes nothing. */
+/** `change` is the submitter's own link; a link with `look` shows the task and changes nothing. */
 export const LINK_RIGHTS = ['change', 'look'] as const
 export type LinkRights = (typeof LINK_RIGHTS)[number]
 
-/** What a token begins with, and what is signed behind the id of the task. */
+/** The first characters of a token, and the text that is signed after the id of the task. */
 const PREFIX: Record<LinkRights, string> = { change: '', look: 'look.' }
 const SIGNED: Record<LinkRights, string> = { change: '', look: ' look' }
 
@@ -23,7 +23,7 @@ export class Links {
     return PREFIX[rights] + (await this.#sign(task, rights)).toString('base64url')
   }
 
-  /** What the token allows; undefined: it does not open the task. */
+  /** Returns the rights that the token gives; undefined when it does not open the task. */
   async opens(task: string, token: string): Promise<LinkRights | undefined> {
     const rights = token.startsWith(PREFIX.look) ? 'look' : 'change'
     const given = Buffer.from(token.slice(PREFIX[rights].length), 'base64url')

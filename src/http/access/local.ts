@@ -1,13 +1,18 @@
-/** Who may use a server without a login: programs and browsers of its own machine, and no proxy. */
+/** The check of a server without a login: only programs and browsers of its own machine may use it, and no proxy. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { HighkiqError } from '../../job/errors.ts'
 
-/** What the caller of a handler knows of a request's connection. */
+/** The properties of a request's connection that the caller of a handler knows. */
 export interface Peer {
-  /** The address of its other end. Without it, and without `auth`, nobody comes in: anybody can say any Host. */
+  /**
+   * The address of the client's end. Without it, and without `auth`, every request is refused, since any client can
+   * send any Host.
+   */
   remote?: string | undefined
-  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not. */
+  /**
+   * The HTTP version: `1.0`, `1.1` or `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not.
+   */
   httpVersion?: string | undefined
 }
 
@@ -16,7 +21,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Headers that only a proxy adds. A browser's page can't add most of them, and has no reason to add any. */
+/** Headers that only a proxy adds. A page in a browser can't add most of them, and has no reason to add any. */
 const OF_PROXIES = /^(via|forwarded|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
 
 /** Whether an address or a name leads to this machine alone: 127.0.0.0/8, ::1, localhost and the names below it. */
@@ -29,15 +34,16 @@ export function isLoopback(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
-/** The name in a Host header; '' for a header that holds anything but a name and a port. */
+/** Returns the name in a Host header; '' for a header that holds anything but a name and a port. */
 export function hostnameOf(host: string): string {
   if (/[^\w.:[\]-]/.test(host) || !URL.canParse(`http://${host}`)) return ''
   return new URL(`http://${host}`).hostname
 }
 
 /**
- * Checks the other end of the connection, for anybody can send any Host; Host, because a page of another site can make
- * its own name lead to this machine (DNS rebinding); and what a proxy on this machine adds, for behind it may be anybody.
+ * Refuses a request unless it comes from this machine without a proxy. It checks the client's address, since any client
+ * can send any Host. It checks Host, since a page of another site can make its own name lead to this machine (DNS
+ * rebinding). It checks for headers of a proxy, since its client may be anywhere.
  * @throws FORBIDDEN with what gave the request away
  */
 export function checkLocal(request: Request, url: URL, { remote, httpVersion }: Peer): void {

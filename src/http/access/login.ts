@@ -13,7 +13,7 @@ import { cookieName } from './access.ts'
 const MOST = 20_000
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Characters of an address in an answer's header; the address of a page of the dashboard is shorter. */
+/** The most characters of an address in an answer's header; every address of the dashboard is shorter. */
 const LONGEST_PATH = 2000
 
 const to = text('where to go on', 20_000)
@@ -94,7 +94,7 @@ export function wayIn(place: Place, reader: Reader, headers: Headers, path: stri
 interface Shown {
   status?: number
   isWrong?: boolean
-  /** Seconds until another token is looked at. */
+  /** Seconds until the server accepts another token. */
   wait?: number | undefined
   headers?: Headers
 }

@@ -1,4 +1,4 @@
-/** Attempts to log in: who may try when, and what the audit hears of them. */
+/** Counts attempts to log in, slows down wrong ones, and reports them to the audit. */
 
 import { HighkiqError } from '../../job/errors.ts'
 import { networkOf, TrustedProxies } from './address.ts'
@@ -6,25 +6,28 @@ import type { Peer } from './local.ts'
 import { LoginThrottle } from './throttle.ts'
 
 export interface LoginEvent {
-  /** The name of the login; null: it was wrong. */
+  /** The name of the login; null for a wrong login. */
   who: string | null
   how: 'bearer' | 'basic' | 'form'
-  /** Null: it is not known. */
+  /** The client's address; null when it is not known. */
   address: string | null
-  /** What a wrong login by name and password said. */
+  /** The name that a wrong login by name and password gave. */
   name?: string
-  /** Seconds for which the next ones are refused. */
+  /** Seconds for which further logins are refused. */
   refusedFor?: number
 }
 
 export interface LoginsAbout {
   /** @see TrustedProxies */
   trustProxy?: unknown
-  /** Hears of each wrong login, and of each right one that is not known from that address. */
+  /** Called for each wrong login, and for the first right one from each address. */
   tell?: (event: LoginEvent) => void
 }
 
-/** Who logged in from where: their next requests are no news, and nobody else can lock them out by their name. */
+/**
+ * The number of logins that are remembered with their address. Their next requests are not reported again, and wrong
+ * logins from other addresses can't lock them out.
+ */
 const MOST_KNOWN = 1000
 const LONGEST_NAME = 100
 
@@ -52,7 +55,10 @@ export class Logins {
         const ms = this.#throttle.wait(keys)
         if (ms > 0) throw tooMany(ms)
       },
-      /** @returns what to throw */
+      /**
+       * Counts a wrong login.
+       * @returns the error to throw
+       */
       wrong: (): HighkiqError => {
         const early = this.#throttle.wait(keys)
         if (early > 0) return tooMany(early)
@@ -64,7 +70,10 @@ export class Logins {
           'this login is wrong: look at the header Authorization, or at the token',
         )
       },
-      /** @param isNews also from an address that it is known from */
+      /**
+       * Counts a right login.
+       * @param isNews report the login also from an address that is known already
+       */
       right: (who: string, isNews = false) => {
         this.#throttle.succeeded(keys)
         const id = idOf(who, network)

@@ -1,16 +1,19 @@
-/** Slows down whoever guesses logins: each wrong one makes the next wait longer, for its address and for its name. */
+/**
+ * Slows down clients that guess logins: each wrong login makes the next one wait longer, for its address and for its
+ * name.
+ */
 
 interface Failures {
   count: number
-  /** When the last one was, and until when more are refused; of the monotonic clock. */
+  /** The time of the last wrong login, and the time until which more are refused, on the monotonic clock. */
   at: number
   until: number
 }
 
 interface Rule {
-  /** Wrong logins that are nothing yet. */
+  /** The number of wrong logins without a wait. */
   free: number
-  /** The longest wait. A name's is short: whoever knows the name could keep its owner out. */
+  /** The longest wait. It is short for a name, since anyone who knows the name could lock its owner out. */
   mostMs: number
 }
 
@@ -19,7 +22,7 @@ const RULES = {
   name: { free: 20, mostMs: 30_000 },
 } satisfies Record<string, Rule>
 
-/** What a login is counted by; undefined: not known. */
+/** The keys by which a login is counted; undefined when a key is not known. */
 export type LoginKeys = { [Kind in keyof typeof RULES]?: string | undefined }
 
 const FORGOTTEN_MS = 3_600_000
@@ -33,13 +36,16 @@ export class LoginThrottle {
     this.#now = now
   }
 
-  /** Milliseconds until another login is looked at; 0: it is looked at now. */
+  /** Returns the milliseconds until another login is accepted; 0 when it is accepted now. */
   wait(keys: LoginKeys): number {
     const now = this.#now()
     return Math.max(0, ...this.#each(keys).map(({ id }) => (this.#failures.get(id)?.until ?? now) - now))
   }
 
-  /** After a wrong one. @returns milliseconds that the next one has to wait */
+  /**
+   * Counts a wrong login.
+   * @returns the milliseconds that the next one has to wait
+   */
   failed(keys: LoginKeys): number {
     const now = this.#now()
     let longest = 0
@@ -47,7 +53,7 @@ export class LoginThrottle {
       const before = this.#failures.get(id)
       const count = before && now - before.at < FORGOTTEN_MS ? before.count + 1 : 1
       const wait = count < free ? 0 : Math.min(1000 * 2 ** (count - free), mostMs)
-      // The one that failed last is kept longest.
+      // The map keeps the order of the last failures, so that the oldest is dropped first.
       this.#failures.delete(id)
       this.#failures.set(id, { count, at: now, until: now + wait })
       longest = Math.max(longest, wait)
@@ -59,7 +65,7 @@ export class LoginThrottle {
     return longest
   }
 
-  /** After a right one. */
+  /** Forgets the wrong logins of these keys after a right one. */
   succeeded(keys: LoginKeys): void {
     for (const { id } of this.#each(keys)) this.#failures.delete(id)
   }

@@ -21,7 +21,7 @@ export function follow() {
   connect()
   addEventListener('online', () => void look())
   document.addEventListener('visibilitychange', () => {
-    // A browser opens six connections to a server: pages that nobody sees keep none of them.
+    // A browser opens six connections to a server, so a hidden page keeps none of them.
     if (document.hidden) close()
     else if (!isOver()) followOn()
   })

@@ -32,7 +32,7 @@ const CAUSES_MS = 30_000
 const MOST = 5
 /** The newest that are looked at; of older ones those that stand still. */
 const TASKS = 200
-/** So many open tasks are looked at for those that stand still. */
+/** The number of open tasks that are checked for progress. */
 const IDLE_TASKS = 1000
 const STILL_MINUTES = 5
 const GROWS_MINUTES = 5

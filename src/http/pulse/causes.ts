@@ -21,7 +21,7 @@ export interface SharedError {
   level: 'error'
   /** As people read it. */
   error: string
-  /** What finds them, as the parameter `cause` of retries. */
+  /** The value of the parameter `cause` that finds these jobs among the retries. */
   filter: string
   class: string
   count: number

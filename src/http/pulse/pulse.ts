@@ -42,7 +42,7 @@ export interface Pulse {
   queues: number
 }
 
-/** What `hq.stats()` answers. */
+/** The answer of `hq.stats()`. */
 export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
 
 interface Taken {
@@ -80,7 +80,7 @@ export class Pulses {
     return (await this.#latest.get()).pulse
   }
 
-  /** At most two seconds old, and as old as the pulse. */
+  /** Returns the stats of the same moment as the live stats, at most two seconds old. */
   async stats(): Promise<AppStats> {
     this.#asked()
     return (await this.#latest.get()).stats

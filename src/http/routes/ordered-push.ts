@@ -1,4 +1,4 @@
-/** Ordered jobs as JSON: one, an array, or a line each. */
+/** Pushes ordered jobs that come as JSON: one object, an array, or one on each line. */
 
 import type { OrderedItem, OrderedQueue } from '../../index.ts'
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
@@ -8,10 +8,13 @@ import { chunksOf, readBody, readLines } from '../body.ts'
 import type { Call } from '../route.ts'
 import { secondsOf } from './jobs.ts'
 
-/** Lines that are pushed at a time. */
+/** The number of lines in one push. */
 const BATCH = 1000
 
-/** @throws INVALID_REQUEST; what else is wrong the push tells */
+/**
+ * Reads one ordered job. The push itself checks its members.
+ * @throws INVALID_REQUEST when it is not an object
+ */
 function itemOf(body: unknown): OrderedItem {
   if (!isObject(body)) throw invalid('an ordered job is an object, for instance { id: 7, payload: { v: 1 } }')
   const { performAt, ...rest } = body
@@ -33,9 +36,9 @@ export function pushStream(queue: OrderedQueue, { request, site: { limits } }: C
 }
 
 /**
- * Pushes while it reads.
- * @returns how many were stored
- * @throws what a line is refused with, with its number (`details.line`), and how many were stored before (`pushed`)
+ * Pushes the lines in batches while it reads them.
+ * @returns how many jobs were stored
+ * @throws the error of a refused line, with its number (`details.line`) and how many jobs were stored before (`pushed`)
  */
 export async function pushLines(
   queue: OrderedQueue,
@@ -45,7 +48,7 @@ export async function pushLines(
   let pushed = 0
   let items: OrderedItem[] = []
   let numbers: number[] = []
-  /** The line that an error is about, where it is about one. */
+  /** The line that the current error is about; undefined when it is about none. */
   let at: number | undefined
   const flush = async () => {
     try {

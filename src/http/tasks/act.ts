@@ -19,9 +19,9 @@ import { SETTING_MEMBERS } from './options.ts'
 import { statusOf } from './task.ts'
 import { FILES, openUpload } from './upload.ts'
 
-/** Whoever undoes does so at once. */
+/** The most seconds for which a retry can be undone. */
 const MOST_UNDO_SECONDS = 60
-/** Bytes of a body that only gives a reason. */
+/** The most bytes of a body that only gives a reason. */
 const LONGEST_REASON = 20_000
 
 const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }

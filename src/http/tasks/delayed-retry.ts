@@ -5,15 +5,15 @@ import type { Highkiq } from '../../app.ts'
 import { codeFilterOf, type ReasonCount } from '../../tasks/event.ts'
 import type { RetryOptions } from '../../tasks/retry.ts'
 
-/** What became of a retry stays in the store for so long, where every server process finds it. */
+/** The store keeps the state of a delayed retry for this many seconds, so that every server process finds it. */
 const KEPT_SECONDS = 3600
 
 const keyOf = (task: string, undo: string) => `retry:${task}:${undo}`
 
 /**
- * Begins the retry after so many seconds, unless it is undone. It waits in this process: when the process dies first, the
- * rows stay rejected.
- * @returns what `undoRetry` takes
+ * Begins the retry after `seconds`, unless it is undone before. The retry waits in this process: when the process dies
+ * first, the rows stay rejected.
+ * @returns the token for `undoRetry`, and when the retry begins
  */
 export async function delayRetry(
   hq: Highkiq,
@@ -34,13 +34,13 @@ export async function delayRetry(
   return { undo, startsAt: new Date(hq.now() + seconds * 1000) }
 }
 
-/** False: the retry has begun. */
+/** Undoes a delayed retry; returns false when it has begun already. */
 export async function undoRetry(hq: Highkiq, task: string, undo: string): Promise<boolean> {
   const state = await hq.store.remember(keyOf(task, undo), 'undone', KEPT_SECONDS, 'waiting')
   return state === null || state === 'undone'
 }
 
-/** How many rows a retry is about, as they are counted now. */
+/** Returns how many rows a retry would select now. */
 export function rowsMeant(reasons: readonly ReasonCount[], { status = ['failed', 'error'], ...options }: RetryOptions) {
   const { code, otherCodes } = codeFilterOf(options)
   const isMeant = (reason: ReasonCount) =>

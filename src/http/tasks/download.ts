@@ -76,12 +76,15 @@ export const FILE_ROUTES: Route[] = [
   }),
 ]
 
-/** The submitter's own link shows the file whole; everybody else sees what the rules of `redact` leave. */
+/** Returns the rules of `redact` for a caller; none for the submitter's own link, which shows the whole file. */
 function showOf({ site: { redaction }, link }: Call<unknown>): { show?: (value: unknown) => unknown } {
   return redaction.isOn && link !== 'change' ? { show: (value) => redaction.value(value) } : {}
 }
 
-/** @param what what of the task it holds; the whole name of the file has at most MOST_NAME characters */
+/**
+ * Returns the header with the name of a downloaded file. The whole name has at most MOST_NAME characters.
+ * @param what the part of the task that the file holds
+ */
 function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {
   const isNamed = what === '' && name.toLowerCase().endsWith(`.${format}`)
   const end = `${what}${isNamed ? name.slice(-format.length - 1) : `.${format}`}`
@@ -91,10 +94,13 @@ function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: s
   return new Response(content, { headers })
 }
 
-/** Characters of a file's name: encoded they are up to 12 times as many bytes, and a proxy takes a header of 4 kB. */
+/**
+ * The most characters of a file's name. Encoded they are up to 12 times as many bytes, and a proxy takes a header of 4
+ * kB.
+ */
 const MOST_NAME = 150
 
-/** The first characters of a text, none of them cut in half. */
+/** Returns the first characters of a text, and cuts no surrogate pair. */
 function firstOf(text: string, most: number): string {
   return Array.from(text.slice(0, 2 * most))
     .slice(0, most)

@@ -18,7 +18,7 @@ export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<
   throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
 }
 
-/** The format of the file that a task came from, and of the one that an export makes; null where there is none. */
+/** Returns the format of the imported file, and of the file that an export makes; null where there is none. */
 export async function formatsOf(
   hq: Highkiq,
   id: string,

@@ -66,7 +66,7 @@ function Group({ group, all }: { group: ErrorGroup; all: number }) {
   )
 }
 
-/** "12 different messages": at most a thousand are told apart. */
+/** Formats "12 different messages"; the server counts at most a thousand. */
 export function messagesOf({ messages }: ErrorGroup): string {
   return t('sets.messages', { n: messages, more: messages < TOLD_APART ? '' : '+' })
 }

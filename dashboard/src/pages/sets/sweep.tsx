@@ -37,7 +37,7 @@ export interface All {
 export interface Counted extends All {
   count: number | null
   isExact: boolean
-  /** Of one group: "12 different messages", where there are several. */
+  /** The note "12 different messages" of one group that has several. */
   messages?: string
 }
 

@@ -13,7 +13,7 @@ import { type DryRun, Preview } from './preview.tsx'
 
 type Step = 'choose' | 'reading' | 'look' | 'sending'
 
-/** What a dry run found, and the mapping that it was made with. */
+/** The result of a dry run, and the mapping that it used. */
 interface Looked {
   found: DryRun
   columns: Record<string, string>
@@ -66,7 +66,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     } catch (thrown) {
       if (thrown instanceof ApiError && thrown.code === 'ALREADY_IMPORTED') setBefore(String(thrown.details.task))
       else setWrong(thrown instanceof Error ? thrown.message : String(thrown))
-      // What was looked into before stays, so that its mapping can be mended.
+      // The last preview stays, so that you can correct its mapping.
       setStep(dryRun ? 'choose' : 'look')
     }
   }

@@ -19,9 +19,9 @@ const SHOWN_PROBLEMS = 5
 interface PreviewProps {
   found: DryRun
   headers: readonly string[]
-  /** Header of the file → the name that the job gets, where it is another: as the rows were read. */
+  /** The mapping with which the rows were read: header of the file → the name that the job gets, where they differ. */
   columns: Record<string, string>
-  /** The same as it is written now. */
+  /** The mapping as the form shows it now. */
   renamed: Record<string, string>
   onRenamed(columns: Record<string, string>): void
 }

@@ -1,4 +1,4 @@
-/** Retrying rejected rows: the page asks with their number first, unless they are few. */
+/** Retries rejected rows. The page asks first, with their number, unless there are few. */
 
 import { signal } from '@preact/signals'
 import { tell } from '../../api/client.ts'
@@ -7,9 +7,9 @@ import { confirm } from '../../parts/confirm.tsx'
 import { doing, say } from '../../parts/toast.tsx'
 import { t } from '../../words/index.ts'
 
-/** As long as the toast is there. */
+/** The toast with *Undo* is shown for as long. */
 const UNDO_SECONDS = 8
-/** Fewer rows are retried without a question. */
+/** Up to this many rows are retried without a question. */
 const ASKED_ABOVE = 20
 
 interface Retried {
@@ -25,15 +25,15 @@ interface Delayed {
 
 type Rejected = 'failed' | 'error' | 'cancelled'
 
-/** Which rows, as the API takes it. */
+/** The rows to retry, in the form that the API takes. */
 export interface RetryFilter {
   status: Rejected[]
-  /** null: those without a code. */
+  /** null selects the rows without a code. */
   code?: string | null
   otherCodes?: true
 }
 
-/** What the button at the head of the page retries: not the cancelled rows, unless there are no others. */
+/** The rows that the button at the head of the page retries: not the cancelled ones, unless there are no others. */
 export function rejectedOf({ counts }: TaskStatus): { status: Rejected[]; count: number; cancelled: number } {
   const count = counts.failed + counts.error
   return count > 0
@@ -41,7 +41,10 @@ export function rejectedOf({ counts }: TaskStatus): { status: Rejected[]; count:
     : { status: ['cancelled'], count: counts.cancelled, cancelled: 0 }
 }
 
-/** `cancelled`: so many cancelled rows can be chosen besides. */
+/**
+ * Retries the rows, after a question if there are many. With `cancelled` above 0 the question offers as many cancelled
+ * rows too.
+ */
 export async function retryRows(
   { id }: TaskStatus,
   { count, cancelled = 0, ...filter }: RetryFilter & { count: number; cancelled?: number },
