@@ -3,13 +3,16 @@
 import { types } from 'node:util'
 import { HighkiqError, messageOf } from './errors.ts'
 
-/** Arrays and objects inside each other that Ruby's JSON parser reads, of a whole job: its `max_nesting`. */
+/** The deepest nesting of a whole job that Ruby's JSON parser reads: its `max_nesting`. */
 export const MOST_LEVELS = 100
 export const TOO_DEEP = `is nested deeper than the ${MOST_LEVELS} levels that Ruby reads of a whole job (98 inside args): pass flatter data, or an id to load it by`
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
-/** JSON.stringify writes it as an escape that Ruby's parser refuses: there the job would be lost. */
+/**
+ * Half of a surrogate pair. JSON.stringify writes it as an escape that Ruby's parser refuses, so Ruby would lose the
+ * job.
+ */
 export const HALF = 'has half of a surrogate pair, which is no character: pass its toWellFormed()'
 
 export type Key = string | number
@@ -26,7 +29,9 @@ export function checkArgs(args: unknown[], job: string): void {
   checkValue(args, 'args', job)
 }
 
-/** The same for anything else that a job has: `name` begins the path, `around` counts the levels around it. */
+/**
+ * Checks any other value of a job in the same way. `name` begins the path, `around` counts the levels around the value.
+ */
 export function checkValue(value: unknown, name: string, job: string, around = 1): void {
   const trail: Key[] = [name]
   try {
@@ -41,7 +46,7 @@ export function checkValue(value: unknown, name: string, job: string, around = 1
   }
 }
 
-/** Thrown where the fault is found; the caller knows the path and the job. */
+/** The fault as it is found. The caller adds the path and the job. */
 export class Fault {
   readonly says: string
   constructor(says: string) {

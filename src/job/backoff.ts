@@ -1,14 +1,14 @@
-/** When a job that failed runs again. */
+/** The delay before a failed job runs again. */
 
 import { type Duration, seconds } from './duration.ts'
 import { isObject } from './json.ts'
 
-/** Seconds, `'5m'` or `{ minutes: 5 }`; `jitter`: with Sidekiq's random part. */
+/** A delay: seconds, `'5m'` or `{ minutes: 5 }`; with `jitter`, Sidekiq's random part is added. */
 export type RetryDelay = number | Duration | (Exclude<Duration, string> & { jitter?: boolean })
 
 export const DELAY_WORDS = "a number of seconds, 0 or more, or a duration such as '5m' or { minutes: 5, jitter: true }"
 
-/** A delay that somebody chose. Undefined: the value is none. */
+/** Reads a delay from an option or a handler; undefined when the value is not a delay. */
 export function delayOf(value: unknown): { seconds: number; jitter: boolean } | undefined {
   const { jitter = false, ...units } = isObject(value) ? value : {}
   if (typeof jitter !== 'boolean' || (isObject(value) && Object.keys(units).length === 0)) return undefined
@@ -33,8 +33,8 @@ export function backoff(count: number): number {
 }
 
 /**
- * Whole seconds from 0 to 10·(count + 1) − 1, added so that failures spread. 0 where `random` answers something that is not
- * from 0 to 1.
+ * Returns whole seconds from 0 to 10·(count + 1) − 1, which spread retries in time. Returns 0 when `random` does not
+ * return a number from 0 to 1.
  */
 export function jitter(count: number, random: () => number): number {
   const part = random()

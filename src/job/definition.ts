@@ -7,7 +7,7 @@ import { HighkiqError } from './errors.ts'
 import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
-/** `default`, undefined and null leave it at Sidekiq's delay. */
+/** The answer of `retryIn`: `default`, undefined and null mean Sidekiq's delay. */
 export type RetryIn = (
   count: number,
   error: unknown,
@@ -37,9 +37,9 @@ export interface JobOptions {
   /** The queue that it goes to once it has failed; default the one that it was taken from. */
   retryQueue?: string
   /**
-   * The delay before the next attempt, exactly: seconds, `'5m'` or `{ minutes: 5 }`. With `{ minutes: 5, jitter: true }` up
-   * to ten random seconds for each failure are added. A function answers one for each failure (`count` is 0 after the
-   * first), or what to do instead.
+   * The delay before the next attempt: seconds, `'5m'` or `{ minutes: 5 }`, which is kept exactly. With `{ minutes: 5,
+   * jitter: true }` up to ten random seconds for each failure are added. A function returns a delay for each failure
+   * (`count` is 0 after the first), or what to do instead.
    */
   retryIn?: RetryDelay | RetryIn
   /** The last retry has failed. */
@@ -169,7 +169,10 @@ export function checkQueueName(queue: string): void {
   throw noQueueName(queue, 'use a text without spaces, braces and control characters, for instance "default"')
 }
 
-/** Of a queue that another program may have made, and named as it liked. @throws INVALID_OPTION */
+/**
+ * Checks the name of a queue that another program may have made.
+ * @throws INVALID_OPTION
+ */
 export function checkKnownQueueName(queue: string): void {
   if (typeof queue !== 'string' || queue === '') throw noQueueName(queue, 'use a text, for instance "default"')
 }

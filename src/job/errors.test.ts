@@ -119,7 +119,7 @@ test('an error is of its own class, not of a class that this extends', () => {
   expect(classOf(new BusinessFailure('x'))).toBe('BusinessFailure')
   expect(classOf(new TypeError('x'))).toBe('TypeError')
   expect(classOf(new DOMException('x', 'AbortError'))).toBe('AbortError')
-  // A name that somebody chose is kept.
+  // A name that the app chose is kept.
   expect(classOf(new Named('x'))).toBe('InvalidPrice')
   expect(classOf(new Deeper('x'))).toBe('InvalidPrice')
   expect(classOf(Object.assign(new Error('x'), { name: 'FromAfar' }))).toBe('FromAfar')

@@ -97,7 +97,7 @@ const STATUS = {
   IDEMPOTENCY_KEY_REUSED: 422,
   /** HTTP: the body broke off: the client went away, or its form has no end. */
   BODY_BROKEN_OFF: 400,
-  /** HTTP: the body stopped coming, or came too slowly. */
+  /** HTTP: the body stopped arriving, or arrived too slowly. */
   BODY_TOO_SLOW: 408,
   /** HTTP: no login, a wrong one, or a link that does not open this task. */
   UNAUTHORIZED: 401,
@@ -145,24 +145,24 @@ export class HighkiqError extends Error {
 }
 
 /**
- * The error of a store call of which an earlier part is written. STORE_FULL would say that nothing is, so it becomes
- * STORE_UNUSABLE.
+ * Returns the error of a store call whose earlier part is written. STORE_FULL would claim that nothing is written, so
+ * it becomes STORE_UNUSABLE.
  */
 export function doneInPart(thrown: unknown): unknown {
   if (!hasCode(thrown, 'STORE_FULL')) return thrown
   return new HighkiqError('STORE_UNUSABLE', messageOf(thrown), undefined, { cause: thrown })
 }
 
-/** What a store knows for certain of the items of a push that failed half-way. */
+/** The items of a failed push that a store knows to be stored, or to be refused. */
 export interface PushParts {
   stored: ReadonlySet<unknown>
   refused: ReadonlySet<unknown>
 }
 
 /**
- * A push that was not confirmed. `jids` are the jobs that are not known to be stored, `notPushed` those of them that are
- * surely not. `maybePushed`: there are others, which were sent and got no answer. `pushed`: jobs of the same call that
- * are surely stored.
+ * A push that was not confirmed. `jids` are the jobs not known to be stored; `notPushed` are those of them that are
+ * certainly not stored. `maybePushed` is true when others were sent and got no answer. `pushed` are jobs of the same
+ * call that are certainly stored.
  */
 export class PushError extends HighkiqError {
   readonly jids: string[]
@@ -187,7 +187,7 @@ export class PushError extends HighkiqError {
     this.#parts = parts
   }
 
-  /** Of a store's error: what is certain of its items, whose ids it does not know. */
+  /** The certain part of a store's error, by item: a store does not know the ids of its items. */
   get parts(): PushParts | undefined {
     return this.#parts
   }
@@ -324,8 +324,8 @@ export function messageOf(thrown: unknown): string {
 }
 
 /**
- * The name of its class. A name that an error was given goes first, unless that is only the name of a class that its own
- * class extends. Never throws itself.
+ * Returns the class name of an error. A `name` that the error was given comes first, unless it is only the name of a
+ * class that its own class extends. Never throws.
  *
  * @example
  * class UnknownSku extends BusinessFailure {}

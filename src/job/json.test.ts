@@ -186,7 +186,7 @@ describe('stringifyJson', () => {
     )
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-        // Decimal between 1e-9 and 1e15, which JavaScript's whole numbers exceed; else an exponent without zeros before it.
+        // The gem writes decimals from 1e-9 to 1e15; otherwise it writes an exponent without leading zeros.
         const exponent = Number(number.toExponential().split('e')[1])
         const written = stringifyJson(number)
         expect(JSON.parse(written)).toBe(number === 0 ? 0 : number)

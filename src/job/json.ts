@@ -18,12 +18,12 @@ const NINE = 0x39
 const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
 const INTEGER = /^-?\d+$/
 /**
- * How Ruby's json gem writes a number with a fraction or an exponent. `old`: up to 2.11, `1.0e+21` and `1.0e-05`. `new`:
- * from 2.12 on, `1e+21`, `0.00001`, and `1e-10` below 1e-9.
+ * The way Ruby's json gem writes a number with a fraction or an exponent. `old` is up to 2.11: `1.0e+21` and `1.0e-05`.
+ * `new` is from 2.12 on: `1e+21`, `0.00001`, and `1e-10` below 1e-9.
  */
 export type Floats = 'new' | 'old'
 
-/** Finds texts with a number that Ruby writes in another way than JavaScript. It may also match inside a string. */
+/** Matches texts with a number that Ruby writes in another way than JavaScript. It may also match inside a string. */
 const OTHERWISE: Record<Floats, RegExp> = {
   new: /\de-[789](?!\d)/,
   old: /\de[+-]\d|0\.0000/,
@@ -202,7 +202,7 @@ function stringifyExactly(value: unknown): string {
   }
 }
 
-/** Hardly any text has a number to rewrite: the first lines find that out fast. */
+/** Rewrites numbers as Ruby writes them. The first lines return early, since hardly any text has such a number. */
 function withRubysNumbers(text: string, floats: Floats): string {
   const otherwise = OTHERWISE[floats]
   // JSON.stringify has no text for undefined and functions.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isLogger, loggerOf } from './logger.ts'
 
-/** As console: it needs its object, and knows no child. */
+/** A logger like console: its methods need `this`, and it has no `child`. */
 class Lines {
   readonly lines: unknown[][] = []
   debug = (...parts: unknown[]) => this.#add('debug', parts)

@@ -16,7 +16,7 @@ export interface Logger {
   isLevelEnabled?(level: string): boolean
 }
 
-/** A logger without children, as `console` is. */
+/** A logger without `child`, such as `console`. */
 export type BareLogger = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -26,7 +26,9 @@ export function isLogger(value: unknown): value is Logger | BareLogger {
   return LEVELS.every((level) => typeof (value as Record<string, unknown>)[level] === 'function')
 }
 
-/** A logger as Highkiq uses it; one without `child` gets children whose fields are written behind the text of each line. */
+/**
+ * Returns a logger with `child`. A logger without it gets children that write their fields after the text of each line.
+ */
 export function loggerOf(given: Logger | BareLogger): Logger {
   return typeof (given as Partial<Logger>).child === 'function' ? (given as Logger) : new FieldsLogger(given, {})
 }
@@ -59,7 +61,7 @@ class FieldsLogger implements Logger {
       const parts: unknown[] = text === undefined ? [] : [text]
       if (parts.length === 0 || Object.keys(fields).length > 0)
         parts.push(fields)
-        // The method may need its object, as that of a class does.
+        // The method may need `this`, as a method of a class does.
       ;(this.#target[level] as (...parts: unknown[]) => void)(...parts)
     }
   }

@@ -51,13 +51,13 @@ const KINDS = {
   signal: [(value: unknown) => value instanceof AbortSignal, "an AbortSignal, as an AbortController's `signal` is"],
 } as const
 
-/** What holds for the right values of an option, and what a message says they are. */
+/** A test for the right values of an option, and the words for them in an error message. */
 export type OptionRule = readonly [holds: (value: unknown) => boolean, words: string]
 
-/** A kind, a rule, or the words that it can be; null: somebody else checks it. */
+/** The check of an option: a kind, a rule, or the words that are allowed; null when other code checks it. */
 export type OptionKind = keyof typeof KINDS | OptionRule | readonly string[] | null
 
-/** A number above 0, also Infinity. */
+/** Allows a number above 0, including Infinity. */
 export function isAboveZero(value: unknown): boolean {
   return typeof value === 'number' && value > 0
 }
@@ -98,7 +98,7 @@ export function checkText(where: string, value: unknown): asserts value is strin
 
 const MOST_CHARACTERS = 80
 
-/** A value in a message; a long text is cut. */
+/** Formats a value for a message, and cuts a long text. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > MOST_CHARACTERS ? `${value.slice(0, MOST_CHARACTERS - 1)}…` : value)

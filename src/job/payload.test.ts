@@ -143,7 +143,7 @@ test.each([
   const args = floats === 'new' ? '[1e+21,0.00001]' : '[1.0e+21,1.0e-05]'
   expect(floatsOf(wire)).toBe(floats)
   expect(writePayload(job({ args: [1e21, 0.00001] }), wire)).toContain(`"args":${args}`)
-  // What is not edited keeps its bytes.
+  // Members that are not edited keep their bytes.
   expect(editPayload('{"n":1.50,"m":1.0e-05}', { args: [1e21, 0.00001] }, wire)).toBe(
     `{"n":1.50,"m":1.0e-05,"args":${args}}`,
   )

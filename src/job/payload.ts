@@ -12,14 +12,17 @@ import { editMembers, type Floats, memberText, parseJson, stringifyJson } from '
  */
 export type Sidekiq = 8 | 7 | 6
 
-/** The Sidekiq beside us, and the version of the json gem that its Ruby has where that is not the usual one. */
+/** The version of Sidekiq beside this app, and the version of its json gem where that is not the usual one. */
 export type Wire = Sidekiq | { sidekiq: Sidekiq; json?: string }
 
 export function sidekiqOf(wire: Wire): Sidekiq {
   return typeof wire === 'object' ? wire.sidekiq : wire
 }
 
-/** How the Ruby beside us writes floats. Sidekiq 8.1 asks for json 2.16; the Rubies of 7 and 6 usually have an older one. */
+/**
+ * Returns how the Ruby beside this app writes floats. Sidekiq 8.1 asks for json 2.16; the Rubies of 7 and 6 usually
+ * have an older one.
+ */
 export function floatsOf(wire: Wire): Floats {
   if (typeof wire !== 'object' || wire.json === undefined) return sidekiqOf(wire) === 8 ? 'new' : 'old'
   const [major = 0, minor = 0] = wire.json.split('.').map(Number)

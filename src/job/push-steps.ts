@@ -1,4 +1,4 @@
-/** A push in several steps: when one fails, it is known which items the others stored or never sent. */
+/** Runs a push in several steps. When a step fails, the error names the items that the others stored or never sent. */
 
 import { HighkiqError, PushError } from './errors.ts'
 
@@ -8,13 +8,16 @@ export interface PushStep {
 }
 
 export interface StepsOptions {
-  /** Whether a step that failed may have been done all the same, of an error that is no PushError. */
+  /** Returns whether a step that failed with this error, which is not a PushError, may have been done all the same. */
   maybeDone?: (thrown: HighkiqError) => boolean
-  /** Runs the steps, and may wait for more; what they stored is not certain before it has. */
+  /** Wraps the run of all steps, for example to wait for replicas. Nothing is certainly stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
 }
 
-/** One after the other. @throws PushError with its `parts` */
+/**
+ * Runs the steps one after the other.
+ * @throws PushError with its `parts`
+ */
 export async function inSteps(steps: readonly PushStep[], options: StepsOptions = {}): Promise<void> {
   const { maybeDone = () => false, around } = options
   let at = 0

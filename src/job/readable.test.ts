@@ -35,7 +35,7 @@ test('100 levels are in order, 101 are refused, whatever stands around them', ()
   expect(refusalOf({ args: nested(100) })).toMatchObject({ details: { path: 'args[0]' } })
   expect(refusalOf(nested(98), { name: 'args', around: 2 })).toBeUndefined()
   expect(refusalOf(nested(99), { name: 'args', around: 2 })).toMatchObject({ details: { path: 'args[0]' } })
-  // Many brackets, few levels.
+  // This text has many brackets and few levels.
   expect(refusalOf({ args: Array.from({ length: 500 }, () => [{ a: '[{' }]) })).toBeUndefined()
 })
 

@@ -1,21 +1,21 @@
-/** What Ruby's JSON parser refuses, or reads as no text at all: such a job would be lost there, so nobody may store it. */
+/** Refuses JSON that Ruby's parser refuses or misreads, before it is stored: Ruby would lose such a job. */
 
 import { Fault, HALF, type Key, MOST_LEVELS, pathOf, TOO_DEEP } from './args.ts'
 import { HighkiqError } from './errors.ts'
 
-/** Each level has an opening and a closing character. */
+/** A text must be this long to have too many levels: each level has an opening and a closing character. */
 const SHORTEST_TOO_DEEP = 2 * (MOST_LEVELS + 1)
 
-/** What a text is a part of, and how far inside: its own path begins with `name`. */
+/** The place of a text in its job; the path in an error begins with `name`. */
 export interface Place {
   name?: string
-  /** Levels around it in the whole job; default 0. */
+  /** Levels around the text in the whole job; default 0. */
   around?: number
 }
 
 /**
- * Checks JSON that was just written: no half of a surrogate pair, and no more levels than Ruby reads. Costs next to
- * nothing for a text that is in order.
+ * Checks JSON that was just written: it may have no half of a surrogate pair, and no more levels than Ruby reads. The
+ * check costs next to nothing for a text without a fault.
  *
  * @throws INVALID_ARGS with `details.path` and `details.job`
  * @example checkReadable('{"args":["\\ud83d"]}', 'SyncJob') // SyncJob: args[0] has half of a surrogate pair …
@@ -34,7 +34,10 @@ export function checkReadable(text: string, job: string, { name, around = 0 }: P
   }
 }
 
-/** A false alarm is fine: a bracket may be part of a string, and need not be inside another. */
+/**
+ * Returns whether the text may have too many levels. A false alarm is fine: a bracket may be part of a string, and need
+ * not be inside another.
+ */
 function maybeTooDeep(text: string, around: number): boolean {
   if (text.length < SHORTEST_TOO_DEEP - 2 * around) return false
   let levels = around

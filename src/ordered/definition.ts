@@ -19,8 +19,8 @@ export interface OrderedItem<P = unknown> {
   /** Its place among the payloads of its id; default now, in seconds, each push higher than the one before. */
   score?: number
   /**
-   * When it is due: seconds from now, `'5m'`, `{ minutes: 5 }`, or a Date; default now. A number from 1,000,000,000 on is a
-   * time in seconds since 1970.
+   * When the job is due: seconds from now, `'5m'`, `{ minutes: 5 }`, or a Date; default now. A number from
+   * 1,000,000,000 on is a time in seconds since 1970.
    */
   performIn?: number | Duration | Date
   /** The same as `performIn`. */

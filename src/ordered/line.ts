@@ -171,7 +171,10 @@ export class OrderedLine implements Line {
     }
   }
 
-  /** False: the process may have been stopped, and its shards belong to others by now. The store is asked first. */
+  /**
+   * Returns false when the process may have been stopped, so that other workers may own its shards now. The store must
+   * be asked then.
+   */
   #isLeaseSure(): boolean {
     const { lease } = this.#engine
     if (!lease || performance.now() < lease.sureUntil) return true

@@ -204,7 +204,10 @@ function idOf(name: string, id: unknown): string {
   throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : shown(id)}`)
 }
 
-/** In seconds since the epoch; a number of 0 or less is now. @throws INVALID_OPTION */
+/**
+ * Returns the due time in seconds since the epoch; a number of 0 or less means now.
+ * @throws INVALID_OPTION
+ */
 function dueOf(name: string, { performIn, performAt }: OrderedItem, nowMs: number): number {
   const when = performIn ?? performAt
   if (when === undefined || (typeof when === 'number' && when <= 0)) return nowMs / 1000

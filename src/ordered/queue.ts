@@ -53,7 +53,7 @@ export class OrderedQueue {
   readonly #host: PushHost
   readonly #definition: OrderedDefinition | undefined
 
-  /** @param definition of the app, if it defines the queue */
+  /** @param definition the app's definition, if the app defines the queue */
   constructor(host: PushHost, queue: string, definition?: OrderedDefinition) {
     this.#host = host
     this.queue = queue
@@ -65,8 +65,8 @@ export class OrderedQueue {
   }
 
   /**
-   * Pushes one or many: all are checked first, then stored 100 at a time, each hundred in one step. An app that does not
-   * define the queue pushes to one that is in the store.
+   * * Pushes one or many jobs. All are checked first, then stored 100 at a time, each hundred in one step. An app that
+   * does not define the queue can push to one that is in the store.
    * @returns how many were stored; client middleware may drop some
    * @throws INVALID_JOB, INVALID_ARGS, UNKNOWN_ORDERED before anything is stored; PushError, whose `jids` are the ids not
    * known to be stored
@@ -163,7 +163,10 @@ export class OrderedQueue {
   }
 }
 
-/** Its options are with whoever defines it: a push needs none of them, for the store keeps the number of shards. */
+/**
+ * The options of a queue that this app does not define. A push needs none of them, since the store keeps the number of
+ * shards.
+ */
 function elsewhereDefined(queue: string): OrderedDefinition {
   return orderedDefinition(queue, {}, () => {
     throw new HighkiqError('UNKNOWN_ORDERED', `${queue} runs where it is defined, and this app does not define it`)

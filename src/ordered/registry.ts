@@ -26,7 +26,7 @@ export class OrderedRegistry {
     return this.#byName.get(name)
   }
 
-  /** By its name, or by that of its queue. */
+  /** Finds a definition by its own name or by the name of its queue. */
   find(name: string): OrderedDefinition | undefined {
     return this.get(name) ?? this.all.find(({ queue }) => queue === name)
   }

@@ -45,7 +45,7 @@ export class Settling {
     this.#pending.push(settlement)
   }
 
-  /** This ticket is still in flight, so no call before has settled it: the next one is no repeat. */
+  /** True: the ticket is still in flight, so no earlier call has settled it, and the next call is no repeat. */
   confirmUnsettled(ticket: string): void {
     this.#repeated.delete(ticket)
   }
@@ -56,8 +56,8 @@ export class Settling {
   }
 
   /**
-   * The call failed: those that are still ours are told again, before all others. `nothingWritten`: the store certainly
-   * changed nothing, so the next call is no repeat of this one.
+   * Handles a failed call: the settlements of shards that this process still owns go first into the next call. With
+   * `nothingWritten` the store certainly changed nothing, so the next call is no repeat of this one.
    */
   repeat(
     settlements: readonly OrderedSettlement[],

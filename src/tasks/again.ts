@@ -8,8 +8,9 @@ const DAY = 86_400
 const BEGINS_WITHIN_MS = 60_000
 
 /**
- * Claims the bytes for a task that is about to be made. `again`: also when an earlier task has them.
- * @returns how to undo the claim when the task was not made after all
+ * * Claims the bytes of a file for a task that is about to be made. With `again` it claims them even when an earlier
+ * task has them.
+ * @returns a function that undoes the claim when the task was not made after all
  * @throws ALREADY_IMPORTED with the earlier task's id
  */
 export async function claim(

@@ -193,7 +193,7 @@ function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   return messages
 }
 
-/** Its own code, else the name of its class; a BusinessFailure without a code has none. */
+/** Returns the error's own code, or else the name of its class; a BusinessFailure without a code has none. */
 function codeOf(error: unknown): string | undefined {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   if (typeof code === 'string' && code !== '') return code

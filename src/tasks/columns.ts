@@ -26,7 +26,7 @@ export function checkColumns(columns: Columns): void {
   }
 }
 
-/** What `columns` says of how the file is read: what its columns are called, or which are wanted. */
+/** Returns how `columns` changes the reading of a file: the names of its columns, or the columns to read. */
 export function rulesOf(columns: Columns | undefined): { names?: readonly string[]; chosen?: ReadonlySet<string> } {
   if (columns === undefined) return {}
   return Array.isArray(columns) ? { names: columns } : { chosen: new Set(Object.keys(columns)) }

@@ -93,7 +93,8 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
   if (absent.length > 0) throw missing(absent)
   if (!own) {
-    // Its rows have keys of their own, or are lists of arguments: what the reasons are called shows in the report alone.
+    // Rows that have keys of their own or are lists of arguments: the names of the extra columns matter only in the
+    // report.
     return {
       column,
       row(values, stored) {
@@ -120,7 +121,10 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   }
 }
 
-/** What each column of the imported file is called in the report, in which a spreadsheet may have changed its line breaks. */
+/**
+ * Returns the name that each column of the imported file has in the report, whose line breaks a spreadsheet may have
+ * changed.
+ */
 function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
   const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
   const exact = new Set(header)
@@ -139,8 +143,8 @@ function missing(columns: string[]): HighkiqError {
 }
 
 /**
- * What a cell of the report says, `stored` being what the task has there: that, where nobody changed it. A CSV file
- * holds only texts, and a spreadsheet writes some values in its own way.
+ * Returns the value of a cell of the report. A cell that nobody changed keeps `stored`, the value in the task. A CSV
+ * file holds only texts, and a spreadsheet writes some values in its own way.
  */
 function cellReader(format: OpenFile['format'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
   return (told, stored) => {
@@ -253,7 +257,7 @@ class Reader {
     return { event, number, again, isSame }
   }
 
-  /** Its arguments themselves, or the columns of their only object. */
+  /** The arguments of the row, or the columns of their only object. */
   #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
     const job = event.job ?? this.#task.job
     const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]

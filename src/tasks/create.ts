@@ -111,7 +111,7 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
   try {
     refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
     const cursor = await cursorOf(host, id, submitter.token)
-    // Asked only now, for until then another may have added rows.
+    // The store is asked only now, since another producer may have added rows before.
     const stored = await insist(() => store().task(id))
     const adding = rowsOf(host, record, job, submitter.token, cursor)
     writer = adding

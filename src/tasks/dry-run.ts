@@ -9,7 +9,7 @@ export interface DryRun {
   format: FileFormat
   /** The file's columns in order; null for NDJSON. */
   columns: string[] | null
-  /** What its text is read as; null for a workbook. */
+  /** The encoding in which its text is read; null for a workbook. */
   encoding: string | null
   /** False: the file broke off at the last of `problems`. */
   complete: boolean

@@ -80,12 +80,12 @@ export function checkCode(where: string, { code, otherCodes }: CodeFilter): void
   throw new HighkiqError('INVALID_OPTION', `${where}: say code or otherCodes, not both`)
 }
 
-/** What of these options names rows by their code. */
+/** Returns the part of these options that selects rows by their code. */
 export function codeFilterOf({ code, otherCodes }: CodeFilter): CodeFilter {
   return { ...(code === undefined ? {} : { code }), ...(otherCodes ? { otherCodes } : {}) }
 }
 
-/** What finds the rows that were counted. */
+/** Returns the filter that finds the counted rows. */
 export function reasonFilter({ code, otherCodes }: Pick<ReasonCount, 'code' | 'otherCodes'>): CodeFilter {
   return otherCodes ? { otherCodes } : { code }
 }

@@ -25,7 +25,7 @@ export interface DownloadOptions {
   wait?: boolean
   /** Leaves out pages that were rejected, instead of refusing. */
   partial?: boolean
-  /** What is written of a row; default: the row itself. */
+  /** Changes each row before it is written; default: the row is written unchanged. */
   show?: (row: unknown) => unknown
   signal?: AbortSignal
 }

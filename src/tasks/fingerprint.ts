@@ -7,7 +7,10 @@ interface FileRow {
   source?: object
 }
 
-/** What tells a row of a file from the others: of its values as they came. Undefined for a row that is of no file. */
+/**
+ * Returns a hash that tells a row of a file from the others, made of its raw values. Undefined for a row that is of no
+ * file.
+ */
 export function fingerprintOf({ number, source, args }: FileRow): string | undefined {
   if (number === undefined) return undefined
   return createHash('sha256')

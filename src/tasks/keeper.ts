@@ -1,7 +1,7 @@
 /**
- * Sees to it that a task always ends, whoever died: one worker at a time goes on with what is being cancelled, gives
- * places back that a program took which does not know tasks, ends rows that are nowhere, and forgets old tasks. A walk
- * through queues and sets may be long, so the next one comes a hundred times as long after it.
+ * * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees the
+ * places of jobs that a program without tasks took, ends rows that are nowhere, and deletes old tasks. A walk through
+ * queues and sets may be long, so the pause after it is a hundred times as long.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -17,17 +17,17 @@ import type { StoreOfTasks } from './rows.ts'
 
 const DUTY = 'tasks'
 const DUTY_SECONDS = 60
-/** The duty is asked for again after so long, whether this process got it or not. */
+/** The duty is asked for again after this many milliseconds, whether this process has it or not. */
 const DUTY_AGAIN_MS = 20_000
 const SOONEST_SECONDS = 0.2
 /** Places are looked for after so long without progress. */
 const IDLE_MS = 10_000
 const TASKS_AT_ONCE = 100
-/** Open tasks that the store looks at for one page. */
+/** The number of open tasks that the store checks for one page. */
 const TASK_PAGE = 1000
-/** Tasks whose rows are looked for in one walk through queues and sets. */
+/** The number of tasks whose rows one walk through queues and sets looks for. */
 const TASKS_PER_WALK = 10_000
-/** Walks take at most this part of the time. */
+/** The largest part of the time that walks may take. */
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
 const PAGE = 500
@@ -43,7 +43,7 @@ interface Away {
   event: EventRecord
 }
 
-/** Where the rows of each task were seen, by its id. */
+/** The indexes of the rows whose jobs were seen, by the id of the task. */
 type Seen = Map<string, Set<number>>
 
 export class TaskKeeper implements Service {
@@ -53,15 +53,18 @@ export class TaskKeeper implements Service {
   readonly #walkingPart: number
   readonly #holder = randomBytes(8).toString('hex')
   readonly #stopping = new AbortController()
-  /** What was nowhere in the last walk, by jid: its run, attempts and status then. */
+  /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
   #loop: Promise<void> | undefined
-  /** On the monotonic clock: when this process asks for the duty again, and when it walks again. */
+  /** Times on the monotonic clock at which this process asks for the duty again, and walks again. */
   #askAgainAt = 0
   #walkAgainAt = 0
   #hasDuty = false
 
-  /** `everySeconds`: between looks, but not oftener than SOONEST_SECONDS. `walkingPart`: of the time, at most. */
+  /**
+   * `everySeconds` is the time between two looks, at least SOONEST_SECONDS; `walkingPart` is the largest part of the
+   * time for walks.
+   */
   constructor(host: KeeperHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
     const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
     this.#host = host
@@ -120,7 +123,7 @@ export class TaskKeeper implements Service {
     this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
   }
 
-  /** Whether this process has the duty, and is not about to stop. Mostly that is known without a write. */
+  /** Returns whether this process has the duty and is not stopping. Mostly it knows that without a write. */
   async #mayGoOn(store: Store): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false
     if (performance.now() >= this.#askAgainAt) {
@@ -140,7 +143,7 @@ export class TaskKeeper implements Service {
       for (const task of tasks) {
         if (!(await this.#mayGoOn(store))) return
         const away = await this.#recount(store, task, seen)
-        // Until then a place is given to the next row, and no more.
+        // Before that time the row only passes its place on to the next row.
         if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.unknownAfter) continue
         for (const event of away) {
           const state = stateOf(event)
@@ -153,7 +156,7 @@ export class TaskKeeper implements Service {
     this.#missing = missing
   }
 
-  /** All idle tasks, as many at a time as are looked for in one walk. */
+  /** Lists all idle tasks, as many at a time as one walk looks for. */
   async *#idle(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
     let tasks: TaskRecord[] = []
     let after: string | undefined
@@ -167,7 +170,10 @@ export class TaskKeeper implements Service {
     } while (after !== undefined && !this.#stopping.signal.aborted)
   }
 
-  /** Gives the places of rows that are not there to the next ones. @returns the open rows that are nowhere */
+  /**
+   * Passes the places of missing rows on to the next rows.
+   * @returns the open rows that are nowhere
+   */
   async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away = await this.#away(store, task, seen)
     if (away.length === 0 || (await this.#hasMoved(store, task))) return []
@@ -204,7 +210,7 @@ export class TaskKeeper implements Service {
     )
     await this.#end(store, lost, (task, event) => {
       if (dead.get(task.id)?.has(event.index)) return 'dead'
-      // A row that never told that it began was taken by a program that does not know tasks.
+      // A row that never reported its start was fetched by a program that does not know tasks.
       return event.status === 'working' ? 'lost' : 'foreign'
     })
   }
@@ -265,7 +271,7 @@ export class TaskKeeper implements Service {
   }
 }
 
-/** A row that is in another state by the next walk was somewhere in between. */
+/** Returns the state of a row. A row whose state changed by the next walk was somewhere in between. */
 function stateOf({ run, attempts, status }: EventRecord): string {
   return `${run} ${attempts} ${status}`
 }
@@ -274,7 +280,7 @@ function emptyFor(tasks: readonly TaskRecord[]): Seen {
   return new Map(tasks.map(({ id }) => [id, new Set<number>()]))
 }
 
-/** One task is looked for by its name, for what does not belong to it need not come here. */
+/** Returns a text that all jobs of these tasks contain: for a single task its id, so that no other jobs are read. */
 function needleOf(seen: Seen): string {
   const [id, ...others] = seen.keys()
   return others.length === 0 ? `"${id}"` : '"hk_task"'

@@ -18,7 +18,10 @@ export interface ReportOptions {
   rows?: 'rejected' | 'all'
   /** The language of our columns, of the statuses, and of the messages that are not the app's. Default: `en`. */
   lang?: Language
-  /** What is written of a row's arguments; default: they themselves. A row that it changes can't be sent back. */
+  /**
+   * Changes the arguments of each row before they are written; default: unchanged. A row that it changes can't be sent
+   * back.
+   */
   show?: (value: unknown) => unknown
 }
 
@@ -76,8 +79,9 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
 }
 
 /**
- * All keys of rows that have keys of their own, in the order in which they come. Undefined when a row is not one object,
- * or has a key by which a report says whose arguments stand there; `ofFile`: each row of a file is an object.
+ * Returns all keys of rows that are objects, in the order of their first use. Returns undefined when a row is not one
+ * object, or has a key that a report uses for the arguments of other rows. With `ofFile` each row is one
+ * object.
  */
 async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Promise<string[] | undefined> {
   const keys = new Set<string>()
@@ -89,7 +93,7 @@ async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Prom
   return ofFile || (keys.size > 0 && !hasReason(keys, OTHERS)) ? [...keys] : undefined
 }
 
-/** Whether the handler's only argument is an object, as that of a row of a file is. */
+/** Returns whether the handler's only argument is an object, as it is for a row of a file. */
 export function isOneObject(event: EventRecord): boolean {
   const params = paramsOf(event)
   return params?.length === 1 && isObject(params[0])
@@ -100,7 +104,7 @@ async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> 
   return false
 }
 
-/** Stands in the place of a row key where values of the row are hidden: sent back, they would replace the right ones. */
+/** The text in place of a row key when values of the row are hidden: sent back, they would replace the right ones. */
 export const HIDDEN_ROW = 'hidden'
 
 type ShownEvent = EventRecord & { isHidden?: boolean }

@@ -1,4 +1,4 @@
-/** Whether a file is the one that an interrupted import began with. */
+/** Checks that a file is the one with which an interrupted import began. */
 
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
@@ -8,7 +8,10 @@ import type { OpenImport } from './import.ts'
 import { metaOf } from './meta.ts'
 import type { Row } from './rows.ts'
 
-/** @throws INVALID_FILE: the file that is to go on is of another format, or its columns are others */
+/**
+ * Checks format and columns.
+ * @throws INVALID_FILE when the file has another format or other columns than the task
+ */
 export function checkSameTable(record: TaskRecord, { format, header }: Pick<OpenImport, 'format' | 'header'>): void {
   const meta = metaOf(record)
   if (meta.format !== undefined && meta.format !== format) {
@@ -22,7 +25,10 @@ export function checkSameTable(record: TaskRecord, { format, header }: Pick<Open
   throw refused(record, `its column ${index + 1} is ${is} and was ${was}`)
 }
 
-/** The rows behind the `count` that are stored already. @throws INVALID_FILE: these are not the ones that are stored */
+/**
+ * Returns the rows after the first `count`, which are stored already.
+ * @throws INVALID_FILE when the first rows are not the stored ones
+ */
 export async function* rowsBehind(
   rows: Iterable<Row> | AsyncIterable<Row>,
   count: number,

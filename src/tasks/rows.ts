@@ -62,7 +62,7 @@ export class RowWriter {
   readonly #most: number
   #cursor: number
   #chunk: NewRow[] = []
-  /** The one at the end of the chunk. */
+  /** The last row of the chunk. */
   #last: Row | undefined
   #characters = 0
 

@@ -118,7 +118,7 @@ export function isBeyondTolerance({ toleratedFailures: tolerated, counts, state,
 /** A tracked task, by its id. Everything here asks the store anew. */
 export class Task {
   readonly id: string
-  /** What the text of its file was read as, where `tasks.import` has just read it. */
+  /** The encoding of the imported file; set only on the task that `tasks.import` has just returned. */
   declare readonly encoding?: string
   readonly #host: TaskHost
 

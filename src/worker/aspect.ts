@@ -57,7 +57,9 @@ export interface Aspect {
   returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
   /** An attempt that had begun has ended so, after `ms`. Called for each job: it must cost next to nothing. */
   ended?(payload: Payload, outcome: Outcome, ms: number): void
-  /** Whether another program may cancel this attempt without a mark of ours, so that the store is asked about it anyway. */
+  /**
+   * Whether another program may cancel this attempt without Highkiq's flag, so that the store is asked about it anyway.
+   */
   cancelledByOthers?(ctx: JobContext): boolean
   /** The task that the context shows. */
   taskOf?(payload: Payload): TaskOfJob | undefined
@@ -104,7 +106,7 @@ export interface Line {
   idle(): Promise<void>
   /** Tells every handler that runs to end. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void
-  /** Puts back what still runs or was interrupted, and ends; answers what that was. */
+  /** Puts the jobs that still run or were interrupted back into their queues, and ends; returns these jobs. */
   stop(): Promise<readonly Running[]>
   /** What the owner holds belongs to others now: forget it. */
   forget(): void

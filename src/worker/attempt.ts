@@ -14,7 +14,10 @@ export interface Attempt {
   ctx: JobContext
   definition: JobDefinition | undefined
   startedAt: number
-  /** On the monotonic clock: when it was sure that its job is ours, and its handler was called; 0 before. */
+  /**
+   * The time on the monotonic clock at which its job was known to be this worker's and its handler was called; 0
+   * before.
+   */
   began: number
   /** The how-many-th it is that its worker took. */
   place: number

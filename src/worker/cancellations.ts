@@ -5,7 +5,10 @@ import type { Service } from './aspect.ts'
 import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 
-/** Between looks. A job that ends before the second look after its beginning is never asked about. */
+/**
+ * Milliseconds between two looks. The store is never asked about a job that ends before the second look after its
+ * start.
+ */
 const LOOK_MS = 400
 
 export class Cancellations implements Service {

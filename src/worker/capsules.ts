@@ -117,7 +117,10 @@ export class Capsules implements Line {
     for (const fetcher of this.#fetchers) fetcher.abort(code, message)
   }
 
-  /** Puts back what still runs or was interrupted, newest first whichever capsule took it, and ends. */
+  /**
+   * Puts the jobs that still run or were interrupted back into their queues, newest first across all capsules, and
+   * ends.
+   */
   async stop(): Promise<Attempt[]> {
     const back = this.#fetchers.flatMap((fetcher) => fetcher.giveUp())
     back.sort((a, b) => b.attempt.place - a.attempt.place)

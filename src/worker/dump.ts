@@ -13,10 +13,10 @@ import { type ShownJob, shownJobs } from './shown-jobs.ts'
 export interface Doing {
   identity: string
   owner: string
-  /** How much it can run at the same time, in words. */
+  /** The concurrency of the worker, in words. */
   slots: string
   attempts: readonly Running[]
-  /** The lease thread's id, and by the id of each job thread what it runs. */
+  /** The lease thread's id, and the jobs of each job thread by its id. */
   threads: { lease: number | undefined; jobs: ReadonlyMap<number, string> }
 }
 
@@ -39,11 +39,11 @@ export async function dump(engine: Engine, doing: Doing): Promise<void> {
   }
 }
 
-/** What is said of a thread without JavaScript on its stack. Node keeps no record of where a pending `await` stands. */
+/** The note about a thread without JavaScript on its stack. Node keeps no record of the line of a pending `await`. */
 const AWAITS = 'no handler is on the stack: each one that runs awaits something, and Node does not tell at which line'
 const IDLE = 'no JavaScript is on the stack: it waits for its next renewal'
 
-/** By the thread's name. The main thread answers this signal, so no handler is ever on its stack. */
+/** The notes by the name of the thread. The main thread handles this signal, so no handler is ever on its stack. */
 function stacksOf({ lease, jobs }: Doing['threads']): Record<string, string[]> {
   const { report } = process as { report: { excludeNetwork?: boolean; getReport(): unknown } }
   const before = report.excludeNetwork

@@ -10,7 +10,7 @@ import type { Marks } from './marks.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
-/** What the handlers of `hq.on` and `hq.onFatal` learn of the worker. */
+/** The properties of the worker that handlers of `hq.on` and `hq.onFatal` get. */
 export interface WorkerAbout {
   identity: string
   /** The names of the queues that it serves. */
@@ -27,11 +27,13 @@ export interface Threads {
   reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
 }
 
-/** What the code that starts jobs must know about its worker's lease. */
+/** The part of a worker's lease that the code needs to start jobs. */
 export interface LeaseHold {
-  /** On the monotonic clock: before this moment no other process can have taken the lease away. */
+  /** The time on the monotonic clock before which no other process can have claimed the lease. */
   readonly sureUntil: number
-  /** Renews the lease until that moment lies ahead. False: the lease was lost, or the worker has stopped. */
+  /**
+   * Renews the lease until `sureUntil` lies ahead. Returns false when the lease was lost, or the worker has stopped.
+   */
   confirm(): Promise<boolean>
 }
 
@@ -68,13 +70,13 @@ export interface Engine {
   report(error: unknown, about: Record<string, unknown>): void
   /** A job will not run again. Never throws. */
   died(payload: Payload, error: unknown): Promise<void>
-  /** A worker's engine fills in which worker it is. */
+  /** Emits a lifecycle event; a worker's engine adds the properties of that worker. */
   emit(event: Lifecycle, worker?: WorkerAbout): Promise<void>
   /** The process ends because of this. Never throws. */
   lastWords(error: unknown, worker?: WorkerAbout): Promise<void>
   /** For jobs that say `thread`; absent where there is no worker: then they run here. */
   threads?: Threads
-  /** Absent where there is no worker. */
+  /** The lease of the worker; absent where there is no worker. */
   lease?: LeaseHold
   /** On the monotonic clock: when an error that nobody caught doomed the process, if one did. */
   doomedAt?(): number | undefined

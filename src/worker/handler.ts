@@ -24,7 +24,7 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
 async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
   const thread = await threads.reserve(definition, ctx)
   try {
-    // Loading its file may have taken long.
+    // Loading the handler's file may have taken long.
     if (engine.lease && !(await engine.lease.confirm())) throw leaseLost(ctx)
     return await around(engine, ctx, definition, () => thread.run())
   } finally {

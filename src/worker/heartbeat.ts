@@ -126,7 +126,7 @@ export class Heartbeat implements Service {
     return {
       identity,
       info: this.#info,
-      // As `busy` counts both.
+      // Sidekiq's `concurrency` counts jobs and batches, since `busy` counts both.
       concurrency: concurrency + orderedConcurrency,
       busy,
       quiet,

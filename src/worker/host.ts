@@ -22,7 +22,10 @@ export function thisHost(): Host | undefined {
   }
 }
 
-/** The same as text, as an owner tells it when it joins: the machine, then the process. Empty where the system does not tell. */
+/**
+ * The host as the text with which an owner joins: the machine, then the process. Each is empty where the system does
+ * not show it.
+ */
 export function hereAsText(): string {
   const here = thisHost()
   return here ? asText(here) : ''

@@ -20,7 +20,7 @@ const tell = (message: FromThread) => port.postMessage(message)
 
 let owner = first
 let stopped = false
-/** Resolves when the worker stops: a renewal that still waits for the store is of no use any more. */
+/** Resolves when the worker stops; a renewal that still waits for the store is useless then. */
 let stop = () => {}
 const stopping = new Promise<boolean>((resolve) => {
   stop = () => resolve(false)

@@ -27,9 +27,12 @@ export interface ThreadData {
   /** Of the vitals. */
   memory: SharedArrayBuffer
   pace: Pace
-  /** One double: when the last renewal that succeeded was sent, on the clock of `performance.now` in the main thread. */
+  /**
+   * One double: the time at which the last successful renewal was sent, on the clock of `performance.now` in the main
+   * thread.
+   */
   renewedAt: SharedArrayBuffer
-  /** Milliseconds from `process.hrtime`, which is the same in all threads, to that clock. */
+  /** The milliseconds between that clock and `process.hrtime`, which is the same in all threads. */
   clockOffset: number
 }
 
@@ -39,8 +42,8 @@ export type FromThread = { lost: string } | { error: string } | { unblocked: Blo
 /** Before a thread that broke is started again. */
 const RESTART_MS = 500
 /**
- * The part of a lease in which its worker starts jobs. The store lets nobody take a lease away before all of it has
- * passed since the renewal, and the lease thread renews each third: one renewal may fail.
+ * The part of a lease in which its worker starts jobs. The store allows no claim of a lease before all of it has passed
+ * since the renewal, and the lease thread renews after each third: one renewal may fail.
  */
 const SURE_PART = 2 / 3
 
@@ -64,7 +67,7 @@ export class Lease implements LeaseHold {
     return (this.#renewedAt[0] as number) + this.#options.seconds * 1000 * SURE_PART
   }
 
-  /** Of the thread that renews; undefined where there is none. */
+  /** The shared state of the lease thread; undefined where there is none. */
   get threadId(): number | undefined {
     return this.#thread?.threadId
   }
@@ -76,7 +79,10 @@ export class Lease implements LeaseHold {
     return this.#confirming
   }
 
-  /** Keeps renewing this owner instead of the one before. `joinedAt`: when its join was sent, on the monotonic clock. */
+  /**
+   * Renews this owner from now on, instead of the one before. `joinedAt` is the time on the monotonic clock at which
+   * its join was sent.
+   */
   keep(owner: string, joinedAt: number): void {
     this.#owner = owner
     this.#renewedAt[0] = joinedAt
@@ -159,7 +165,7 @@ export class Lease implements LeaseHold {
     }
   }
 
-  /** False: the lease is lost. */
+  /** Renews the lease once; returns false when it is lost. */
   async #renew(): Promise<boolean> {
     const owner = this.#owner
     const sentAt = performance.now()
@@ -178,7 +184,7 @@ export class Lease implements LeaseHold {
       try {
         if (!(await this.#renew())) return false
       } catch {
-        // The loop that fetches jobs reports an outage; the thread's renewal may come through first.
+        // The loop that fetches jobs reports an outage; the thread's renewal may succeed first.
         await sleep((this.#options.seconds * 1000) / 30)
       }
     }

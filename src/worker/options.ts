@@ -13,9 +13,9 @@ export interface CapsuleOptions {
   /** Jobs at the same time; default 10. */
   concurrency?: number
   /**
-   * Without weights the worker asks them strictly in this order; with one (`'critical,3'`) it draws by weight. `'*'` is every
-   * queue that a job of the app names. A worker without `queues` serves `'*'` on SQLite and `default` on Redis; a capsule
-   * serves `default`.
+   * The queues to serve. Without weights the worker asks them strictly in this order; with one (`'critical,3'`) it
+   * draws by weight. `'*'` stands for every queue that a job of the app names. A worker without `queues` serves `'*'`
+   * on SQLite and `default` on Redis; a capsule serves `default`.
    */
   queues?: readonly QueueOption[]
   /** Chooses the order of the queues for each fetch, instead. Those that it leaves out are not asked. */
@@ -113,17 +113,18 @@ export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promot
   Pick<WorkerOptions, 'promote' | 'splitter'>
 
 /**
- * The options with the names of all queues to serve. Without `queues` a worker on SQLite serves all `defined` ones. On
- * Redis it serves `default` alone, for Ruby's jobs may lie in the others. A queue of a capsule is served by it alone.
+ * Returns the options with the names of all queues to serve. Without `queues` a worker on SQLite serves all `defined`
+ * ones. On Redis it serves `default` alone, since Ruby's jobs may be in the others. A queue of a capsule is served by
+ * that capsule alone.
  */
 export function withQueues(options: WorkerOptions, defined: readonly string[], url: string): WorkerOptions {
   const { queues = url.startsWith('sqlite:') ? [ALL_QUEUES] : ['default'], capsules = {} } = options
   const lists = Object.values(capsules ?? {}).map((capsule) => capsule?.queues ?? [])
-  // Wrong types are refused with all other options.
+  // Wrong types are refused later, with all other options.
   if (!Array.isArray(queues) || !lists.every(Array.isArray)) return options
   const apart = lists.flat().map((queue) => parseQueue(queue).name)
   const expanded = expandQueues(queues, defined, apart)
-  // The capsules may serve all that is defined.
+  // The capsules may serve all defined queues.
   return { ...options, queues: expanded.length > 0 || queues.length === 0 ? expanded : ['default'] }
 }
 

@@ -11,7 +11,7 @@ export class Outage {
   #since = 0
   /** Calls that failed in a row. */
   failures = 0
-  /** The store was closed under the worker: no call will succeed any more. */
+  /** True when the store was closed while the worker runs: no call can succeed any more. */
   isFinal = false
 
   constructor(engine: Engine) {

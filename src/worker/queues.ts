@@ -61,7 +61,7 @@ export class QueueOrder {
   }
 }
 
-/** As a queue's name: all queues that the app's jobs name. */
+/** The name that stands for all queues that the app's jobs name. */
 export const ALL_QUEUES = '*'
 
 /**

@@ -19,20 +19,26 @@ import { stallOf, tellStalledOut } from './stall.ts'
 
 const PAGE = 100
 const DUTY = 'recovery'
-/** Looks in the time of a lease. */
+/** The number of looks in the time of one lease. */
 const LOOKS = 5
-/** A worker that was stopped for a while saw nothing in that time: from one look to the next no more counts, in leases. */
+/** At most this part of a lease counts from one look to the next: a worker that was frozen saw nothing in that time. */
 const MOST_COUNTED = 1 / 4
-/** Workers of a machine that look for its dead processes at about the same time: of more of them, each skips some looks. */
+/**
+ * About this many workers of a machine look for its dead processes at the same time; with more workers, each skips some
+ * looks.
+ */
 const LOOKING = 8
-/** So long it waits for a renewal before it claims a lease, in leases: one that is late for a busy machine is not lost. */
+/** The time without a renewal after which a lease is claimed, in leases: a renewal may be late on a busy machine. */
 const PATIENCE = 4 / 3
-/** The duty outlasts the time to the next look, which is a quarter of a lease at most; in leases. */
+/**
+ * The time for which the duty is held, in leases. It is longer than the time to the next look, which is at most a
+ * quarter.
+ */
 const DUTY_LEASES = 0.3
-/** Between looks through the whole store. */
+/** Milliseconds between two looks through the whole store. */
 const TIDY_MS = 600_000
 
-/** What the newest stamp was at one look, and when that was, in milliseconds that count. */
+/** The newest stamp at one look, and the time of that look in counted milliseconds. */
 interface Look {
   stamp: number
   at: number
@@ -44,17 +50,17 @@ export class Recovery implements Service {
   readonly #self: () => string
   readonly #holder = randomBytes(8).toString('hex')
   readonly #host = thisHost()
-  /** Oldest first. Whoever renewed after a look has a greater stamp than it. */
+  /** The looks, oldest first. An owner that renewed after a look has a greater stamp. */
   #looks: Look[] = []
-  /** Milliseconds of the looks so far, as far as they count. */
+  /** The counted milliseconds so far. */
   #counted = 0
-  /** On the monotonic clock. */
+  /** The time of the last look on the monotonic clock. */
   #lookedAt = performance.now()
-  /** Looks that do without the processes of this machine: how many, and how many of them are over. */
+  /** The number of looks that skip the processes of this machine, and how many of them are over. */
   #skips = 0
   #skipped = 0
   #tidyAt = performance.now() + TIDY_MS
-  /** The longest lease that was met. */
+  /** The longest lease seen so far. */
   #longestMs: number
   #timer: NodeJS.Timeout | undefined
   #sweeping: Promise<void> = Promise.resolve()
@@ -104,7 +110,7 @@ export class Recovery implements Service {
   async #look(): Promise<void> {
     const { store } = this.#engine
     const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
-    // A worker that can't write itself judges nobody: it does not get the duty.
+    // A worker that can't write does not get the duty, so it claims no lease.
     const isOnDuty = await store.hold(DUTY, this.#holder, this.#leaseSeconds * DUTY_LEASES)
     await this.#observe(isOnDuty)
     if (isOnDuty && performance.now() >= this.#tidyAt) await this.#tidy()
@@ -117,7 +123,7 @@ export class Recovery implements Service {
     for (const owner of await store.tidy()) await store.claim(owner, 0)
   }
 
-  /** Remembers the newest stamp; on duty, claims what was not renewed for as long as it holds. */
+  /** Remembers the newest stamp; with the duty, claims the leases that were not renewed in time. */
   async #observe(isOnDuty: boolean): Promise<void> {
     const { store } = this.#engine
     const asked = performance.now()
@@ -126,7 +132,7 @@ export class Recovery implements Service {
     const old = this.#looks.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
     const { stamp, leases } = await store.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
     const newest = this.#looks.at(-1)
-    // The store has lost data: what it says cannot be compared with what it said before.
+    // The store has lost data, so its stamps cannot be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#looks = []
     else for (const lease of leases) await this.#judge(lease)
     this.#looks.push({ stamp, at: this.#counted + performance.now() - asked })
@@ -141,7 +147,7 @@ export class Recovery implements Service {
     await this.#engine.store.claim(owner, ends)
   }
 
-  /** True when a process of this machine was gone. */
+  /** Claims the leases of dead processes of this machine; returns whether there were any. */
   async #claimGone(): Promise<boolean> {
     if (!this.#host) return false
     const { store } = this.#engine
@@ -218,7 +224,7 @@ export class Recovery implements Service {
     try {
       await work()
     } catch (thrown) {
-      // A connection that failed may have hidden renewals: what was seen before it proves nothing any more.
+      // A failed connection may have hidden renewals, so the earlier looks prove nothing any more.
       this.#looks = []
       this.#engine.report(thrown, { during: 'looking for lost jobs' })
     }

@@ -17,7 +17,7 @@ export interface Telling {
   readonly ends: readonly End[]
 }
 
-/** Called when the store has recorded the starts of one ticket: for each of them, whether it is superseded. */
+/** Called when the store has recorded the starts of one ticket; gets for each of them whether it is superseded. */
 export type OnStart = (superseded: readonly boolean[]) => void
 
 export class Report {

@@ -83,7 +83,7 @@ export function judge(failure: Failure): Verdict {
   return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }
 }
 
-/** Undefined: nothing was chosen, or nothing that is a delay. */
+/** Returns the chosen delay; undefined when none was chosen, or when the value is not a delay. */
 function askRetryIn({ hooks, error, report }: Failure, count: number, payload: Payload) {
   try {
     const wish = typeof hooks?.retryIn === 'function' ? hooks.retryIn(count, error, payload) : hooks?.retryIn

@@ -3,7 +3,7 @@
 import type { Settlement } from '../store/contract.ts'
 import type { Attempt } from './attempt.ts'
 
-/** An attempt whose job goes back to its queue, and how. */
+/** An attempt whose job goes back to its queue, and the way it goes back. */
 export interface Back {
   attempt: Attempt
   settlement: Settlement

@@ -15,7 +15,7 @@ import { stallOf, tellStalledOut } from './stall.ts'
 
 const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
 
-/** Runs an attempt that has just begun to its end; undefined when its job belongs to others by now. Never throws. */
+/** Runs an attempt to its end. Returns undefined when its job belongs to another worker by now. Never throws. */
 export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
   const concluded = conclude(engine, attempt)
   return attempt.definition?.options.keepResult === undefined ? concluded : keepEnd(engine, attempt, concluded)

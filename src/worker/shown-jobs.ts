@@ -1,4 +1,4 @@
-/** The jobs that run, as a worker shows them in its log and to SIGTTIN. */
+/** The running jobs, as a worker shows them in its log and at SIGTTIN. */
 
 import type { Running } from './aspect.ts'
 
@@ -6,15 +6,15 @@ export interface ShownJob {
   jid: string
   class: string
   queue: string
-  /** Since it began. */
+  /** Seconds since the job began. */
   seconds: number
   progress?: unknown
 }
 
-/** Jobs that one line names. */
+/** The most jobs that one line names. */
 const MOST_NAMED = 10
 
-/** `now`: by the app's clock, in milliseconds. */
+/** Lists the running jobs; `now` is the app's clock in milliseconds. */
 export function shownJobs(running: readonly Running[], now: number): ShownJob[] {
   return running.map(({ ctx, payload, taken, startedAt }) => {
     const seconds = Math.max(now - startedAt, 0) / 1000
@@ -23,7 +23,7 @@ export function shownJobs(running: readonly Running[], now: number): ShownJob[] 
   })
 }
 
-/** For instance `Import 0123456789ab (12 s), Mail 0123456789ac (3 s)`, longest first. */
+/** Formats jobs, longest first, for instance `Import 0123456789ab (12 s), Mail 0123456789ac (3 s)`. */
 export function inWords(jobs: readonly ShownJob[]): string {
   const named = [...jobs].sort((a, b) => b.seconds - a.seconds).slice(0, MOST_NAMED)
   const words = named.map(({ jid, class: name, seconds }) => `${name} ${jid} (${Math.round(seconds)} s)`)

@@ -135,7 +135,7 @@ export class Slots {
     } catch (thrown) {
       this.#bury(taken, thrown)
     }
-    // Its start may wait for the answer of a call, and the loop may wait for something to say.
+    // Its start may wait for the answer of a call, while the loop waits for a settlement to send.
     this.#options.wake()
   }
 

@@ -28,11 +28,11 @@ const GRACE_MS = 3000
 const LAST_WORDS_MS = 5000
 /** For taking leave of the store. */
 const LEAVE_MS = 5000
-/** For settling and putting back what is left, also when the deadline of the stop is over. */
+/** Milliseconds to settle and put back the remaining jobs, even after the deadline of the stop. */
 const SETTLE_MS = 2000
-/** For ending what runs beside the jobs, also then. */
+/** Milliseconds to end the background services, even after the deadline. */
 const SERVICES_MS = 500
-/** A timer can't wait longer. */
+/** The longest time of a timer, in milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A line of work beside the capsules, which a feature brings. */
@@ -54,7 +54,7 @@ export interface RunOptions {
 
 export class Worker {
   readonly identity: string
-  /** Jobs at the same time, in all capsules. */
+  /** Jobs that run at the same time, in all capsules. */
   readonly concurrency: number
   /** Batches of ordered queues at the same time, beside them. */
   readonly orderedConcurrency: number
@@ -117,7 +117,7 @@ export class Worker {
       vitals,
       onLost: (owner) => {
         if (owner !== this.#owner) return
-        // If it fails, the next take is refused and it is tried again.
+        // If this fails, the next fetch is refused, and this is tried again.
         this.#newEpoch().catch((thrown) => app.report(thrown, { during: 'beginning anew' }))
       },
     })
@@ -166,7 +166,7 @@ export class Worker {
     return this.#lines.reduce((sum, { busy }) => sum + busy, 0)
   }
 
-  /** How much it can run at the same time, for people: `10`, or `10 + 5` with 5 batches of ordered queues. */
+  /** The concurrency for display: `10`, or `10 + 5` with 5 batches of ordered queues. */
   get slots(): string {
     const { concurrency, orderedConcurrency } = this
     return orderedConcurrency > 0 ? `${concurrency} + ${orderedConcurrency}` : String(concurrency)
@@ -192,7 +192,7 @@ export class Worker {
       throw new HighkiqError('INVALID_OPTION', 'this worker was started or stopped before: make another one')
     this.#state = 'running'
     this.#starting = this.#start().finally(() => {
-      // A stop that follows quiets at once.
+      // A later stop quiets at once.
       this.#starting = undefined
     })
     await new Promise<void>((resolve, reject) => {
@@ -322,7 +322,7 @@ export class Worker {
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
-  /** Settles all that has ended, and puts back the rest, of which so many jobs did not end in time. */
+  /** Settles all ended jobs and puts the others back; `late` is the number of jobs that did not end in time. */
   async #endLines(late: number): Promise<void> {
     const { log, now } = this.#engine
     const back = (await Promise.all(this.#lines.map((line) => line.stop()))).flat()
@@ -370,7 +370,7 @@ export class Worker {
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
     })
-    // An owner that is known has joined before, and that answer was lost: the first renewal tells.
+    // A known owner has joined before, and that answer was lost; the first renewal shows whether its lease holds.
     this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)
   }
 

@@ -82,7 +82,7 @@ function showOf({ site: { redaction }, link }: Call<unknown>): { show?: (value: 
 }
 
 /**
- * Returns the header with the name of a downloaded file. The whole name has at most MOST_NAME characters.
+ * Returns the answer with the file. Its whole name has at most MOST_NAME characters.
  * @param what the part of the task that the file holds
  */
 function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {

@@ -73,7 +73,7 @@ export function isInAttempt(
   return (status === 'enqueued' || (isJudged && code === 'foreign')) && attempts === by.attempt - 1
 }
 
-/** Which rejected events, by their code; all events when it is empty. */
+/** Selects rejected events by their code; an empty filter selects all events. */
 export interface CodeFilter {
   /** Only rejected events with this code; null: only those without a code. */
   code?: string | null | undefined
@@ -81,12 +81,12 @@ export interface CodeFilter {
   otherCodes?: boolean | undefined
 }
 
-/** How many rows were rejected with a code. */
+/** The number of rows that were rejected with one code. */
 export interface ReasonCount {
   status: EventStatus
-  /** null: without a code, or with one of the other codes. */
+  /** null for rows without a code, and for rows with one of the other codes. */
   code: string | null
-  /** Redis counts 255 codes a status apart, and all others together. */
+  /** True: the count of all other codes. Redis counts 255 codes of each status one by one, and the others together. */
   otherCodes?: true
   count: number
 }

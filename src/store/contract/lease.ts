@@ -6,20 +6,22 @@ import type { SwapAnswer } from './set.ts'
 
 export interface Lease {
   owner: string
-  /** As given to `join`: the first line names the machine, the rest is opaque to the store. */
+  /** The host as given to `join`: its first line names the machine, the rest is opaque to the store. */
   host: string
-  /** How long the lease holds after each renewal. */
+  /** Seconds for which the lease holds after each renewal. */
   seconds: number
-  /** Stamp of the newest renewal; see `unrenewed`. */
+  /** The stamp of the newest renewal; see `unrenewed`. */
   renewed: number
   /** End of the lease on the store's clock: compare only for equality. */
   ends: number
-  /** Whether the end is past on the store's clock. It is for people: that clock may be set, so no lease is claimed for it. */
+  /**
+   * Whether the end is past on the store's clock. Only for display: that clock may be set, so it never decides a claim.
+   */
   ended: boolean
   claimed: boolean
 }
 
-/** The machine where an owner runs, as the first line of its host says; empty when it does not. */
+/** Returns the machine of an owner, from the first line of its host; '' when that names none. */
 export function machineOf(host: string): string {
   return host.split('\n', 1)[0] as string
 }
@@ -60,22 +62,22 @@ export interface LeaseVerbs {
   /** Strikes the owner off, if it holds no job; else false and nothing changes: it will be claimed. */
   leave(owner: string): Promise<boolean>
   leases(): Promise<Lease[]>
-  /** The owners on this machine (see `machineOf`) that are not claimed. */
+  /** Lists the owners on this machine (see `machineOf`) that are not claimed. */
   ownersOn(machine: string): Promise<Pick<Lease, 'owner' | 'host'>[]>
   /**
-   * The stamp of the newest renewal (or join): each later one gets a greater stamp, whatever happens to the store's clock.
-   * With `since`, also the leases that are not claimed and were not renewed after that stamp.
+   * Returns the stamp of the newest renewal or join. Each later one gets a greater stamp, even when the store's clock
+   * is set. With `since`, also returns the unclaimed leases that were not renewed after that stamp.
    */
   unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }>
   /**
-   * Goes through the whole store, so it is called rarely: drops names of what is not there any more, and answers the owners
-   * that hold jobs without a lease, which can be claimed with the end 0.
+   * Goes through the whole store, so call it rarely. It drops names of queues and owners that are gone, and returns the
+   * owners that hold jobs without a lease; claim those with the end 0.
    */
   tidy(): Promise<string[]>
   /**
    * Takes the lease away for good: from then on the owner's turns are fenced and its jobs can be restored. With `ends`,
-   * only if the lease still ends there; null: the owner is known to be dead. Tasks that the owner was adding rows to become
-   * `interrupted`.
+   * * only if the lease still ends there; null claims an owner that is known to be dead. Tasks that the owner was
+   * adding rows to become `interrupted`.
    */
   claim(owner: string, ends: number | null): Promise<boolean>
   /** Jobs of claimed owners, newest first per queue, so that restoring to the front in this order keeps their order. */

@@ -13,8 +13,8 @@ export const ORDERED_PAGE = 100
 /** Ids that one call moves while a queue is resharded. */
 export const RESHARD_PAGE = 500
 /**
- * Payloads that one step moves or drops, so that others have their turn between two steps. An id with more is killed,
- * resurrected or deleted in several steps; the steps before the last one leave the rest where it is.
+ * The most payloads that one step moves or drops, so that other calls can run between two steps. An id with more is
+ * killed, resurrected or deleted in several steps; the steps before the last one leave the rest in its place.
  */
 export const ORDERED_STEP = 1000
 /** Bytes of payloads that one call hands out; the first payload comes in any case. */

@@ -52,7 +52,7 @@ export interface TaskSpec {
   single?: boolean
 }
 
-/** When a single job is due (ms), if it was scheduled: not before its creation, and an exact integer. */
+/** The time at which a scheduled single job is due (ms): an exact integer, not before its creation. */
 export function dueOf({ createdAt }: TaskSpec, item: PushItem): number | null {
   if (item.to !== 'schedule') return null
   return Math.min(Math.max(Math.round(item.score * 1000), createdAt), Number.MAX_SAFE_INTEGER)
@@ -157,7 +157,7 @@ export interface TaskRecord {
   single: boolean
   /** Token of the creator, or of who took its place. */
   adder: string
-  /** What `addRows` was told about the last row of a chunk, the newest; null: nothing. */
+  /** The `last` of the newest `addRows` call; null when there was none. */
   lastRow: string | null
   counts: Record<EventStatus, number>
   meta: string
@@ -222,12 +222,12 @@ export interface TaskVerbs {
   deleteTask(id: string, most: number): Promise<boolean>
   /** Tasks whose time to be kept is over, at most `limit`. */
   expiredTasks(now: number, limit: number): Promise<string[]>
-  /** Ids of the tasks that are `cancelling`, at most `limit`. */
+  /** Lists the ids of at most `limit` tasks that are `cancelling`. */
   cancellingTasks(limit: number): Promise<string[]>
   /**
-   * Tasks with open rows and no progress since `before`, but for those that are `cancelling`, a page at a time. A single
-   * job that was scheduled is idle from the time on at which it is due. At most `limit` tasks are looked at, so a page may
-   * hold fewer tasks, or none, and still have a `next`.
+   * Lists tasks with open rows and no progress since `before`, except those that are `cancelling`, a page at a time. A
+   * scheduled single job counts as idle only after it is due. Each page checks at most `limit` tasks, so it may hold
+   * fewer tasks, or none, and still have a `next`.
    */
   idleTasks(
     before: number,

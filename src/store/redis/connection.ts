@@ -17,7 +17,10 @@ export type Reply = string | number | null | Reply[]
 
 /** A connection is made anew after at most so long. */
 const LONGEST_RETRY_MS = 500
-/** The part of `commandTimeout` for which replicas are waited for: no other command passes meanwhile. */
+/**
+ * The part of `commandTimeout` for which a push waits for replicas: no other command passes on the connection
+ * meanwhile.
+ */
 const WAIT_SHARE = 0.2
 /** Answers that trying again does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
@@ -33,12 +36,12 @@ export class Connection {
   /** On the monotonic clock: when this connection was last made anew; 0: never. */
   #renewedAt = 0
   #wasReady = false
-  /** How often the connection was made. */
+  /** The number of times that the connection was made. */
   #generation = 0
   readonly #waiting = new Set<() => void>()
   /** Calls that are not answered yet. */
   #awaited = 0
-  /** It was dropped while it was being made: it may lead to the old master. */
+  /** True: the connection was dropped while it was being made, so it may lead to the old master. */
   #isOutdated = false
 
   /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
@@ -104,15 +107,16 @@ export class Connection {
   }
 
   /**
-   * Runs `work`, which writes; resolves once `replicas` replicas have what it wrote.
-   * @throws STORE_TIMEOUT when they do not within a fifth of `commandTimeout`: the write stands, but may be lost
+   * Runs `work`, which writes; resolves once `replicas` replicas have its writes.
+   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: the write stands, but may be
+   * lost
    */
   async replicated<T>(replicas: number, work: () => Promise<T>): Promise<T> {
     const generation = this.#generation
     const result = await work()
     const { url, commandTimeout } = this.#about
     const found = await this.call((client) => client.wait(replicas, Math.ceil(commandTimeout * WAIT_SHARE)))
-    // WAIT knows only of what its own connection wrote.
+    // WAIT covers only the writes of its own connection.
     if (found >= replicas && generation === this.#generation) return result
     const text = `${url}: stored, but only ${found} of ${replicas} replicas (waitForReplicas) have confirmed it`
     throw new HighkiqError('STORE_TIMEOUT', text, { sent: true })
@@ -179,7 +183,7 @@ export class Connection {
     }
   }
 
-  /** Sends commands together; their answers, or the first error. `channel`: see `each`. */
+  /** Sends commands together; returns their answers, or throws the first error. For `channel` see `each`. */
   async all(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<Reply[]> {
     const results = await this.each(fill, channel)
     return results.map(([error, reply]) => {
@@ -200,8 +204,8 @@ export class Connection {
   }
 
   /**
-   * Sends commands together; an error beside each answer. `channel` then gets an empty message, and an error of that is
-   * ignored: a user of Redis may have no right to the channel, and its readers look again without it.
+   * Sends commands together; returns an answer or an error for each. Then `channel` gets an empty message, whose error
+   * is ignored: the Redis user may have no right to the channel, and its readers poll as well.
    */
   async each(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<[Error | null, Reply][]> {
     const pipeline = this.client.pipeline()
@@ -236,7 +240,7 @@ export class Connection {
     return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
   }
 
-  /** Breaks the connection; it is made anew when it is needed. What was not answered is refused as unsure. */
+  /** Breaks the connection, which is made anew when it is needed. Commands without an answer are rejected as unsure. */
   drop(): void {
     if (this.client.status === 'ready') this.client.stream?.destroy()
     else this.#isOutdated = this.client.status === 'connecting' || this.client.status === 'connect'

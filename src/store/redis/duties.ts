@@ -1,13 +1,13 @@
-/** Duties: what one process at a time should do. They save work; what is done under them must be safe without them. */
+/** Duties: work that one process at a time should do. They only save work: it must be safe when two processes do it. */
 
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
 export class Duties {
   readonly #server: Server
-  /** Makes each value another one than all before it. */
+  /** Makes each value unique. */
   #calls = 0
-  /** Values of other holders, and since when they are unchanged on the monotonic clock. */
+  /** The values of other holders, with the time on the monotonic clock since which each is unchanged. */
   readonly #seen = new Map<string, { value: string; since: number }>()
 
   constructor(server: Server) {
@@ -15,8 +15,9 @@ export class Duties {
   }
 
   /**
-   * A duty is free when its time is over by the server's clock. When that clock was set back, it is also free once this
-   * process has seen it unchanged for `seconds`.
+   * Acquires a duty for `seconds`; returns false when another process holds it. A duty is free when it has expired on
+   * the server's clock. In case that clock was set back, it is also free once this process has seen it unchanged for
+   * `seconds`.
    */
   async hold(duty: string, holder: string, seconds: number): Promise<boolean> {
     const asked = performance.now()

@@ -1,6 +1,6 @@
 /**
- * Hears from Sentinel that another server is the master now. After a planned failover the old master goes on answering for
- * about 10 s, and what it stores meanwhile is lost: every connection to it must be dropped at once.
+ * * Watches Sentinel for a change of the master. After a planned failover the old master goes on answering for about 10
+ * s, and everything it stores meanwhile is lost, so every connection to it must be dropped at once.
  *
  * One watcher serves all connections of a process. ioredis' own `failoverDetector` opens a connection to every Sentinel for
  * each of them, does not connect again after a Sentinel was restarted, and keeps the process from ending.
@@ -13,7 +13,7 @@ import type { RedisStoreOptions } from './url.ts'
 const require = createRequire(import.meta.url)
 
 const CHANNEL = '+switch-master'
-/** Between two attempts to reach a Sentinel. */
+/** Milliseconds between two attempts to reach a Sentinel. */
 const RETRY_MS = 1000
 const KEEP_ALIVE_MS = 10_000
 
@@ -56,7 +56,7 @@ export class FailoverWatcher {
       autoResubscribe: false,
       retryStrategy: () => RETRY_MS,
     })
-    /** What this Sentinel said last. */
+    /** The master that this Sentinel named last. */
     let known: string | undefined
     const tell = (address: string) => {
       const isOther = known !== undefined && known !== address
@@ -76,7 +76,7 @@ export class FailoverWatcher {
       const [master, , , newHost, newPort] = text.split(' ')
       if (master === name) tell(`${newHost},${newPort}`)
     })
-    // A Sentinel that is away is asked again; the others know as well.
+    // A Sentinel that is away is asked again; meanwhile the other Sentinels report the master.
     client.on('error', () => {})
     return client
   }

@@ -40,11 +40,14 @@ export interface Keys {
   settled(queue: string, owner: string): string
   /** Sorted set: owner → stamp of its newest renewal, or minus the time of its claim (ms of the server's clock). */
   leases: string
-  /** The newest stamp of all: each renewal gets a greater one, about the server's clock in ms, whatever that clock does. */
+  /**
+   * The newest stamp of all: each renewal gets a greater one, near the server's clock in ms even when that clock is
+   * set.
+   */
   renewals: string
   /** Hash of an owner: `seconds` of its lease, `host`, and a field `q NAME` for each queue that it may have jobs of. */
   owner(name: string): string
-  /** Hash of a machine: owner that runs there and is not claimed → its host. */
+  /** Hash of a machine: each unclaimed owner that runs there → its host. */
   machine(name: string): string
   /** Hash: task, a space, and who adds rows to it → what kind of adder; see lua/adders.lua. */
   adding(queue: string): string

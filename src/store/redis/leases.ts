@@ -1,4 +1,4 @@
-/** Who owns what, until when, and what the dead left behind. */
+/** Leases on Redis: the owners, the ends of their leases, and the jobs of dead owners. */
 
 import { hasCode } from '../../job/errors.ts'
 import { type Lease, machineOf, type Restore, type Stranded, type SwapAnswer } from '../contract.ts'
@@ -18,10 +18,10 @@ export const FEW = 10
 const ARRIVAL = '='
 const STANDARD_SECONDS = 15
 
-/** Of the fields of an owner's hash that name its queues. */
+/** The prefix of the fields of an owner's hash that name its queues. */
 const QUEUE_FIELD = 'q '
 
-/** An owner's hash. */
+/** The hash of one owner. */
 interface OwnerRecord {
   seconds: number
   host: string
@@ -77,7 +77,7 @@ export class Leases {
     return Object.entries(hosts).map(([owner, host]) => ({ owner, host }))
   }
 
-  /** The newest stamp; with `since`, also the owners that are not claimed and have not renewed since that stamp. */
+  /** Returns the newest stamp; with `since`, also the unclaimed owners that have not renewed since that stamp. */
   async unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
     const { keys } = this.#server
     const main = await this.#server.ready()
@@ -202,7 +202,10 @@ export class Leases {
     return main.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
   }
 
-  /** Owners that hold jobs without a lease: a wait was served after they had left. Drops names of queues without tasks. */
+  /**
+   * Lists owners that hold jobs without a lease: Redis served their wait after they had left. Drops names of queues
+   * without tasks.
+   */
   async tidy(): Promise<string[]> {
     const { keys } = this.#server
     const main = await this.#server.ready()
@@ -234,7 +237,7 @@ export class Leases {
     return found
   }
 
-  /** From owners and their stamps, one behind the other. */
+  /** Reads leases from a flat list of owners and their stamps. */
   async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
     if (flat.length === 0) return []
     const { keys, main } = this.#server
@@ -262,7 +265,7 @@ export class Leases {
     return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
   }
 
-  /** Strikes off owners that were claimed long ago and hold nothing. */
+  /** Removes owners that were claimed long ago and hold no jobs. */
   async #forgetOld(isHolding: (owner: string) => boolean): Promise<void> {
     const { keys, main } = this.#server
     const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]

@@ -54,7 +54,7 @@ export class Marks {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const newest = Number((await main.call((client) => client.get(keys.marks('')))) ?? 0)
-    // Workers ask for this all the time, and nearly always nothing has changed.
+    // Workers read this number all the time, and it has hardly ever changed.
     if (newest === since) return { version: since, jids: [] }
     const page = ['WITHSCORES', 'LIMIT', 0, MARKS_PAGE] as const
     const flat = await main.call((client) => client.zrangebyscore(keys.cancelled(''), `(${since}`, '+inf', ...page))

@@ -119,7 +119,7 @@ export class Owners implements TurnVerbs {
     return this.#known.get(name) ?? this.#keep(new Owner(name, queues))
   }
 
-  /** From now on this process looks now and then for jobs of the owner that no answer told of. */
+  /** Makes this process search now and then for jobs that the owner holds and no answer named. */
   #keep(owner: Owner): Owner {
     owner.reconcileMs = RECONCILE_MS
     this.#known.set(owner.name, owner)

@@ -63,7 +63,10 @@ export class Queues {
     return texts.reverse()
   }
 
-  /** Each command is all or nothing, and they go out together. @throws PushError */
+  /**
+   * Sends the commands together; each one is all or nothing.
+   * @throws PushError
+   */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
@@ -109,14 +112,14 @@ export class Queues {
       },
       wakes ? keys.wake : undefined,
     )
-    // The names of the queues are no jobs.
+    // This command stores the names of queues, not jobs.
     const jobs = results.slice(queues.size > 0 ? 1 : 0)
     const failed = results.filter(([error]) => error)
     if (failed.length === 0) return
     const error = main.explain(failed[0]?.[0]) as HighkiqError
     const itemsOf = (is: (error: Error | null) => boolean) =>
       new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
-    // A job in a queue whose name is not known is stored, and would not be found.
+    // A job would be stored, but never found, in a queue whose name is missing.
     const isNamed = queues.size === 0 || !results[0]?.[0]
     const parts = {
       stored: itemsOf((one) => one === null && isNamed),
@@ -158,7 +161,10 @@ export function pushError(thrown: unknown, stored: boolean): unknown {
   return new PushError(thrown.message, [], stored || maybeDone(thrown), { cause: thrown })
 }
 
-/** Pushes in steps. Where it waits for replicas, only an answer of theirs makes certain what is stored. @throws PushError */
+/**
+ * Pushes in steps. When it waits for replicas, nothing is certainly stored before they confirm.
+ * @throws PushError
+ */
 export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {
   const around = server.options.waitForReplicas > 0 ? (work: () => Promise<void>) => server.storing(work) : undefined
   return inSteps(steps, { maybeDone, around })

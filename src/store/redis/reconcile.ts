@@ -40,7 +40,7 @@ export class Reconciler {
       keys.working(queue, owner.name),
       keys.arriving(queue, owner.name),
     ])
-    // An idle owner holds nothing in any of its queues: one question tells that.
+    // An idle owner holds nothing in any of its queues, which one command shows.
     if ((await connection.call((client) => client.exists(...own))) === 0) return
     for (const queue of owner.queues) {
       await this.#tickets(connection, owner, queue)

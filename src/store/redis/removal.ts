@@ -26,7 +26,7 @@ export class Removal {
     this.#search = search
   }
 
-  /** One that is too far away for a single script is looked for page by page, and pulled from where it was found. */
+  /** Finds a job that is too far away for a single script page by page, and pulls it from that place. */
   async pull(queue: string, items: readonly Pull[], now: number): Promise<SwapAnswer[]> {
     const answers = await this.#pull(queue, items, now)
     for (const [i, item] of items.entries()) {

@@ -67,7 +67,10 @@ export class Server {
     return this.main
   }
 
-  /** Runs what stores jobs: with `waitForReplicas` until so many replicas have them. @throws STORE_TIMEOUT */
+  /**
+   * Runs commands that store jobs; with `waitForReplicas` it resolves once as many replicas have them.
+   * @throws STORE_TIMEOUT
+   */
   async storing<T>(work: () => Promise<T>): Promise<T> {
     const { waitForReplicas } = this.options
     return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()

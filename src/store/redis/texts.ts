@@ -1,6 +1,6 @@
 /**
- * Texts that another program wrote may not be valid UTF-8. To remove such a text its very bytes are needed, and to put it
- * somewhere else unchanged: they are remembered while it is read here.
+ * * Remembers the bytes of texts that are not valid UTF-8, which another program may have written. Only these exact
+ * bytes can remove such a text, or put it somewhere else unchanged.
  */
 
 const REPLACEMENT = '\ufffd'
@@ -21,7 +21,7 @@ export class Texts {
     return text
   }
 
-  /** Whether a text that was read without its bytes may not be what they say. */
+  /** Returns whether a text that was decoded from bytes may differ from them. */
   isDoubtful(text: string): boolean {
     return text.includes(REPLACEMENT)
   }

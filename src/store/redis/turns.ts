@@ -84,7 +84,10 @@ export class Turns {
     return answer
   }
 
-  /** The answer of a turn is text: of one that may not be valid UTF-8 the very bytes are read, so that it can be put back. */
+  /**
+   * Reads the exact bytes of fetched jobs that may not be valid UTF-8, so that they can be put back: the answer itself
+   * is text.
+   */
   async #readBytes(connection: Connection, owner: Owner, taken: readonly Taken[]): Promise<void> {
     const { keys, texts } = this.#server
     for (const { queue, ticket } of taken) {
@@ -93,7 +96,7 @@ export class Turns {
         const bytes = await connection.call((client) => client.hgetBuffer(keys.working(queue, owner.name), ticket))
         if (bytes) texts.read(bytes)
       } catch {
-        // The jobs are taken: they must reach their worker, whatever becomes of these bytes.
+        // The jobs are fetched already, so they must reach their worker even without these bytes.
         return
       }
     }

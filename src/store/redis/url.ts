@@ -10,7 +10,7 @@ export interface RedisStoreOptions {
   namespace: string
   /** Milliseconds after which a command is given up. */
   commandTimeout: number
-  /** A push resolves once so many replicas have confirmed it. */
+  /** A push resolves once this many replicas have confirmed it. */
   waitForReplicas: number
   /** Without the password, for people. */
   url: string
@@ -30,7 +30,7 @@ export interface RedisSettings {
 
 const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
 const COMMAND_TIMEOUT_MS = 5000
-/** A Sentinel that is frozen must not keep the others from being asked. */
+/** The time to wait for one Sentinel: a frozen one must not block the question to the others. */
 const SENTINEL_TIMEOUT_MS = 1000
 
 /**

@@ -5,9 +5,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { CheckpointAnswer, CheckpointThreadData } from './checkpoints.ts'
 import { openDriver } from './driver.ts'
 
-/** So long the thread waits for the write lock and for readers, while nobody writes. */
+/** Milliseconds for which the thread waits for the write lock and for readers; nobody can write meanwhile. */
 const TRUNCATE_MS = 150
-/** The log is copied beside those who write until so little is left, but no oftener. */
+/** The log is copied beside the writers until at most this many frames are left, or after `MOST_PASSES` passes. */
 const FEW_FRAMES = 500
 const MOST_PASSES = 5
 
@@ -15,19 +15,19 @@ const { path, driver, largeFrames } = workerData as CheckpointThreadData
 const db = await openDriver(path, driver)
 const port = parentPort as NonNullable<typeof parentPort>
 
-/** The frame at which a reader kept the last call from going on. */
+/** The frame at which a reader blocked the last call. */
 let stuckAt: number | undefined
 
 port.on('message', () => port.postMessage(checkpoint()))
-// The first message may have come before.
+// The first message may have arrived before the listener was there.
 port.postMessage('ready')
 
 function checkpoint(): CheckpointAnswer {
   let passive = run('PASSIVE', 0)
-  // What is copied now, nobody has to wait for later.
+  // Every frame that is copied now shortens the pause of the writers later.
   for (let n = 1; n < MOST_PASSES && passive.frames - passive.copied > FEW_FRAMES; n++) passive = run('PASSIVE', 0)
   if (passive.frames < largeFrames) return passive
-  // A reader that stands where it stood would only keep everybody from writing.
+  // The same reader still blocks the log, so a pause of the writers would not help.
   if (stuckAt !== undefined && passive.copied === stuckAt) return { ...passive, blocked: true }
   askWritersToPause()
   const last = run('TRUNCATE', TRUNCATE_MS)
@@ -42,11 +42,11 @@ function run(mode: 'PASSIVE' | 'TRUNCATE', waitMs: number): CheckpointAnswer {
   return { frames: row.log, copied: row.checkpointed, blocked: false }
 }
 
-/** As a writer does that waits for its turn; see writer.ts. */
+/** Asks writers to pause, in the same way as a waiting writer; see writer.ts. */
 function askWritersToPause(): void {
   try {
     closeSync(openSync(`${path}-queue`, 'w'))
   } catch {
-    // It takes longer to get the lock.
+    // Without this file it only takes longer to get the lock.
   }
 }

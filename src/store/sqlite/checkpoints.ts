@@ -1,7 +1,7 @@
 /**
- * Keeps the write-ahead log short. SQLite begins the log anew only when all of it is copied into the file and nobody reads
- * it; beside readers that overlap, that never happens by itself. So a thread with a connection of its own copies it,
- * and when it is large keeps everybody from writing for a moment, in which all readers end.
+ * * Keeps the write-ahead log short. SQLite restarts the log only when all of it is copied into the file and nobody
+ * reads it, which never happens by itself while reads overlap. So a thread with its own connection copies the log. When
+ * the log is large, the thread pauses all writers for a moment, in which all readers end.
  */
 
 import { statSync } from 'node:fs'
@@ -17,23 +17,23 @@ export interface CheckpointThreadData {
 }
 
 export interface CheckpointAnswer {
-  /** Frames in the log, and those of them that are in the file. */
+  /** The number of frames in the log, and how many of them are copied into the file. */
   frames: number
   copied: number
-  /** A reader keeps a large log from being emptied. */
+  /** True when a reader blocks the emptying of a large log. */
   blocked: boolean
 }
 
-/** The log is copied whenever it has grown by so much. */
+/** The log is copied each time it has grown by this many bytes. */
 const STEP_BYTES = 16 * 1024 * 1024
-/** A log that is larger is emptied; that is tried again whenever it has grown by a smaller step. */
+/** A log above this size is emptied; the attempt is repeated after each further `LARGE_STEP_BYTES`. */
 const LARGE_BYTES = 64 * 1024 * 1024
 const LARGE_STEP_BYTES = 4 * 1024 * 1024
-/** Between two looks at its size. */
+/** Milliseconds between two checks of the log's size. */
 const LOOK_MS = 20
-/** Between two calls while a reader keeps it from being emptied. */
+/** Milliseconds between two attempts while a reader blocks the emptying. */
 const RETRY_MS = 1000
-/** A reader that stays longer is told of. */
+/** A warning names a reader that has blocked the log for longer than this. */
 const PATIENCE_MS = 5000
 
 export class Checkpoints {
@@ -44,7 +44,7 @@ export class Checkpoints {
   #isBusy = false
   #isBroken = false
   #lookAt = 0
-  /** How large the log was at the last call. */
+  /** The size of the log at the last call, in bytes. */
   #doneBytes = 0
   #blocked: { since: number; copied: number; told: boolean } | undefined
 
@@ -54,13 +54,13 @@ export class Checkpoints {
     this.#warn = warn
   }
 
-  /** To be called after each commit. */
+  /** Checks the size of the log; call it after each commit. */
   committed(): void {
     const now = performance.now()
     if (this.#isBusy || now < this.#lookAt) return
     this.#lookAt = now + LOOK_MS
     const size = statSync(`${this.#db.path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-    // It was begun anew.
+    // SQLite has restarted the log.
     if (size < this.#doneBytes) this.#doneBytes = size
     const step = size > LARGE_BYTES ? LARGE_STEP_BYTES : STEP_BYTES
     if (size < this.#doneBytes + step && !this.#blocked) return
@@ -88,7 +88,7 @@ export class Checkpoints {
       if (answer === 'ready') thread.postMessage('checkpoint')
       else this.#hear(answer)
     })
-    // Without the thread, the connection that writes does what SQLite's own checkpoints would do.
+    // Without the thread, the writing connection makes the checkpoints, as SQLite does by default.
     thread.on('error', () => {
       this.#isBroken = true
       this.#isBusy = false

@@ -19,9 +19,9 @@ export interface DatabaseOptions {
 /** Marks a file as ours (SQLite's application_id): "HKIQ". */
 const APPLICATION_ID = 0x484b4951
 const PAGE_BYTES = 4096
-/** A page in the write-ahead log, with its header. */
+/** The size of a page in the write-ahead log, with its header. */
 export const FRAME_BYTES = PAGE_BYTES + 24
-/** A log that begins anew keeps so much of its file. */
+/** A restarted log keeps this much of its file. */
 const KEPT_LOG_BYTES = 16 * 1024 * 1024
 
 /** Rows of one INSERT: each number is a statement of its own. */
@@ -40,7 +40,7 @@ export class Database {
   readonly #statements = new Map<string, Statement>()
   /** For pushes alone: what is there must always be able to move on. */
   readonly #maxPages: number | undefined
-  /** What `data_version` was when the schema was last seen to be ours. */
+  /** The `data_version` at which the schema was last known to be of this version. */
   #seenVersion: number | undefined
 
   private constructor(options: DatabaseOptions, driver: Driver) {
@@ -75,13 +75,13 @@ export class Database {
     return this.#driver.connection
   }
 
-  /** Differs once another connection has written. */
+  /** Returns a number that changes once another connection has written. */
   get dataVersion(): number {
     return this.#pragma('data_version')
   }
 
   /**
-   * To be called at the beginning of a transaction that writes.
+   * Refuses to write into a file of a newer schema; call it at the beginning of each transaction that writes.
    * @throws STORE_UNUSABLE when a newer Highkiq has migrated the file since it was opened here
    */
   checkSchema(): void {
@@ -146,7 +146,7 @@ export class Database {
     this.#driver.exec(sql)
   }
 
-  /** Copies the log into the file, as far as nobody is in the way. */
+  /** Copies the log into the file, as far as readers and writers allow it. */
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
     this.run(`PRAGMA wal_checkpoint(${mode})`)
   }
@@ -207,7 +207,7 @@ export class Database {
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')
-    // See checkpoints.ts. A connection that renews leases must never be kept from that by copying the log.
+    // See checkpoints.ts. Copying the log must never delay a connection that renews leases.
     this.exec('PRAGMA wal_autocheckpoint = 0')
     this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
     if (version < migrations.length || !ours) this.#migrate()

@@ -51,7 +51,7 @@ export class Leases {
       owner: row.name,
       host: row.host,
       seconds: row.seconds,
-      // A time of an earlier start of the machine is older than all of this one.
+      // Any time from before the last boot of the machine is older than all times since then.
       renewed: row.boot === bootId ? row.ends - Math.round(row.seconds * 1000) : 0,
       ends: row.ends,
       ended: isPast(row.ends, row.boot, row.seconds, now),

@@ -28,7 +28,7 @@ export interface Opened {
   db: Database
   writer: Writer
   bell: Bell
-  /** A store in memory has no log. */
+  /** Keeps the log short; undefined for a store in memory, which has no log. */
   checkpoints: Checkpoints | undefined
   queues: Queues
   sets: Sets

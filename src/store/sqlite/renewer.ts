@@ -11,7 +11,7 @@ export async function openRenewer(options: DatabaseOptions) {
   return {
     renew: (owner: string, seconds: number): Promise<boolean> => writer.write(() => leases.renew(owner, seconds)),
     close: async (): Promise<void> => {
-      // A renewal that waits for the file is of no use any more.
+      // A renewal that still waits for the file is useless now.
       await writer.close(0)
       db.close()
     },

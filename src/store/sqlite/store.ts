@@ -40,7 +40,9 @@ export class SqliteStore extends OrderedStore implements Store {
   readonly turnsAtOnce = 1
   readonly url: string
 
-  /** `warn`: gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds. */
+  /**
+   * `warn` gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds.
+   */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
     super(options, warn)
     this.url = `sqlite:${options.path}`

@@ -26,9 +26,9 @@ interface Operation {
 const SIGN_MS = 100
 /** A transaction that has lasted this long takes no further operation in: the event loop and others get their turn. */
 const TRANSACTION_MS = 10
-/** A file that is locked for so long is worth a warning. */
+/** A file that is locked for this many milliseconds causes a warning. */
 const WARN_AFTER_MS = 5000
-/** A store that closes gives up what it has to write when the file has been locked for so long. */
+/** A store that closes drops its unwritten calls when the file has been locked for this many seconds. */
 const CLOSE_PATIENCE_SECONDS = 5
 /** A savepoint: when it is gone, somebody has ended the transaction around it. */
 const ALONE = 'highkiq_alone'
@@ -44,7 +44,7 @@ export class Writer {
   #whenIdle: (() => void) | undefined
   #signed = false
   #refusals = 0
-  /** On the monotonic clock: since when the file has been locked. */
+  /** The time on the monotonic clock since which the file has been locked; 0 when it is not. */
   #lockedSince = 0
   #hasWarned = false
   #pauseUntil = 0
@@ -84,8 +84,8 @@ export class Writer {
   }
 
   /**
-   * Writes what was asked for so far and refuses all else. Gives up when the file has been locked for `patienceSeconds`,
-   * also before this call.
+   * Writes the calls made so far and refuses later ones. It gives up when the file has been locked for
+   * `patienceSeconds`, counting time before this call.
    */
   async close(patienceSeconds = CLOSE_PATIENCE_SECONDS): Promise<void> {
     this.#closed = true
@@ -277,7 +277,7 @@ export class Writer {
   }
 }
 
-/** Says who keeps the file locked, or how to find that out. */
+/** Names the process that keeps the file locked, or the way to find it. */
 function whoLocks(path: string): string {
   const holder = lockHolder(path) ?? `another process (find it, for instance with "fuser ${path}")`
   return `${path}: ${holder} keeps the file locked`

@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../job/json.ts'
 import { dateText } from './date.ts'
 
-/** A value as the text of a cell. */
+/** Formats a value as the text of a cell. */
 export function cellText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''

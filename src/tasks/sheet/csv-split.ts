@@ -24,7 +24,7 @@ export class CsvSplitter {
   #pieces: string[] = []
   #waiting = 0
 
-  /** `quotes`: false if a quote is a character like any other. */
+  /** With `quotes: false` a quote is a character like any other. */
   constructor(delimiter: string, quotes = true) {
     this.#delimiter = delimiter
     this.#quotes = quotes

@@ -12,11 +12,11 @@ const MAX_HEADER_CHARS = 1024 * 1024
 export interface CsvReading {
   delimiter?: string
   encoding?: string
-  /** The record that holds the names of the columns, from 1. Default: the first that is not blank. */
+  /** The number of the record that holds the names of the columns, from 1. Default: the first that is not blank. */
   headerRow?: number
   /** False if a quote is a character like any other. Default true. */
   quote?: boolean
-  /** Hears what the file is read as. */
+  /** Called with the encoding of the file. */
   found?: Findings
 }
 
@@ -67,7 +67,7 @@ async function headerText(
   return start
 }
 
-/** The lines from that of the header on whose end is there, without what is in quotes. */
+/** Returns the complete lines from the header on, without the quoted parts. */
 function* linesFromHeader(text: string, headerRow: number | undefined, quote: boolean): Generator<string> {
   let row = 1
   for (const line of bareLines(text, quote)) {
@@ -95,7 +95,7 @@ function* bareLines(text: string, quote: boolean): Generator<string> {
   }
 }
 
-/** How many lines tell the delimiter where the first of them does not. */
+/** The number of lines that decide the delimiter when the first one does not. */
 const LINES = 20
 
 function delimiterOf(start: string, headerRow: number | undefined, quote: boolean): string {
@@ -103,7 +103,7 @@ function delimiterOf(start: string, headerRow: number | undefined, quote: boolea
   for (const line of linesFromHeader(`${start}\n`, headerRow, quote)) if (lines.push(line) === LINES) break
   return (
     mostOf(DELIMITERS.map((delimiter) => [delimiter, countOf(delimiter, lines[0] ?? start)])) ??
-    // A title has none. Then it is the delimiter that each line below has as often as the others.
+    // A title has no delimiter. Then the right one is in each line below, equally often.
     mostOf(DELIMITERS.map((delimiter) => [delimiter, regularCount(delimiter, lines.slice(1))])) ??
     ','
   )

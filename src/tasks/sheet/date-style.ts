@@ -1,9 +1,12 @@
 import { attribute, XmlScanner } from './xml-scan.ts'
 
-/** A point in time, perhaps with a time of day; a time of day alone; or time that has passed, which may be over 24 hours. */
+/**
+ * The kind of a number with a date format: a date, perhaps with a time of day; a time of day; or elapsed time, which
+ * may exceed 24 hours.
+ */
 export type DateStyle = 'date' | 'time' | 'elapsed'
 
-/** As what each style of a workbook shows a number; undefined: as a number. By the number that cells name their style with. */
+/** Returns the kind that each style of a workbook shows, by the number of the style; undefined for plain numbers. */
 export function dateStyles(xml: string): (DateStyle | undefined)[] {
   const styles = new Styles()
   styles.feed(xml)
@@ -46,10 +49,10 @@ function dateStyleOfNumber(id: number): DateStyle | undefined {
   return isDate ? 'date' : undefined
 }
 
-/** What a code like 'dd.mm.yyyy' shows. `mm` alone may be minutes of nothing: it does not count. */
+/** Returns the kind that a code like 'dd.mm.yyyy' shows. `mm` alone does not count, since it may be minutes. */
 export function dateStyleOf(code: string): DateStyle | undefined {
   if (/\[(?:h+|m+|s+)\]/i.test(code)) return 'elapsed'
-  // Neither words, nor colours and currencies in brackets; each of them separates what stands beside it.
+  // Words, and colours and currencies in brackets, are removed; each of them separates its neighbours.
   const bare = code.replace(/"[^"]*"|\\.|[*_].|\[[^\]]*\]/g, ' ')
   if (/[yd]|m{3}/i.test(bare)) return 'date'
   return /am\/pm|a\/p|(?<![a-z])(?:h{1,2}|s{1,2})(?![a-z])/i.test(bare) ? 'time' : undefined

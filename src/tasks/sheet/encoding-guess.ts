@@ -1,6 +1,8 @@
-/** Which encoding a text is in that is not Unicode: each candidate is judged by what the bytes would say in it. */
+/**
+ * Guesses the encoding of a text that is not Unicode. Each candidate is judged by the text that the bytes give in it.
+ */
 
-/** The letters beside a to z of the languages that an encoding is used for. */
+/** The letters besides a to z of the languages that use an encoding, one string for each language. */
 const WEST = 'äöüß àâæçèéêëîïôœùûüÿ áéíñóúü ãáâàçéêíóôõú àèéìíîòóù éëïöüóá åäöé æøåéôòó áéíóúýðþæö àçèéíïòóúü'.split(
   ' ',
 )
@@ -13,7 +15,7 @@ const BALTIC = ['ąčęėįšųūž', 'āčēģīķļņšūž', 'äöõüšž']
 
 type Judge = (bytes: Uint8Array, text: string) => number
 
-/** In the order in which they are named where several say the same. */
+/** The candidates; when several give the same text, the first one is named. */
 const CANDIDATES: readonly [encoding: string, judge: Judge][] = [
   ['windows-1252', (_, text) => ofWords(text, WEST)],
   ['windows-1250', (_, text) => ofWords(text, CENTRAL)],
@@ -46,7 +48,7 @@ export interface Reading {
   text: string
 }
 
-/** One encoding, if it is clear which; else those that come into question, perhaps none. */
+/** Returns one reading when it is clearly the best; else all possible ones, perhaps none. */
 export function guessEncoding(sample: Uint8Array): Reading[] {
   const readings: (Reading & { faults: number })[] = []
   for (const [encoding, judge] of CANDIDATES) {
@@ -63,16 +65,19 @@ export function guessEncoding(sample: Uint8Array): Reading[] {
   return [best, ...rivals]
 }
 
-/** With more faults it is no encoding that is known here. */
+/** With more faults than this the text is in no known encoding. */
 const MOST_FAULTS = 0.4
 const MOST_FAULTS_OF_PAIRS = 0.34
-/** How much worse another encoding must be: more, if one of them has pairs and there are few bytes to judge by. */
+/**
+ * The best encoding must be better than the others by this. The margin grows for few bytes when one of the two has
+ * pairs.
+ */
 const CLEAR = 0.12
 const FEW_BYTES = 48
 
 const IMPOSSIBLE = /[\u0080-\u009f\ufffd\p{Cn}\p{Co}]/u
 
-/** A last character that is cut is left out. */
+/** Decodes the bytes, and leaves out a cut last character; undefined when the encoding can't have them. */
 function textIn(encoding: string, bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: true })
@@ -86,10 +91,15 @@ const WORD = /[^\s!-,./:-@[-`{-~]*[^\0-\x7f][^\s!-,./:-@[-`{-~]*/g
 const SYMBOLS = '[\\d°€£§©®™²³½¼¾·…–—“”„‘’‚«»¿¡ºª±×µ\\u00a0\\u00ad‰•№-]'
 const EDGES = new RegExp(`^${SYMBOLS}+|${SYMBOLS}+$`, 'gu')
 const ALONE = /^[авиксоуяіїєжебήοηό]$/u
-/** Every word of Greek has one stressed vowel, unless it is in capitals; every longer one of Cyrillic a vowel. */
+/**
+ * Matches Greek words without a stressed vowel, unless they are in capitals, and longer Cyrillic words without a vowel.
+ */
 const UNLIKE = /^(?=.*[α-ω])(?!.*[άέήίόύώ])[α-ωΑ-Ω]{3,}$|^[бвгджзйклмнпрстфхцчшщъь]{4,}$/iu
 
-/** The share of words that no language of the encoding has, and half of that of letters that the likeliest has not. */
+/**
+ * Returns the share of words that no language of the encoding has, plus half the share of letters that its likeliest
+ * language lacks.
+ */
 function ofWords(text: string, alphabets: readonly string[], isOwnScript = false): number {
   let words = 0
   let wrong = 0
@@ -139,7 +149,7 @@ const shiftJis: KindOf = (lead, trail) => {
   return lead === 0x82 || (lead === 0x83 && trail <= 0x96) || (lead >= 0x88 && lead <= 0x97) ? 'usual' : 'odd'
 }
 
-/** Frequent characters, of texts, names and places. */
+/** Frequent characters of texts, names and places. */
 const CHINESE =
   '的一是不了在人有我他这中大来上个国和地到说们为子你出道也时年得就那要下以生会自着去过家学对可后小心多天能好都然没于起还发成事只作当想看文无开手十用主行方如前所本见经头面公同三已老从动两长知民样现分将外身些与高意进法此实回二理美点月明其种声全工话者向情部正名定女问力机等最新什位因重电四第门次东政海口使教西再平真世气信北少关并内加化由代军产入先山五水万市体别处总才场师书比住员九性通目华报立命张活数件安表原车白应路期提金品价格货号码商单电话址备注客户订付款王李刘陈杨黄赵吴周徐孙马朱胡林郭何高罗州京广深圳杭江苏浙湖南河省县区街镇村伟芳娜敏静丽强军杰涛'
 const TRADITIONAL =
@@ -150,16 +160,17 @@ const JAPANESE =
   '日本人大年田中山川東京都市区町村県株式会社高小学子上下一二三四五六七八九十木林森石井藤佐鈴島野原松村渡辺伊加吉橋斎清阪名古屋福岡神戸横浜札幌仙台千葉埼玉奈良愛知静新長広熊沖縄北南西道府丁目番号品商価格在庫切注文色良質確認様氏住所電話郵便月時分円税込数量単合計備考至急発送変更希望太郎花美和正明'
 const KANA = /[ぁ-んァ-ヶー]/u
 
-/** So many different characters would show what the language has plenty of. */
+/** A text with this many different characters must have frequent ones. */
 const ENOUGH = 12
-/** What half-width kana weigh, which are seldom, and in which pairs of other encodings read well. */
+/** The weight of half-width kana: they are rare, and pairs of other encodings read well as them. */
 const HALF_WIDTH = 0.2
-/** What a text of nothing but rare characters weighs. */
+/** The weight of a text that has only rare characters. */
 const RARE = 0.4
 
 /**
- * The share of characters that are odd in the language, and a part of that of characters that are not frequent in it.
- * `has`: what some of them must be, lest the text is of another language whose characters lie among those of this one.
+ * Returns the share of characters that are odd in the language, plus a part of the share that is not frequent in it.
+ * Some characters must satisfy `has`; otherwise the text is in another language, whose characters lie among those of
+ * this one.
  */
 function ofPairs(
   bytes: Uint8Array,
@@ -176,7 +187,7 @@ function ofPairs(
     if (kindOf === shiftJis && lead >= 0xa1 && lead <= 0xdf) {
       const start = at
       while ((bytes[at + 1] as number) >= 0xa1 && (bytes[at + 1] as number) <= 0xdf) at++
-      // Half-width kana stand among themselves.
+      // A half-width kana is plausible only beside others.
       const isAlone = at === start || (bytes[start - 1] as number) >= 0x80 || (bytes[at + 1] as number) >= 0x80
       all += at - start + 1
       if (isAlone) odd += at - start + 1
@@ -197,7 +208,7 @@ function ofPairs(
   const lacking = seen.size >= ENOUGH && ![...seen.values()].includes(true)
   const letters = [...text].filter((letter) => LETTER.test(letter))
   const rare = letters.filter((letter) => !frequent.includes(letter) && !(frequent === JAPANESE && KANA.test(letter)))
-  // Of a few characters none needs to be frequent.
+  // Among a few characters none needs to be frequent.
   const enough = Math.max(letters.length, ENOUGH * 2)
   return (
     (2 * odd) / all +

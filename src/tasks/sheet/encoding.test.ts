@@ -43,7 +43,7 @@ test.each([
   expect(await read(bytes)).toEqual({ text, encoding })
 })
 
-// Rows of spreadsheets, made with Python: text.encode(…).
+// These rows of spreadsheets were made with Python: text.encode(…).
 const SAMPLES: [language: string, encoding: string, text: string, hex: string][] = [
   [
     'German',

@@ -127,7 +127,7 @@ function isMostlyUtf8(sample: Uint8Array): boolean {
   if (isUtf8(sample.subarray(0, wholeCharacters(sample)))) return true
   const special = Buffer.from(sample).toString().replace(ASCII, '')
   const wrong = special.split('\uFFFD').length - 1
-  // Pairs of other encodings are now and then characters of UTF-8.
+  // A few pairs of other encodings are valid UTF-8.
   return special.length - wrong >= 2 * wrong
 }
 
@@ -136,7 +136,7 @@ const ASCII = /[\0-\x7f]+/g
 
 const linesIn = (bytes: Uint8Array) => bytes.reduce((count, byte) => (byte === LF ? count + 1 : count), 0)
 
-/** Names the first cell that would be another one. */
+/** Names the first cell that differs between the encodings. */
 function unclear(best: Reading, rival: Reading, linesBefore: number): HighkiqError {
   const lines = rival.text.split('\n')
   const at = best.text.split('\n').findIndex((line, index) => line !== lines[index])

@@ -21,8 +21,8 @@ export interface ReadFileOptions {
   /** CSV: one character. Default: what the first line says (`sep=;`), else whichever of , ; tab | the header has most of. */
   delimiter?: string
   /**
-   * CSV and NDJSON: any that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the one that
-   * the text reads well in; where several come into question the file is refused.
+   * * CSV and NDJSON: any label that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the
+   * encoding in which the text reads well. When several are possible, the file is refused.
    */
   encoding?: string
   /** CSV and XLSX: the row that holds the names of the columns, from 1. Default: the first that is not blank. */
@@ -46,7 +46,7 @@ export interface OpenFile {
   rows: AsyncGenerator<FileRow, void, void>
   /** SHA-256 of the file's bytes, in hex; undefined when they only pass by. */
   digest(): Promise<string | undefined>
-  /** What its text is read as, as far as it was read; undefined for a workbook. */
+  /** The encoding of its text, as far as it was read; undefined for a workbook. */
   encoding(): string | undefined
   /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
   close(): Promise<void>
@@ -55,8 +55,8 @@ export interface OpenFile {
 export const MAX_ROWS = 1_000_000
 
 /**
- * Opens a file and reads its header. `columns`: what the columns are called instead, in order, or which are wanted: the
- * others may hold anything.
+ * * Opens a file and reads its header. `columns` renames the columns in order, or names the wanted ones; the others may
+ * then hold anything.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
 export async function openFile(
@@ -125,7 +125,7 @@ async function* objects(
   }
 }
 
-/** What assigning to `__proto__` does not make. */
+/** The attributes of an ordinary property. An assignment to `__proto__` makes no property. */
 const OWN = { enumerable: true, configurable: true, writable: true }
 
 async function* named(

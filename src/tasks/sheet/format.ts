@@ -63,7 +63,7 @@ export function formatByContent(head: Uint8Array): FileFormat {
 
 const MARKUP = /^\s*<(\?xml|!doctype|html|head|body|meta|table|style|div)\b/i
 
-/** What Excel puts beside a workbook while it is open: how long the name of its user is, that name, and both again. */
+/** Matches the lock file of an open workbook: Excel writes the length of its user's name, that name, and both again. */
 function isLockFile(head: Uint8Array): boolean {
   const length = head[0] as number
   if (length === 0 || length > 54 || head[55] !== length || head[56] !== 0) return false

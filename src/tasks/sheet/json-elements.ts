@@ -6,12 +6,14 @@ const BACKSLASH = 0x5c
 const OPEN = [0x5b, 0x7b]
 const CLOSE = [0x5d, 0x7d]
 
-/** The text of a JSON list, piece by piece, as the texts of its elements. It is for others to say whether they are JSON. */
+/**
+ * Splits the text of a JSON list, piece by piece, into the texts of its elements. It does not check that they are JSON.
+ */
 export class JsonElements {
-  /** Of the element whose end has not come. */
+  /** The number of characters of the unfinished element. */
   length = 0
   #pieces: string[] = []
-  /** 0 before the list, 1 between its elements. */
+  /** The nesting depth: 0 outside the list, 1 between its elements. */
   #depth = 0
   #inString = false
   #escaped = false
@@ -50,7 +52,11 @@ export class JsonElements {
     return texts
   }
 
-  /** @throws INVALID_FILE: the list has no end. `row`: the one that is not whole */
+  /**
+   * Ends the list.
+   * @param row the number of the element that would be unfinished
+   * @throws INVALID_FILE when the list has no end
+   */
   end(row: number): string[] {
     if (this.#ended) return []
     const message = `row ${row}: the file breaks off, for its list has no end (]): copy or save it again`
@@ -61,7 +67,7 @@ export class JsonElements {
     const text = this.#pieces.join('') + rest
     this.#pieces = []
     this.length = 0
-    // An empty list has no element; behind a comma there must be one.
+    // An empty list has no element; a comma must be followed by one.
     if (isLast && this.#count === 0 && text.trim() === '') return
     this.#count++
     texts.push(text)

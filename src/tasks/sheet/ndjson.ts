@@ -7,7 +7,7 @@ import type { OpenSource } from './source.ts'
 
 /** One line of NDJSON, or one element of a JSON list. */
 export interface ObjectRow {
-  /** The line or element, from 1. */
+  /** The number of the line or element, from 1. */
   number: number
   value: Record<string, unknown>
 }
@@ -69,7 +69,10 @@ function* batch(rows: Generator<ObjectRow>): Generator<ObjectRow[]> {
   if (problem) throw problem.thrown
 }
 
-/** By the first character that is not blank: objects in a list, or one a line. Undefined: it has not come. */
+/**
+ * Decides by the first character that is not blank: a JSON list, or one object on each line. Undefined before that
+ * character.
+ */
 function splitterFor(piece: string): Lines | JsonElements | undefined {
   const first = /[^\s\uFEFF]/.exec(piece)?.[0]
   if (first === undefined && !piece.includes('\n')) return undefined
@@ -96,7 +99,7 @@ class Lines {
     return lines
   }
 
-  /** What comes behind the last line break. */
+  /** The text after the last line break. */
   end(): string[] {
     return [this.#pieces.join('')]
   }

@@ -45,7 +45,7 @@ export class QuickCell {
   /** Where its value or inline text is, entities and all; as long as nothing when it has none. */
   from = 0
   to = 0
-  /** It has a formula, and no program has stored what that results in. */
+  /** True for a cell with a formula whose result is not stored. */
   lacksResult = false
   readonly #shape: Shape
 

@@ -1,4 +1,4 @@
-/** A text of a workbook: every `t` in it, of runs or not, except the one that says how it is pronounced. */
+/** Collects a text of a workbook: every `t` in it, of runs or not, except the phonetic text. */
 export class RichText {
   /** Whether a text that comes now is part of it. */
   wantsText = false
@@ -26,7 +26,7 @@ export class RichText {
     if (name === 'rPh') this.#phonetic = false
     else if (name === 't') {
       this.wantsText = false
-      // Each for itself: an escape does not begin in one run and end in the next.
+      // Each run is decoded on its own: no escape begins in one run and ends in the next.
       this.#whole += decodeEscapes(this.#text)
       this.#text = ''
     }

@@ -10,7 +10,7 @@ import { attribute, decodeEntities, XmlScanner } from './xml-scan.ts'
 /** What the cells of a sheet refer to. */
 export interface SheetContext {
   texts: readonly string[]
-  /** As what a style shows numbers, by the number of the style; undefined: as numbers. */
+  /** The kind of date or time that a style shows, by the number of the style; undefined for plain numbers. */
   dateStyles: readonly (DateStyle | undefined)[]
   /** Dates count from 1904, as on old Macs. */
   date1904: boolean
@@ -37,7 +37,7 @@ export class SheetScanner extends XmlScanner {
   /** The cells of the sheet have ended: what comes after them is of no interest. */
   done = false
   readonly #context: SheetContext
-  /** Dates come again and again: their texts, by what their style is. */
+  /** The texts of dates already formatted, by the kind of their style: dates repeat often. */
   readonly #dates = {
     date: new Map<number, string>(),
     time: new Map<number, string>(),

@@ -25,13 +25,13 @@ export interface Sheet {
 const MAX_COLUMNS = 16_384
 
 export interface TableRules {
-  /** Without the header. */
+  /** The rows without the header. */
   maxRows: number
-  /** What the columns are called, whatever the header says. */
+  /** The names of the columns; they replace those in the header. */
   names?: readonly string[] | undefined
-  /** The row that holds the names of the columns, from 1. Default: the first that is not blank. */
+  /** The number of the row that holds the names of the columns, from 1. Default: the first that is not blank. */
   headerRow?: number | undefined
-  /** The columns that are wanted: the others may hold anything. Default: every one. */
+  /** The columns to read; the others may hold anything. Default: every column. */
   chosen?: ReadonlySet<string> | undefined
 }
 
@@ -65,7 +65,7 @@ export async function sheetOf(records: AsyncGenerator<SheetRow[], void, void>, r
 
 const isFilled = (value: unknown) => String(value).trim() !== ''
 
-/** The batch that holds the header, from it on. */
+/** Returns the batch that holds the header, from the header on. */
 async function fromHeader(
   records: AsyncGenerator<SheetRow[], void, void>,
   headerRow: number | undefined,
@@ -87,8 +87,9 @@ async function fromHeader(
 }
 
 /**
- * The names of the columns, once the rows that came with them agree, so that no row is stored of a table whose header
- * stands elsewhere. @throws INVALID_FILE
+ * Returns the names of the columns, after checking the rows that came with them. So no row of a table is stored when
+ * its header is in another row.
+ * @throws INVALID_FILE
  */
 function checkedHeader(rows: readonly SheetRow[], rules: TableRules): string[] {
   const [top, ...below] = rows as [SheetRow, ...SheetRow[]]
@@ -109,7 +110,7 @@ function checkedHeader(rows: readonly SheetRow[], rules: TableRules): string[] {
   }
 }
 
-/** A title is at most half as wide as the names below it, or is none of those that are wanted. */
+/** Returns whether a row looks like a title: at most half as wide as the names below it, or without a wanted column. */
 function isTitle(
   { values }: SheetRow,
   guess: SheetRow,
@@ -123,7 +124,7 @@ function isTitle(
 const TITLE_ROWS = 10
 const NUMBER = /^[\d\s.,:/%+-]*$/
 
-/** The row that is more likely to be the header: wider, without gaps, all of it different texts. */
+/** Finds a row that is more likely to be the header: wider, without gaps, and with different texts only. */
 function headerBelow(top: SheetRow, below: readonly SheetRow[]): SheetRow | undefined {
   const width = top.values.filter(isFilled).length
   return below.slice(0, TITLE_ROWS).find(({ values }) => {
@@ -177,7 +178,10 @@ function fitted(values: unknown[], columns: number): unknown[] {
   return values.length === columns ? values : values.slice(0, columns)
 }
 
-/** @throws INVALID_FILE: something stands right of the columns that have names */
+/**
+ * Refuses a value right of the named columns.
+ * @throws INVALID_FILE
+ */
 function refuseStray(values: readonly unknown[], columns: number, row: number): void {
   if (values.length <= columns) return
   const extra = values.findIndex((value, index) => index >= columns && value !== '')

@@ -39,7 +39,7 @@ function asText(value: CellValue): unknown {
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
-// By number: plain, a date, a date and time, a time, an amount in rupees, elapsed time.
+// The styles, by number: plain, a date, a date and time, a time, an amount in rupees, elapsed time.
 const STYLES = `<styleSheet xmlns="${MAIN}"><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd&quot;d&quot;"/>
 <numFmt numFmtId='165' formatCode='[$Rs. -4009]#,##0.00'/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
 <cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="22"><alignment/></xf><xf numFmtId="21"/><xf numFmtId="165"/><xf numFmtId="46"/></cellXfs></styleSheet>`
@@ -181,7 +181,7 @@ class Hand {
     }
     const of = (t: string | undefined, content: string) =>
       this.tag('c', { ...attributes, t }, this.gap() + content + this.gap())
-    // What stands in an empty cell with a formula is a matter of taste.
+    // Readers may differ in the value of an empty cell with a formula.
     const value = (text: string) =>
       (text === '' ? '' : this.formula()) + this.gap() + this.tag('v', {}, this.text(text))
     return this.one(

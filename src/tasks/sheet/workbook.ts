@@ -17,7 +17,7 @@ import type { CheckedZip } from './zip-check.ts'
 interface Workbook {
   sheet: Entry
   name: string
-  /** Those of all sheets. */
+  /** The names of all sheets. */
   names: string[]
   texts?: Entry
   styles?: Entry

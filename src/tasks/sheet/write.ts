@@ -79,7 +79,7 @@ async function* named(header: readonly string[], rows: AsyncIterable<unknown[]>)
   for await (const values of rows) {
     const object: Record<string, unknown> = {}
     for (let i = 0; i < header.length; i++) if (values[i] !== undefined) object[header[i] as string] = values[i]
-    // An assignment would not keep it.
+    // An assignment to `__proto__` would not keep the value.
     const proto = header.indexOf('__proto__')
     const entries = () => header.map((name, i) => [name, values[i]]).filter(([, value]) => value !== undefined)
     yield proto === -1 ? object : Object.fromEntries(entries())

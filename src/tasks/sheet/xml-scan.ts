@@ -178,7 +178,7 @@ function textOf(parts: Uint8Array[]): string {
   return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
 }
 
-/** A part's bytes in UTF-8. Only UTF-16, the other encoding that every reader of XML knows, is turned into it. */
+/** Returns a part's bytes in UTF-8. It converts only UTF-16, the other encoding that every XML reader knows. */
 async function* inUtf8(part: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   let decoder: ReturnType<typeof decoderOf>
   let isFirst = true
@@ -190,7 +190,7 @@ async function* inUtf8(part: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void
   if (decoder) yield Buffer.from(decoder.decode())
 }
 
-/** By its byte order mark, or by the zero beside its first `<`. */
+/** Recognises UTF-16 by its byte order mark, or by the zero beside its first `<`. */
 function decoderOf(head: Buffer) {
   const start = head.toString('hex', 0, 2)
   if (start === 'fffe' || start === '3c00') return new TextDecoder('utf-16le')

@@ -57,7 +57,7 @@ function checkEntry(entry: Entry, total: number): void {
   }
 }
 
-/** Programs disagree about which of the two they read. */
+/** Returns the error for two parts of one name: programs disagree about which one they read. */
 function twice({ fileName }: Entry): HighkiqError {
   const message = `the file is damaged (it has two parts named ${shown(fileName)}): open it in Excel and save it again`
   return new HighkiqError('INVALID_FILE', message, { entry: fileName })

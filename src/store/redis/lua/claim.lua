@@ -1,4 +1,4 @@
--- Takes a lease away for good. Gives 1; 0 when it was renewed since it was read, was claimed before, or is unknown.
+-- Claims a lease for good. Gives 1; 0 when it was renewed since it was read, was claimed before, or is unknown.
 --
 -- KEYS  1 leases, 2 the owner, 3 its machine.
 -- ARGV  owner, the end that its lease must still have or "" (it is known to be dead), names of its queues if it is listed

@@ -37,8 +37,8 @@ local function judge(book, isAtEnd)
   redis.call('HSET', KEYS[book.base], 'reason', reason)
 end
 
--- Pushes what was made for this at the task's creation, once in each run. `which`: done | failure. A run whose later one
--- had a rejected row first tells nothing.
+-- Pushes the callback job that was made at the task's creation, once in each run. `which`: done | failure. A run does
+-- nothing when a later run had a rejected row first.
 local function announce(book, which, run)
   local told = header(book, which .. 'Template', which .. 'Queue', which .. 'Run')
   if not told[1] or tonumber(told[3] or 0) >= run then return end
@@ -86,7 +86,7 @@ local function watch(book)
   elseif book.state == 'cancelling' then
     score = 0
   else
-    -- Without progress it stays where it was entered.
+    -- A task without progress keeps its first place.
     score = tonumber(book.progress) or math.max(book.watched, book.created)
     if book.state == book.before[1] and math.abs(score - book.watched) < WATCH_MS then return end
   end

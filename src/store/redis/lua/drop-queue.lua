@@ -1,6 +1,6 @@
--- Drops the name of a queue that has no task, and the count of rows that it holds back. Gives 1; 0 when it has a task.
+-- Drops the name of a queue without tasks, and its count of rows held back. Gives 1; 0 when it has a task.
 --
--- KEYS  1 names of the queues that have tasks, 2 the queue's tasks by time, 3 who adds rows, 4 rows that are held back.
+-- KEYS  1 names of the queues that have tasks, 2 the queue's tasks by time, 3 producers, 4 rows held back.
 -- ARGV  name of the queue.
 -- include: arguments
 

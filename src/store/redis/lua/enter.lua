@@ -1,4 +1,4 @@
--- Lets an owner have jobs of one more queue. Gives 0 when it has no lease (any more).
+-- Registers one more queue whose jobs an owner may hold. Gives 0 when the owner has no lease (any more).
 --
 -- KEYS  1 leases, 2 the owner.
 -- ARGV  owner, name of the queue.

@@ -1,7 +1,8 @@
--- A duty that one holder at a time has. Gives 1 when it is held by `holder` from now on; else the value that it has.
+-- Acquires a duty, which one holder at a time has. Gives 1 when `holder` holds it now; else its current value.
 --
--- The value is the holder and a number that each call has another of. It expires by the server's clock; a caller that has
--- seen one value unchanged for long enough by its own clock overrides it, for the server's clock may have been set back.
+-- The value is the holder and a number that is new in each call. It expires by the server's clock. A caller that has
+-- seen one value unchanged for long enough on its own clock overrides it, since the server's clock may have been set
+-- back.
 --
 -- KEYS  1 the duty.
 -- ARGV  holder, value to set, the value that may be overridden or "", milliseconds; or holder, "", "", "" to give it up.

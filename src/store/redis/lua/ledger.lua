@@ -20,7 +20,7 @@ local SIZE = 20
 local HELD, PLACED, ELSEWHERE, NEW = 0, 1, 2, 3
 local REJECTED, CANCELLED = 3, 5
 local KEPT_MESSAGES, FIRST_MESSAGES = 50, 10
--- Of each status so many codes are told apart; rows of all others have one slot.
+-- The number of codes of each status with a slot of their own; rows of all other codes share one slot.
 local MOST_SLOTS, OTHER_CODES = 255, 2048
 local TASK_KINDS = {
   [0] = 'hash', 'string', 'hash', 'zset', 'list', 'hash', 'list', 'string', 'zset', 'list', 'list',
@@ -184,7 +184,7 @@ local function leave(book, event)
   event.place = ELSEWHERE
 end
 
--- A row of that run became failed or error; a row may still be of an earlier run than its task.
+-- Notes that a row of that run became failed or error; a row may still be of an earlier run than its task.
 local function reject(book, run)
   book.rejectedRuns = book.rejectedRuns or {}
   book.rejectedRuns[run] = true
@@ -261,7 +261,7 @@ local function change(effect)
   return true
 end
 
--- The slot in which rejected events of a code are listed.
+-- Returns the slot in which rejected events of a code are listed.
 local function slotOf(book, status, code)
   if code == '' then return 0 end
   local field = status .. ':' .. code

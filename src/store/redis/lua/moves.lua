@@ -98,7 +98,7 @@ local function obstacle(item)
   end
 end
 
--- A text with the white space behind it that stands for a number, as JSON allows: its binary digits, as spaces and tabs.
+-- Appends a number to a text as white space, which JSON allows: its binary digits, as spaces and tabs.
 local function numbered(entry, n)
   local digits = {}
   while n > 0 do
@@ -108,8 +108,8 @@ local function numbered(entry, n)
   return entry .. table.concat(digits)
 end
 
--- A set holds a text once. The same text there is another job's, and this one gets a number to keep both: the first that
--- is free behind one that is taken. Of n equal texts about log n are looked at.
+-- A set holds each text once. When another job has the same text there, this one gets a number so that both stay: a free
+-- number directly after a taken one. Of n equal texts about log n are read.
 local function distinct(key, entry)
   local function isTaken(n) return redis.call('ZSCORE', key, numbered(entry, n)) end
   if not isTaken(0) then return entry end
@@ -147,7 +147,7 @@ local function applyAll(items)
   for _, item in ipairs(items) do apply(item) end
 end
 
--- After all writes. A user of Redis may have no right to the channel: its readers look again without the message.
+-- The message goes out after all writes. The Redis user may have no right to the channel; its readers poll as well.
 local function publish(channel)
   if woken then redis.pcall('PUBLISH', channel, '') end
 end

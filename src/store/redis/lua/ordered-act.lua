@@ -21,8 +21,8 @@ local function makeDue(id)
   end
 end
 
--- What waits of an id dies. False: a part of it does, and the rest waits on. Only where some of the id is dead already are
--- payloads moved one by one, so that a part of them always comes to an entry of the morgue that is there.
+-- Kills the waiting payloads of an id. Returns false when only a part of them died. Payloads are moved one by one only
+-- when some of the id are dead already, so that a part always joins an existing entry of the morgue.
 local function kill(id, state, body)
   local why = err ~= '' and err or state.error
   if body ~= '' then

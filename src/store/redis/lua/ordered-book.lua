@@ -56,7 +56,7 @@ local function addPayloads(key, rule, flat)
   end
 end
 
--- The lowest payloads of a key, at most so many, as score, payload, score, …
+-- Returns the lowest payloads of a key, at most that many, as score, payload, score, …
 local function lowestOf(key, most)
   local found = redis.call('ZRANGE', key, 0, most - 1, 'WITHSCORES')
   for i = 1, #found, 2 do found[i], found[i + 1] = found[i + 1], found[i] end

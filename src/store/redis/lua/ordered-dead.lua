@@ -13,8 +13,8 @@ for i = cursor + 1, #ARGV do
   if key then return redis.error_reply(unusable(key)) end
 end
 
--- What is dead of an id waits. False: a part of it does, and the rest is dead still. Payloads are moved one by one only
--- where some of the id waits already.
+-- Puts the dead payloads of an id back into the queue. Returns false when only a part of them went back. Payloads are
+-- moved one by one only when some of the id wait already.
 local function raise(id)
   local key = MORGUE_PAYLOADS .. id
   local size = redis.call('ZCARD', key)

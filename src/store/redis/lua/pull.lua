@@ -14,9 +14,9 @@ local GONE = 'hk:gone'
 local STRIDE = 20
 -- What was taken since has moved a job towards the tail: it is looked for so far.
 local NEAR = 1000
--- The other way it was moved by jobs that were put back to the front.
+-- Jobs that were put back to the front moved it the other way.
 local PUT_BACK = 500
--- A longer way would block the server.
+-- A longer search would block the server.
 local REACH = 100000
 
 local queue = KEYS[1]
@@ -28,7 +28,7 @@ if wrong(queue, 'list') then return redis.error_reply(unusable(queue)) end
 local length = redis.call('LLEN', queue)
 local passed = 0
 
--- The index of a text; or nil, and whether it is certain that it is not there.
+-- Returns the index of a text; or nil, and whether the text is certainly not there.
 local function find(job, before)
   local from = before and length - 1 - before
   if from and from >= 0 and from < length then
@@ -39,7 +39,7 @@ local function find(job, before)
       if one == job then return from + i end
     end
   end
-  -- In a long queue nobody looks behind the place that the caller knows.
+  -- In a long queue the script does not search behind the place that the caller knows.
   local most = length <= REACH and length or math.min(before and before + PUT_BACK or length, length)
   passed = passed + math.min(most, REACH)
   local index = redis.call('LPOS', queue, job, 'RANK', -1, 'MAXLEN', math.min(most, REACH))

@@ -1,4 +1,4 @@
--- Renews a lease, also when it had ended. Gives 0 when it was claimed, or is unknown.
+-- Renews a lease, even after its end. Gives 0 when the lease was claimed, or is unknown.
 --
 -- KEYS  1 leases, 2 the newest stamp, 3 the owner.
 -- ARGV  owner, seconds.

@@ -1,4 +1,5 @@
--- Removes the lowest entries of a set that are too many or too old, in one step: what others take out meanwhile counts.
+-- Removes the lowest entries of a set that are too many or too old, in one step, so that it counts what others remove
+-- meanwhile.
 --
 -- KEYS  1 the set.
 -- ARGV  most entries that stay, lowest score that stays, most entries to remove.

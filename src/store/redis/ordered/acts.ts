@@ -68,7 +68,10 @@ export class OrderedActs {
     return true
   }
 
-  /** Calls a script until it has finished all ids. @returns how many there were */
+  /**
+   * Calls a script until it has finished all ids.
+   * @returns how many ids it finished
+   */
   async #inSteps(queue: string, script: Script, about: readonly Argument[], ids: readonly string[]): Promise<number> {
     let n = 0
     for (let rest = ids; ; ) {

@@ -31,7 +31,7 @@ const PLACES = ['held', 'placed', 'elsewhere'] as const
 const EVENTS_AT_ONCE = 100
 const VALUES_OF_AN_EVENT = 7
 
-/** Where rejected events of a status and a code are listed. */
+/** The list of rejected events of one status and code. */
 interface Range {
   status: RejectedStatus
   code: string | null
@@ -148,7 +148,7 @@ export class TaskEvents {
     return found
   }
 
-  /** Indexes of rejected events: of one code, of none, of the other ones, or of all. */
+  /** Lists the indexes of rejected events: with one code, without a code, with one of the other codes, or all. */
   async #rejected(
     keys: readonly string[],
     status: readonly RejectedStatus[],

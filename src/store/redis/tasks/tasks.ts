@@ -134,7 +134,7 @@ export class Tasks {
     return some.flatMap((ids) => ids ?? []).slice(0, limit)
   }
 
-  /** Queue by queue: the time there may be older than that of the last progress. */
+  /** Lists idle tasks queue by queue. The time that is stored there may be older than the last progress. */
   async idle(
     before: number,
     { after, limit }: { after?: string | undefined; limit: number },

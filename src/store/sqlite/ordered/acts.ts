@@ -22,7 +22,7 @@ export class OrderedActs {
     this.#morgue = morgue
   }
 
-  /** `begun`: ids of which an earlier step has killed a part. */
+  /** Kills ids; `begun` holds the ids of which an earlier step has killed a part. */
   act(
     book: OrderedBook,
     act: 'now' | 'delete' | 'kill',
@@ -83,7 +83,7 @@ export class OrderedActs {
     return { n: this.#morgue.delete(book, some).n, rest }
   }
 
-  /** `add` brings payloads of a dead id to its row. */
+  /** Puts dead ids back into the queue; `add` moves their payloads. */
   #raise(book: OrderedBook, ids: readonly string[], now: number, add: (row: WaitingRow) => void): void {
     const inFlight = this.#flights.among(book.id, ids)
     const waiting = this.#waiting.find(book.id, ids)
@@ -102,7 +102,10 @@ export class OrderedActs {
     }
   }
 
-  /** Takes a part of an id with very many payloads away, if there is one among these. @returns whether there was */
+  /**
+   * Deletes a part of an id with very many payloads, if these ids include one.
+   * @returns whether they did
+   */
   cancelSome(book: OrderedBook, ids: readonly string[]): boolean {
     const large = [...this.#waiting.find(book.id, ids).values()].find(({ size }) => size > ORDERED_STEP)
     if (!large) return false

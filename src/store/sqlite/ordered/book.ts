@@ -171,7 +171,10 @@ function knownOf(performIn: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, ms))
 }
 
-/** A first token or take: above those of all queues that were deleted, also after the clock was set back. */
+/**
+ * Returns the first token or take number of a queue: above those of all deleted queues, even when the clock was set
+ * back.
+ */
 export function nextNumber(db: Database): number {
   return (db.first<{ number: number }>(sql.ordered.nextNumber, Date.now()) as { number: number }).number
 }

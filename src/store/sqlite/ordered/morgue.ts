@@ -28,13 +28,16 @@ export class OrderedMorgue {
     return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(book, id, error, now) }
   }
 
-  /** All that waits of an id, which its caller takes out of there. `isCounted`: a part of it came in before. */
+  /**
+   * Moves all waiting payloads of an id to the morgue; the caller deletes the row. `isCounted` is true when an earlier
+   * step has moved a part.
+   */
   enterAll(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
     this.#waiting.bury(book.id, row)
     if (!isCounted) this.#count(book, row.id, error, now)
   }
 
-  /** As many payloads of an id as one step may move; its caller writes the row. */
+  /** Moves as many payloads of an id as one step may move; the caller writes the row. */
   enterSome(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
     this.#waiting.burySome(book.id, row)
     if (!isCounted) this.#count(book, row.id, error, now)
@@ -68,7 +71,7 @@ export class OrderedMorgue {
     return { n: some.filter((id) => this.#drop(book, id)).length, rest }
   }
 
-  /** The oldest ids that are too many or too old. */
+  /** Lists the oldest ids that are too many or too old. */
   excess(book: OrderedBook, max: number, since: number): string[] {
     const lowest = this.#db.list<Listed>(sql.morgue.ageUp, book.id, ...behind(false, undefined), TRIMMED)
     const excess = book.queue.morgue - max

@@ -1,18 +1,18 @@
-/** Acts on ids with very many payloads: a part in each transaction, so that others have their turn between two. */
+/** Actions on ids with very many payloads run a part in each transaction, so that others can write between two. */
 
 import { ORDERED_STEP } from '../../contract.ts'
 
-/** What one transaction did. */
+/** The result of one transaction. */
 export interface Step {
-  /** Ids that are finished. */
+  /** The ids that are finished. */
   n: number
-  /** Ids that are left for further steps. */
+  /** The ids that are left for further steps. */
   rest: readonly string[]
-  /** The id of which a part was done. */
+  /** The id of which only a part is done. */
   begun?: string
 }
 
-/** The first items that go into one step together; none when the first one alone is too large. */
+/** Returns the first items that fit into one step together; none when the first one alone is too large. */
 export function inOneStep<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,

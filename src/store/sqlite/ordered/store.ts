@@ -147,7 +147,7 @@ export class OrderedStore implements OrderedVerbs {
   readonly trimMorgue: OrderedVerbs['trimMorgue'] = async (queue, max, since) => {
     const ids = await this.#look(queue, [], (book, { ordered }) => ordered.morgue.excess(book, max, since))
     return this.#inSteps(queue, ids, (book, { ordered: { morgue } }, rest) => {
-      // One that died again meanwhile is young again.
+      // An id that died again meanwhile counts as new.
       const still = new Set(morgue.excess(book, max, since))
       return morgue.delete(
         book,
@@ -187,7 +187,7 @@ export class OrderedStore implements OrderedVerbs {
         const one = await this.file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')
       } catch (thrown) {
-        // Those before are written: whoever hears of a full disk must not take all of the call for undone.
+        // The earlier steps are written, so the error must not claim that nothing is.
         if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
         if (thrown instanceof HighkiqError) throw thrown
         settled.push('error')
@@ -210,7 +210,10 @@ export class OrderedStore implements OrderedVerbs {
     })
   }
 
-  /** Each step in a transaction of its own, until no id is left. @returns how many ids were finished */
+  /**
+   * Runs each step in its own transaction, until no id is left.
+   * @returns how many ids were finished
+   */
   async #inSteps(
     queue: string,
     ids: readonly string[],

@@ -145,7 +145,7 @@ export class OrderedWaiting {
     return row.size === 0 ? 'last' : true
   }
 
-  /** Takes the lowest payloads of a row away, as many as one step may; there must be more of them. */
+  /** Deletes the lowest payloads of a row, as many as one step may; there must be more of them. */
   dropSome(queue: number, row: WaitingRow): void {
     this.#db.run(sql.payload.dropUpTo, queue, row.id, 0, ...this.#bound(queue, row.id, 0))
     row.size -= ORDERED_STEP
@@ -166,17 +166,17 @@ export class OrderedWaiting {
     this.dropSomeDead(queue, row.id)
   }
 
-  /** Takes the lowest dead payloads of an id away, as many as one step may; there must be more of them. */
+  /** Deletes the lowest dead payloads of an id, as many as one step may; there must be more of them. */
   dropSomeDead(queue: number, id: string): void {
     this.#db.run(sql.payload.dropUpTo, queue, id, 1, ...this.#bound(queue, id, 1))
   }
 
-  /** How many payloads of an id are dead: exact up to ORDERED_STEP, and more than that if there are more. */
+  /** Counts the dead payloads of an id: exactly up to ORDERED_STEP; a larger number only means that there are more. */
   deadSize(queue: number, id: string): number {
     return this.#db.first<{ n: number }>(sql.payload.countTo, queue, id, 1, ORDERED_STEP + 1)?.n ?? 0
   }
 
-  /** The last payload of one step. */
+  /** Returns the last payload of one step. */
   #bound(queue: number, id: string, dead: 0 | 1): [score: number, text: string] {
     const [last] = this.#db.list<[string, string]>(sql.payload.at, queue, id, dead, ORDERED_STEP - 1)
     if (!last) throw new RangeError(`the ordered id ${id} has no more payloads than one step moves`)

@@ -70,7 +70,7 @@ SELECT * FROM event WHERE task = ? AND status = ? AND idx > ? ORDER BY idx LIMIT
 -- rejectedOf: the same for failed (3), error (4) and cancelled (5), by their index.
 SELECT * FROM event WHERE task = ? AND status = ? AND status >= 3 AND idx > ? ORDER BY idx LIMIT ?;
 
--- codedOf: a page of rejected events with a code (NULL: without one), of the statuses of a JSON array.
+-- codedOf: reads a page of rejected events with a code (NULL: without one), of the statuses of a JSON array.
 SELECT * FROM event WHERE task = ?1 AND code IS ?2 AND status >= 3 AND idx > ?3
   AND status IN (SELECT value FROM json_each(?4)) ORDER BY idx LIMIT ?5;
 

@@ -80,7 +80,7 @@ SELECT 1 FROM owner WHERE id = ? AND claimed = 0;
 SELECT json_group_array(shard) AS json FROM ordered_shard
 WHERE queue = ? AND owner = (SELECT id FROM owner WHERE name = ?);
 
--- nextNumber: a number that no queue has had as a token or a take, of now (ms) or above.
+-- nextNumber: returns a number that no queue has had as a token or a take, of now (ms) or above.
 UPDATE ordered_highest SET number = max(number + 1, ?) RETURNING number;
 
 -- keepNumbers: remembers the tokens and takes of a queue that is about to be deleted.

@@ -38,31 +38,31 @@ ON CONFLICT (queue, id, dead, text) DO UPDATE SET score = min(score, excluded.sc
 -- count: how many there are.
 SELECT count(*) AS n FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ?;
 
--- countTo: how many there are, counted up to a number.
+-- countTo: counts payloads, up to a number.
 SELECT count(*) AS n FROM (SELECT 1 FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ? LIMIT ?);
 
--- at: the one of a rank by (score, text).
+-- at: reads the payload of a rank by (score, text).
 SELECT json_group_array(json_array(text, format('%!.17g', score))) AS json
 FROM (
   SELECT text, score FROM ordered_payload WHERE queue = ?1 AND id = ?2 AND dead = ?3
   ORDER BY score, text LIMIT 1 OFFSET ?4
 );
 
--- dropUpTo: takes away those up to (score, text).
+-- dropUpTo: deletes the payloads up to (score, text).
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ? AND (score, text) <= (?, ?);
 
--- buryUpTo: the same as bury, of those up to (score, text).
+-- buryUpTo: does the same as bury for the payloads up to (score, text).
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 1, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?) ON CONFLICT DO NOTHING;
 
--- raiseUpTo: the same as raise, of those up to (score, text).
+-- raiseUpTo: does the same as raise for the payloads up to (score, text).
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 0, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 1 AND (score, text) <= (?, ?)
 ON CONFLICT (queue, id, dead, text) DO UPDATE SET score = min(score, excluded.score);
 
--- newUpTo: how many of the dead ones up to (score, text) do not wait.
+-- newUpTo: counts the dead payloads up to (score, text) that do not wait.
 SELECT count(*) AS n FROM ordered_payload AS d
 WHERE queue = ? AND id = ? AND dead = 1 AND (score, text) <= (?, ?) AND NOT EXISTS (
   SELECT 1 FROM ordered_payload AS w WHERE w.queue = d.queue AND w.id = d.id AND w.dead = 0 AND w.text = d.text

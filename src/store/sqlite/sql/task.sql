@@ -20,7 +20,7 @@ WHERE key = ?;
 -- replaceAdder: another goes on where the creator, or who had taken its place, has come to.
 UPDATE task SET adder = ? WHERE key = ?;
 
--- keepLastRow: what is known of the row that was added last.
+-- keepLastRow: stores the text about the row that was added last.
 UPDATE task SET last_row = ? WHERE key = ?;
 
 -- newest: a page of tasks, newest first.
@@ -34,19 +34,19 @@ ORDER BY created_at DESC, id DESC LIMIT ?;
 SELECT 1 AS open FROM task
 WHERE (enqueued + working > 0 OR state = 'cancelling') AND enqueued + working > 0 AND doomed = 0 LIMIT 1;
 
--- setDue: when a single job is due.
+-- setDue: stores the time at which a single job is due.
 UPDATE task SET due_at = ? WHERE key = ?;
 
--- cancelling: those that are being cancelled.
+-- cancelling: lists tasks that are being cancelled.
 SELECT id FROM task INDEXED BY cancelling_task WHERE state = 'cancelling' AND doomed = 0 LIMIT ?;
 
--- openFrom: how many of the first ?2 tasks with open rows stand behind a key, and the last of their keys.
+-- openFrom: counts the first tasks with open rows behind a key, at most ?2, and returns the last of their keys.
 SELECT count(*) AS n, max(key) AS last FROM (
   SELECT key FROM task INDEXED BY open_task
   WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 ORDER BY key LIMIT ?2
 );
 
--- idle: those between two keys (the first one excluded) with open rows and no progress since a time.
+-- idle: lists tasks between two keys (the first one excluded) with open rows and no progress since a time.
 SELECT * FROM task INDEXED BY open_task
 WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 AND key <= ?2
   AND doomed = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < ?3

@@ -30,7 +30,7 @@ interface Chunk {
   from: number
   rows: readonly NewRow[]
   now: number
-  /** What the task keeps about the last of the rows. */
+  /** The text that the task keeps about the last of the rows. */
   last: string | undefined
 }
 

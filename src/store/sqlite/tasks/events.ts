@@ -40,7 +40,7 @@ export class Events {
 
   page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): EventRecord[] {
     const task = this.#db.first<TaskRow>(sql.task.load, id)
-    // Every code is counted apart: there are no other ones.
+    // SQLite counts every code on its own, so no row has one of the other codes.
     if (!task || otherCodes) return []
     const rows = indexes
       ? this.#db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)

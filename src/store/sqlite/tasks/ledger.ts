@@ -146,7 +146,7 @@ export class Ledger {
     book.changed.add(event)
   }
 
-  /** A row of that run became failed or error. */
+  /** Notes that a row of that run became failed or error. */
   rejected(book: Book, run: number): void {
     if (!book.rejectedRuns.includes(run)) book.rejectedRuns = [...book.rejectedRuns, run]
   }

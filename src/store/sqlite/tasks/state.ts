@@ -11,7 +11,7 @@ const ENOUGH_FOR_PERCENT = 100
 
 /** What one operation did to a task. */
 export interface Happened {
-  /** Runs of which a row became failed or error; a row may still be of an earlier run than its task. */
+  /** The runs of which a row became failed or error; a row may still be of an earlier run than its task. */
   rejectedRuns: readonly number[]
   /** Its last adder ended; those who put rows back are none. */
   addingEnded: boolean
@@ -68,7 +68,7 @@ function stateOf(task: TaskRow): TaskState {
   return open > 0 ? 'running' : 'done'
 }
 
-/** The callbacks that are to be pushed now, once for each run. A run whose later one had a rejected row first tells nothing. */
+/** Returns the callbacks to push now, once for each run. A run gets none when a later run had a rejected row first. */
 export function callbacks(task: TaskRow, { rejectedRuns }: Happened, now: number): { queue: string; text: string }[] {
   const pushed: { queue: string; text: string }[] = []
   const call = (text: string | null, kind: 'done' | 'failure', run: number) => {
