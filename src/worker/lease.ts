@@ -67,7 +67,7 @@ export class Lease implements LeaseHold {
     return (this.#renewedAt[0] as number) + this.#options.seconds * 1000 * SURE_PART
   }
 
-  /** The shared state of the lease thread; undefined where there is none. */
+  /** The id of the lease thread; undefined where there is none. */
   get threadId(): number | undefined {
     return this.#thread?.threadId
   }
