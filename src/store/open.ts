@@ -9,12 +9,12 @@ import { SqliteStore } from './sqlite/store.ts'
 export type { RedisSettings } from './redis/url.ts'
 
 /**
- * * Returns a store for a URL; it opens nothing yet. `warn` gets messages for the operator.
+ * Returns a store for a URL; it opens nothing yet. `warn` gets messages for the operator.
  *
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  *
- * * `warn` gets a line when another program keeps the store from answering.
+ * `warn` gets a line when another program keeps the store from answering.
  *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */

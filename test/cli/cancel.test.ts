@@ -52,8 +52,7 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   const { stdout: unknown } = await folder.run(['pause', 'lwo'])
   expect(unknown).toMatch(/^lwo is paused; .*\nno worker serves a queue of this name, and nothing was pushed to it/)
   expect((await folder.run(['queues'])).stdout).toMatch(/^lwo +0 .*paused$/m)
-  expect(await folder.run(['pause', 'a b'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('no queue name'),
-  })
+  // A Ruby program may have made a queue of such a name; none has no name.
+  expect(await folder.run(['pause', 'a b'])).toMatchObject({ code: 0 })
+  expect(await folder.run(['pause', ''])).toMatchObject({ code: 2, stderr: expect.stringContaining('queue name') })
 })

@@ -22,7 +22,7 @@ function newFile(): string {
 function appOn(file: string) {
   const warnings: string[] = []
   const warn = (_fields: object, message: string) => warnings.push(message)
-  const logger = { debug() {}, info() {}, error() {}, warn } as never
+  const logger = { debug() {}, info() {}, error() {}, warn, child: () => logger } as never
   const hq = new Highkiq({ url: `sqlite:${file}?synchronous=normal`, logger })
   onTestFinished(() => hq.close())
   return { hq, warnings, logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 }

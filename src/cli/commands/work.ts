@@ -86,13 +86,10 @@ async function runWorker(
     { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes },
     file?.custom ?? {},
   )
+  const every = settings.drain ? await everyQueue(hq, settings) : {}
+  const worker = hq.worker({ ...workerOptions(settings), ...every, tag })
   // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
   await hq.store.open()
-  const worker = hq.worker({
-    ...workerOptions(settings),
-    ...(settings.drain ? await everyQueue(hq, settings) : {}),
-    tag,
-  })
   const drained = settings.drain ? stopWhenEmpty(hq, worker) : undefined
   if ((child?.place ?? 1) === 1) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)
@@ -131,6 +128,7 @@ async function runWorker(
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
   if (queues) return {}
+  await hq.store.open()
   const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
   return { queues: [['*', 1], ...names] }
 }
