@@ -217,7 +217,11 @@ export class Highkiq {
     })
     this[PROGRAM] = {
       useUrl: (url) => this.#setup.useUrl(url),
-      drain: (url) => this.#client.divert(this.#setup.drain(url)),
+      drain: (url) => {
+        const own = this.#setup.drain(url)
+        this.#client.divert(own)
+        this.log.info({ store: url, newJobs: own.url }, `draining ${this.store.url}: new jobs go to ${own.url}`)
+      },
       useFiles: (files) => this.#setup.useFiles(files),
       useFile: (about, custom) => this.#setup.useFile(about, custom),
       refuseStore: (why) => this.#setup.refuseStore(why),

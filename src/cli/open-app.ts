@@ -41,14 +41,16 @@ export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Pro
 /** The same for a command that only looks: it must not leave an empty database behind. */
 export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   return withApp(options, async (hq) => {
-    const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
-    if (path && path !== ':memory:' && !existsSync(path)) {
-      throw new CliError(
-        `${path} is not there: nothing was pushed to it yet, or --url or HIGHKIQ_URL means another one`,
-      )
-    }
+    checkStoreExists(hq)
     return work(hq)
   })
+}
+
+/** @throws CliError if the store is a file that does not exist */
+export function checkStoreExists(hq: Highkiq): void {
+  const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
+  if (!path || path === ':memory:' || existsSync(path)) return
+  throw new CliError(`${path} is not there: nothing was pushed to it yet, or --url or HIGHKIQ_URL means another one`)
 }
 
 async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {

@@ -45,7 +45,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   }
 
   /**
-   * * Returns the same job with other options for its pushes; of repeated calls the last value of each option counts.
+   * Returns the same job with other options for its pushes; of repeated calls the last value of each option counts.
    * Put members of your own under `extra`.
    * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */

@@ -65,7 +65,7 @@ export class OrderedQueue {
   }
 
   /**
-   * * Pushes one or many jobs. All are checked first, then stored 100 at a time, each hundred in one step. An app that
+   * Pushes one or many jobs. All are checked first, then stored 100 at a time, each hundred in one step. An app that
    * does not define the queue can push to one that is in the store.
    * @returns how many were stored; client middleware may drop some
    * @throws INVALID_JOB, INVALID_ARGS, UNKNOWN_ORDERED before anything is stored; PushError, whose `jids` are the ids not

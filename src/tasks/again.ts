@@ -8,7 +8,7 @@ const DAY = 86_400
 const BEGINS_WITHIN_MS = 60_000
 
 /**
- * * Claims the bytes of a file for a task that is about to be made. With `again` it claims them even when an earlier
+ * Claims the bytes of a file for a task that is about to be made. With `again` it claims them even when an earlier
  * task has them.
  * @returns a function that undoes the claim when the task was not made after all
  * @throws ALREADY_IMPORTED with the earlier task's id

@@ -1,5 +1,5 @@
 /**
- * * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees the
+ * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees the
  * places of jobs that a program without tasks took, ends rows that are nowhere, and deletes old tasks. A walk through
  * queues and sets may be long, so the pause after it is a hundred times as long.
  */

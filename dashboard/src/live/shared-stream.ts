@@ -1,8 +1,8 @@
 /**
- * * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to a server, and each
+ * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to a server, and each
  * stream keeps one. With a stream in each tab the seventh tab, and with it all others, would wait for ever.
  *
- * * The visible tabs ask for one lock. The tab that holds it opens the stream and forwards each event to the others. A
+ * The visible tabs ask for one lock. The tab that holds it opens the stream and forwards each event to the others. A
  * tab that becomes hidden releases the lock and closes the stream.
  */
 

@@ -12,7 +12,7 @@ import { jobsFiles } from '../config/jobs-file.ts'
 import { type Resolved, resolveSettings, withSettings } from '../config/resolve.ts'
 import type { Settings } from '../config/settings.ts'
 import { plural } from '../figures.ts'
-import { checkLogVariables, withApp } from '../open-app.ts'
+import { checkLogVariables, checkStoreExists, withApp } from '../open-app.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
 import { adviceFor, served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
@@ -44,6 +44,8 @@ const MOST_SHOWN = 10
 const DRAIN_MS = 1000
 /** A line of progress is logged after this many counts. */
 const DRAIN_LOOKS = 10
+const STILL_DRAINING =
+  'draining: these are left. Jobs scheduled for later, rows of paused tasks and classes that no file defines take longest'
 /** Until the next try to serve the dashboard. */
 const WEB_AGAIN_MS = 1000
 
@@ -127,6 +129,7 @@ async function runWorker(
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
+  checkStoreExists(hq)
   if (queues) return {}
   await hq.store.open()
   const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
@@ -143,7 +146,7 @@ function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
       const { enqueued, held, scheduled, retries, busy, ordered } = await hq.stats()
       const left = { enqueued, held, scheduled, retries, busy, ordered: ordered.total.length }
       empty = Object.values(left).every((n) => n === 0) ? empty + 1 : 0
-      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, 'draining: these are left')
+      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, STILL_DRAINING)
     }
     hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
     await worker.stop()

@@ -76,7 +76,7 @@ export interface LeaseVerbs {
   tidy(): Promise<string[]>
   /**
    * Takes the lease away for good: from then on the owner's turns are fenced and its jobs can be restored. With `ends`,
-   * * only if the lease still ends there; null claims an owner that is known to be dead. Tasks that the owner was
+   * only if the lease still ends there; null claims an owner that is known to be dead. Tasks that the owner was
    * adding rows to become `interrupted`.
    */
   claim(owner: string, ends: number | null): Promise<boolean>

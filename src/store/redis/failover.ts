@@ -1,5 +1,5 @@
 /**
- * * Watches Sentinel for a change of the master. After a planned failover the old master goes on answering for about 10
+ * Watches Sentinel for a change of the master. After a planned failover the old master goes on answering for about 10
  * s, and everything it stores meanwhile is lost, so every connection to it must be dropped at once.
  *
  * One watcher serves all connections of a process. ioredis' own `failoverDetector` opens a connection to every Sentinel for

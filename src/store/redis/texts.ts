@@ -1,5 +1,5 @@
 /**
- * * Remembers the bytes of texts that are not valid UTF-8, which another program may have written. Only these exact
+ * Remembers the bytes of texts that are not valid UTF-8, which another program may have written. Only these exact
  * bytes can remove such a text, or put it somewhere else unchanged.
  */
 

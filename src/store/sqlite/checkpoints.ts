@@ -1,5 +1,5 @@
 /**
- * * Keeps the write-ahead log short. SQLite restarts the log only when all of it is copied into the file and nobody
+ * Keeps the write-ahead log short. SQLite restarts the log only when all of it is copied into the file and nobody
  * reads it, which never happens by itself while reads overlap. So a thread with its own connection copies the log. When
  * the log is large, the thread pauses all writers for a moment, in which all readers end.
  */

@@ -21,7 +21,7 @@ export interface ReadFileOptions {
   /** CSV: one character. Default: what the first line says (`sep=;`), else whichever of , ; tab | the header has most of. */
   delimiter?: string
   /**
-   * * CSV and NDJSON: any label that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the
+   * CSV and NDJSON: any label that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the
    * encoding in which the text reads well. When several are possible, the file is refused.
    */
   encoding?: string
@@ -55,7 +55,7 @@ export interface OpenFile {
 export const MAX_ROWS = 1_000_000
 
 /**
- * * Opens a file and reads its header. `columns` renames the columns in order, or names the wanted ones; the others may
+ * Opens a file and reads its header. `columns` renames the columns in order, or names the wanted ones; the others may
  * then hold anything.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
