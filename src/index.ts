@@ -81,7 +81,7 @@ export type {
 // Ordered queues
 export type { OrderedIds } from './ordered/act.ts'
 export type { OrderedContext, OrderedEntry, OrderedPlace } from './ordered/context.ts'
-export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions } from './ordered/definition.ts'
+export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions, OrderedRetryIn } from './ordered/definition.ts'
 export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } from './ordered/entry.ts'
 export type { OrderedJob } from './ordered/job.ts'
 export type { Morgue } from './ordered/morgue.ts'

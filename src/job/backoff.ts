@@ -2,6 +2,7 @@
 
 import { type Duration, seconds } from './duration.ts'
 import { isObject } from './json.ts'
+import type { OptionRule } from './options.ts'
 
 /** A delay: seconds, `'5m'` or `{ minutes: 5 }`; with `jitter`, Sidekiq's random part is added. */
 export type RetryDelay = number | Duration | (Exclude<Duration, string> & { jitter?: boolean })
@@ -20,9 +21,11 @@ export function delayOf(value: unknown): { seconds: number; jitter: boolean } | 
   }
 }
 
-export function isDelay(value: unknown): boolean {
-  return delayOf(value) !== undefined
-}
+/** The option `retryIn` of a job and of an ordered queue. */
+export const RETRY_IN: OptionRule = [
+  (value) => typeof value === 'function' || delayOf(value) !== undefined,
+  `${DELAY_WORDS}, or a function that answers one`,
+]
 
 /**
  * Seconds until the next attempt, as Sidekiq counts: count⁴ + 15 (15, 16, 31, 96, 271, … about 20 days over 25 retries).

@@ -1,6 +1,6 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { DELAY_WORDS, isDelay, type RetryDelay } from './backoff.ts'
+import { RETRY_IN, type RetryDelay } from './backoff.ts'
 import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { HighkiqError } from './errors.ts'
@@ -103,7 +103,7 @@ const OPTIONS: Record<keyof JobOptions, OptionKind> = {
   tags: 'texts',
   retryFor: [(value) => isAboveZero(value) && (value as number) <= 1e9, 'a number of seconds, at most 1,000,000,000'],
   retryQueue: null,
-  retryIn: [(value) => typeof value === 'function' || isDelay(value), `${DELAY_WORDS}, or a function that answers one`],
+  retryIn: RETRY_IN,
   onExhausted: 'function',
   timeout: 'seconds',
   logLevel: LOG_LEVELS,

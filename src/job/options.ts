@@ -63,7 +63,12 @@ export function isAboveZero(value: unknown): boolean {
 }
 
 /** @throws INVALID_OPTION for a name that is not known, and for a value that is not of its kind */
-export function checkOptions(where: string, options: unknown, known: Readonly<Record<string, OptionKind>>): void {
+export function checkOptions(
+  where: string,
+  options: unknown,
+  known: Readonly<Record<string, OptionKind>>,
+  elsewhere?: Readonly<Record<string, string>>,
+): void {
   if (!isObject(options)) {
     const names = Object.keys(known).join(', ')
     throw new HighkiqError(
@@ -71,7 +76,7 @@ export function checkOptions(where: string, options: unknown, known: Readonly<Re
       `${where}: options are an object, not ${shown(options)}; there are ${names}`,
     )
   }
-  refuseUnknown(where, options, Object.keys(known))
+  refuseUnknown(where, options, Object.keys(known), elsewhere)
   for (const [name, value] of Object.entries(options)) {
     const kind = known[name] ?? null
     if (value === undefined || kind === null) continue

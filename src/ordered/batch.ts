@@ -1,5 +1,6 @@
 /** Runs one batch, and says how each of its ids ended. */
 
+import { DELAY_WORDS, delayOf, jitter } from '../job/backoff.ts'
 import { runLinks } from '../job/chain.ts'
 import { HighkiqError, isCausedBy, type Snooze, verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
@@ -259,14 +260,17 @@ export class Batch implements Running {
 
   #delay(count: number, error: unknown, id: string, performIn: number): number {
     const { retryIn } = this.definition.options
-    const usual = () => retryDelay(count, this.#engine.random)
-    if (!retryIn) return usual()
+    const { random } = this.#engine
+    const usual = () => retryDelay(count, random)
     try {
-      const seconds = retryIn(count, error, id)
-      if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
+      const answer = typeof retryIn === 'function' ? retryIn(count, error, id) : retryIn
+      if (answer === undefined || answer === null || answer === 'default') return usual()
+      if (typeof answer === 'number' && Number.isFinite(answer)) return answer
+      const delay = delayOf(answer)
+      if (delay) return delay.seconds + (delay.jitter ? jitter(count, random) : 0)
       throw new HighkiqError(
         'INVALID_OPTION',
-        `${this.definition.name}: retryIn answered ${seconds}, no number of seconds`,
+        `${this.definition.name}: retryIn must answer ${DELAY_WORDS}, or 'default' (got ${shown(answer)}): the id gets the usual delay`,
       )
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'retryIn', class: this.definition.name, id, performIn })

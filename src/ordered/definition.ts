@@ -1,12 +1,12 @@
 /** What an ordered queue is: its options, and what is asked of its handler. */
 
-import { backoff } from '../job/backoff.ts'
+import { backoff, delayOf, RETRY_IN, type RetryDelay } from '../job/backoff.ts'
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkMiddleware, given, refuseUnknown, shown } from '../job/options.ts'
+import { checkMiddleware, checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { count as figure } from '../job/plural.ts'
 import type { OrderedContext } from './context.ts'
 
@@ -36,6 +36,9 @@ export interface OrderedDeath<P = unknown> {
   error: string | null
 }
 
+/** `default`, undefined and null leave an id at the usual delay. */
+export type OrderedRetryIn = (count: number, error: unknown, id: string) => RetryDelay | 'default' | undefined | null
+
 export interface OrderedOptions<P = unknown> {
   /** The most batches of this queue that run at the same time, over all processes; default 5. */
   shards?: number
@@ -43,8 +46,12 @@ export interface OrderedOptions<P = unknown> {
   batchSize?: number
   /** How often an id may fail before its first payload goes to the morgue; default 25. */
   maxRetries?: number
-  /** Seconds until an id that failed is due again; `count` is 0 after the first failure. Default count⁴ + 15 and a bit. */
-  retryIn?: (count: number, error: unknown, id: string) => number
+  /**
+   * The delay until an id that failed is due again: seconds, `'5m'` or `{ minutes: 5 }`. With `{ minutes: 5, jitter: true }`
+   * up to ten random seconds for each failure are added. A function answers one for each failure (`count` is 0 after the
+   * first); it may answer a number below 0, too. Default: count⁴ + 15 seconds and a random part.
+   */
+  retryIn?: RetryDelay | OrderedRetryIn
   /** Default: the name. */
   queueName?: string
   /** Hears of what died, when something did. */
@@ -92,22 +99,22 @@ const DEFAULTS = {
   morgueKeep: 180 * 86_400,
   use: [],
 }
-const OPTIONS: (keyof OrderedOptions)[] = [
-  'shards',
-  'batchSize',
-  'maxRetries',
-  'retryIn',
-  'queueName',
-  'onExhausted',
-  'maxStalls',
-  'maxPayloads',
-  'serial',
-  'prepare',
-  'reshard',
-  'morgueMax',
-  'morgueKeep',
-  'use',
-]
+const OPTIONS: Record<keyof OrderedOptions, OptionKind> = {
+  shards: wholeUpTo(1000),
+  batchSize: wholeUpTo(100),
+  maxRetries: 'whole',
+  retryIn: RETRY_IN,
+  queueName: null,
+  onExhausted: 'function',
+  maxStalls: 'count',
+  maxPayloads: wholeUpTo(1000),
+  serial: ['shard', 'id'],
+  prepare: 'function',
+  reshard: [(value) => value === 'auto', "'auto', or left out"],
+  morgueMax: 'whole',
+  morgueKeep: [isKeep, "a number of seconds above 0, or for instance '30d'"],
+  use: null,
+}
 
 /** As jobs call them, and Lowkiq. */
 const ELSEWHERE = {
@@ -121,16 +128,6 @@ const ELSEWHERE = {
   batch_size: 'batchSize',
 }
 
-/** Of what is a whole number: the least and the most that it may be. */
-const BOUNDS = {
-  shards: [1, 1000],
-  batchSize: [1, 100],
-  maxRetries: [0, Number.MAX_SAFE_INTEGER],
-  maxStalls: [1, Number.MAX_SAFE_INTEGER],
-  maxPayloads: [1, 1000],
-  morgueMax: [0, Number.MAX_SAFE_INTEGER],
-} as const
-
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function orderedDefinition(name: string, options: OrderedOptions, handler: OrderedHandler): OrderedDefinition {
   if (typeof name !== 'string' || name === '') {
@@ -138,40 +135,27 @@ export function orderedDefinition(name: string, options: OrderedOptions, handler
   }
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
   if (typeof handler !== 'function') throw wrong('the handler must be a function')
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw wrong(`options are an object, not ${shown(options)}`)
-  }
-  refuseUnknown(name, options, OPTIONS, ELSEWHERE)
+  checkOptions(name, options, OPTIONS, ELSEWHERE)
   const settled = { ...DEFAULTS, ...given(options) }
-  const { queueName = name, serial, reshard, morgueKeep, use } = settled
+  const { queueName = name, morgueKeep, use } = settled
   checkQueueName(queueName)
-  for (const option of Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]) checkWhole(name, option, settled[option])
-  for (const hook of ['retryIn', 'onExhausted', 'prepare'] as const) {
-    if (settled[hook] !== undefined && typeof settled[hook] !== 'function') throw wrong(`${hook} is a function`)
-  }
-  if (serial !== 'shard' && serial !== 'id') throw wrong("serial is 'shard' or 'id'")
-  if (reshard !== undefined && reshard !== 'auto') throw wrong("reshard is 'auto', or left out")
   checkMiddleware(name, use)
-  return { name, queue: queueName, options: { ...settled, morgueKeep: keepOf(morgueKeep, wrong) }, handler }
+  return { name, queue: queueName, options: { ...settled, morgueKeep: seconds(morgueKeep) }, handler }
 }
 
-function keepOf(morgueKeep: number | Duration, wrong: (what: string) => HighkiqError): number {
-  let keep = 0
-  try {
-    keep = seconds(morgueKeep)
-  } catch {
-    // Told below.
-  }
-  if (keep > 0) return keep
-  throw wrong(`morgueKeep is a number of seconds above 0, or for instance '30d', not ${shown(morgueKeep)}`)
+function isKeep(value: unknown): boolean {
+  const delay = delayOf(value)
+  return delay !== undefined && delay.seconds > 0
 }
 
 /** @throws INVALID_OPTION */
-export function checkWhole(name: string, option: keyof typeof BOUNDS, value: unknown): asserts value is number {
-  const [least, most] = BOUNDS[option]
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return
-  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${figure(most)}`
-  throw new HighkiqError('INVALID_OPTION', `${name}: ${option} is a whole number, ${range}`)
+export function checkShards(queue: string, shards: number): void {
+  checkOptions(queue, { shards: shards ?? null }, { shards: OPTIONS.shards })
+}
+
+function wholeUpTo(most: number): OptionRule {
+  const holds = (value: unknown) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
+  return [holds, `a whole number, 1 to ${figure(most)}`]
 }
 
 /** Seconds: count⁴ + 15 + rand(30)·(count + 1). */

@@ -4,7 +4,7 @@ import { orderedNamesOf } from '../client/ordered-names.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedNumbers, ShardNumbers } from '../store/contract.ts'
 import { idOf, idsOf, type OrderedIds } from './act.ts'
-import { checkWhole, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
+import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
 import { moveAll } from './keeper.ts'
 import { Morgue } from './morgue.ts'
@@ -143,7 +143,7 @@ export class OrderedQueue {
    * @throws INVALID_OPTION: a number that is none, or it is being changed to another one
    */
   async reshard(shards: number): Promise<void> {
-    checkWhole(this.queue, 'shards', shards)
+    checkShards(this.queue, shards)
     const store = this.#host.store()
     if (!(await store.reshard(this.queue, shards))) {
       const board = await store.orderedBoard(this.queue)

@@ -287,6 +287,41 @@ test.each([
   expect((await job.stats()).length).toBe(0)
 })
 
+test.each<[OrderedOptions['retryIn'], least: number, most: number]>([
+  [300, 300, 300],
+  ['5m', 300, 300],
+  [{ minutes: 5, jitter: true }, 300, 309],
+  [() => ({ minutes: 5 }), 300, 300],
+  [() => 'default', 15, 44],
+])('retryIn: %j is the delay of an id that failed', async (retryIn, least, most) => {
+  const here = bench({ clock: { now: () => 1_764_000_000_000 } })
+  const { job } = sync(here, { retryIn }, () => {
+    throw new Error('no')
+  })
+  await job.performAsync({ id: 7 })
+  await here.work()
+  await until(async () => (await job.stats()).retries === 1)
+  const [found] = (await job.waiting.list()).items
+  const delay = (found?.performIn ?? 0) - 1_764_000_000
+  expect(delay).toBeGreaterThanOrEqual(least)
+  expect(delay).toBeLessThanOrEqual(most)
+  await here.hq.close()
+  expect(here.errors.map(({ error }) => error.message)).toEqual(['no'])
+})
+
+test('a retryIn that answers a promise is reported, and the id gets the usual delay', async () => {
+  const here = bench()
+  const { job } = sync(here, { retryIn: (async () => 5) as never }, () => {
+    throw new Error('no')
+  })
+  await job.performAsync({ id: 7 })
+  await here.work()
+  await until(async () => (await job.stats()).retries === 1)
+  expect(here.errors.map(({ error }) => error.message)).toContainEqual(
+    expect.stringMatching(/^Sync: retryIn must answer .* \(got a promise\): the id gets the usual delay$/),
+  )
+})
+
 test('scores that nobody gives grow with each push, also within a millisecond', async () => {
   const here = bench({ clock: { now: () => 1_764_000_000_000 } })
   const { job } = sync(here)
@@ -296,13 +331,15 @@ test('scores that nobody gives grow with each push, also within a millisecond', 
 })
 
 test.each([
-  [{ shards: 0 }, 'shards'],
+  [{ shards: 0 }, 'Sync: shards is a whole number, 1 to 1,000, not 0'],
   [{ batchSize: 101 }, 'batchSize'],
   [{ maxRetries: -1 }, 'maxRetries'],
   [{ maxPayloads: 1001 }, 'maxPayloads'],
   [{ serial: 'all' }, 'serial'],
   [{ reshard: true }, 'reshard'],
-  [{ retryIn: 5 }, 'retryIn'],
+  [{ retryIn: -5 }, 'Sync: retryIn is a number of seconds, 0 or more, or a duration'],
+  [{ retryIn: 'soon' }, 'not "soon"'],
+  [{ morgueMax: 'many' }, 'Sync: morgueMax is a whole number, 0 or more, not "many"'],
   [{ shard: 5 }, 'there is no option shard'],
   [{ queueName: 'a b' }, 'queue name'],
 ])('%j is refused', (options, says) => {
