@@ -76,7 +76,8 @@ export class Runtime {
     }
     const { setup, registry } = this.#parts
     for (const definition of registry.all) checkThread(definition, setup.files)
-    const engine = { ...this.#engine(), jobLog: jobLogOf(setup.log, options.logJobs ?? false) }
+    const plain = this.#engine()
+    const engine = { ...plain, jobLog: jobLogOf(setup.log, options.logJobs ?? false, plain.isBusiness) }
     const { bindings } = registry
     const services = this.#services(engine, options)
     const threads = () => setup.threadSource

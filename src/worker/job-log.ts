@@ -1,7 +1,7 @@
 /** One line when a job begins and one when it ends, as Sidekiq has them: `start`, then `done` or `fail` with the seconds. */
 
 import type { JobContext } from '../job/context.ts'
-import { verdictOf } from '../job/errors.ts'
+import { messageOf, type Verdict, verdictOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 
 /** As much of an attempt as its lines need. */
@@ -13,9 +13,11 @@ interface Attempt {
 
 export class JobLog {
   readonly #level: 'info' | 'debug'
+  readonly #isBusiness: (thrown: unknown) => boolean
 
-  constructor(level: 'info' | 'debug') {
+  constructor(level: 'info' | 'debug', isBusiness: (thrown: unknown) => boolean) {
     this.#level = level
+    this.#isBusiness = isBusiness
   }
 
   start({ ctx }: Attempt): void {
@@ -26,15 +28,25 @@ export class JobLog {
     this.#end(attempt, 'done')
   }
 
-  /** `fail`, unless it was thrown to have another end: `snooze`, `release`, `discard`; `interrupted` by a stop. */
+  /**
+   * `fail`, unless it was thrown to have another end: `snooze`, `release`, `discard`; `interrupted` by a stop. A business
+   * failure is logged with its `code` and `message`, for no other line of the log has them.
+   */
   threw(attempt: Attempt, thrown: unknown): void {
     const verdict = verdictOf(thrown)
     if (verdict === 'snooze' || verdict === 'release' || verdict === 'discard') this.#end(attempt, verdict)
-    else this.#end(attempt, attempt.ctx.abortReason?.code === 'SHUTDOWN' ? 'interrupted' : 'fail')
+    else if (attempt.ctx.abortReason?.code === 'SHUTDOWN') this.#end(attempt, 'interrupted')
+    else this.#end(attempt, 'fail', this.#reasonOf(thrown, verdict))
   }
 
-  #end({ ctx, began }: Attempt, word: string): void {
-    ctx.log[this.#level]({ elapsed: Math.round(performance.now() - began) / 1000 }, word)
+  #reasonOf(thrown: unknown, verdict: Verdict | undefined): object {
+    if (verdict !== 'business-failure' && (verdict !== undefined || !this.#isBusiness(thrown))) return {}
+    const { code } = thrown as { code?: unknown }
+    return { ...(code === undefined ? {} : { code }), message: messageOf(thrown) }
+  }
+
+  #end({ ctx, began }: Attempt, word: string, reason: object = {}): void {
+    ctx.log[this.#level]({ elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
   }
 }
 
@@ -42,7 +54,7 @@ export class JobLog {
  * Wanted: at info. Else at debug, for loggers that can say that they show it; undefined where nobody would see a line, for
  * then it must cost nothing.
  */
-export function jobLogOf(log: Logger, wanted: boolean): JobLog | undefined {
-  if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new JobLog('info')
-  return log.isLevelEnabled?.('debug') ? new JobLog('debug') : undefined
+export function jobLogOf(log: Logger, wanted: boolean, isBusiness: (thrown: unknown) => boolean): JobLog | undefined {
+  if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new JobLog('info', isBusiness)
+  return log.isLevelEnabled?.('debug') ? new JobLog('debug', isBusiness) : undefined
 }

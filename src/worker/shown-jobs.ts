@@ -14,6 +14,14 @@ export interface ShownJob {
 /** The most jobs that one line names. */
 const MOST_NAMED = 10
 
+/** Seconds after which a stop logs what it waits for; from then on it logs every ten seconds. */
+const FIRST_LINES = [1, 2, 5, 10, 20]
+
+/** When a stop logs next, in whole seconds since it began to wait. `last`: when it logged last, 0 for never. */
+export function nextLine(last: number): number {
+  return FIRST_LINES.find((seconds) => seconds > last) ?? last + 10
+}
+
 /** Lists the running jobs; `now` is the app's clock in milliseconds. */
 export function shownJobs(running: readonly Running[], now: number): ShownJob[] {
   return running.map(({ ctx, payload, taken, startedAt }) => {

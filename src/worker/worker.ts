@@ -19,7 +19,7 @@ import { hereAsText } from './host.ts'
 import { Lease } from './lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from './options.ts'
 import { Recovery } from './recovery.ts'
-import { inWords, shownJobs } from './shown-jobs.ts'
+import { inWords, nextLine, shownJobs } from './shown-jobs.ts'
 import { hearProcess, type Order } from './signals.ts'
 import { ThreadPool, type ThreadSource } from './threads/pool.ts'
 import { Vitals } from './vitals.ts'
@@ -345,14 +345,15 @@ export class Worker {
     if (inTime) await within(LEAVE_MS, left)
   }
 
-  /** True when nothing runs any more; tells once a second what it waits for. */
+  /** True when nothing runs any more. Meanwhile it logs what it waits for, less and less often. */
   async #idleWithin(ms: number): Promise<boolean> {
     const idle = Promise.all(this.#lines.map((line) => line.idle()))
-    const end = performance.now() + ms
-    for (;;) {
-      const left = end - performance.now()
-      if (left <= 0) return this.busy === 0
-      if (await within(Math.min(left, 1000), idle)) return true
+    const began = performance.now()
+    const end = began + ms
+    for (let line = nextLine(0); ; line = nextLine(line)) {
+      const until = Math.min(end, began + line * 1000)
+      if (await within(Math.max(until - performance.now(), 0), idle)) return true
+      if (performance.now() >= end) return this.busy === 0
       const { busy } = this
       const { log } = this.#engine
       if (busy === 0) log.info({ busy }, 'waiting for the store')

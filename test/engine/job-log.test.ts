@@ -1,4 +1,4 @@
-import { type Logger, Snooze } from 'highkiq'
+import { BusinessFailure, type Logger, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, type Line, recorder } from './bench.ts'
 
@@ -28,6 +28,29 @@ test('start, and done or fail with the seconds, of each job, where the worker is
     ...lines({ jid: good, class: 'Good', tags: ['vip'], bid: 'b1' }, 'done'),
     ...lines({ jid: wrapped, class: 'Inner' }, 'fail'),
     ...lines({ jid: later, class: 'Later' }, 'snooze'),
+  ])
+})
+
+test('the line of a business failure says its code and message; another error is logged with its own line', async () => {
+  class PriceError extends Error {}
+  const t = bench()
+  t.hq.businessErrors(PriceError)
+  const failures = [
+    new BusinessFailure('no such price', { code: 'bad_price' }),
+    new PriceError('below 0'),
+    new Error('no'),
+  ]
+  t.hq.job('Price', { retry: false }, async (_ctx, n: number) => {
+    throw failures[n]
+  })
+  for (const n of failures.keys()) await t.hq.push({ class: 'Price', args: [n] })
+  await t.work({ logJobs: true, concurrency: 1 })
+  await t.settled()
+  const ends = ofJobs(t.log.lines).filter(({ message }) => message === 'fail')
+  expect(ends.map(({ about: { code, message } }) => ({ code, message }))).toEqual([
+    { code: 'bad_price', message: 'no such price' },
+    { code: undefined, message: 'below 0' },
+    { code: undefined, message: undefined },
   ])
 })
 
