@@ -158,7 +158,7 @@ export const SCHEMAS: Record<string, Schema> = {
   }),
   TaskRetryDelayed: object({
     rows: { ...count, description: 'that are meant, as they are counted now' },
-    undo: { ...text, description: 'what POST …/retry/undo takes' },
+    undo: { ...text, description: 'the token for POST …/retry/undo' },
     startsAt: time,
   }),
   TaskRetryAnswer: { anyOf: [ref('TaskRetried'), ref('TaskRetryDelayed')] },
@@ -185,7 +185,7 @@ export const SCHEMAS: Record<string, Schema> = {
   }),
   DryRun: object({
     format: { enum: [...FILE_FORMATS] },
-    encoding: { ...orNull(text), description: 'what its text is read as' },
+    encoding: { ...orNull(text), description: 'the encoding in which its text is read' },
     columns: orNull({ type: 'array', items: text }),
     complete: { type: 'boolean', description: 'false: the file broke off at the last of `problems`' },
     total: count,

@@ -4,7 +4,7 @@ import { causeOf } from './cause.ts'
 const text = (errorMessage: string | null, errorClass: string | null = 'TypeError') =>
   causeOf({ errorClass, errorMessage })?.text
 
-test('what differs from job to job is left out, what tells causes apart stays', () => {
+test('a cause leaves out the parts that differ from job to job and keeps the others', () => {
   expect(text('HTTP 404 from port 5432 in 12.5 s')).toBe('TypeError: HTTP 404 from port 5432 in 12.5 s')
   expect(text('order 99999')).toBe('TypeError: order 99999')
   expect(text('order 100000 of 1234567')).toBe('TypeError: order … of …')
@@ -15,7 +15,7 @@ test('what differs from job to job is left out, what tells causes apart stays', 
   expect(text('decade, facade')).toBe('TypeError: decade, facade')
 })
 
-test('the class stays as it is, and either may be missing', () => {
+test('the class is unchanged, and class or message may be missing', () => {
   expect(text('no 1234567', 'Error1234567')).toBe('Error1234567: no …')
   expect(text(null)).toBe('TypeError')
   expect(text('broke', null)).toBe('broke')

@@ -68,7 +68,7 @@ test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', '.', '..', '\0', 'a\x1b[31m', 'a\
   },
 )
 
-test('a wrong value is refused with the name of the option, the value, and what is right', () => {
+test('a wrong value is refused with the name of the option, the value, and the right values', () => {
   const refused = (options: object) => () => checkJobOptions('J', options)
   expect(refused({ retry: '5' })).toThrow('J: retry is true, false or a whole number of retries, not "5"')
   expect(refused({ onExhausted: 'x' })).toThrow('J: onExhausted is a function, not "x"')

@@ -33,7 +33,7 @@ test('a logger without children, as console, writes the text and the fields behi
   ])
 })
 
-test('a logger with children stays itself', () => {
+test('a logger with child is used unchanged', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log }
   expect(loggerOf(log)).toBe(log)
   expect(isLogger(console)).toBe(true)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { capsuleSettings, type WorkerOptions, workerSettings } from './options.ts'
 
-test('what is left out has its default, and what is right is taken', () => {
+test('a missing option has its default, and right values are accepted', () => {
   expect(workerSettings({})).toMatchObject({ concurrency: 10, timeout: 25, leaseSeconds: 15, scheduler: 'lag' })
   const all: WorkerOptions = {
     timeout: Number.POSITIVE_INFINITY,

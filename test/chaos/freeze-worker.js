@@ -14,7 +14,7 @@ hq.onError((error, about) => {
 hq.job('Noted', async (_ctx, n) => {
   note('began', n)
   for (const end = performance.now() + 0.3; performance.now() < end; );
-  // Some wait, and are in the middle of something when their process is stopped.
+  // Some jobs wait, so that they are running when their process is stopped.
   if (n % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
   note('ended', n)
 })

@@ -6,7 +6,7 @@ import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { freezeWorkers } from './freezes.ts'
 
-// The long form: HIGHKIQ_FREEZES=20
+// HIGHKIQ_FREEZES=20 runs the long form.
 const rounds = Number(process.env.HIGHKIQ_FREEZES ?? 1)
 const TITLE = 'busy workers that are stopped past their leases start no job that others have ended, and lose none'
 

@@ -5,9 +5,9 @@ import { Highkiq } from 'highkiq'
 import { Crew } from './crew.ts'
 
 const PROGRAM = fileURLToPath(new URL('freeze-worker.js', import.meta.url))
-/** Long enough that others see the lease end, take the jobs back and run them. */
+/** Milliseconds in which other workers see the lease end, take the jobs back and run them. */
 const FREEZE_MS = 3000
-/** Jobs that wait in the queue, so that nearly each answer of a fetch is full. */
+/** The number of jobs that wait in the queue, so that nearly every fetch gets as many as it asks for. */
 const BACKLOG = 2000
 
 export interface FreezeOutcome {
@@ -17,13 +17,13 @@ export interface FreezeOutcome {
   lostLeases: number
   /** Handlers that were called again. */
   repeats: number
-  /** Handlers that a process called after it was continued, and before it saw that its lease was lost. */
+  /** Handlers that a process called after it was continued and before it saw that its lease was lost. */
   late: number
 }
 
 interface Stop {
   pid: number | undefined
-  /** In the middle of it. */
+  /** The jobs that were running when the process was stopped. */
   at: bigint
 }
 
@@ -90,7 +90,7 @@ function judge(folder: string, jobs: number, stops: readonly Stop[]): Omit<Freez
   for (const { pid, at } of stops) {
     const after = notes.filter((note) => note.pid === pid && note.at > at)
     const lost = after.findIndex(({ word }) => word === 'lost')
-    // It lost no lease, or only when it was stopped again.
+    // The process lost no lease, or only when it was stopped again.
     const next = stops.find((other) => other.pid === pid && other.at > at)
     if (lost < 0 || (next && (after[lost] as Note).at > next.at)) continue
     outcome.lostLeases++
@@ -99,7 +99,7 @@ function judge(folder: string, jobs: number, stops: readonly Stop[]): Omit<Freez
   return outcome
 }
 
-/** In the order of their times. */
+/** The notes in the order of their times. */
 function readNotes(path: string, pid: number): Note[] {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
   return lines.map((line) => {

@@ -47,7 +47,7 @@ test('--drain runs what a store holds to its end, pushes to the app’s own stor
     { state: 'done', counts: { finished: 2, failed: 1 } },
   ])
   expect(await folder.json('cron', 'list', '--url', 'sqlite:old.db')).toEqual([])
-  // Next was pushed by three Firsts and by the thread.
+  // Three First jobs and the thread pushed Next.
   expect(await folder.json('stats')).toMatchObject({ enqueued: 4, processed: 0 })
 })
 

@@ -1,4 +1,4 @@
-/** Ordered queues that another app defines: pushed by name, and never taken for a job. */
+/** Tests of ordered queues that another app defines: you can push to them by name, and a job can't have their name. */
 
 import type { Highkiq } from 'highkiq'
 import { fake } from 'highkiq/testing'
@@ -14,7 +14,7 @@ async function two(): Promise<{ owner: Bench; other: Bench; hq: Highkiq; stats: 
   return { owner, other, hq: other.hq, stats: () => Sync.stats() }
 }
 
-/** How often the store is asked for the names. */
+/** Counts the calls that ask the store for the names. */
 function counted({ store }: Highkiq): { asked: number } {
   const ask = store.orderedQueues
   const count = { asked: 0 }
@@ -56,7 +56,7 @@ test('the names are asked for once, and never for a job that is defined here', a
   expect(await other.queue()).toHaveLength(45)
 })
 
-test('a store that does not tell its names takes the push all the same', async () => {
+test('a push succeeds when the store does not answer the names', async () => {
   const { hq, other } = await two()
   Object.assign(hq.store, { orderedQueues: () => Promise.reject(new Error('away')) })
   expect(await hq.push({ class: 'Sync', args: [1] })).toMatch(/^[0-9a-f]{24}$/)
@@ -90,7 +90,7 @@ test('where it is defined, its name alone pushes through its own prepare', async
   expect(items.map(({ id }) => id)).toEqual(['made of 1', 'made of 2'])
 })
 
-test('in a test, what is pushed to one that is not defined is collected', async () => {
+test('the fake store of highkiq/testing collects pushes to an undefined ordered queue', async () => {
   const { hq } = bench()
   using _ = fake(hq)
   await hq.ordered('Elsewhere').performAsync({ id: 1, payload: 'x' })

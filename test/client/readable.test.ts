@@ -5,7 +5,7 @@ import { type Bench, bench, until } from '../engine/bench.ts'
 const HALF = '\ud83d'
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-/** Nothing was stored anywhere. */
+/** Expects that nothing was stored anywhere. */
 async function expectNothing({ hq, queue }: Bench): Promise<void> {
   expect(await queue()).toEqual([])
   expect(await hq.scheduled.size()).toBe(0)
@@ -22,7 +22,7 @@ test.each([
   ['an argument', { class: 'J', args: [[HALF]] }, 'args[0][0]'],
   ['99 levels inside args', { class: 'J', args: [nested(99)] }, 'args[0]'],
   ['100 levels inside a member', { class: 'J', args: [], own: nested(100) }, 'own[0]'],
-])('a push with %s that Ruby can not read is refused, whatever strictArgs says', async (_, request, path) => {
+])('a push with %s that Ruby cannot read is refused, whatever strictArgs says', async (_, request, path) => {
   for (const strictArgs of ['raise', 'warn', false] as const) {
     const t = bench({ strictArgs })
     await expect(t.hq.push(request)).rejects.toMatchObject(refused(path))
@@ -37,7 +37,7 @@ test('98 levels inside args are stored', async () => {
   expect(await queue()).toMatchObject([{ args: [nested(98)] }])
 })
 
-test('what client middleware adds is checked, too', async () => {
+test('members that client middleware adds are checked', async () => {
   const t = bench()
   t.hq.client.use(async (payload, next) => {
     const after = await next()
@@ -79,7 +79,7 @@ test('rows of a task are checked when they are added and when their arguments ar
   expect(await retry(nested(98))).toMatchObject({ rows: 1 })
 })
 
-test('of an error and a result only what Ruby can read is stored', async () => {
+test('errors and results are stored without the parts that Ruby cannot read', async () => {
   const t = bench()
   t.hq.job('Fails', { retry: 1, backtrace: true }, () => {
     throw Object.assign(new Error(`no ${HALF}`), { name: `Bad${HALF}` })

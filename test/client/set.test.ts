@@ -81,15 +81,15 @@ test.each([
 test('set() refuses unknown members in its types, too', () => {
   const { hq } = bench()
   const J = hq.job('J', async () => {})
-  // @ts-expect-error: a member that it does not know
+  // @ts-expect-error: set() does not know this member
   expect(() => J.set({ delay: 5 })).toThrow(/performIn/)
-  // @ts-expect-error: Rails alone has priorities
+  // @ts-expect-error: only Rails has priorities
   expect(() => J.set({ priority: 5 })).toThrow(/queue of their own/)
   hq.activeJob('R').set({ priority: 5 })
   expect(() => J.set(null as never)).toThrow(/takes an object/)
 })
 
-test("members of one's own go under extra, and the last word on each of them counts", async () => {
+test('your own members go under extra, and the last value of each counts', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async () => {}).set({ extra: { tenant: 'acme', delay: 5, timeout: 9 } })
   await J.set({ extra: { tenant: 'other', trace: { id: 1 } }, queue: 'default' }).performAsync()

@@ -126,7 +126,7 @@ export const orderedMorgue: Case[] = [
     async (o) => {
       const some = (from: number, n: number, score: number) =>
         o.pushAll(Array.from({ length: n }, (_, i) => item('a', from + i, score, { performIn: 0 })))
-      /** What ends first: this, or what was asked for behind it. */
+      /** The calls in the order in which they end: the long one, and those made after it. */
       const first = async <T>(act: Promise<T>, other: string) => {
         const ends: string[] = []
         const [answer] = await Promise.all([
@@ -144,7 +144,7 @@ export const orderedMorgue: Case[] = [
       await some(3100, 4100, 20)
       expect(await first(kill(), 'b')).toEqual([1, 'push'])
       expect(await dead()).toMatchObject({ deaths: 2 })
-      // Those that were dead keep their first score.
+      // Payloads that were dead already keep their first score.
       expect((await dead())?.payloads).toHaveLength(7200)
       expect(sum((await dead())?.payloads)).toBe(4100 * 10 + 3100 * 20)
       await some(7100, 200, 5)

@@ -122,7 +122,7 @@ export const recovery: Case[] = [
       await t.store.claim(dead, null)
       const { stamp, leases } = await t.store.unrenewed(null)
       expect(leases).toEqual([])
-      // A store may count by the clock, and the next stamp must be a later one.
+      // A store may take stamps from the clock; the next stamp must be a later one.
       await until('the stamp has passed', async () => {
         await t.store.renew(ann, 7)
         return (await t.store.unrenewed(null)).stamp > stamp

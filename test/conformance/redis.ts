@@ -37,8 +37,8 @@ export function redis(
 }
 
 /**
- * Every key begins with the namespace, and with each store that is seen to hold. In the older protocol, and as the user
- * that the docs make.
+ * Checks with each store that every key begins with the namespace. It uses the older protocol, and the user that the
+ * docs make.
  */
 export const namespaced: Factory = redis('?namespace=app&protocol=2', leastRights, async (port, database) => {
   const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])

@@ -58,7 +58,7 @@ export const taskAdders: Case[] = [
       expect((await record(t, task)).lastRow).toBe('second')
       await twice(t, task, () => add(2))
       expect((await record(t, task)).lastRow).toBe('second')
-      // A chunk that is not added says nothing.
+      // A chunk that is not added changes no `lastRow`.
       expect(await add(9, 'none')).toMatchObject({ ok: false, reason: 'gap' })
       await twice(t, task, () => add(4, 'sixth'))
       expect((await record(t, task)).lastRow).toBe('sixth')

@@ -30,7 +30,7 @@ export class TaskLife {
   end: 'cancelling' | 'cancelled' | 'done' | null = null
   paused = false
   run = 1
-  /** The latest run that told of a rejected row. */
+  /** The latest run with a rejected row. */
   failedRun = 0
   tolerance: Tolerance | null
   readonly beyond: 'pause' | 'cancel'
@@ -126,7 +126,7 @@ export class TaskLife {
   }
 
   private reject(run: number): void {
-    // A run whose later one had a rejected row first tells nothing.
+    // A run calls no callback when a later run had a rejected row first.
     if (run > this.failedRun) this.call('fe', run)
     this.failedRun = Math.max(this.failedRun, run)
     const bad = this.rows.filter(({ status }) => isRejected(status)).length

@@ -299,7 +299,7 @@ export const taskSweeping: Case[] = [
       const counted = without.filter(({ otherCodes }) => otherCodes)
       expect(counted.map(({ count }) => count)).toEqual(others.length > 0 ? [others.length] : [])
 
-      // Put back and rejected again they are counted where they were.
+      // Rows that are put back and rejected again are counted with their old code.
       await t.store.startRun(task.id, 1, await t.owner(), NOW)
       const last = others.at(-1) ?? 599
       await t.store.retryRows(task.id, 2, [{ index: 0 }, { index: last }], NOW)

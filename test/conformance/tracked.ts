@@ -207,7 +207,7 @@ export async function argsIn(t: Bench, queue = 'q'): Promise<unknown[]> {
 /** A reason as somebody gives it. */
 export const REASON: Message = { at: NOW, code: 'told', params: { by: 'žák', n: 1.5 } }
 
-/** All idle tasks, read in pages of `limit`. */
+/** Reads all idle tasks in pages of `limit`. */
 export async function idleTasks({ store }: Pick<Bench, 'store'>, before: number, limit = 10): Promise<TaskRecord[]> {
   const tasks: TaskRecord[] = []
   let after: string | undefined

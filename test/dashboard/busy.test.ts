@@ -94,7 +94,7 @@ inBrowser('busy', (open) => {
     await expect.poll(() => slots.allTextContents()).toEqual(['4 + 2 slots', 'of 4 + 2'])
   })
 
-  test('the name of a process is there as a whole, beside what tells more of it', async () => {
+  test('the whole name of a process is shown, beside its details', async () => {
     const identity = 'imports-worker-7f9c6d5b4-x2x9k.jobs.svc.cluster.local:12345:0123456789ab'
     const { page } = await open('/busy', {
       before: ({ hq }) => {

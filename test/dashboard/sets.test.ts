@@ -79,13 +79,13 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await hq.retries.size()).toBe(0)
   })
 
-  test('a toast leaves the buttons of the drawer free, and what was refused has no check', async () => {
+  test('a toast leaves the buttons of the drawer free, and a refusal has no check mark', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {
         for (let n = 0; n < 2; n++) await failed(hq, 'SyncStock', [n])
       },
     })
-    // As over plain HTTP from another machine: this browser would ask somebody whether the page may copy.
+    // The page has no clipboard, as over plain HTTP from another machine; here the browser would ask for permission.
     await page.evaluate(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
     await rowsOf(page).first().click()
     await page.route('**/retries/retry', async (route) => {

@@ -4,13 +4,13 @@ import { inBrowser } from './browser.ts'
 
 const TABS = 12
 
-/** As the browser does when another tab covers this one, which a browser without a window never does. */
+/** Hides a tab, as the browser does when another tab covers it. A browser without a window never does that itself. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate(`
     Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
     document.dispatchEvent(new Event('visibilitychange'))`)
 
-/** The streams that the browser has open now. */
+/** Counts the streams that the browser has open. */
 function openStreams(window: BrowserContext, path: string): ReadonlySet<unknown> {
   const streams = new Set<unknown>()
   window.on('request', (request) => {
@@ -25,7 +25,7 @@ const scheduled = (page: Page, n: number) => page.getByRole('link', { name: `Sch
 const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
 
 inBrowser('many tabs', (open) => {
-  test('twelve tabs are live over one stream, and a hidden tab gives it to a visible one', async () => {
+  test('twelve tabs share one stream, and a hidden tab passes it on to a visible one', async () => {
     const { page, url, hq } = await open('/nowhere')
     const window = page.context()
     const streams = openStreams(window, '/live')
@@ -57,7 +57,7 @@ inBrowser('many tabs', (open) => {
     expect(streams.size).toBe(1)
   })
 
-  test('the page of a submitter has a stream only while somebody sees it', async () => {
+  test('the page of a submitter has a stream only while it is visible', async () => {
     const { page, url, hq, link } = await open('/')
     const task = await hq.tasks.create(
       hq.job('Row', async () => {}),
@@ -74,7 +74,7 @@ inBrowser('many tabs', (open) => {
     await expect.poll(() => page.locator('[data-part="over"]').getAttribute('data-n')).toBe('1')
   })
 
-  test('without locks a page asks for its figures', async () => {
+  test('without locks a page polls its figures', async () => {
     const { page, hq } = await open('/')
     await page.addInitScript('delete Navigator.prototype.locks')
     await page.reload()

@@ -209,7 +209,7 @@ inBrowser('tasks', (open) => {
     await dialog.getByRole('button', { name: 'Look into it' }).click()
     await dialog.getByText('The file has 3 rows.').waitFor()
     expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
-    // While the columns are mapped the rows stay in sight, and a mapping that was not looked at does not start.
+    // The rows stay visible while the columns are mapped, and a mapping without a preview does not start.
     await dialog.getByLabel('What the column Article is called for the job').fill('sku')
     const start = dialog.getByRole('button', { name: 'Start 3 rows' })
     await expect.poll(() => start.isDisabled()).toBe(true)
@@ -228,7 +228,7 @@ inBrowser('tasks', (open) => {
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: /Report/ }).click()
     expect((await download).suggestedFilename()).toMatch(/\.csv$/)
-    // The format is that of the file, whatever the task is called.
+    // The format is that of the file, whatever the name of the task.
     const lines = Buffer.from('{"sku":"lamp","price":"0"}\n')
     const ndjson = await hq.tasks.import(hq.jobNamed('ImportProduct'), lines, { name: 'spring.xlsx', format: 'ndjson' })
     await ndjson.wait({ every: 10 })

@@ -22,7 +22,7 @@ interface Block {
   /** The line of the page on which the code begins. */
   line: number
   code: string
-  /** The page names the file: `jobs.ts`: */
+  /** The name of the file, if the page gives it, for example `jobs.ts`: */
   file: string | undefined
 }
 
@@ -39,7 +39,7 @@ function blocksOf(page: string, language: string): Block[] {
   const fences = text.matchAll(/(?:`([\w.-]+\.ts)`:\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)
   return [...fences].flatMap(({ 0: all, 1: file, 2: indent = '', 3: name, 4: code = '', index }) => {
     if (name !== language) return []
-    // The line after the opening fence.
+    // The code begins on the line after the opening fence.
     const line = text.slice(0, index + all.indexOf('```')).split('\n').length + 1
     return [{ page, line, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), file }]
   })
@@ -68,7 +68,7 @@ test('every TypeScript block of the docs is right under strict TypeScript', { ti
     const file = join(block.page.replaceAll(/[/.]/g, '-'), block.file ?? `line-${block.line}.ts`)
     places.set(file, block)
     mkdirSync(join(folder, dirname(file)), { recursive: true })
-    // A file without imports and exports is no module, and could not await.
+    // A file without imports and exports is not a module, so it could not await.
     writeFileSync(join(folder, file), `${block.code}\nexport {}\n`)
   }
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')

@@ -47,7 +47,7 @@ declare global {
   function signUp(name: string): Promise<void>
   function sync(ctx: unknown, batch: Map<string, { v: number }[]>): Promise<void>
 
-  // What other runtimes have of their own, as far as the examples use it.
+  // Globals of other runtimes that the examples use.
   const Bun: {
     serve(options: {
       fetch(request: Request, server: { requestIP(request: Request): { address: string } | null }): Promise<Response>

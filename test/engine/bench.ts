@@ -130,7 +130,7 @@ export function bench(options: HighkiqOptions & { query?: string } = {}): Bench 
     errors,
     clock,
     async work(about = {}) {
-      // Whatever queues the jobs name: without `queues` the stores differ.
+      // The queues are explicit, since the stores differ in their default.
       const worker = hq.worker({ queues: ['default'], pollInterval: 0.02, timeout: 5, ...about })
       await worker.start()
       return worker

@@ -212,6 +212,6 @@ test('jobs and batches that a worker can run at the same time are two numbers, f
   const { identity } = worker
   expect(told).toEqual([{ identity, queues: ['default'], concurrency: 10, orderedConcurrency: 5 }])
   expect(worker.slots).toBe('10 + 5')
-  // As `busy` counts both.
+  // Sidekiq's `concurrency` counts jobs and batches, since `busy` counts both.
   expect(await all(t.hq.processes())).toMatchObject([{ identity, concurrency: 15, orderedConcurrency: 5 }])
 })

@@ -106,7 +106,7 @@ test('which members of a job its lines show can be chosen', async () => {
 
 test('console works as a logger, for the app and in ctx.log', async () => {
   const lines: unknown[][] = []
-  // As console has them: many parts a line, and no child.
+  // This logger is like console: it takes many parts for a line, and has no child.
   const line =
     (level: string) =>
     (...parts: unknown[]) =>

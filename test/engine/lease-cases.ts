@@ -71,13 +71,13 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0 })
     })
 
-    test('a process that is stopped in the middle of handing out 200 jobs begins none of those that others settled', async () => {
+    test('a process that is frozen while it starts 200 jobs starts none of those that others settled', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       for (const name of ['Quick', 'Stuck']) t.hq.job(name, async (ctx) => ran.say(ctx.jid))
       const numbers = [...Array(200).keys()].map((n) => [n])
       const child = new Blocker(t.url, { concurrency: 400 })
-      // It begins when all jobs are there: one answer brings them, and the 50th of its handlers does not return.
+      // The worker begins when all jobs are there: one fetch brings them, and the 50th handler does not return.
       child.kill('SIGSTOP')
       await t.hq.pushBulk({ class: 'Quick', args: numbers.slice(0, 49) })
       await t.hq.push({ class: 'Stuck', args: [child.file] })
@@ -258,10 +258,10 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
   })
 }
 
-/** Looks of a worker with a lease of one second and without chance: one in 150 ms. */
+/** The looks in three leases of one second, of a worker without a random part: it looks every 150 ms. */
 const THREE_LEASES = 20
 
-/** Resolves when workers of this bench have looked for lost leases so often from now on. */
+/** Resolves when the workers of this bench have looked for lost leases as many times from now on. */
 function sweepsOf({ hq }: Bench): (n: number) => Promise<void> {
   const looks = vi.spyOn(hq.store, 'unrenewed')
   return (n) => until(() => looks.mock.calls.length >= n)

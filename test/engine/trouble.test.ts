@@ -65,12 +65,12 @@ test(
     await child.tells('began')
     await beside(t, async (db) => {
       await exec(db, 'BEGIN IMMEDIATE')
-      // Its end can't be stored.
+      // The store can't write the end of the job.
       await child.tells('ended')
       const told = performance.now()
       child.kill('SIGTERM')
       expect(await child.exited).toEqual({ code: 0, signal: null })
-      // Its timeout and 3 seconds, and what the process needs to end.
+      // The limit is the timeout, 3 seconds, and the time that the process needs to end.
       expect(performance.now() - told).toBeLessThan(3000 + 3000 + 2000)
       db.exec('ROLLBACK')
     })
@@ -94,7 +94,7 @@ test(
       const pushed = t.hq.push({ class: 'J', args: [] })
       const refused = expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', message: /keeps the file locked/ })
       await t.hq.close()
-      // A lock of 5 seconds is waited for, and not more.
+      // The process waits at most 5 seconds for the lock.
       expect(performance.now() - told).toBeLessThan(5000 + 2000)
       await refused
       db.exec('ROLLBACK')

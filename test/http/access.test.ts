@@ -64,7 +64,7 @@ test('with a login only who has it comes in', async () => {
   })
   let asked = 0
   const get = async (headers: RequestInit['headers']) => {
-    // Each from elsewhere: many wrong ones from one address are kept waiting.
+    // Each login comes from another address, since many wrong ones from one address would have to wait.
     const remote = `192.0.2.${asked++}`
     const call = caller('http://localhost:7433', (request) => handle(request, { remote }))
     const { status, headers: answered, body } = await call('GET', '/api/v1/tasks', { headers })

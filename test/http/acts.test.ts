@@ -363,7 +363,7 @@ test('reasons are counted for each code, with rows that show them', async () => 
   const coded = await call('GET', `/api/v1/tasks/${task.id}/events?status=failed&code=three&limit=2`)
   expect(coded.body.items.map(({ index }: { index: number }) => index)).toEqual([2, 5])
 
-  // Rows without a code are those alone, read and run again.
+  // The filter for rows without a code reads and retries only those.
   const events = (query: string) => call('GET', `/api/v1/tasks/${task.id}/events?status=failed&limit=500&${query}`)
   const uncoded = (await events('withoutCode=true')).body.items
   expect(uncoded).toHaveLength(12)
@@ -376,7 +376,7 @@ test('reasons are counted for each code, with rows that show them', async () => 
   expect((await retry({ status: ['failed'], code: null })).body).toMatchObject({ rows: 12 })
 })
 
-test('a retry with undoSeconds is undone until it begins, and changes nothing then', async () => {
+test('a retry with undoSeconds can be undone until it begins, and not after', async () => {
   const app = api()
   const { call, hq } = app
   const id = await imported(app)
@@ -390,7 +390,7 @@ test('a retry with undoSeconds is undone until it begins, and changes nothing th
   expect(await undo(first.body.undo)).toEqual({ undone: true })
   const second = await delayed()
   expect((await hq.tasks.get(id).status())?.run).toBe(1)
-  // It begins later than the first one would have.
+  // This retry begins later than the first one would have.
   await until(async () => ((await hq.tasks.get(id).status())?.run ?? 0) > 1)
   expect((await statusOf(hq, id)).run).toBe(2)
   expect(await undo(second.body.undo)).toEqual({ undone: false })

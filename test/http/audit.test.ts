@@ -6,7 +6,7 @@ import { api, apiDocument } from './bench.ts'
 const jid = (n: number) => n.toString(16).padStart(24, '0')
 const textOf = (n: number) => JSON.stringify({ class: 'Job', args: [n], queue: 'default', jid: jid(n) })
 
-/** A handler that tells an audit, and what it has told, but for logins. */
+/** Makes a handler with an audit, and the entries of the audit without logins. */
 function audited(options: Parameters<typeof api>[0] = {}) {
   const entries: AuditEntry[] = []
   const audit = (entry: AuditEntry) => void (entry.action.startsWith('login') || entries.push(entry))

@@ -1,11 +1,14 @@
-/** Who reaches a server without a login, and what a proxy in front of it changes. */
+/** Tests of access to a server without a login, and of proxies in front of it. */
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { api, caller, served } from './bench.ts'
 
-/** Sends bytes as they are. @returns the whole answer */
+/**
+ * Sends raw bytes.
+ * @returns the whole answer
+ */
 async function raw(url: string, request: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname).setEncoding('utf8')
@@ -93,7 +96,7 @@ test('without a login the header Host has to name this machine, and nothing else
   const { url } = await served()
   for (const [host, status] of HOSTS) {
     const answer = await raw(url, `GET ${TASKS} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
-    // A header that can't be part of an address is not even a request.
+    // Node refuses a request whose header can't be part of an address.
     const allowed = status === 403 ? [403, 400] : [status]
     expect(allowed, host).toContain(statusOf(answer))
   }

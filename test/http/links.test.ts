@@ -1,4 +1,4 @@
-/** Links to one task: what each allows, who hands them out, and what is hidden from everybody but the submitter. */
+/** Tests of links to one task: their rights, the servers that make them, and the values that `redact` hides. */
 
 import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ const SECRET = 'hunter2-swordfish'
 const auth = { bearer: 'a long secret' }
 const headers = { authorization: 'Bearer a long secret' }
 
-/** Another server of the same app, with other options. */
+/** Makes another server of the same app, with other options. */
 function beside(t: Api, options: HttpOptions) {
   const handle = createHandler(t.hq, { auth, ...options })
   return caller('https://jobs.example', handle)
@@ -17,7 +17,7 @@ function beside(t: Api, options: HttpOptions) {
 const pageOf = async ({ handle }: Api, url: string) =>
   (await handle(new Request(`https://jobs.example${url}`, { headers: { accept: 'text/html' } }))).text()
 
-/** A server of an app with a task of two rows, the first of which was rejected. */
+/** Makes a server of an app with a task of two rows, the first of which was rejected. */
 async function rejected(options: HttpOptions = {}) {
   const t = api({ auth, origin: 'https://jobs.example', ...options })
   const Row = t.hq.job('Row', { retry: false }, async (_ctx, row: { sku: string; password: string }) => {
@@ -53,7 +53,7 @@ test('a read-only server hands out links that change nothing, also at a server t
   const page = await pageOf(t, body.url)
   expect(page).toContain('data-part="done"')
   expect(page).not.toMatch(/data-part="(ask|send)"/)
-  // The mark of its rights can't be taken off, nor put on.
+  // The prefix for the rights can't be removed from a token, nor added.
   const bare = body.token.replace('look.', '')
   expect((await t.call('GET', `${t.path}?token=${bare}`)).status).toBe(401)
   expect((await t.call('POST', `${t.path}/cancel?token=${bare}`)).status).toBe(401)
@@ -76,7 +76,7 @@ test('a server that takes changes hands out the submitter’s link, or one to lo
   expect([sent.status, sent.body.rows]).toEqual([202, 1])
 })
 
-test('the audit hears who was given a link, and which', async () => {
+test('the audit records who was given a link, and with which rights', async () => {
   const entries: AuditEntry[] = []
   const audit = (entry: AuditEntry) => void (entry.action.startsWith('login') || entries.push(entry))
   const t = await rejected({ auth: { bearer: { ann: 'a long secret' } }, audit })
@@ -91,7 +91,7 @@ test('the audit hears who was given a link, and which', async () => {
   ])
 })
 
-test('redact hides in reports from everybody but the submitter, and what it hid is not taken back', async () => {
+test('redact hides values in reports, except for the submitter, and a hidden row is refused in a corrected report', async () => {
   const t = await rejected({ redact: ['password'] })
   const link = async (query: string) => (await t.call('GET', `${t.path}/link${query}`, { headers })).body.token
   const report = async (query: string, more: object = {}) =>

@@ -1,4 +1,4 @@
-/** Wrong logins: slowed down, told to the audit, and in nobody's way who has a right one. */
+/** Tests of wrong logins: they are slowed down and recorded in the audit, and they do not slow down right ones. */
 
 import type { AuditEntry, HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ function open(options: HttpOptions = {}) {
   return { ...t, get, login, told }
 }
 
-test('wrong tokens are refused for longer and longer, by address; a right one comes in at once all the same', async () => {
+test('each wrong token lengthens the wait of its address; a right token is accepted at once', async () => {
   const { get, log } = open()
   for (let n = 0; n < 5; n++) expect(await get(bearer(`guess ${n}`))).toEqual([401, null])
   expect(await get(bearer('guess'))).toEqual([429, '1'])
@@ -46,14 +46,14 @@ test('the page of the login says how long to wait', async () => {
   expect((await login('a+long+secret')).status).toBe(303)
 })
 
-test('a password is not even looked at while its turn has not come, and is from other addresses', async () => {
+test('a password is not compared during the wait of its address, and is from other addresses', async () => {
   const { get } = open()
   for (let n = 0; n < 5; n++) expect(await get(basic('bob', `guess ${n}`))).toEqual([401, null])
   expect(await get(basic('bob', 'pass'))).toEqual([429, '1'])
   expect(await get(basic('bob', 'pass'), '192.0.2.8')).toEqual([200, null])
 })
 
-test('many addresses that guess one name keep it waiting, but not from where it has logged in', async () => {
+test('many addresses that guess one name make it wait, except from addresses where it has logged in', async () => {
   const { get } = open()
   expect(await get(basic('bob', 'pass'), '198.51.100.1')).toEqual([200, null])
   for (let n = 0; n < 20; n++) expect(await get(basic('bob', 'guess'), `203.0.113.${n}`)).toEqual([401, null])
@@ -61,7 +61,7 @@ test('many addresses that guess one name keep it waiting, but not from where it 
   expect(await get(basic('bob', 'pass'), '198.51.100.1')).toEqual([200, null])
 })
 
-test('one that sends no login, or has a cookie beside a proxy’s own header, is not slowed down', async () => {
+test('a request without a login, or with a cookie beside a proxy’s own header, is not slowed down', async () => {
   const { get, handle } = open()
   for (let n = 0; n < 10; n++) expect(await get({})).toEqual([401, null])
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
@@ -75,7 +75,7 @@ test('one that sends no login, or has a cookie beside a proxy’s own header, is
   expect(await get(bearer('guess'))).toEqual([401, null])
 })
 
-test('behind a trusted proxy each client is counted by its own address; what others say of theirs is not believed', async () => {
+test('behind a trusted proxy each client is counted by its own address; an untrusted X-Forwarded-For is ignored', async () => {
   const trusted = open({ trustProxy: ['10.0.0.0/8'] })
   const from = (address: string, remote = '10.0.0.1') =>
     trusted.get({ ...bearer('guess'), 'x-forwarded-for': address }, remote)
@@ -86,7 +86,7 @@ test('behind a trusted proxy each client is counted by its own address; what oth
   expect(() => open({ trustProxy: '10.0.0.1' as never })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('the audit hears of logins, right ones once for each address, and of wrong ones until they are refused', async () => {
+test('the audit records right logins once for each address, and wrong ones until they are refused', async () => {
   const { get, login, told } = open()
   const address = '192.0.2.7'
   for (let n = 0; n < 3; n++) await get(bearer('a long secret'))

@@ -1,11 +1,11 @@
-/** Names that were made by others: of queues that Ruby made, and of tasks, which become names of files. */
+/** Tests of names that the app did not choose: of queues that Ruby made, and of tasks, which become names of files. */
 
 import { expect, test } from 'vitest'
 import { api } from './bench.ts'
 
 const ODD = ['.', '..', '~.', '~~..', '...', 'bell\u0007', 'line\nbreak', 'a b', 'a/b', '%2e', '\u202eevil', 'ключ']
 
-/** As a part of a path. */
+/** Encodes a name as a part of a path. */
 const segment = (name: string) => encodeURIComponent(name.replace(/^(?=~*\.\.?$)/, '~'))
 
 test('no push makes a queue that has no address', async () => {

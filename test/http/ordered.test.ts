@@ -110,7 +110,7 @@ test('jobs are pushed: one, an array, or a line each', async () => {
     call('POST', '/api/v1/ordered/Sync', { body: all.map((one) => JSON.stringify(one)).join('\n\n'), headers })
   const many = Array.from({ length: 1500 }, (_, id) => ({ id, payload: id }))
   expect((await lines(many)).body).toEqual({ pushed: 1500 })
-  // Blank lines count; what stands in the thousand before the wrong one is stored.
+  // Blank lines count; the batch of a thousand lines before the wrong one is stored.
   const wrong = await lines([...many, { id: 9, score: 'x' }])
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_JOB'])
   expect(wrong.body.error.message).toMatch(/^line 3001: .*score is a number/)

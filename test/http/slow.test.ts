@@ -1,4 +1,4 @@
-/** Clients that send slowly, or stop: what they may hold, and for how long. */
+/** Tests of clients that send slowly or stop: the places they may take, and for how long. */
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { type ServedApi, served } from './bench.ts'
 const auth = { bearer: 'a long secret' }
 const headers = { authorization: 'Bearer a long secret' }
 
-/** A request whose body is half sent; `answer` is all that comes back until the server closes. */
+/** Sends half the body of a request; `answer` resolves with all bytes that arrive until the server closes. */
 function half(
   url: string,
   path: string,
@@ -31,7 +31,7 @@ function half(
   return { socket, answer: once(socket, 'close').then(() => text) }
 }
 
-/** A task with a row that was rejected, and a link to it. */
+/** Makes a task with a rejected row, and a link to it. */
 async function rejected({ hq, call, work }: ServedApi) {
   const Row = hq.job('Row', { retry: false }, async (_ctx, _row: { sku: string }) => {
     throw new Error('rejected')
@@ -67,13 +67,13 @@ test.each([
   expect(log.lines.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('nobody has to be logged in to be given up: the form of the login', async () => {
+test('a slow body is given up without a login, too: the login form', async () => {
   const { url } = await served({ auth, limits: { bodySeconds: 0.3 } })
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
   expect(await half(url, '/login', { ...form, 'content-length': 1000 }, 'token=').answer).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('a body that comes in drops is given up, too; one that comes fast enough is not, however long it takes', async () => {
+test('a body that trickles is given up; one that is fast enough is not, however long it takes', async () => {
   const { url, hq } = await served({ auth, limits: { bodySeconds: 0.4 } })
   const slow = half(url, '/api/v1/jobs', { ...headers, 'content-type': 'application/x-ndjson' })
   const drops = setInterval(() => slow.socket.write('\n'), 50)
@@ -94,13 +94,13 @@ test('a body that comes in drops is given up, too; one that comes fast enough is
   expect(await hq.queue('default').size()).toBe(lines)
 })
 
-test('links have places of their own for uploads, and each of them one', async () => {
+test('links have their own places for uploads, and each link has one', async () => {
   const api = await served({ auth, limits: { uploads: 2, bodySeconds: 60 } })
   const [one, two, three] = await rejected(api)
   const { call, url } = api
   const send = async ({ retry, report }: typeof one) =>
     (await call('POST', retry, { body: report, headers: csv })).status
-  /** A body that is half sent, and has its place. */
+  /** Sends half a body, and waits until it has its place. */
   const hold = async (task: typeof one): Promise<Socket> => {
     for (;;) {
       const { socket, answer } = half(url, task.retry, { ...csv, expect: '100-continue' }, 'sku')
@@ -108,9 +108,9 @@ test('links have places of their own for uploads, and each of them one', async (
       void answer.then(() => {
         isRefused = true
       })
-      // The server has it.
+      // The server has received the first half.
       await once(socket, 'data')
-      // Whoever asks has the place for a moment, in which the other one may be refused.
+      // This request has the place for a moment, in which the other one may be refused.
       while (!isRefused) if ((await send(task)) === 429) return socket
     }
   }
@@ -118,7 +118,7 @@ test('links have places of their own for uploads, and each of them one', async (
   expect(await send(two)).toBe(202)
   await hold(two)
   expect(await send(three)).toBe(429)
-  // Whoever is logged in has places that no link takes.
+  // Logged-in callers have places that no link takes.
   const importing = (body: string) =>
     call('POST', '/api/v1/tasks/import?job=Row', { body, headers: { ...headers, ...csv } })
   expect((await Promise.all([importing('sku\n4\n'), importing('sku\n5\n')])).map(({ status }) => status)).toEqual([

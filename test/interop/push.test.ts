@@ -3,7 +3,7 @@ import { memberText } from '#dist/job/json.js'
 import { besideRuby, type Said } from './world.ts'
 
 besideRuby('what one language pushes, the other runs', (world) => {
-  test('the deepest job that is taken, Ruby reads; the next deeper one, and half a character, it does not', async () => {
+  test('Ruby reads the deepest accepted job, and neither a deeper one nor half a surrogate pair', async () => {
     const { ruby } = world()
     const { hq } = world().node()
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

@@ -6,7 +6,7 @@ import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
 onRedis('a Redis user', () => {
-  /** An app that logs in as a user with these rights. */
+  /** Makes an app that logs in as a user with these rights. */
   async function as({ onTestFinished }: TestContext, rights: readonly string[], query = '') {
     const server = await startServer()
     onTestFinished(() => server.remove())
@@ -58,14 +58,14 @@ onRedis('a Redis user', () => {
     await until(async () => (await t.hq.processes().size()) === 1)
     await worker.stop()
     expect(t.errors).toEqual([])
-    // Nothing was refused that is left out in silence.
+    // Redis refused no command whose error Highkiq ignores.
     expect(await server.ask('ACL', 'LOG')).toEqual([])
   })
 
   test('may run every command of our scripts, by what the docs name', async (context) => {
     const { server } = await as(context, leastRights)
     const commands = new Set(await server.ask('COMMAND'))
-    // How other commands name an argument.
+    // Other commands name an argument in these ways.
     commands.delete('limit')
     const words = Object.values(lua).flatMap(({ source }) => [...source.matchAll(/'([A-Z]{3,})'/g)])
     const used = new Set(words.map(([, word = '']) => word.toLowerCase()).filter((word) => commands.has(word)))

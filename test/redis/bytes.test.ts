@@ -6,7 +6,7 @@ import { NOW, turnOf } from '../conformance/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** As another program may write it: the byte 0xff is never part of UTF-8. */
+/** A job as another program may write it: the byte 0xff is never part of UTF-8. */
 const BYTES = Buffer.concat([
   Buffer.from('{"class":"J","args":["caf'),
   Buffer.from([0xff]),
@@ -52,7 +52,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     await redis.lpush('queue:q', BYTES)
     await store.join('A', { queues: ['q'], seconds: 60, host: 'here' })
     await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
-    // Another process, which has never read it.
+    // Another process, which has never read the job, moves it.
     const other = openStore(server.url(databases))
     onTestFinished(() => other.close())
     await other.claim('A', null)

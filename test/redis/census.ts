@@ -124,7 +124,7 @@ function* jobsOf(all: Contents): Generator<[place: string, job: { jid: string; h
 
 function plain(name: string, type: string, value: unknown): unknown {
   if (type === 'string' && ['hk:marks', 'hk:renewals'].includes(name)) return 'a version'
-  // Behind the holder stands a number that each call has another of.
+  // The number after the holder is new in each call.
   if (type === 'string' && name.startsWith('hk:duty:')) return (value as Buffer).toString().replace(/ \d+$/, '')
   if (type === 'string') return (value as Buffer).toString(name.endsWith(':events') ? 'hex' : 'utf8')
   if (type === 'set') return [...(value as string[])].sort()

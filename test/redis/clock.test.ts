@@ -18,15 +18,15 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
   let server: RedisServer
   const setClock = (seconds: number) => writeFileSync(join(folder, 'clock'), `${seconds >= 0 ? '+' : ''}${seconds}`)
 
-  /** To be called first: all else that a test has started ends before it. */
+  /** Starts a server with a clock of its own. Call it first, so that it ends after everything else in a test. */
   const start = async () => {
     folder = mkdtempSync(join(tmpdir(), 'highkiq-clock-'))
     setClock(0)
     const environment = spawnSync(pathOf(faketime) as string, ['-f', '+0', 'env'], { encoding: 'utf8' }).stdout
     const [, library] = /^LD_PRELOAD=(.*)$/m.exec(environment) ?? []
     const program = join(folder, 'redis')
-    // Its monotonic clock stays what it is, as when an administrator sets the time. Without libc's own malloc before it,
-    // jemalloc asks for the time before the library can tell it.
+    // Only the time of day changes, as when an administrator sets it; the monotonic clock stays. Without libc's own
+    // malloc before it, jemalloc asks for the time before the library can answer.
     const variables = `LD_PRELOAD='${library}:libc.so.6' FAKETIME_TIMESTAMP_FILE='${folder}/clock' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1`
     writeFileSync(program, `#!/bin/sh\n${variables} exec ${pathOf(redis)} "$@"\n`)
     chmodSync(program, 0o755)
@@ -49,7 +49,7 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       const { store } = t.hq
       await store.open()
       const lost: string[] = []
-      /** An owner on a machine that nobody here can see. Answers what ends its renewals. */
+      /** Starts an owner on another machine, and returns a function that ends its renewals. */
       const live = async (name: string, queue: string) => {
         await store.join(name, { queues: [queue], seconds: LEASE_SECONDS, host: 'elsewhere\n1 1' })
         const renew = async () => {
@@ -74,7 +74,7 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       }
       for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
 
-      // Who had the duty to look for the dead died just before the clock went back.
+      // The holder of the recovery duty died just before the clock was set back.
       expect(await store.hold('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
       setClock(-3600)
       for (let i = 0; i < 2; i++) {

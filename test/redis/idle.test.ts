@@ -14,7 +14,7 @@ onRedis('an idle fleet', () => {
   })
   afterAll(() => server.remove())
 
-  test('what idle workers read does not grow with the owners and queues of the fleet', async () => {
+  test('the reads of idle workers do not grow with the owners and queues of the fleet', async () => {
     const t = bench({ url: server.url() })
     const { store } = t.hq
     await store.open()

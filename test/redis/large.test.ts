@@ -7,7 +7,10 @@ import { recorder } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** What the server does for one step stays small, however much it holds: counted by its own figures, not by time. */
+/**
+ * Tests that the work of the server for one step stays small, however much it holds. They read its own figures, not the
+ * time.
+ */
 onRedis('much of one kind', () => {
   async function stage({ onTestFinished }: TestContext) {
     const server = await startServer()
@@ -78,7 +81,7 @@ onRedis('much of one kind', () => {
     expect(far).toBeGreaterThan(50)
     const absent = await stepsOf(async () => expect(await pull('absent')).toEqual(['gone']))
     expect(absent).toBeGreaterThan(100)
-    // What stood near the end of the queue is known to be gone without a look at the rest.
+    // A job that stood near the end of the queue is known to be gone without reading the rest.
     expect(await stepsOf(async () => expect(await pull(textOf(4000), '3999')).toEqual(['gone']))).toBe(1)
     expect(await pull(textOf(4001), '4000')).toEqual(['ok'])
     expect(await redis.llen('queue:q')).toBe(LENGTH - 4000 - 3)

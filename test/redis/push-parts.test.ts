@@ -23,7 +23,7 @@ onRedis('a push in several parts of which one fails', () => {
     return { hq, redis }
   }
 
-  test('pushes of one turn: each one says what became of its own job', async () => {
+  test('pushes of one turn: each error names the state of its own job', async () => {
     const { hq, redis } = open()
     await redis.set('queue:spoilt', 'no list')
     const push = (queue: string) => hq.push({ class: 'J', args: [], queue })
@@ -44,7 +44,7 @@ onRedis('a push in several parts of which one fails', () => {
     const { hq, redis } = open()
     async function* rows() {
       for (let n = 0; n < 6; n++) {
-        // Meanwhile somebody spoils the queue, behind the second batch.
+        // Another client breaks the queue after the second batch.
         if (n === 4) await redis.multi().del('queue:default').set('queue:default', 'no list').exec()
         yield [n]
       }
@@ -85,10 +85,10 @@ onRedis('a push in several parts of which one fails', () => {
     expect(texts.map((text) => JSON.parse(text).jid).sort()).toEqual([...error.pushed].sort())
   })
 
-  test('what got no answer may be stored, and is not among those that surely are not', async () => {
+  test('jobs without an answer are maybePushed, and not in notPushed', async () => {
     const { hq, redis } = open()
     await hq.store.open()
-    // The server answers nobody for longer than a command may take.
+    // The server is paused for longer than a command may take.
     const slow = new Highkiq({ url: server.url(databases), logger: recorder(), commandTimeout: 200 })
     onTestFinished(() => slow.close())
     await slow.store.size('dead')

@@ -9,11 +9,14 @@ import { onRedis } from './suite.ts'
 const THOROUGH = process.env.HIGHKIQ_SENTINEL_PUSHES
 const PUSHES = Number(THOROUGH ?? 200)
 const NAME = 'main'
-/** From the promotion of the replica to the word of the last Sentinel: they ask and tell every second or two. */
+/**
+ * Milliseconds from the promotion of the replica until the last Sentinel reports it: they exchange it every second or
+ * two.
+ */
 const LOSS_MS = 4000
-/** From the word of a Sentinel to the end of the connections. */
+/** Milliseconds from the report of a Sentinel to the end of the connections. */
 const SOON_MS = 300
-/** Elections take seconds, and a busy machine makes them take more. */
+/** Milliseconds for an election: it takes seconds, and longer on a busy machine. */
 const TIMEOUT_MS = 90_000
 
 onRedis('a failover by Sentinel', () => {
@@ -64,11 +67,11 @@ onRedis('a push that waits for replicas', () => {
 
 interface Acknowledged {
   jid: string
-  /** On the monotonic clock. */
+  /** The time on the monotonic clock. */
   at: number
 }
 
-/** An app that pushes as long as it is told to. */
+/** An app that pushes until it is stopped. */
 class Pusher {
   readonly hq: Highkiq
   readonly ran = new Heard<string>()
@@ -91,12 +94,12 @@ class Pusher {
   }
 }
 
-/** Two servers, three Sentinels, and two apps that push to the master. */
+/** Starts two servers, three Sentinels, and two apps that push to the master. */
 class Scene {
   readonly #servers: readonly RedisServer[]
   readonly sentinels: readonly RedisServer[]
   readonly plain: Pusher
-  /** Its pushes wait for a replica. */
+  /** The app whose pushes wait for a replica. */
   readonly safe: Pusher
 
   static async make({ onTestFinished }: TestContext): Promise<Scene> {
@@ -131,7 +134,7 @@ class Scene {
     this.safe = new Pusher({ url, waitForReplicas: 1 })
   }
 
-  /** The server that a Sentinel calls the master. */
+  /** Returns the server that a Sentinel calls the master. */
   async master(sentinel = this.sentinels[0]): Promise<RedisServer> {
     const [, port] = (await sentinel?.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) ?? []
     return this.#servers.find((server) => String(server.port) === port) as RedisServer
@@ -149,7 +152,7 @@ class Scene {
     for (const sentinel of this.sentinels) await until(async () => (await this.master(sentinel)) !== old)
   }
 
-  /** Pushes before, while and after something happens to the servers. Answers when it was over. */
+  /** Pushes before, during and after an event of the servers. Resolves when the event is over. */
   async during(trouble: () => Promise<void>): Promise<number> {
     const { plain, safe } = this
     let isOver = false
@@ -165,7 +168,7 @@ class Scene {
     return over
   }
 
-  /** Acknowledged pushes that the master does not have. */
+  /** Lists acknowledged pushes that the master does not have. */
   async lost({ acknowledged }: Pusher): Promise<Acknowledged[]> {
     const texts = await (await this.master()).ask('LRANGE', 'queue:default', '0', '-1')
     const stored = new Set(texts.map((text) => (JSON.parse(text) as { jid: string }).jid))
@@ -174,7 +177,7 @@ class Scene {
     return lost
   }
 
-  /** The worker that waited during all of it goes on, and another one runs everything that is in the queue. */
+  /** Expects that the worker which waited all the time goes on, and that another one runs everything in the queue. */
   async expectWork(): Promise<void> {
     const { hq, ran } = this.plain
     await hq.push({ class: 'Do', args: [], queue: 'other' })
@@ -185,7 +188,7 @@ class Scene {
   }
 }
 
-/** Whether a Sentinel knows the replica and both of the others. */
+/** Returns whether a Sentinel knows the replica and both other Sentinels. */
 async function knowsAll(sentinel: RedisServer): Promise<boolean> {
   const fields = await sentinel.ask('SENTINEL', 'MASTER', NAME)
   const of = (name: string) => fields[fields.indexOf(name) + 1]

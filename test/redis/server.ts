@@ -132,7 +132,7 @@ export class RedisServer {
 
   #directives(): string[] {
     if (this.#sentinel) {
-      // A Sentinel rewrites its file: it keeps there what it has learnt.
+      // A Sentinel rewrites its file to keep its state there.
       const file = join(this.folder, 'sentinel.conf')
       const lines = [`port ${this.port}`, 'bind 127.0.0.1', `dir ${this.folder}`, ...this.#sentinel, '']
       if (!existsSync(file)) writeFileSync(file, lines.join('\n'))

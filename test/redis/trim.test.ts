@@ -18,7 +18,7 @@ onRedis('trimming the dead set', () => {
     })
     const dead = [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: job(n), score: NOW / 1000 + n }) as const)
     await other.push([...dead], NOW)
-    // The removal, whether it is a command or a script.
+    // This matches the removal, whether it is a command or a script.
     const removal = proxy.onRequest((name, [sha]) => name === 'ZREMRANGEBYRANK' || String(sha) === lua.trim.sha, 'hold')
     const trimmed = store.trim('dead', 3, 0)
     await removal.happened

@@ -8,7 +8,7 @@ import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/driver.js'
 
-/** An hour's writes in the long form, which has 1,000. */
+/** The number of megabytes to write; the long form has 1,000, as in an hour. */
 const MEGABYTES = Number(process.env.HIGHKIQ_LOG_MEGABYTES ?? 100)
 const LIMIT = 128e6
 const SECONDS = MEGABYTES > 100 ? 600 : 120
@@ -28,7 +28,7 @@ function appOn(file: string) {
   return { hq, warnings, logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 }
 }
 
-/** Pushes jobs of so many bytes together. */
+/** Pushes jobs with this many bytes in total. */
 async function write(hq: Highkiq, queue: string, bytes: number): Promise<void> {
   const args = 'x'.repeat(10_000)
   const text = JSON.stringify({ class: 'J', args: [args], jid: 'a', queue })
@@ -67,7 +67,7 @@ test('beside processes that read without a pause the log stays below 128 MB, and
   expect(warnings).toEqual([])
 })
 
-test('a program that holds a large log open is told of once, with its age; when it ends the log is emptied', {
+test('a warning names once that a program holds a large log open, with its age; when it ends the log is emptied', {
   timeout: 120_000,
 }, async () => {
   const file = newFile()

@@ -10,7 +10,7 @@ test('a deleted ordered queue that comes again after the clock was set back give
   onTestFinished(() => hq.close())
   const { store } = hq
   await store.join('w', { queues: ['Sync'], seconds: 600, host: 'here' })
-  /** Takes one id under a token of its own, as often as asked for, and leaves the queue empty. */
+  /** Fetches one id with a new token, as many times as asked for, and leaves the queue empty. */
   const life = async (owners: number) => {
     await store.pushOrdered('Sync', 1, [{ id: 'a', payload: '1', score: 1, performIn: 0 }], 0)
     await store.joinOrdered('Sync', 'w')

@@ -81,7 +81,7 @@ test('the same bytes twice are refused with the first task, unless that is wante
   const second = await hq.tasks.import(Row, file, { again: true })
   expect(second.id).not.toBe(first.id)
   await first.delete()
-  // The second one is remembered as well.
+  // The second import is remembered as well.
   await expect(hq.tasks.import(Row, file)).rejects.toMatchObject({
     code: 'ALREADY_IMPORTED',
     details: { task: second.id },

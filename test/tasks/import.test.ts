@@ -162,7 +162,7 @@ test('the report gives rows as they came, also when validation had made somethin
   await expect(wrong).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('an import goes on only with the file that it began with, mended behind the rows that are stored', async () => {
+test('an interrupted import resumes only with its own file, which may change after the stored rows', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _row: object) => {})
   const columns = { sku: 'article', price: 'price' }

@@ -10,7 +10,7 @@ import { bench, gate, Heard, until } from '../engine/bench.ts'
 
 const DAY = 86_400
 
-/** Takes jobs out of a queue as a program does that does not tell what became of them. */
+/** Takes jobs out of a queue, as a program does that does not report their end. */
 async function rob({ store }: Highkiq, queue: string, n: number, now: number): Promise<string[]> {
   await store.join('stranger', { queues: [queue], seconds: 60, host: 'elsewhere' })
   const turn = { now, started: [], settlements: [], take: { queues: [queue], n } }
@@ -27,7 +27,7 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
   return taken.map(({ text }) => text)
 }
 
-/** Says which queues and sets are gone through; `ms`: how long one takes. */
+/** Records the queues and sets that a walk reads; `ms` is the time that each takes. */
 function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
   const scans = new Heard<string>()
   for (const name of ['scanQueue', 'scanSet'] as const) {
@@ -42,7 +42,7 @@ function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
   return scans
 }
 
-/** Rests as long as it walked, or as it is told. */
+/** A keeper that pauses for as long as it walked, or as `walkingPart` says. */
 function keeperOf(hq: Highkiq, now: () => number, about: { walkingPart?: number } = { walkingPart: 1 }): TaskKeeper {
   const report = (thrown: unknown) => {
     throw thrown
@@ -82,7 +82,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
   await rob(hq, 'nobody', 1, clock.now())
   clock.ahead = DAY
   expect((await hq.store.idleTasks(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
-  // It is judged when it was missed twice.
+  // A row ends after two walks that did not find it.
   const keeper = keeperOf(hq, clock.now)
   await keeper.look()
   expect((await task.status())?.state).toBe('running')

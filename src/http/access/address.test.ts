@@ -28,7 +28,7 @@ test.each<[remote: string, forwarded: string | undefined, address: string | unde
   expect(addressOf(PROXIES, remote, forwarded)).toBe(address)
 })
 
-test('without trusted proxies a forwarded request comes from nobody knows where', () => {
+test('without trusted proxies the address of a forwarded request is unknown', () => {
   expect(addressOf([], '127.0.0.1', '192.0.2.7')).toBeUndefined()
   expect(addressOf([], '127.0.0.1')).toBe('127.0.0.1')
   expect(addressOf([], undefined)).toBeUndefined()

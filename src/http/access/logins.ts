@@ -72,12 +72,12 @@ export class Logins {
       },
       /**
        * Counts a right login.
-       * @param isNews report the login also from an address that is known already
+       * @param always report the login also from an address that is known already
        */
-      right: (who: string, isNews = false) => {
+      right: (who: string, always = false) => {
         this.#throttle.succeeded(keys)
         const id = idOf(who, network)
-        if (!isNews && this.#known.has(id)) return
+        if (!always && this.#known.has(id)) return
         this.#known.add(id)
         for (const oldest of this.#known) {
           if (this.#known.size <= MOST_KNOWN) break

@@ -6,7 +6,7 @@ function throttle() {
   return { clock, throttle: new LoginThrottle(() => clock.now) }
 }
 
-test('an address has a few wrong logins free, then each doubles the wait, to a quarter of an hour', () => {
+test('the first wrong logins of an address are free, then each doubles the wait, up to a quarter of an hour', () => {
   const t = throttle()
   const fail = () => t.throttle.failed({ address: 'a' }) / 1000
   expect([fail(), fail(), fail(), fail(), fail(), fail(), fail()]).toEqual([0, 0, 0, 0, 1, 2, 4])
@@ -29,7 +29,7 @@ test('a name is kept waiting for half a minute at most, wherever the wrong login
   expect(t.throttle.wait({ address: 'new', name: 'bob' })).toBe(0)
 })
 
-test('a right login, or an hour of peace, forgets them; an old one is forgotten before a new one', () => {
+test('a right login, or an hour without a wrong one, resets the wait; the oldest entries are dropped first', () => {
   const t = throttle()
   for (let n = 0; n < 8; n++) t.throttle.failed({ address: 'a' })
   t.throttle.succeeded({ address: 'a' })

@@ -279,7 +279,7 @@ export const SET_SCHEMAS: Record<string, Schema> = {
           description: 'numbers of more than five digits, ids, times and addresses are left out',
         },
         count,
-        messages: { ...count, description: 'how many different messages; at most 1,000 are told apart' },
+        messages: { ...count, description: 'the number of different messages; counting stops at 1,000' },
         jobs: { ...list(textSchema), description: 'classes of jobs that failed of it' },
         since: { ...orNull(time), description: 'when the first of them failed' },
         filter: { ...textSchema, description: 'as the parameter `cause` it finds exactly these' },

@@ -24,14 +24,14 @@ export const STATS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/pulse',
-    summary: 'What the dashboard shows of all, at most two seconds old: figures, rates, and what asks for a look',
+    summary: 'The live stats of the dashboard, at most two seconds old: figures, rates and alerts',
     answers: { 200: { description: 'In figures', content: { 'application/json': 'Pulse' } } },
     run: async ({ site }) => json(await site.pulses.latest()),
   }),
   route({
     method: 'GET',
     path: '/api/v1/live',
-    summary: 'The pulse, told when it is new: `pulse` at most each 2 s; `trouble` when the store does not answer',
+    summary: 'The live stats as events: `pulse` at most every 2 s; `trouble` when the store does not answer',
     headers: { 'last-event-id': 'what was seen last is not told again' },
     answers: {
       200: {

@@ -22,7 +22,7 @@ export class Texts {
   }
 
   /** Returns whether a text that was decoded from bytes may differ from them. */
-  isDoubtful(text: string): boolean {
+  mayDiffer(text: string): boolean {
     return text.includes(REPLACEMENT)
   }
 

@@ -79,8 +79,8 @@ export class Turns {
       throw thrown
     }
     owner.version = answer.marks
-    const doubtful = answer.taken.filter(({ text }) => this.#server.texts.isDoubtful(text))
-    if (doubtful.length > 0) await this.#readBytes(connection, owner, doubtful)
+    const unsafe = answer.taken.filter(({ text }) => this.#server.texts.mayDiffer(text))
+    if (unsafe.length > 0) await this.#readBytes(connection, owner, unsafe)
     return answer
   }
 

@@ -32,7 +32,7 @@ describe('a Redis URL', () => {
     ])
   })
 
-  test('how many replicas a push waits for: what the app says first', () => {
+  test('the waitForReplicas of the app overrides that of the URL', () => {
     expect(readRedisUrl('redis://h').waitForReplicas).toBe(0)
     expect(readRedisUrl('redis://h?waitForReplicas=2').waitForReplicas).toBe(2)
     expect(readRedisUrl('redis://h?waitForReplicas=2', { waitForReplicas: 1 }).waitForReplicas).toBe(1)

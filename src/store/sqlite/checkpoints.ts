@@ -46,7 +46,7 @@ export class Checkpoints {
   #lookAt = 0
   /** The size of the log at the last call, in bytes. */
   #doneBytes = 0
-  #blocked: { since: number; copied: number; told: boolean } | undefined
+  #blocked: { since: number; copied: number; warned: boolean } | undefined
 
   constructor(db: Database, options: DatabaseOptions, warn?: (message: string) => void) {
     this.#db = db
@@ -86,7 +86,7 @@ export class Checkpoints {
     thread.unref()
     thread.on('message', (answer: 'ready' | CheckpointAnswer) => {
       if (answer === 'ready') thread.postMessage('checkpoint')
-      else this.#hear(answer)
+      else this.#answered(answer)
     })
     // Without the thread, the writing connection makes the checkpoints, as SQLite does by default.
     thread.on('error', () => {
@@ -96,7 +96,7 @@ export class Checkpoints {
     return thread
   }
 
-  #hear({ frames, copied, blocked }: CheckpointAnswer): void {
+  #answered({ frames, copied, blocked }: CheckpointAnswer): void {
     this.#isBusy = false
     const now = performance.now()
     if (!blocked) {
@@ -104,10 +104,10 @@ export class Checkpoints {
       return
     }
     this.#lookAt = now + RETRY_MS
-    if (this.#blocked?.copied !== copied) this.#blocked = { since: now, copied, told: false }
-    const { since, told } = this.#blocked
-    if (told || now - since < PATIENCE_MS) return
-    this.#blocked.told = true
+    if (this.#blocked?.copied !== copied) this.#blocked = { since: now, copied, warned: false }
+    const { since, warned } = this.#blocked
+    if (warned || now - since < PATIENCE_MS) return
+    this.#blocked.warned = true
     const seconds = Math.round((now - since) / 1000)
     const megabytes = Math.round((frames * FRAME_BYTES) / 1e6)
     const { path } = this.#db

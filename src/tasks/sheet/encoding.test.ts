@@ -111,7 +111,7 @@ test.each(SAMPLES)('%s is read as %s', async (_language, encoding, text, hex) =>
   expect(await read(Buffer.from(hex, 'hex'))).toEqual({ text, encoding })
 })
 
-test('names in English text are read as what they are', async () => {
+test('foreign names in English text are read in their encoding', async () => {
   const bytes = Buffer.from('id,name\n1,Pen\xe9lope\n2,25 \xb0C\n3,Jos\xe9 M\xfcller\n4,5 \x80\n', 'latin1')
   const text = 'id,name\n1,Penélope\n2,25 °C\n3,José Müller\n4,5 €\n'
   expect(await read(bytes)).toEqual({ text, encoding: 'windows-1252' })
@@ -134,7 +134,7 @@ test.each([
   if (one) expect(failure.details).toEqual({ row: 3, encodings })
 })
 
-test('what reads well in no encoding is refused where it is no UTF-8', async () => {
+test('a text that reads well in no encoding is refused at the place that is not UTF-8', async () => {
   const bytes = Buffer.from('a\n\xff\xfe\x81\x02\x90\n', 'latin1')
   expect(await read(bytes)).toMatchObject({ encoding: 'utf-8', problem: 'encoding', byte: 2 })
 })
