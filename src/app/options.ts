@@ -1,13 +1,15 @@
 /** What an app can be told. */
 
 import { checkJobOptions, type JobOptions } from '../job/definition.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
-import { type BareLogger, isLogger, type Logger } from '../job/logger.ts'
-import { checkOptions, type OptionKind } from '../job/options.ts'
+import { type BareLogger, type Logger, missingMethods } from '../job/logger.ts'
+import { checkOptions, meantBy, type OptionKind } from '../job/options.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
 import type { Engine } from '../worker/engine.ts'
+import { WORKER_OPTIONS } from '../worker/options.ts'
 
 export interface HighkiqOptions {
   /**
@@ -68,6 +70,8 @@ export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> 
 const WIRES =
   "8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with its json gem { sidekiq: 7, json: '2.16' }"
 
+const LOGGER = 'an object with debug, info, warn and error, as pino or console'
+
 const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   url: 'text',
   store: 'object',
@@ -75,16 +79,16 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   commandTimeout: null,
   waitForReplicas: null,
   redis: 'object',
-  logger: [isLogger, 'an object with debug, info, warn and error, as pino or console'],
+  logger: [(value) => isObject(value) || typeof value === 'function', LOGGER],
   loggedJobAttributes: 'texts',
   clock: [(value) => isObject(value) && typeof value.now === 'function', '{ now: () => milliseconds }'],
   random: 'function',
-  maxArgsBytes: null,
+  maxArgsBytes: [isObject, '{ warn: bytes, refuse: bytes }'],
   defaultJobOptions: 'object',
   strictArgs: [(value) => value === 'raise' || value === 'warn' || value === false, "'raise', 'warn' or false"],
   wire: [isWire, WIRES],
   maxRetries: 'whole',
-  dead: null,
+  dead: [isObject, '{ max: jobs, seconds: number }'],
   maxIterationRuntime: 'seconds',
   files: [
     (value) => Array.isArray(value) && value.every((file) => typeof file === 'string' || file instanceof URL),
@@ -104,11 +108,24 @@ const LOGGED = ['bid', 'tags']
 
 /** @throws INVALID_OPTION */
 export function checkAppOptions(options: HighkiqOptions): void {
-  checkOptions('new Highkiq', options, OPTIONS)
-  const { dead, maxArgsBytes, defaultJobOptions } = options
+  checkOptions('new Highkiq', options, OPTIONS, optionsOfWorker(options))
+  const { logger, dead, maxArgsBytes, defaultJobOptions } = options
+  const missing = logger ? missingMethods(logger) : []
+  if (missing.length > 0) {
+    throw new HighkiqError('INVALID_OPTION', `new Highkiq: logger has no ${missing.join(', ')}: it is ${LOGGER}`)
+  }
   if (dead !== undefined) checkOptions('new Highkiq: dead', dead, DEAD)
   if (maxArgsBytes !== undefined) checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, ARGS_BYTES)
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
+}
+
+/** Finds the given names that are options of a worker, or nearly, and says so. */
+function optionsOfWorker(options: HighkiqOptions): Record<string, string> {
+  const found = Object.keys(options ?? {}).flatMap((name) => {
+    const meant = WORKER_OPTIONS.includes(name) ? name : meantBy(name, WORKER_OPTIONS)
+    return meant === undefined ? [] : [[name, `${meant}, an option of hq.worker()`]]
+  })
+  return Object.fromEntries(found)
 }
 
 /** What the app says, else the file, else what Sidekiq has. */

@@ -1,9 +1,11 @@
 import type { Highkiq } from '../index.ts'
 import { quoted } from './open-app.ts'
 
-/** A warning about a queue that jobs name and no process serves. */
-export function adviceFor(queue: string): string {
-  return `no live process serves the queue ${queue}, which jobs of the app name: start a worker with -q ${quoted(queue)}`
+/** A warning about queues that jobs name and no process serves. `own`: what the worker serves that logs it, as `-q` has it. */
+export function adviceFor(queues: readonly string[], own: readonly string[] = []): string {
+  const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
+  const list = [...own, ...queues].map((queue) => `-q ${quoted(queue)}`).join(' ')
+  return `no live process serves ${named}, which jobs of the app name: start a worker with ${list}, or with -q '*'`
 }
 
 /** The queues that workers take from, ours and Ruby's. */

@@ -1,5 +1,5 @@
 /** What messages call an option of the library, in the words of the command line. */
-export const WORDS: readonly (readonly [option: string, flag: string])[] = [
+export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[] = [
   ['or say again: true', 'or add --again'],
   ['say encoding: ', 'say --encoding '],
   ['say headerRow: ', 'say --header-row '],
@@ -11,7 +11,7 @@ export const WORDS: readonly (readonly [option: string, flag: string])[] = [
   ['or download with wait', 'or download with --wait'],
   ['ask for the rest with partial', 'ask for the rest with --partial'],
   ['define it with its validate, or name that (as: { validate })', 'load its file with -r'],
-  ['push { id, payload } with hq.ordered(name).performAsync', 'highkiq ordered push NAME ID PAYLOAD'],
+  [/push { id, payload } with hq\.ordered\('(.+)'\)\.performAsync/, 'highkiq ordered push $1 ID [PAYLOAD]'],
   ['the option format says', '--format says'],
   ['name a folder in the option artifacts', 'set TMPDIR to a folder with room'],
 ]

@@ -65,8 +65,8 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return this.#host.client.push(this.request(args))
   }
 
-  /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A number from 1,000,000,000 on is an epoch second, as in Sidekiq. */
-  performIn(delay: number | Duration, ...args: Args): Promise<string | null> {
+  /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A Date, or a number from 1,000,000,000 on, is a time, as in Sidekiq. */
+  performIn(delay: number | Duration | Date, ...args: Args): Promise<string | null> {
     return this.#at(delay, args)
   }
 

@@ -85,7 +85,7 @@ const LONGEST_RETRY_SECONDS = 1e9
 export function refuseOrdered(name: string): never {
   throw new HighkiqError(
     'INVALID_JOB',
-    `${name} is an ordered queue, which takes no ordinary jobs: push { id, payload } with hq.ordered(name).performAsync`,
+    `${name} is an ordered queue, which takes no ordinary jobs: push { id, payload } with hq.ordered('${name}').performAsync`,
   )
 }
 

@@ -85,9 +85,15 @@ const SIDEKIQ = new Set<string>(
   } satisfies Record<Exclude<keyof SidekiqMembers, `cattr_${number}`>, 1>),
 )
 
+const LATER = 'performIn(seconds, …) or set({ wait: seconds })'
+
 /** Names that other job queues, and Sidekiq in Ruby, use for the same option. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  delay: 'performIn(seconds, …) or set({ wait: seconds })',
+  delay: LATER,
+  in: LATER,
+  performIn: LATER,
+  perform_in: LATER,
+  performAt: 'performAt(time, …) or set({ waitUntil: time })',
   startAfter: 'wait or waitUntil',
   runAt: 'waitUntil',
   wait_until: 'waitUntil',

@@ -1,5 +1,5 @@
 /** What messages call an option of the library, in the words of who asks over HTTP. */
-export const WORDS: readonly (readonly [option: string, parameter: string])[] = [
+export const WORDS: readonly (readonly [option: string | RegExp, parameter: string])[] = [
   ['or say again: true', 'or send it with again=1'],
   ['say encoding: ', 'send encoding='],
   ['say headerRow: ', 'send headerRow='],
@@ -11,7 +11,7 @@ export const WORDS: readonly (readonly [option: string, parameter: string])[] = 
     'define it with its validate, or name that (as: { validate })',
     'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
   ],
-  ['push { id, payload } with hq.ordered(name).performAsync', 'send { id, payload } to POST /api/v1/ordered/NAME'],
+  [/push { id, payload } with hq\.ordered\('(.+)'\)\.performAsync/, 'send { id, payload } to POST /api/v1/ordered/$1'],
   ['the option format says', 'the parameter format, or the type or name of the file, says'],
 ]
 

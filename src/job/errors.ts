@@ -25,7 +25,7 @@ const STATUS = {
   UNKNOWN_JOB: 404,
   /** No cron entry of that name is known. */
   UNKNOWN_CRON: 404,
-  /** No ordered queue of that name is known. */
+  /** No ordered queue of that name is known: check the name, or start a worker that defines it. */
   UNKNOWN_ORDERED: 404,
   /** The last run of a cron entry with `overlap: 'skip'` has not ended. */
   CRON_BUSY: 409,
@@ -121,7 +121,7 @@ const STATUS = {
   BODY_TOO_LARGE: 413,
   /** HTTP: the route does not take a body of that type. */
   UNSUPPORTED_TYPE: 415,
-  /** HTTP: as many uploads or streams as are allowed are open; the header `Retry-After` says when to try again. */
+  /** HTTP: too many logins were wrong, or as many uploads or streams as are allowed are open; the header `Retry-After` says when to try again. */
   TOO_MANY_REQUESTS: 429,
   /** HTTP: something broke that is told in the log. */
   INTERNAL_ERROR: 500,

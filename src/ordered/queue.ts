@@ -92,7 +92,10 @@ export class OrderedQueue {
     const names = await this.#host.store().orderedQueues()
     if (names.includes(this.queue)) return this
     const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
-    const there = names.length > 0 ? `there are ${names.slice(0, MOST_NAMES).join(', ')}${more}` : 'there are none yet'
+    const there =
+      names.length > 0
+        ? `there are ${names.slice(0, MOST_NAMES).join(', ')}${more}`
+        : 'there are none yet; start a worker that defines it'
     throw new HighkiqError('UNKNOWN_ORDERED', `no ordered queue is named ${this.queue}: ${there}`)
   }
 

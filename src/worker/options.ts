@@ -106,6 +106,8 @@ const OPTIONS: Record<keyof WorkerOptions, OptionKind> = {
   logJobs: 'flag',
 }
 
+export const WORKER_OPTIONS: readonly string[] = Object.keys(OPTIONS)
+
 /** With the defaults of what was left out. */
 export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
 export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promote' | 'splitter'>> &

@@ -38,7 +38,7 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   await folder.run(['enqueue', 'J', '--queue', 'low'])
   expect(await folder.run(['pause', 'low'])).toMatchObject({
     code: 0,
-    stdout: 'low is paused; on with it: highkiq resume low\n',
+    stdout: 'low is paused; to go on: highkiq resume low\n',
   })
   const { stdout } = await folder.run(['queues'])
   expect(stdout).toMatch(/^low +1 .*paused$/m)

@@ -69,7 +69,7 @@ describe.concurrent('highkiq ordered', () => {
     for (const from of [['-r', 'jobs.mjs'], []]) {
       const { code, stderr } = await folder.run(['enqueue', 'Sync', '7', ...from], { HIGHKIQ_URL: 'sqlite:highkiq.db' })
       expect([code, stderr].join(' '), from.join(' ')).toMatch(
-        /^[12] highkiq: Sync is an ordered queue, .*: highkiq ordered push NAME ID PAYLOAD/,
+        /^[12] highkiq: Sync is an ordered queue, .*: highkiq ordered push Sync ID \[PAYLOAD\]/,
       )
     }
   })
@@ -97,7 +97,7 @@ describe.concurrent('highkiq ordered', () => {
     expect(await folder.run(['ordered', 'push', 'Sync'])).toMatchObject({ code: 2 })
     expect(await folder.run(['enqueue', 'Sync', '1'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('highkiq ordered push NAME ID PAYLOAD'),
+      stderr: expect.stringContaining('highkiq ordered push Sync ID [PAYLOAD]'),
     })
   })
 })

@@ -61,6 +61,9 @@ test('options have their names in the payload; those that only a definition can 
 
 test.each([
   ['delay', 'Did you mean performIn(seconds, …) or set({ wait: seconds })?'],
+  ['in', 'Did you mean performIn(seconds, …) or set({ wait: seconds })?'],
+  ['performIn', 'Did you mean performIn(seconds, …) or set({ wait: seconds })?'],
+  ['performAt', 'Did you mean performAt(time, …) or set({ waitUntil: time })?'],
   ['priority', 'Did you mean queue: '],
   ['attempts', 'Did you mean retry: '],
   ['backoff', 'Did you mean retryIn, '],

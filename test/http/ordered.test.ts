@@ -80,7 +80,7 @@ test('what is not there, and what is asked wrongly, is told', async () => {
   const pushed = await call('POST', '/api/v1/jobs', { json: { class: 'Sync', args: [] } })
   expect([pushed.status, pushed.body.error]).toMatchObject([
     400,
-    { code: 'INVALID_JOB', message: expect.stringContaining('send { id, payload } to POST /api/v1/ordered/NAME') },
+    { code: 'INVALID_JOB', message: expect.stringContaining('send { id, payload } to POST /api/v1/ordered/Sync') },
   ])
   for (const wrong of ['by=colour', 'limit=0', 'cursor=odd', 'by=retryCount&from=x']) {
     expect((await call('GET', `/api/v1/ordered/Sync/waiting?${wrong}`)).status, wrong).toBe(400)

@@ -54,7 +54,7 @@ function score(text: string): number {
 function push(name: string, id: string | undefined, payload: string | undefined, options: PushOptions): Promise<void> {
   const { file, json, score: place, in: delay, at, wake } = options
   if ((id === undefined) === (file === undefined)) {
-    throw new CliError('name an id (highkiq ordered push NAME ID PAYLOAD), or give --file', 2)
+    throw new CliError('name an id (highkiq ordered push NAME ID [PAYLOAD]), or give --file', 2)
   }
   const withStore = options.require ? withApp : withExistingStore
   return withStore(options, async (hq) => {

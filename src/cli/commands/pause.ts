@@ -26,7 +26,7 @@ function pause(queue: string, { json, ...options }: AppOptions & { json?: boolea
     }
     const { ignoredBy } = await hq.queue(queue).pause()
     if (json) return printJson({ queue, paused: true, ignoredBy })
-    print(`${queue} is paused; on with it: highkiq resume ${queue}${sameApp(options)}`)
+    print(`${queue} is paused; to go on: highkiq resume ${queue}${sameApp(options)}`)
     if (!isKnown) print(`no worker serves a queue of this name, and nothing was pushed to it: is it spelt right?`)
     for (const identity of ignoredBy) print(`${identity} is Sidekiq's and may go on: only Sidekiq Pro knows of pauses`)
   })

@@ -39,7 +39,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures): string {
     ],
     { right: true },
   )
-  return [table, ...unservedQueues.map((queue) => `\n${adviceFor(queue)}`)].join('')
+  return unservedQueues.length > 0 ? `${table}\n${adviceFor(unservedQueues)}` : table
 }
 
 /** In ids. */

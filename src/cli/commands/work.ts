@@ -225,7 +225,7 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   const { concurrency, orderedConcurrency } = worker
   const { queues, capsules } = worker.options
   const others = Object.entries(capsules).map(([name, { queues = ['default'] }]) => `${name}: ${queues.join(' ')}`)
-  const facts = { version: VERSION, store: hq.store.url, queues: queues.map(shown), concurrency }
+  const facts = { version: VERSION, store: hq.store.url, queues: queues.map(shownQueue), concurrency }
   const ordered = orderedConcurrency > 0 ? { orderedConcurrency } : {}
   const more = { ...ordered, ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
   if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
@@ -233,14 +233,15 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
 }
 
 /** Formats a queue as `-q` takes it. */
-function shown(queue: QueueOption): string {
+function shownQueue(queue: QueueOption): string {
   const [name, weight] = typeof queue === 'string' ? queue.split(',') : queue
   return Number(weight ?? 0) > 1 ? `${name},${weight}` : `${name}`
 }
 
 /** Logs the queues that are served, which shows a mistyped name and a queue that -q leaves out. */
 async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
-  for (const queue of await hq.processes().unservedQueues()) hq.log.warn(adviceFor(queue))
+  const unserved = await hq.processes().unservedQueues()
+  if (unserved.length > 0) hq.log.warn(adviceFor(unserved, worker.options.queues.map(shownQueue)))
   const known = new Set([...worker.queues, ...(await served(hq))])
   const left = (await hq.queueSummaries()).filter(({ name, size }) => size > 0 && !known.has(name))
   if (left.length === 0) return
