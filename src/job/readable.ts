@@ -23,7 +23,7 @@ export interface Place {
 export function checkReadable(text: string, job: string, { name, around = 0 }: Place = {}): void {
   // JSON.stringify escapes a surrogate only where its other half is missing.
   const maybeHalf = text.includes('\\ud')
-  if (!maybeHalf && !maybeTooDeep(text, around)) return
+  if (!maybeHalf && !isTooDeep(text, around)) return
   const trail: Key[] = name === undefined ? [] : [name]
   try {
     look(JSON.parse(text), around, trail)
@@ -34,19 +34,36 @@ export function checkReadable(text: string, job: string, { name, around = 0 }: P
   }
 }
 
-/**
- * Returns whether the text may have too many levels. A false alarm is fine: a bracket may be part of a string, and need
- * not be inside another.
- */
-function maybeTooDeep(text: string, around: number): boolean {
+/** Returns whether the text has too many levels. Most texts have few brackets, and those are only counted. */
+function isTooDeep(text: string, around: number): boolean {
   if (text.length < SHORTEST_TOO_DEEP - 2 * around) return false
-  let levels = around
+  let brackets = around
   for (const bracket of ['[', '{']) {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
-      if (++levels > MOST_LEVELS) return true
+      if (++brackets > MOST_LEVELS) return levelsOf(text) + around > MOST_LEVELS
     }
   }
   return false
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Returns the number of lists and objects around the deepest value of a JSON text. */
+function levelsOf(text: string): number {
+  let levels = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at)
+    if (character === QUOTE) {
+      for (at++; text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++
+    } else if (character === 0x5b || character === 0x7b) {
+      deepest = Math.max(deepest, ++levels)
+    } else if (character === 0x5d || character === 0x7d) {
+      levels--
+    }
+  }
+  return deepest
 }
 
 function look(value: unknown, levels: number, trail: Key[]): void {

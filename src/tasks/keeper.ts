@@ -105,6 +105,7 @@ export class TaskKeeper implements Service {
   /** One look, if no other process does it. */
   async look(): Promise<void> {
     const store = this.#host.store()
+    if (!(await this.#mayGoOn(store))) return
     const now = this.#host.now()
     const cancelling = await store.cancellingTasks(TASKS_AT_ONCE)
     const expired = await store.expiredTasks(now, TASKS_AT_ONCE)

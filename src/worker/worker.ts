@@ -267,12 +267,18 @@ export class Worker {
       throw thrown
     }
     try {
+      // A stop that did not wait for the start has left already: nothing may begin behind it.
+      const refuseLate = () => {
+        if (this.#left) throw stoppedBefore()
+      }
       await beginning(() => this.#join())
-      if (this.#left) throw stoppedBefore()
+      refuseLate()
       await emit('startup')
+      refuseLate()
       for (const service of this.#services) {
         this.#started.push(service)
         await service.start()
+        refuseLate()
       }
       // Told to be quiet while it started.
       if (this.#state !== 'running') for (const service of this.#started) await service.quiet()

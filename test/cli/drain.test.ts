@@ -60,3 +60,15 @@ test('--drain without another store for new jobs is refused', async ({ folder })
   const none = await folder.run(['work', '-r', 'jobs.mjs', '--drain'])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/--drain needs --url/) })
 })
+
+test('--drain ends with code 1 and names the queues when only jobs in paused queues are left', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const old = ['--url', 'sqlite:old.db']
+  await folder.run(['enqueue', 'Next', '--queue', 'resting', ...old])
+  await folder.run(['pause', 'resting', ...old])
+  const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--drain', ...old])
+  expect(stderr).toMatch(/"queues":\["resting"\].*not drained: .*resume them/)
+  expect(code).toBe(1)
+})

@@ -4,7 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
-import { type Highkiq, type QueueOption, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
+import {
+  type Highkiq,
+  type QueueOption,
+  type QueueSummary,
+  VERSION,
+  type Worker,
+  type WorkerOptions,
+} from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
 import { Child } from '../child.ts'
@@ -44,6 +51,8 @@ const MOST_SHOWN = 10
 const DRAIN_MS = 1000
 /** A line of progress is logged after this many counts. */
 const DRAIN_LOOKS = 10
+const STUCK =
+  'not drained: jobs are left in queues that are paused, or that -q or the start of this worker did not name: resume them, then start it again'
 const STILL_DRAINING =
   'draining: these are left. Jobs scheduled for later, rows of paused tasks and classes that no file defines take longest'
 /** Until the next try to serve the dashboard. */
@@ -141,14 +150,22 @@ function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
   const ended = new AbortController()
   const { signal } = ended
   const watch = async () => {
-    for (let empty = 0, looks = 1; empty < 2; looks++) {
+    let stuck: QueueSummary[] = []
+    for (let ended = 0, looks = 1; ended < 2; looks++) {
       await sleep(DRAIN_MS, undefined, { signal })
-      const { enqueued, held, scheduled, retries, busy, ordered } = await hq.stats()
+      const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
+      const { enqueued, held, scheduled, retries, busy, ordered } = stats
       const left = { enqueued, held, scheduled, retries, busy, ordered: ordered.total.length }
-      empty = Object.values(left).every((n) => n === 0) ? empty + 1 : 0
+      stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
+      const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
+      ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0
       if (looks % DRAIN_LOOKS === 0) hq.log.info(left, STILL_DRAINING)
     }
-    hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
+    if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
+    else {
+      hq.log.error({ queues: stuck.map(({ name }) => name) }, STUCK)
+      process.exitCode = 1
+    }
     await worker.stop()
   }
   const watchOn = (): void => {
