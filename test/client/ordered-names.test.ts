@@ -81,6 +81,14 @@ test('an ordered queue is pushed to by its name, and keeps its shards', async ()
   expect(await hq.orderedQueues()).toEqual(['Sync'])
 })
 
+test('where no ordered queue is defined yet, the refusal says what to do', async () => {
+  const { hq } = bench()
+  await expect(hq.ordered('Sync').performAsync({ id: 1 })).rejects.toMatchObject({
+    code: 'UNKNOWN_ORDERED',
+    message: 'no ordered queue is named Sync: there are none yet; start a worker that defines it',
+  })
+})
+
 test('where it is defined, its name alone pushes through its own prepare', async () => {
   const { hq } = bench()
   hq.ordered('Sync', { queueName: 'sync', prepare: ({ payload }) => ({ id: `made of ${payload}`, payload }) }, () => {})

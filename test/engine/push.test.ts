@@ -101,6 +101,7 @@ const when: [string, (J: Job<[]>) => Promise<unknown>, number][] = [
   ["performIn '1h 30m'", (J) => J.performIn('1h 30m'), 5400],
   ['performIn { minutes: 5 }', (J) => J.performIn({ minutes: 5, seconds: 1 }), 301],
   ['performIn an epoch second', (J) => J.performIn(1_700_000_500), 500],
+  ['performIn a Date', (J) => J.performIn(new Date(NOW + 1500)), 1.5],
   ['performAt a Date', (J) => J.performAt(new Date(NOW + 1500)), 1.5],
   ['performAt an epoch second', (J) => J.performAt(1_700_000_007), 7],
   ['performAt a number below 1e9', (J) => J.performAt(999_999_999), 999_999_999],
