@@ -3,12 +3,15 @@ import { networkOf, TrustedProxies } from './address.ts'
 
 const PROXIES = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']
 
-function addressOf(proxies: string[], remote: string | undefined, forwarded?: string): string | undefined {
+function sourceOf(proxies: string[], remote: string | undefined, forwarded?: string) {
   const headers = new Headers(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded })
-  return new TrustedProxies(proxies).addressOf({ headers }, { remote })
+  return new TrustedProxies(proxies).sourceOf({ headers }, { remote })
 }
 
-test.each<[remote: string, forwarded: string | undefined, address: string | undefined]>([
+const client = (address: string) => ({ address, isProxy: false })
+const proxy = (address: string) => ({ address, isProxy: true })
+
+test.each<[remote: string, forwarded: string | undefined, address: string]>([
   ['192.0.2.7', undefined, '192.0.2.7'],
   ['::ffff:192.0.2.7', undefined, '192.0.2.7'],
   ['127.0.0.1', '192.0.2.7', '192.0.2.7'],
@@ -20,18 +23,18 @@ test.each<[remote: string, forwarded: string | undefined, address: string | unde
   ['127.0.0.1', '8.8.8.8, 192.0.2.7, 10.1.2.3', '192.0.2.7'],
   ['127.0.0.1', '192.0.2.7, 2001:db8::5', '192.0.2.7'],
   ['127.0.0.1', '10.1.2.3', '127.0.0.1'],
-  ['127.0.0.1', 'unknown', undefined],
-  ['127.0.0.1', '', undefined],
-  // The header of an untrusted client does not count.
-  ['192.0.2.7', '10.0.0.1', undefined],
 ])('from %s, forwarded for %s: %s', (remote, forwarded, address) => {
-  expect(addressOf(PROXIES, remote, forwarded)).toBe(address)
+  expect(sourceOf(PROXIES, remote, forwarded)).toEqual(client(address))
 })
 
-test('without trusted proxies the address of a forwarded request is unknown', () => {
-  expect(addressOf([], '127.0.0.1', '192.0.2.7')).toBeUndefined()
-  expect(addressOf([], '127.0.0.1')).toBe('127.0.0.1')
-  expect(addressOf([], undefined)).toBeUndefined()
+test('a peer that forwards, and is not trusted or does not know for whom, is a proxy at its own address', () => {
+  expect(sourceOf(PROXIES, '127.0.0.1', 'unknown')).toEqual(proxy('127.0.0.1'))
+  expect(sourceOf(PROXIES, '127.0.0.1', '')).toEqual(proxy('127.0.0.1'))
+  expect(sourceOf(PROXIES, '::ffff:192.0.2.7', '10.0.0.1')).toEqual(proxy('192.0.2.7'))
+  expect(sourceOf([], '127.0.0.1', '192.0.2.7')).toEqual(proxy('127.0.0.1'))
+  expect(sourceOf([], '127.0.0.1')).toEqual(client('127.0.0.1'))
+  expect(sourceOf([], undefined)).toBeUndefined()
+  expect(sourceOf([], 'no address', '192.0.2.7')).toBeUndefined()
 })
 
 test.each([

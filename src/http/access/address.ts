@@ -4,7 +4,13 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Peer } from './local.ts'
 
-/** The proxies that `trustProxy` names, by address or range: `10.0.0.0/8`, `::1`. */
+export interface Source {
+  address: string
+  /** The address is that of a proxy, and any number of clients share it. */
+  isProxy: boolean
+}
+
+/** Addresses of proxies, as `trustProxy` names them: `10.0.0.0/8`, `::1`. */
 export class TrustedProxies {
   readonly #list = new BlockList()
   readonly #isEmpty: boolean
@@ -17,22 +23,22 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client's address. It is undefined when the server did not pass the address of the connection, or when
-   * the request comes through a proxy that is not trusted.
+   * The client, or the proxy that forwards for it when that proxy is not trusted or does not know the client. Undefined
+   * when the handler was not given the address of the connection.
    */
-  addressOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): string | undefined {
+  sourceOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): Source | undefined {
     if (remote === undefined || !isIP(remote)) return undefined
     const forwarded = headers.get('x-forwarded-for')
-    if (forwarded === null) return plain(remote)
-    if (this.#isEmpty || !this.#has(remote)) return undefined
-    // The nearest proxy added the last address. Everything before the first address that is not a trusted proxy's may
-    // be invented.
+    if (forwarded === null) return { address: plain(remote), isProxy: false }
+    const proxy = { address: plain(remote), isProxy: true }
+    if (this.#isEmpty || !this.#has(remote)) return proxy
+    // The last one was added by the proxy that asks here; what stands before an address that is not a proxy's is hearsay.
     for (const one of forwarded.split(',').reverse()) {
       const address = withoutPort(one.trim())
-      if (!isIP(address)) return undefined
-      if (!this.#has(address)) return plain(address)
+      if (!isIP(address)) return proxy
+      if (!this.#has(address)) return { address: plain(address), isProxy: false }
     }
-    return plain(remote)
+    return { address: plain(remote), isProxy: false }
   }
 
   #has(address: string): boolean {

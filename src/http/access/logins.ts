@@ -9,7 +9,7 @@ export interface LoginEvent {
   /** The name of the login; null for a wrong login. */
   who: string | null
   how: 'bearer' | 'basic' | 'form'
-  /** The client's address; null when it is not known. */
+  /** The client's, or that of a proxy that is not trusted. Null when the handler was not given it. */
   address: string | null
   /** The name that a wrong login by name and password gave. */
   name?: string
@@ -44,11 +44,16 @@ export class Logins {
   }
 
   attempt(request: Request, peer: Peer, how: LoginEvent['how'], name?: string) {
-    const address = this.#proxies.addressOf(request, peer)
-    const network = address && networkOf(address)
-    const isKnown = name !== undefined && network !== undefined && this.#known.has(idOf(name, network))
-    const keys = { address: network, name: isKnown ? undefined : name?.slice(0, LONGEST_NAME) }
-    const about = { how, address: address ?? null }
+    const source = this.#proxies.sourceOf(request, peer)
+    const network = source && networkOf(source.address)
+    const own = source?.isProxy ? undefined : network
+    const isKnown = name !== undefined && own !== undefined && this.#known.has(idOf(name, own))
+    const keys = {
+      address: own,
+      proxy: source?.isProxy ? network : undefined,
+      name: isKnown ? undefined : name?.slice(0, LONGEST_NAME),
+    }
+    const about = { how, address: source?.address ?? null }
     return {
       /** @throws TOO_MANY_REQUESTS */
       refuseEarly: () => {

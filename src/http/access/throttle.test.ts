@@ -38,6 +38,36 @@ test('a right login, or an hour without a wrong one, resets the wait; the oldest
   t.clock.now += 3_600_000
   expect(t.throttle.failed({ address: 'a' })).toBe(0)
   for (let n = 0; n < 8; n++) t.throttle.failed({ address: 'a' })
+  t.clock.now += 16_000
   for (let n = 0; n < 10_000; n++) t.throttle.failed({ address: `other ${n}` })
-  expect(t.throttle.wait({ address: 'a' })).toBe(0)
+  expect(t.throttle.failed({ address: 'a' })).toBe(0)
+})
+
+test('a flood of other names and addresses ends no wait before its time', () => {
+  const t = throttle()
+  const fail = (address: string) => {
+    for (let n = 0; n < 8; n++) t.throttle.failed({ address })
+  }
+  for (const address of ['a', 'b', 'c']) fail(address)
+  for (let n = 0; n < 12_000; n++) t.throttle.failed({ address: `other ${n}`, name: `other ${n}` })
+  for (const address of ['a', 'b', 'c']) expect(t.throttle.wait({ address })).toBe(8000)
+})
+
+test('memory is bounded also when everybody waits: the first one is forgotten then', () => {
+  const t = throttle()
+  for (let n = 0; n < 10_001; n++) for (let i = 0; i < 5; i++) t.throttle.failed({ address: `a${n}` })
+  expect(t.throttle.wait({ address: 'a0' })).toBe(0)
+  expect(t.throttle.wait({ address: 'a1' })).toBe(1000)
+  expect(t.throttle.wait({ address: 'a10000' })).toBe(1000)
+})
+
+test('a proxy has a hundred wrong logins free, waits half a minute at most, and no right login clears its count', () => {
+  const t = throttle()
+  const keys = { proxy: 'p' }
+  for (let n = 0; n < 99; n++) expect(t.throttle.failed(keys)).toBe(0)
+  t.throttle.succeeded(keys)
+  expect(t.throttle.failed(keys)).toBe(1000)
+  for (let n = 0; n < 20; n++) t.throttle.failed(keys)
+  expect(t.throttle.wait(keys)).toBe(30_000)
+  expect(t.throttle.wait({ address: 'p' })).toBe(0)
 })

@@ -13,12 +13,15 @@ interface Failures {
 interface Rule {
   /** The number of wrong logins without a wait. */
   free: number
-  /** The longest wait. It is short for a name, since anyone who knows the name could lock its owner out. */
+  /** The longest wait. It is short for a name and for a proxy: a stranger could keep the owner of a login out. */
   mostMs: number
+  /** Many clients have it: a right login of one says nothing of the others. */
+  isShared?: boolean
 }
 
 const RULES = {
   address: { free: 5, mostMs: 900_000 },
+  proxy: { free: 100, mostMs: 30_000, isShared: true },
   name: { free: 20, mostMs: 30_000 },
 } satisfies Record<string, Rule>
 
@@ -55,23 +58,31 @@ export class LoginThrottle {
       const wait = count < free ? 0 : Math.min(1000 * 2 ** (count - free), mostMs)
       // The map keeps the order of the last failures, so that the oldest is dropped first.
       this.#failures.delete(id)
+      this.#makeRoom(now)
       this.#failures.set(id, { count, at: now, until: now + wait })
       longest = Math.max(longest, wait)
-    }
-    for (const oldest of this.#failures.keys()) {
-      if (this.#failures.size <= MOST_KEPT) break
-      this.#failures.delete(oldest)
     }
     return longest
   }
 
   /** Forgets the wrong logins of these keys after a right one. */
   succeeded(keys: LoginKeys): void {
-    for (const { id } of this.#each(keys)) this.#failures.delete(id)
+    for (const { id, isShared } of this.#each(keys)) if (!isShared) this.#failures.delete(id)
+  }
+
+  /** Deletes the oldest entries whose wait is over. When all of them wait, it deletes the oldest. */
+  #makeRoom(now: number): void {
+    let passed = 0
+    for (const [id, failures] of this.#failures) {
+      if (this.#failures.size < MOST_KEPT) break
+      this.#failures.delete(id)
+      // The next call need not pass it again.
+      if (failures.until > now && passed++ < MOST_KEPT) this.#failures.set(id, failures)
+    }
   }
 
   #each(keys: LoginKeys): (Rule & { id: string })[] {
-    return Object.entries(RULES).flatMap(([kind, rule]) => {
+    return Object.entries<Rule>(RULES).flatMap(([kind, rule]) => {
       const key = keys[kind as keyof typeof RULES]
       return key === undefined ? [] : [{ ...rule, id: `${kind} ${key}` }]
     })
