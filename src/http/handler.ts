@@ -42,7 +42,11 @@ const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
  * app.mount('/jobs', createHandler(hq, { auth: { bearer: 'a long secret' } }))
  */
 export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHandler {
-  const site = new Site(hq, options)
+  return handlerOf(hq, new Site(hq, options))
+}
+
+/** The handler of a site that its caller closes. */
+export function handlerOf(hq: Highkiq, site: Site): FetchHandler {
   return async (request, origin) => {
     const answer = await answerTo(request, ours(origin))
     if (request.method !== 'HEAD') return guarded(answer)

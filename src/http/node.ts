@@ -9,8 +9,8 @@ import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isLoopback } from './access/local.ts'
 import { errorAnswer, guarded, invalid } from './answer.ts'
-import { createHandler, type FetchHandler } from './handler.ts'
-import type { HttpOptions } from './site.ts'
+import { createHandler, type FetchHandler, handlerOf } from './handler.ts'
+import { type HttpOptions, Site } from './site.ts'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -181,7 +181,8 @@ export async function serve(
   }
   // An upload may take longer than the five minutes that Node gives a request: limits.bodySeconds ends one that is slow.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
-  const server = createServer(times, nodeListener(hq, rest))
+  const site = new Site(hq, rest)
+  const server = createServer(times, adapt(hq, handlerOf(hq, site)))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -195,6 +196,7 @@ export async function serve(
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
+      site.delayedRetries.close()
     },
   }
 }

@@ -18,6 +18,7 @@ import { Pulses } from './pulse/pulse.ts'
 import { Throughputs } from './pulse/throughput.ts'
 import { TopJobsLook } from './pulse/top-jobs.ts'
 import { Watches } from './pulse/watch.ts'
+import { DelayedRetries } from './tasks/delayed-retry.ts'
 import { checkImports, type Imports } from './tasks/imports.ts'
 
 export interface Limits {
@@ -98,6 +99,7 @@ export class Site {
   readonly streams: Gauge
   readonly watches: Watches
   readonly dashboard: Dashboard
+  readonly delayedRetries: DelayedRetries
   readonly pulses: Pulses
   readonly throughputs: Throughputs
   readonly topJobs: TopJobsLook
@@ -144,6 +146,7 @@ export class Site {
     this.streams = new Gauge(streams, Math.ceil(streams / 10), 'streams')
     this.watches = new Watches(hq)
     this.dashboard = new Dashboard(dashboard)
+    this.delayedRetries = new DelayedRetries(hq)
     this.pulses = new Pulses(hq, this.redaction)
     this.throughputs = new Throughputs(hq, this.pulses)
     this.topJobs = new TopJobsLook(hq)

@@ -107,6 +107,8 @@ const STATUS = {
   UNKNOWN_ROUTE: 404,
   /** HTTP: no job with that id waits or runs. */
   UNKNOWN_JID: 404,
+  /** HTTP: the task had no delayed retry of that name within the last hour. */
+  UNKNOWN_RETRY: 404,
   /** HTTP: a job was looked for so long, and there is more to look at: name its key or its queue. */
   SEARCH_TOO_LONG: 503,
   /** HTTP: no process of that identity lives. */

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BusinessFailure, type Highkiq } from 'highkiq'
-import { createHandler } from 'highkiq/http'
+import { createHandler, serve } from 'highkiq/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { all, gate, until } from '../engine/bench.ts'
 import { type Api, api, caller, served } from './bench.ts'
@@ -401,6 +401,29 @@ test('a retry with undoSeconds can be undone until it begins, and not after', as
     expect((await delayed(query, json)).body.error.code).toBe('INVALID_REQUEST')
   }
   expect((await delayed('undoSeconds=1', { code: null, otherCodes: true })).status).toBe(400)
+  const unknown = await undo('0123456789abcdef')
+  expect(unknown.error.code).toBe('UNKNOWN_RETRY')
+  // The question leaves nothing behind that a second one could take for a retry.
+  expect(await undo('0123456789abcdef')).toEqual(unknown)
+})
+
+test('a server that closes begins no delayed retry, and warns of those that had not begun', async () => {
+  const app = api()
+  const { hq, log } = app
+  const id = await imported(app)
+  const { url, close } = await serve(hq, { port: 0 })
+  const call = caller(url, (request) => fetch(request))
+  const delayed = () => call('POST', `/api/v1/tasks/${id}/retry?undoSeconds=1`, { json: {} })
+  const [first, second, third] = await Promise.all([delayed(), delayed(), delayed()])
+  expect([first?.status, second?.status, third?.status]).toEqual([202, 202, 202])
+  await call('POST', `/api/v1/tasks/${id}/retry/undo`, { json: { undo: first?.body.undo } })
+  await close()
+  expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { message: expect.stringContaining('2 delayed retries'), about: { tasks: [id], count: 2 } },
+  ])
+  // The app goes on without the server, past the time at which they would have begun.
+  await sleep(1200)
+  expect((await hq.tasks.get(id).status())?.run).toBe(1)
 })
 
 test('the file of an export is sent while it is made, or when it is whole, or as far as there is any', async () => {

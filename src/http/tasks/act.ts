@@ -13,7 +13,7 @@ import { invalid, json } from '../answer.ts'
 import { readObject, refuseMembers, typeOf } from '../body.ts'
 import { integer } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
-import { delayRetry, rowsMeant, undoRetry } from './delayed-retry.ts'
+import { rowsMeant } from './delayed-retry.ts'
 import { READING, readingOf } from './import.ts'
 import { SETTING_MEMBERS } from './options.ts'
 import { statusOf } from './task.ts'
@@ -99,7 +99,7 @@ export const ACT_ROUTES: Route[] = [
       checkRetry(options)
       if (options.rows) throw invalid('undoSeconds is for rows that are chosen by status or code: leave it out')
       const told = call.later()
-      const delayed = await delayRetry(hq, id, undoSeconds, async () => {
+      const delayed = await site.delayedRetries.add(id, undoSeconds, async () => {
         call.did({ count: (await task.retry({ ...options, ...as })).rows })
         told()
       })
@@ -118,7 +118,7 @@ export const ACT_ROUTES: Route[] = [
       refuseMembers(body, 'undo', ['undo'])
       const { undo } = body
       if (typeof undo !== 'string' || !/^[0-9a-f]{16}$/.test(undo)) throw invalid('`undo` is what the retry answered')
-      return json({ undone: await undoRetry(hq, id, undo) })
+      return json({ undone: await site.delayedRetries.undo(id, undo) })
     },
   }),
   act('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),

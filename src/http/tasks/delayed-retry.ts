@@ -2,6 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Highkiq } from '../../app.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import { plural } from '../../job/plural.ts'
 import { codeFilterOf, type ReasonCount } from '../../tasks/event.ts'
 import type { RetryOptions } from '../../tasks/retry.ts'
 
@@ -10,34 +12,66 @@ const KEPT_SECONDS = 3600
 
 const keyOf = (task: string, undo: string) => `retry:${task}:${undo}`
 
-/**
- * Begins the retry after `seconds`, unless it is undone before. The retry waits in this process: when the process dies
- * first, the rows stay rejected.
- * @returns the token for `undoRetry`, and when the retry begins
- */
-export async function delayRetry(
-  hq: Highkiq,
-  task: string,
-  seconds: number,
-  retry: () => Promise<void>,
-): Promise<{ undo: string; startsAt: Date }> {
-  const undo = randomBytes(8).toString('hex')
-  const key = keyOf(task, undo)
-  await hq.store.remember(key, 'waiting', KEPT_SECONDS)
-  const begin = async () => {
-    const state = await hq.store.remember(key, 'begun', KEPT_SECONDS, 'waiting')
-    if (state === null || state === 'begun') await retry()
-  }
-  const complain = (thrown: unknown) =>
-    hq.log.error({ err: thrown, task }, 'a retry of a task, which waited for its undo time, did not begin: retry again')
-  setTimeout(() => void begin().catch(complain), seconds * 1000)
-  return { undo, startsAt: new Date(hq.now() + seconds * 1000) }
-}
+/** The delayed retries of one server. They wait in this process: when it ends first, the rows stay rejected. */
+export class DelayedRetries {
+  readonly #hq: Highkiq
+  /** By key. */
+  readonly #waiting = new Map<string, { task: string; timer: NodeJS.Timeout }>()
 
-/** Undoes a delayed retry; returns false when it has begun already. */
-export async function undoRetry(hq: Highkiq, task: string, undo: string): Promise<boolean> {
-  const state = await hq.store.remember(keyOf(task, undo), 'undone', KEPT_SECONDS, 'waiting')
-  return state === null || state === 'undone'
+  constructor(hq: Highkiq) {
+    this.#hq = hq
+  }
+
+  /**
+   * Begins the retry after so many seconds, unless it is undone.
+   * @returns what `undo` takes
+   */
+  async add(task: string, seconds: number, retry: () => Promise<void>): Promise<{ undo: string; startsAt: Date }> {
+    const { store, log } = this.#hq
+    const undo = randomBytes(8).toString('hex')
+    const key = keyOf(task, undo)
+    await store.remember(key, 'waiting', KEPT_SECONDS)
+    const begin = async () => {
+      this.#waiting.delete(key)
+      const state = await store.remember(key, 'begun', KEPT_SECONDS, 'waiting')
+      if (state === null || state === 'begun') await retry()
+    }
+    const complain = (thrown: unknown) =>
+      log.error({ err: thrown, task }, 'a retry of a task, which waited for its undo time, did not begin: retry again')
+    this.#waiting.set(key, { task, timer: setTimeout(() => void begin().catch(complain), seconds * 1000) })
+    return { undo, startsAt: new Date(this.#hq.now() + seconds * 1000) }
+  }
+
+  /** False: the retry has begun. @throws UNKNOWN_RETRY */
+  async undo(task: string, undo: string): Promise<boolean> {
+    const { store } = this.#hq
+    const key = keyOf(task, undo)
+    // Kept for 0 seconds: it only asks whether there is one.
+    if ((await store.remember(key, '', 0)) === null) {
+      throw new HighkiqError('UNKNOWN_RETRY', `task ${task} had no delayed retry ${undo} within the last hour`)
+    }
+    const state = await store.remember(key, 'undone', KEPT_SECONDS, 'waiting')
+    const isUndone = state === null || state === 'undone'
+    if (isUndone) this.#cancel(key)
+    return isUndone
+  }
+
+  /** Cancels those that have not begun. Their rows stay rejected, and one warning says so. */
+  close(): void {
+    const count = this.#waiting.size
+    if (count === 0) return
+    const tasks = [...new Set([...this.#waiting.values()].map(({ task }) => task))]
+    for (const key of this.#waiting.keys()) this.#cancel(key)
+    this.#hq.log.warn(
+      { tasks, count },
+      `the server closed before ${plural(count, 'delayed retry', 'delayed retries')} began: the rows stay rejected; retry again`,
+    )
+  }
+
+  #cancel(key: string): void {
+    clearTimeout(this.#waiting.get(key)?.timer)
+    this.#waiting.delete(key)
+  }
 }
 
 /** Returns how many rows a retry would select now. */
