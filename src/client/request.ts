@@ -114,10 +114,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   const retryFor = request.retryFor ?? options.retryFor
   if (retryFor !== undefined) payload.retry_for = retryFor
   const retryQueue = request.retryQueue ?? options.retryQueue
-  if (retryQueue !== undefined) {
-    checkQueueName(retryQueue)
-    payload.retry_queue = retryQueue
-  }
+  if (retryQueue !== undefined) payload.retry_queue = retryQueue
   const logLevel = request.logLevel ?? options.logLevel
   if (logLevel !== undefined) payload.log_level = logLevel
   const expiresIn = request.expiresIn ?? options.expiresIn
@@ -130,6 +127,8 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     else payload[field] = value
   }
   checkQueueName(payload.queue)
+  // Other programs write null for none.
+  if (payload.retry_queue !== undefined && payload.retry_queue !== null) checkQueueName(payload.retry_queue)
   if (request.track ?? options.track) {
     if (request.jid !== undefined) throw invalid(`${name}: a tracked job gets an id of its own; leave jid out`)
     Object.assign(payload, tracked())

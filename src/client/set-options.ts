@@ -136,6 +136,8 @@ export function pushOptionsOf(job: string, options: SetOptions, more: readonly s
   }
   const clash = Object.keys(extra).find((name) => known.includes(name) || name === 'class' || name === 'args')
   if (clash !== undefined) throw wrong(`${job}: ${clash} is not a member of your own: say it outside extra`)
+  const ours = Object.keys(extra).find((name) => name.startsWith('hk_'))
+  if (ours !== undefined) throw wrong(`${job}: ${ours} begins with hk_, as only members of Highkiq's own do: rename it`)
   return { ...rest, ...extra }
 }
 

@@ -104,6 +104,31 @@ test('your own members go under extra, and the last value of each counts', async
   expect((await queue())[0]).not.toHaveProperty('extra')
   expect(() => J.set({ extra: { queue: 'x' } })).toThrow(/queue is not a member of your own: say it outside extra/)
   expect(() => J.set({ extra: [1] as never })).toThrow(/extra must be an object/)
+  for (const name of ['hk_task', 'hk_lock', 'hk_of_tomorrow']) {
+    expect(() => J.set({ extra: { [name]: '0123456789abcdef' } })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(`${name} begins with hk_`) }),
+    )
+  }
+})
+
+test('the name of a retry queue is checked whichever way a push says it', async () => {
+  const { hq, queue } = bench()
+  const J = hq.job('J', async () => {})
+  const pushes = (name: string) => [
+    () => J.set({ retryQueue: name }).performAsync(),
+    () => J.set({ retry_queue: name }).performAsync(),
+    () => J.set({ extra: { retry_queue: name } }).performAsync(),
+    () => hq.push({ class: 'J', args: [], retry_queue: name }),
+    () => hq.pushBulk({ class: 'J', args: [[]], retry_queue: name }),
+  ]
+  for (const name of ['..', '.', '', 'a b', '\u0001']) {
+    for (const push of pushes(name)) await expect(push()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  }
+  expect(await queue()).toEqual([])
+  for (const push of pushes('slow')) await push()
+  // Another program writes it for a job without one.
+  await hq.push({ class: 'J', args: [], retry_queue: null })
+  expect((await queue()).map((job) => job.retry_queue ?? null).sort()).toEqual([null, ...Array(5).fill('slow')].sort())
 })
 
 test("Sidekiq's members, and those of Pro and Enterprise, are legal in set() under their own names", async () => {
