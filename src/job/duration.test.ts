@@ -19,7 +19,6 @@ test.each<[number | Duration, number]>([
   [{ minutes: 5 }, 300],
   [{ days: 1, hours: 2, minutes: 3, seconds: 4 }, 93_784],
   [{ seconds: 0.25 }, 0.25],
-  [{}, 0],
 ])('%o is %d s', (duration, expected) => {
   expect(seconds(duration)).toBe(expected)
 })
@@ -40,6 +39,9 @@ test.each([
   { minutes: '5' },
   { minutes: undefined },
   [5],
+  [],
+  {},
+  new Map([['minutes', 5]]),
   null,
   undefined,
   true,

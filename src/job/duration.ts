@@ -44,8 +44,10 @@ export function seconds(duration: number | Duration): number {
   }
   if (typeof duration === 'string') return fromText(duration)
   if (typeof duration !== 'object' || duration === null) throw invalid(String(duration))
+  const members = Object.entries(duration)
+  if (members.length === 0) throw invalid(JSON.stringify(duration))
   let sum = 0
-  for (const [name, amount] of Object.entries(duration)) {
+  for (const [name, amount] of members) {
     const unit = NAMED[name]
     if (unit === undefined || typeof amount !== 'number' || !Number.isFinite(amount))
       throw invalid(`${name}: ${amount}`)
