@@ -36,6 +36,15 @@ test('without a login a request with a header of a proxy is refused, and the ref
     ['x-real-ip', '127.0.0.1'],
     ['cf-connecting-ip', '127.0.0.1'],
     ['cf-ray', '1'],
+    ['client-ip', '127.0.0.1'],
+    ['x-client-ip', '127.0.0.1'],
+    ['true-client-ip', '127.0.0.1'],
+    ['fly-client-ip', '127.0.0.1'],
+    ['fastly-client-ip', '127.0.0.1'],
+    ['x-envoy-external-address', '127.0.0.1'],
+    ['x-amzn-trace-id', 'Root=1-0'],
+    ['x-azure-clientip', '127.0.0.1'],
+    ['x-original-host', 'localhost'],
   ] as const) {
     const headers = { [name]: value }
     const { status, body } = await call('GET', TASKS, { headers })
@@ -58,10 +67,38 @@ test('without a login a proxy that speaks HTTP/1.0, as nginx does by default, is
   expect(statusOf(refused)).toBe(403)
   expect(refused).toContain('HTTP/1.0')
   expect(statusOf(await raw(url, `GET ${TASKS} HTTP/1.0\r\n\r\n`))).toBe(403)
+  expect(statusOf(await get(TASKS, '0.9'))).toBe(403)
   expect(statusOf(await get('/healthz', '1.0'))).toBe(200)
   const guarded = await served({ auth: { bearer: 'a long secret' } })
   const bearer = 'Authorization: Bearer a long secret\r\n'
   expect(statusOf(await raw(guarded.url, `GET ${TASKS} HTTP/1.0\r\n${bearer}\r\n`))).toBe(200)
+})
+
+test('without a login a request that a page of another host sent is refused, and the refusal names the header', async () => {
+  const { call } = api()
+  const guarded = api({ auth: { bearer: 'a long secret' } })
+  const status = async (headers: Record<string, string>) => (await call('GET', TASKS, { headers })).status
+  for (const name of ['origin', 'referer']) {
+    for (const address of [
+      'https://jobs.example',
+      'http://jobs.example:7433',
+      'http://192.0.2.7',
+      'http://localhost.example',
+    ]) {
+      const headers = { [name]: address }
+      const { status, body } = await call('GET', TASKS, { headers })
+      expect([status, body.error.code], `${name} ${address}`).toEqual([403, 'FORBIDDEN'])
+      expect(body.error.message).toContain(`the header ${name} names ${new URL(address).hostname}`)
+      const authorized = { ...headers, authorization: 'Bearer a long secret' }
+      expect((await guarded.call('GET', TASKS, { headers: authorized })).status).toBe(200)
+    }
+    for (const address of ['http://localhost:7433', 'http://127.0.0.1:5173', 'http://[::1]', 'http://jobs.localhost']) {
+      expect(await status({ [name]: address }), `${name} ${address}`).toBe(200)
+    }
+  }
+  // It names no host.
+  expect(await status({ origin: 'null' })).toBe(200)
+  expect(await status({ referer: '/tasks' })).toBe(200)
 })
 
 const HOSTS: [host: string, status: number][] = [

@@ -10,9 +10,7 @@ export interface Peer {
    * send any Host.
    */
   remote?: string | undefined
-  /**
-   * The HTTP version: `1.0`, `1.1` or `2.0`. Without `auth`, HTTP/1.0 is refused: proxies speak it, browsers do not.
-   */
+  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 and older are refused: proxies speak them, browsers do not. */
   httpVersion?: string | undefined
 }
 
@@ -21,8 +19,14 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Headers that only a proxy adds. A page in a browser can't add most of them, and has no reason to add any. */
-const OF_PROXIES = /^(via|forwarded|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
+/** Headers that only a proxy adds. A browser's page can't add most of them, and has no reason to add any. */
+const OF_PROXIES = new RegExp(
+  `^(${[
+    'via|forwarded|x-forwarded(-.*)?|x-real-ip|x-original-host|cf-.*',
+    '((x|x-cluster|true|fly|fastly)-)?client-ip|x-azure-clientip',
+    'x-envoy-external-address|x-amzn-trace-id',
+  ].join('|')})$`,
+)
 
 /** Whether an address or a name leads to this machine alone: 127.0.0.0/8, ::1, localhost and the names below it. */
 export function isLoopback(host: string): boolean {
@@ -41,9 +45,9 @@ export function hostnameOf(host: string): string {
 }
 
 /**
- * Refuses a request unless it comes from this machine without a proxy. It checks the client's address, since any client
- * can send any Host. It checks Host, since a page of another site can make its own name lead to this machine (DNS
- * rebinding). It checks for headers of a proxy, since its client may be anywhere.
+ * Checks the other end of the connection, for anybody can send any Host; Host, because a page of another site can make
+ * its own name lead to this machine (DNS rebinding); what a proxy on this machine adds, for behind it may be anybody;
+ * and Origin and Referer, which a proxy that changes Host leaves as the browser sent them.
  * @throws FORBIDDEN with what gave the request away
  */
 export function checkLocal(request: Request, url: URL, { remote, httpVersion }: Peer): void {
@@ -66,5 +70,11 @@ function reasonAgainst({ headers }: Request, url: URL, { remote = '', httpVersio
   if (!isLoopback(url.hostname) || !isLoopback(hostnameOf(host))) return `the header Host names ${host}`
   for (const name of headers.keys())
     if (OF_PROXIES.test(name)) return `the header ${name} says that a proxy forwards this request`
-  return httpVersion === '1.0' ? 'HTTP/1.0 says that a proxy forwards this request' : undefined
+  for (const name of ['origin', 'referer']) {
+    const from = headers.get(name)
+    if (from === null || !URL.canParse(from)) continue
+    const { hostname } = new URL(from)
+    if (!isLoopback(hostname)) return `the header ${name} names ${hostname || from}`
+  }
+  return Number(httpVersion) < 1.1 ? `HTTP/${httpVersion} says that a proxy forwards this request` : undefined
 }
