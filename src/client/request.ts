@@ -127,7 +127,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     else payload[field] = value
   }
   checkQueueName(payload.queue)
-  // Other programs write null for none.
+  // Other programs write null when the job has no retry queue.
   if (payload.retry_queue !== undefined && payload.retry_queue !== null) checkQueueName(payload.retry_queue)
   if (request.track ?? options.track) {
     if (request.jid !== undefined) throw invalid(`${name}: a tracked job gets an id of its own; leave jid out`)

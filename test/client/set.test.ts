@@ -111,7 +111,7 @@ test('your own members go under extra, and the last value of each counts', async
   }
 })
 
-test('the name of a retry queue is checked whichever way a push says it', async () => {
+test('every way to set a retry queue checks its name', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async () => {})
   const pushes = (name: string) => [
@@ -126,7 +126,7 @@ test('the name of a retry queue is checked whichever way a push says it', async 
   }
   expect(await queue()).toEqual([])
   for (const push of pushes('slow')) await push()
-  // Another program writes it for a job without one.
+  // Other programs write null when the job has no retry queue.
   await hq.push({ class: 'J', args: [], retry_queue: null })
   expect((await queue()).map((job) => job.retry_queue ?? null).sort()).toEqual([null, ...Array(5).fill('slow')].sort())
 })

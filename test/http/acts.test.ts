@@ -403,11 +403,11 @@ test('a retry with undoSeconds can be undone until it begins, and not after', as
   expect((await delayed('undoSeconds=1', { code: null, otherCodes: true })).status).toBe(400)
   const unknown = await undo('0123456789abcdef')
   expect(unknown.error.code).toBe('UNKNOWN_RETRY')
-  // The question leaves nothing behind that a second one could take for a retry.
+  // The first request must not store anything under that key.
   expect(await undo('0123456789abcdef')).toEqual(unknown)
 })
 
-test('a server that closes begins no delayed retry, and warns of those that had not begun', async () => {
+test('a server that closes cancels delayed retries, and warns with their number', async () => {
   const app = api()
   const { hq, log } = app
   const id = await imported(app)
@@ -421,7 +421,7 @@ test('a server that closes begins no delayed retry, and warns of those that had 
   expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
     { message: expect.stringContaining('2 delayed retries'), about: { tasks: [id], count: 2 } },
   ])
-  // The app goes on without the server, past the time at which they would have begun.
+  // The app stays open past the time at which they would have begun.
   await sleep(1200)
   expect((await hq.tasks.get(id).status())?.run).toBe(1)
 })

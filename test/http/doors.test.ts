@@ -96,7 +96,7 @@ test('without a login a request that a page of another host sent is refused, and
       expect(await status({ [name]: address }), `${name} ${address}`).toBe(200)
     }
   }
-  // It names no host.
+  // These values name no host.
   expect(await status({ origin: 'null' })).toBe(200)
   expect(await status({ referer: '/tasks' })).toBe(200)
 })

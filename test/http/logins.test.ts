@@ -86,7 +86,7 @@ test('behind a trusted proxy each client is counted by its own address; an untru
   expect(() => open({ trustProxy: '10.0.0.1' as never })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('a header X-Forwarded-For of the client’s own does not switch the count off; the audit has the socket’s address', async () => {
+test('a client that sends X-Forwarded-For is counted by its socket, and the audit records that address', async () => {
   const { get, told } = open()
   let sent = 0
   const from = (headers: Record<string, string>) => get({ ...headers, 'x-forwarded-for': `1.2.3.${sent++ % 250}` })
@@ -100,7 +100,7 @@ test('a header X-Forwarded-For of the client’s own does not switch the count o
   expect([...addresses]).toEqual(['192.0.2.7'])
 })
 
-test('who guesses behind a proxy that is not listed guesses a name as often as from anywhere, also one that came in there', async () => {
+test('behind an untrusted proxy a name is counted also after it logged in there', async () => {
   const { get } = open()
   const from = (headers: Record<string, string>) => get({ ...headers, 'x-forwarded-for': '1.2.3.4' })
   expect(await from(basic('bob', 'pass'))).toEqual([200, null])
@@ -108,7 +108,7 @@ test('who guesses behind a proxy that is not listed guesses a name as often as f
   expect(await from(basic('bob', 'guess'))).toEqual([429, '1'])
 })
 
-test('the audit hears of logins, right ones once for each address, and of wrong ones until they are refused', async () => {
+test('the audit records right logins once for each address, and wrong ones until they are refused', async () => {
   const { get, login, told } = open()
   const address = '192.0.2.7'
   for (let n = 0; n < 3; n++) await get(bearer('a long secret'))

@@ -27,7 +27,7 @@ test.each<[remote: string, forwarded: string | undefined, address: string]>([
   expect(sourceOf(PROXIES, remote, forwarded)).toEqual(client(address))
 })
 
-test('a peer that forwards, and is not trusted or does not know for whom, is a proxy at its own address', () => {
+test('a sender of X-Forwarded-For that is not trusted, or names no client, is a proxy at its own address', () => {
   expect(sourceOf(PROXIES, '127.0.0.1', 'unknown')).toEqual(proxy('127.0.0.1'))
   expect(sourceOf(PROXIES, '127.0.0.1', '')).toEqual(proxy('127.0.0.1'))
   expect(sourceOf(PROXIES, '::ffff:192.0.2.7', '10.0.0.1')).toEqual(proxy('192.0.2.7'))

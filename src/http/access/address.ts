@@ -10,7 +10,7 @@ export interface Source {
   isProxy: boolean
 }
 
-/** Addresses of proxies, as `trustProxy` names them: `10.0.0.0/8`, `::1`. */
+/** The proxies that `trustProxy` names, by address or range: `10.0.0.0/8`, `::1`. */
 export class TrustedProxies {
   readonly #list = new BlockList()
   readonly #isEmpty: boolean
@@ -23,8 +23,8 @@ export class TrustedProxies {
   }
 
   /**
-   * The client, or the proxy that forwards for it when that proxy is not trusted or does not know the client. Undefined
-   * when the handler was not given the address of the connection.
+   * Returns the client, or the proxy that forwards for it when that proxy is not trusted or does not name the client. It
+   * is undefined when the server did not pass the address of the connection.
    */
   sourceOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): Source | undefined {
     if (remote === undefined || !isIP(remote)) return undefined
@@ -32,7 +32,8 @@ export class TrustedProxies {
     if (forwarded === null) return { address: plain(remote), isProxy: false }
     const proxy = { address: plain(remote), isProxy: true }
     if (this.#isEmpty || !this.#has(remote)) return proxy
-    // The last one was added by the proxy that asks here; what stands before an address that is not a proxy's is hearsay.
+    // The nearest proxy added the last address. Everything before the first address that is not a trusted proxy's may
+    // be invented.
     for (const one of forwarded.split(',').reverse()) {
       const address = withoutPort(one.trim())
       if (!isIP(address)) return proxy

@@ -10,7 +10,10 @@ export interface Peer {
    * send any Host.
    */
   remote?: string | undefined
-  /** `1.0`, `1.1`, `2.0`. Without `auth`, HTTP/1.0 and older are refused: proxies speak them, browsers do not. */
+  /**
+   * The HTTP version: `1.0`, `1.1` or `2.0`. Without `auth`, HTTP/1.0 and older are refused: proxies speak them, browsers
+   * do not.
+   */
   httpVersion?: string | undefined
 }
 
@@ -19,7 +22,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Headers that only a proxy adds. A browser's page can't add most of them, and has no reason to add any. */
+/** Headers that only a proxy adds. A page in a browser can't add most of them, and has no reason to add any. */
 const OF_PROXIES = new RegExp(
   `^(${[
     'via|forwarded|x-forwarded(-.*)?|x-real-ip|x-original-host|cf-.*',
@@ -45,9 +48,10 @@ export function hostnameOf(host: string): string {
 }
 
 /**
- * Checks the other end of the connection, for anybody can send any Host; Host, because a page of another site can make
- * its own name lead to this machine (DNS rebinding); what a proxy on this machine adds, for behind it may be anybody;
- * and Origin and Referer, which a proxy that changes Host leaves as the browser sent them.
+ * Refuses a request unless it comes from this machine without a proxy. It checks the client's address, since any client
+ * can send any Host. It checks Host, since a page of another site can make its own name lead to this machine (DNS
+ * rebinding). It checks for headers of a proxy, since its client may be anywhere. It checks Origin and Referer, which
+ * still name the public host when a proxy changes Host.
  * @throws FORBIDDEN with what gave the request away
  */
 export function checkLocal(request: Request, url: URL, { remote, httpVersion }: Peer): void {

@@ -9,7 +9,7 @@ export interface LoginEvent {
   /** The name of the login; null for a wrong login. */
   who: string | null
   how: 'bearer' | 'basic' | 'form'
-  /** The client's, or that of a proxy that is not trusted. Null when the handler was not given it. */
+  /** The client's address, or that of an untrusted proxy; null when the server did not pass it. */
   address: string | null
   /** The name that a wrong login by name and password gave. */
   name?: string

@@ -53,7 +53,7 @@ test('a flood of other names and addresses ends no wait before its time', () => 
   for (const address of ['a', 'b', 'c']) expect(t.throttle.wait({ address })).toBe(8000)
 })
 
-test('memory is bounded also when everybody waits: the first one is forgotten then', () => {
+test('memory is bounded also when every address waits: the oldest is forgotten then', () => {
   const t = throttle()
   for (let n = 0; n < 10_001; n++) for (let i = 0; i < 5; i++) t.throttle.failed({ address: `a${n}` })
   expect(t.throttle.wait({ address: 'a0' })).toBe(0)
@@ -61,7 +61,7 @@ test('memory is bounded also when everybody waits: the first one is forgotten th
   expect(t.throttle.wait({ address: 'a10000' })).toBe(1000)
 })
 
-test('a proxy has a hundred wrong logins free, waits half a minute at most, and no right login clears its count', () => {
+test('a proxy has a hundred wrong logins free, waits half a minute at most, and a right login does not clear its count', () => {
   const t = throttle()
   const keys = { proxy: 'p' }
   for (let n = 0; n < 99; n++) expect(t.throttle.failed(keys)).toBe(0)

@@ -13,9 +13,9 @@ interface Failures {
 interface Rule {
   /** The number of wrong logins without a wait. */
   free: number
-  /** The longest wait. It is short for a name and for a proxy: a stranger could keep the owner of a login out. */
+  /** The longest wait. It is short for a name and a proxy, since a stranger could lock others out. */
   mostMs: number
-  /** Many clients have it: a right login of one says nothing of the others. */
+  /** Many clients share the key, so a right login of one of them does not forget the count. */
   isShared?: boolean
 }
 
@@ -76,7 +76,7 @@ export class LoginThrottle {
     for (const [id, failures] of this.#failures) {
       if (this.#failures.size < MOST_KEPT) break
       this.#failures.delete(id)
-      // The next call need not pass it again.
+      // An entry that still waits moves to the end, so that the next call does not pass it again.
       if (failures.until > now && passed++ < MOST_KEPT) this.#failures.set(id, failures)
     }
   }

@@ -12,7 +12,7 @@ const KEPT_SECONDS = 3600
 
 const keyOf = (task: string, undo: string) => `retry:${task}:${undo}`
 
-/** The delayed retries of one server. They wait in this process: when it ends first, the rows stay rejected. */
+/** The delayed retries of one server. They wait in this process: when the process ends first, the rows stay rejected. */
 export class DelayedRetries {
   readonly #hq: Highkiq
   /** By key. */
@@ -23,8 +23,8 @@ export class DelayedRetries {
   }
 
   /**
-   * Begins the retry after so many seconds, unless it is undone.
-   * @returns what `undo` takes
+   * Begins the retry after `seconds`, unless it is undone before.
+   * @returns the token for `undo`, and when the retry begins
    */
   async add(task: string, seconds: number, retry: () => Promise<void>): Promise<{ undo: string; startsAt: Date }> {
     const { store, log } = this.#hq
@@ -42,11 +42,11 @@ export class DelayedRetries {
     return { undo, startsAt: new Date(this.#hq.now() + seconds * 1000) }
   }
 
-  /** False: the retry has begun. @throws UNKNOWN_RETRY */
+  /** Undoes a delayed retry; returns false when it has begun already. @throws UNKNOWN_RETRY */
   async undo(task: string, undo: string): Promise<boolean> {
     const { store } = this.#hq
     const key = keyOf(task, undo)
-    // Kept for 0 seconds: it only asks whether there is one.
+    // A value kept for 0 seconds stores nothing: this only reads the key.
     if ((await store.remember(key, '', 0)) === null) {
       throw new HighkiqError('UNKNOWN_RETRY', `task ${task} had no delayed retry ${undo} within the last hour`)
     }
@@ -56,7 +56,7 @@ export class DelayedRetries {
     return isUndone
   }
 
-  /** Cancels those that have not begun. Their rows stay rejected, and one warning says so. */
+  /** Cancels the retries that have not begun. Their rows stay rejected, and one warning says so. */
   close(): void {
     const count = this.#waiting.size
     if (count === 0) return
