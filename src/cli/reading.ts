@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, type FileFormat, type ImportOptions } from '../index.ts'
+import { messageOf } from '../job/errors.ts'
 import { wholeNumber } from './usage.ts'
 
 export interface ReadingOptions {
@@ -61,14 +62,26 @@ export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof 
   ) as ReturnType<typeof readingOf>
 }
 
-/** `a,b` names them in order, `A=a,B=b` takes those; a comma inside a name is written `\,`, an equals sign `\=`. */
+const LISTS = "Say sku,price or 'Item no=sku,Unit price=price'; \\, and \\= stand for themselves."
+
+/** `a,b` names them in order, `A=a,B=b` takes those; JSON says either, too. A comma inside a name is written `\,`, an equals sign `\=`. */
 function columns(text: string): string[] | Record<string, string> {
+  if (/^\s*[[{]/.test(text)) return columnsInJson(text)
   const items = split(text, ',').map((item) => split(item, '=').map((part) => part.replace(/\\([,=\\])/g, '$1').trim()))
   if (items.some((parts) => parts.length > 2 || parts.includes(''))) {
-    throw new InvalidArgumentError("Say sku,price or 'Item no=sku,Unit price=price'; \\, and \\= stand for themselves.")
+    throw new InvalidArgumentError(LISTS)
   }
   if (items.every(({ length }) => length === 1)) return items.map(([name]) => name as string)
   return Object.fromEntries(items.map(([from, to = from]) => [from, to]))
+}
+
+function columnsInJson(text: string): string[] | Record<string, string> {
+  try {
+    // The import checks the names.
+    return JSON.parse(text) as string[] | Record<string, string>
+  } catch (error) {
+    throw new InvalidArgumentError(`It begins as JSON, and is none (${messageOf(error)}). ${LISTS}`)
+  }
 }
 
 function split(text: string, at: string): string[] {

@@ -4,7 +4,7 @@ export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[
   ['say encoding: ', 'say --encoding '],
   ['say headerRow: ', 'say --header-row '],
   ['name another one with sheet', 'name another one with --sheet'],
-  ['name the wanted columns in columns', 'name the wanted columns with --columns'],
+  ['leave it out (columns: ', 'leave it out (--columns '],
   ['headerRow is the row', '--header-row is the row'],
   ['allow more with maxRows', 'allow more with --max-rows'],
   ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],
@@ -17,5 +17,13 @@ export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[
 ]
 
 export function inWordsOfCommands(message: string): string {
-  return WORDS.reduce((text, [option, flag]) => text.replace(option, flag), message)
+  const text = WORDS.reduce((told, [option, flag]) => told.replace(option, flag), message)
+  return text.replace(/(?<=--columns )\{.*\}(?= takes only )/, inPairs)
+}
+
+/** An object of columns as `--columns` takes it: 'Item no=sku,Unit price=price', in quotes for a shell. */
+function inPairs(json: string): string {
+  const pairs = Object.entries(JSON.parse(json) as Record<string, string>)
+  const list = pairs.map((pair) => pair.map((name) => name.replace(/[,=\\]/g, '\\$&')).join('=')).join(',')
+  return `'${list.replaceAll("'", "'\\''")}'`
 }

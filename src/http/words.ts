@@ -3,6 +3,7 @@ export const WORDS: readonly (readonly [option: string | RegExp, parameter: stri
   ['or say again: true', 'or send it with again=1'],
   ['say encoding: ', 'send encoding='],
   ['say headerRow: ', 'send headerRow='],
+  ['leave it out (columns: ', 'leave it out (columns='],
   ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
   ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],
   ['or download with wait', 'or ask with wait=1'],

@@ -59,7 +59,8 @@ export async function openReport(
     ...reading
   } = told
   const { openFile } = await import('./sheet/file.ts')
-  const file = await openFile(source, { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading })
+  const rules = { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading }
+  const file = await openFile(source, rules, { likely: meta.encoding })
   try {
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: host.now })

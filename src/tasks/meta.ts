@@ -20,6 +20,8 @@ export interface TaskMeta {
   /** The file that an export makes. */
   export?: { format: FileFormat; columns?: string[]; dir?: string }
   format?: FileFormat
+  /** The encoding of the file's text, where the first rows told it. */
+  encoding?: string
 }
 
 export function metaOf({ meta }: Pick<TaskRecord, 'meta'>): TaskMeta {

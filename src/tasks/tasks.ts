@@ -147,7 +147,12 @@ export class Tasks {
     try {
       if (interrupted) return await this.#continue(interrupted, job, file)
       unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, again })
-      await this.#create(job, file.rows, { ...name, ...given(rest, CREATE_OPTIONS) }, { id, meta: () => meta })
+      await this.#create(
+        job,
+        file.rows,
+        { ...name, ...given(rest, CREATE_OPTIONS) },
+        { id, meta: () => ({ ...meta, encoding: file.encoding() }) },
+      )
       return new Task(this.#host, id, file.encoding())
     } catch (thrown) {
       // Refused later only if there is a task to look at.

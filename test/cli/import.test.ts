@@ -272,11 +272,13 @@ describe.concurrent('how a file is read', () => {
       'old.csv': Buffer.from('Nr;Größe;Preis\nsku-1;für zwei;5\nsku-2;;6\n', 'latin1'),
       'rows.ndjson': '{"sku":"a","price":1}\n{"sku":"b","price":[[]\n',
       'broken.csv': 'sku,price\na,1\nb,"2\n',
+      'noted.csv': "Item's no,price=\na-1,12.50\na-2,x,ask Bob\na-3,3\n",
+      'duck.csv': Buffer.from('612d312c31322e35302cbfbed1bc0a', 'hex'),
       'titled.tsv': 'Prices of May\nsku\tprice\n5" pipe\t7\n6" pipe\t8\n',
     })
     const dry = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--dry-run']
     const reading = ['--encoding', 'windows-1252', '--delimiter', ';', '--columns', 'Nr=sku,Größe=size']
-    const [text, json, ndjson, broken, many, both, title, titled] = await Promise.all([
+    const [text, json, ndjson, broken, many, both, title, titled, noted, inJson, half, duck] = await Promise.all([
       folder.run(['import', 'old.csv', ...dry, ...reading]),
       folder.run(['import', 'old.csv', ...dry, ...reading, '--json']),
       folder.run(['import', 'rows.ndjson', ...dry]),
@@ -285,6 +287,25 @@ describe.concurrent('how a file is read', () => {
       folder.run(['import', 'old.csv', ...dry, '--work']),
       folder.run(['import', 'titled.tsv', ...dry, '--no-quote']),
       folder.run(['import', 'titled.tsv', ...dry, '--no-quote', '--header-row', '2']),
+      folder.run(['import', 'noted.csv', ...dry]),
+      folder.run(['import', 'noted.csv', ...dry, '--columns', '{"Item\'s no":"sku","price=":"price"}']),
+      folder.run(['import', 'noted.csv', ...dry, '--columns', '[sku,price]']),
+      folder.run(['import', 'duck.csv', ...dry]),
+    ])
+    expect([noted.code, noted.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        "names only 2 columns: give the column a name, leave it out (--columns 'Item'\\''s no=Item'\\''s no,price\\==price\\=' takes only these)",
+      ),
+    ])
+    expect([inJson.code, inJson.stdout]).toEqual([0, expect.stringMatching(/\nItem's no +sku +"a-1"\nprice= +price /)])
+    expect([half.code, half.stderr]).toEqual([
+      2,
+      expect.stringMatching(/begins as JSON.*Say sku,price or 'Item no=sku/),
+    ])
+    expect([duck.code, duck.stderr]).toEqual([
+      2,
+      expect.stringMatching(/"烤鸭" in gb18030: say --encoding windows-1252, or another one/),
     ])
     expect([title.code, title.stderr]).toEqual([2, expect.stringContaining('say --header-row 2')])
     expect([titled.code, titled.stdout]).toEqual([

@@ -303,6 +303,15 @@ test('NDJSON is read a line at a time, and a request says what its columns are a
     const refused = await call('POST', `/api/v1/tasks/import?job=Row${wrong}`, { body: products, headers: CSV })
     expect([refused.status, refused.body.error.code], wrong).toEqual([400, expect.stringMatching(/^INVALID_/)])
   }
+  const said = async (query: string, body: string) => {
+    const refused = await call('POST', `/api/v1/tasks/import?job=Row${query}`, { body, headers: CSV })
+    return refused.body.error.message
+  }
+  expect(await said('&columns=sku,price', products)).toBe(
+    'the parameter columns is a list of names, or an object { "Header of the file": "field" }, in JSON: ["sku","price"]',
+  )
+  const noted = 'sku,price\na-1,12.50\na-2,x,ask Bob\n'
+  expect(await said('', noted)).toContain('leave it out (columns={"sku":"sku","price":"price"} takes only these)')
 })
 
 test('a request says how many rows are one job', async () => {

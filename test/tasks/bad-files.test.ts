@@ -91,6 +91,34 @@ test.each<Case>([
     { words: /row 3, column C/, details: { row: 3, column: 'C' } },
   ],
   [
+    'a note beside a table of two columns',
+    () => csv('sku,price\na-1,12.50\na-2,x,ask Bob\na-3,3\n'),
+    {},
+    {
+      words:
+        /^row 3, column C: there is a value, but the header names only 2 columns: give the column a name, leave it out \(columns: \{"sku":"sku","price":"price"\} takes only these\), or put quotes around a cell that contains the delimiter$/,
+      details: { row: 3, column: 'C' },
+    },
+  ],
+  [
+    'a note beside a table whose columns a list names',
+    () => csv('Item no,Unit price,Size\na-1,12.50,1\na-2,x,2,ask Bob\n'),
+    { columns: ['sku', 'price', 'size'] },
+    { words: /columns: \{"Item no":"sku","Unit price":"price"\} takes only these/ },
+  ],
+  [
+    'a note beside a table of one column',
+    () => csv('sku\na-1\na-2,7\n'),
+    {},
+    { words: /names only 1 column: .*columns: \{"sku":"sku"\} takes only this one/ },
+  ],
+  [
+    'two lines of title above the header',
+    () => csv('Price list\nMay\nsku,name,price\na,b,1\n'),
+    {},
+    { words: /say headerRow: 3/ },
+  ],
+  [
     'a quote inside a cell',
     () => csv('a,b\n1,5" pipe\n'),
     {},

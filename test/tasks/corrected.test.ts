@@ -91,3 +91,46 @@ test('the same bytes twice are refused with the first task, unless that is wante
   ahead = 61_000
   await hq.tasks.import(Row, file)
 })
+
+const GOODS = 'sku,name,price\na-1,Café à la crème,x\na-2,"Señor Nuñez, São João, où ça",2\n'
+
+// The bytes of each word that is not ASCII, made with Python: text.encode(…).
+test.each([
+  ['windows-1252', GOODS, Object.fromEntries([...'éàèñãçù'].map((letter) => [letter, Buffer.from(letter, 'latin1')]))],
+  [
+    'gb18030',
+    'sku,名称,price\na-1,烤鸭,x\na-2,华为手机 请尽快发货 广州市 北京 苹果 深圳,2\n',
+    {
+      名称: Buffer.from('c3fbb3c6', 'hex'),
+      烤鸭: Buffer.from('bfbed1bc', 'hex'),
+      '华为手机 请尽快发货 广州市 北京 苹果 深圳': Buffer.from(
+        'bbaaceaacad6bbfa20c7ebbea1bfecb7a2bbf520b9e3d6ddcad020b1b1bea920c6bbb9fb20c9eedbda',
+        'hex',
+      ),
+    },
+  ],
+])('a report of one row comes back in %s, in which its import was read', async (encoding, text, words) => {
+  const { hq } = newApp()
+  const saved = (content: string) => {
+    const all = Object.entries(words).reduce(
+      (kept, [word, bytes]) => kept.replaceAll(word, bytes.toString('latin1')),
+      content,
+    )
+    return Buffer.from(all, 'latin1')
+  }
+  const Row = hq.job('Row', async (_ctx, row: { price: string }) => {
+    if (row.price === 'x') throw new BusinessFailure('is no number', { code: 'price', field: 'price' })
+    return Object.values(row)
+  })
+  await hq.worker().start()
+  const task = await hq.tasks.import(Row, saved(text))
+  expect(task.encoding).toBe(encoding)
+  expect((await task.wait({ every: 10 })).counts).toMatchObject({ failed: 1 })
+
+  const report = await new Response(await task.report({ format: 'csv' })).text()
+  // In another process nobody knows the task but the store.
+  expect(await hq.tasks.get(task.id).retry({ report: saved(report.replace(',x,', ',7,')) })).toMatchObject({ rows: 1 })
+  expect((await task.wait({ every: 10 })).counts).toMatchObject({ failed: 0 })
+  const [event] = await collect(task.events())
+  expect(event?.result).toEqual([...text.split(/[,\n]/).slice(3, 5), '7'])
+})

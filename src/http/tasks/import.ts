@@ -40,7 +40,7 @@ export function readingOf(upload: Upload, query: Record<string, unknown>): Parti
   return given({ format, sheet, delimiter, headerRow, encoding, ...(quote ? {} : { quote }) })
 }
 
-const COLUMNS = 'columns is a list of names, or an object { "Header of the file": "field" }, as JSON'
+const COLUMNS = 'a list of names, or an object { "Header of the file": "field" }, in JSON: ["sku","price"]'
 const QUERY = {
   job: requiredText('the job that each row is for'),
   ...TASK_PARAMETERS,

@@ -12,6 +12,8 @@ const MAX_HEADER_CHARS = 1024 * 1024
 export interface CsvReading {
   delimiter?: string
   encoding?: string
+  /** The encoding that is used where several are likely. */
+  likely?: string | undefined
   /** The number of the record that holds the names of the columns, from 1. Default: the first that is not blank. */
   headerRow?: number
   /** False if a quote is a character like any other. Default true. */
@@ -27,13 +29,13 @@ export interface CsvReading {
  */
 export async function* csvRecords(
   source: OpenSource,
-  { delimiter, encoding, headerRow, quote = true, found = {} }: CsvReading = {},
+  { delimiter, encoding, likely, headerRow, quote = true, found = {} }: CsvReading = {},
 ): AsyncGenerator<SheetRow[], void, void> {
   if (delimiter !== undefined && !(quote ? /^[^"\r\n]$/ : /^[^\r\n]$/).test(delimiter)) {
     throw new HighkiqError('INVALID_OPTION', 'delimiter is one character, and neither a quote nor a line break')
   }
   try {
-    const text = decoded(source, encoding, found)
+    const text = decoded(source, encoding, found, likely)
     const start = await headerText(text, headerRow, quote)
     const said = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
     const splitter = new CsvSplitter(delimiter ?? said?.[1] ?? delimiterOf(start, headerRow, quote), quote)

@@ -51,8 +51,11 @@ export interface Reading {
   text: string
 }
 
-/** Returns one reading when it is clearly the best; else all possible ones, perhaps none. */
-export function guessEncoding(sample: Uint8Array): Reading[] {
+/**
+ * Returns one reading when it is clearly the best; else all possible ones, perhaps none. If `likely` is one of them, it
+ * is the only one.
+ */
+export function guessEncoding(sample: Uint8Array, likely?: string): Reading[] {
   const readings: (Reading & { faults: number })[] = []
   for (const [encoding, judge] of CANDIDATES) {
     const text = textIn(encoding, sample)
@@ -61,11 +64,15 @@ export function guessEncoding(sample: Uint8Array): Reading[] {
   const [best, ...others] = readings.sort((a, b) => a.faults - b.faults)
   if (!best || best.faults > (PAIRS.has(best.encoding) ? MOST_FAULTS_OF_PAIRS : MOST_FAULTS)) return []
   const few = Math.max(0, 1 - sample.filter((byte) => byte > 0x7f).length / FEW_BYTES) / 2
-  const rivals = others.filter(({ encoding, faults, text }) => {
+  const close = others.filter(({ encoding, faults }) => {
     const clear = CLEAR + (PAIRS.has(encoding) || PAIRS.has(best.encoding) ? few : 0)
-    return faults < best.faults + clear && text !== best.text
+    return faults < best.faults + clear
   })
-  return [best, ...rivals]
+  const expected = [best, ...close].find(({ encoding }) => encoding === likely)
+  if (expected) return [expected]
+  const rivals = close.filter(({ text }) => text !== best.text)
+  // Almost any bytes are valid in an encoding without pairs, so encodings with pairs come first.
+  return [best, ...rivals.sort((a, b) => Number(PAIRS.has(b.encoding)) - Number(PAIRS.has(a.encoding)))]
 }
 
 /** With more faults than this the text is in no known encoding. */

@@ -4,7 +4,7 @@ import { decoded, type Findings } from './encoding.ts'
 import { openSource } from './source.ts'
 
 /** Text, encoding and where it was wrong; read whole and in small pieces, which must be the same. */
-async function read(bytes: Buffer, stated?: string) {
+async function read(bytes: Buffer, stated?: string, likely?: string) {
   const answers = []
   for (const size of [bytes.length + 1, 1, 7]) {
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
@@ -12,7 +12,7 @@ async function read(bytes: Buffer, stated?: string) {
     )
     const found: Findings = {}
     let text = ''
-    for await (const piece of decoded(await openSource(Readable.from(pieces)), stated, found)) text += piece
+    for await (const piece of decoded(await openSource(Readable.from(pieces)), stated, found, likely)) text += piece
     const { problem, encoding, byte } = found
     answers.push({ text, encoding, ...(problem ? { problem, byte } : {}) })
   }
@@ -32,6 +32,7 @@ test.each([
   ['UTF-8', Buffer.from('é,漢,😀'), 'é,漢,😀', 'utf-8'],
   ['UTF-8 with a mark', Buffer.from('\uFEFFa,é'), 'a,é', 'utf-8'],
   ['UTF-16LE without a mark', Buffer.from('编号,名称\r\n1,苹果\r\n', 'utf16le'), '编号,名称\r\n1,苹果\r\n', 'utf-16le'],
+  ['GB18030 with a mark', Buffer.from('84319533612cbfbed1bc', 'hex'), 'a,烤鸭', 'gb18030'],
   ['GB18030', chinese, '编号,名称,价格\n1,苹果（红箱）,12\n2,娆一样的,9\n', 'gb18030'],
   [
     'GB18030 after much ASCII',
@@ -122,16 +123,44 @@ test.each([
     'a Spanish or Polish letter',
     Buffer.from('id,name\n1,screw\n2,Espa\xf1a\n', 'latin1'),
     ['windows-1252', 'windows-1250'],
-    '"España"',
-    '"Espańa"',
+    '"España" in windows-1252',
+    '"Espańa" in windows-1250',
   ],
   ['Chinese or Korean names', Buffer.from('6e616d650ac0eebcfebdad0a', 'hex'), ['gb18030', 'euc-kr'], '', ''],
-])('%s, which nothing tells apart, is refused with both readings', async (_name, bytes, encodings, one, other) => {
-  const failure = await read(bytes).catch((error) => error)
-  expect(failure).toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining('say encoding: ') })
-  expect(failure.message).toContain(one)
-  expect(failure.message).toContain(other)
-  if (one) expect(failure.details).toEqual({ row: 3, encodings })
+  [
+    'one cell with a Chinese or Latin word',
+    Buffer.from('612d312c31322e35302c bfbed1bc0a'.replace(' ', ''), 'hex'),
+    ['windows-1252', 'shift_jis', 'gb18030'],
+    '"¿¾Ñ¼" in windows-1252',
+    '"烤鸭" in gb18030: say encoding: windows-1252',
+  ],
+])(
+  '%s, which nothing tells apart, is refused with each likely reading',
+  async (_name, bytes, encodings, one, other) => {
+    const failure = await read(bytes).catch((error) => error)
+    expect(failure).toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining('say encoding: ') })
+    expect(failure.message).toContain(one)
+    expect(failure.message).toContain(other)
+    if (one) expect(failure.details).toMatchObject({ encodings })
+  },
+)
+
+test('a likely encoding decides between close readings, and loses to a clear winner, UTF-8 and a byte order mark', async () => {
+  const spanish = Buffer.from('id,name\n1,screw\n2,Espa\xf1a\n', 'latin1')
+  for (const [likely, name] of [
+    ['windows-1252', 'España'],
+    ['windows-1250', 'Espańa'],
+  ] as const) {
+    expect(await read(spanish, undefined, likely)).toEqual({ text: `id,name\n1,screw\n2,${name}\n`, encoding: likely })
+  }
+  // Both read the same here, and may not further down.
+  expect(await read(Buffer.from('M\xfcnchen', 'latin1'), undefined, 'windows-1250')).toEqual({
+    text: 'München',
+    encoding: 'windows-1250',
+  })
+  expect(await read(chinese, undefined, 'euc-kr')).toMatchObject({ encoding: 'gb18030' })
+  expect(await read(Buffer.from('a,é'), undefined, 'windows-1252')).toEqual({ text: 'a,é', encoding: 'utf-8' })
+  expect(await read(Buffer.from('\uFEFFa,é', 'utf16le'), undefined, 'windows-1252')).toMatchObject({ text: 'a,é' })
 })
 
 test('a text that reads well in no encoding is refused at the place that is not UTF-8', async () => {

@@ -20,16 +20,17 @@ const SAMPLE_BYTES = 64 * 1024
 
 /**
  * The text of a source, piece by piece: by its byte order mark; else UTF-16 by its zeros; else UTF-8; else in the one
- * that it reads well in; or as the encoding that is stated. It ends in front of the first character that is wrong, or NUL,
- * and says so in `found`.
+ * that it reads well in; or as the encoding that is stated. Where several come into question, `likely` decides if it is
+ * one of them. The text ends in front of the first character that is wrong, or NUL, and says so in `found`.
  * @throws INVALID_OPTION: no such encoding; INVALID_FILE: several encodings come into question
  */
 export async function* decoded(
   source: OpenSource,
   stated: string | undefined,
   found: Findings,
+  likely?: string,
 ): AsyncGenerator<string, void, void> {
-  for await (const text of textOf(source, stated === undefined ? undefined : labelOf(stated), found)) {
+  for await (const text of textOf(source, stated === undefined ? undefined : labelOf(stated), found, likely)) {
     const nul = text.indexOf('\0')
     if (nul === -1) {
       yield text
@@ -44,14 +45,21 @@ export async function* decoded(
 
 function labelOf(stated: string): string {
   try {
-    return new TextDecoder(stated).encoding
+    const { encoding } = new TextDecoder(stated)
+    // One decoder reads both.
+    return encoding === 'gbk' ? 'gb18030' : encoding
   } catch {
     const message = `encoding ${JSON.stringify(stated)} is not known: for instance utf-8, utf-16le, gb18030, windows-1252`
     throw new HighkiqError('INVALID_OPTION', message)
   }
 }
 
-async function* textOf(source: OpenSource, stated: string | undefined, found: Findings): AsyncGenerator<string> {
+async function* textOf(
+  source: OpenSource,
+  stated: string | undefined,
+  found: Findings,
+  likely: string | undefined,
+): AsyncGenerator<string> {
   const chunks = source.chunks()
   found.encoding = stated ?? byMark(source.head) ?? byZeros(source.head)
   if (found.encoding === undefined) {
@@ -66,7 +74,7 @@ async function* textOf(source: OpenSource, stated: string | undefined, found: Fi
         continue
       }
       const sample = await enlarged(chunk, chunks)
-      found.encoding = encodingOf(sample, lines)
+      found.encoding = encodingOf(sample, lines, likely)
       yield* found.encoding === 'utf-8' ? utf8(sample, chunks, found) : others(sample, chunks, found)
       return
     }
@@ -78,9 +86,12 @@ async function* textOf(source: OpenSource, stated: string | undefined, found: Fi
   yield* found.encoding === 'utf-8' ? utf8(first.value, chunks, found) : others(first.value, chunks, found)
 }
 
+const GB18030_MARK = [0x84, 0x31, 0x95, 0x33]
+
 function byMark(head: Uint8Array): string | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
+  if (GB18030_MARK.every((byte, index) => head[index] === byte)) return 'gb18030'
   return head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 'utf-8' : undefined
 }
 
@@ -112,14 +123,14 @@ async function enlarged(chunk: Uint8Array, chunks: AsyncGenerator<Uint8Array, vo
  * Which encoding the bytes are in: UTF-8, even if some are wrong, or the one that they read well in; where none does, the
  * place that is not UTF-8 is told. @throws INVALID_FILE: several come into question
  */
-function encodingOf(bytes: Uint8Array, linesBefore: number): string {
+function encodingOf(bytes: Uint8Array, linesBefore: number, likely: string | undefined): string {
   const first = bytes.findIndex((byte) => byte > 0x7f)
   const start = bytes.subarray(0, first).lastIndexOf(LF) + 1
   const sample = bytes.subarray(start, start + SAMPLE_BYTES)
   if (isMostlyUtf8(sample)) return 'utf-8'
-  const [best, rival] = guessEncoding(sample)
+  const [best, ...rivals] = guessEncoding(sample, likely)
   if (!best) return 'utf-8'
-  if (rival) throw unclear(best, rival, linesBefore + linesIn(bytes.subarray(0, start)))
+  if (rivals.length > 0) throw unclear([best, ...rivals], linesBefore + linesIn(bytes.subarray(0, start)))
   return best.encoding
 }
 
@@ -136,17 +147,23 @@ const ASCII = /[\0-\x7f]+/g
 
 const linesIn = (bytes: Uint8Array) => bytes.reduce((count, byte) => (byte === LF ? count + 1 : count), 0)
 
-/** Names the first cell that differs between the encodings. */
-function unclear(best: Reading, rival: Reading, linesBefore: number): HighkiqError {
-  const lines = rival.text.split('\n')
-  const at = best.text.split('\n').findIndex((line, index) => line !== lines[index])
-  const others = (lines[at] ?? '').split(CELL_END)
-  const cells = (best.text.split('\n')[at] ?? '').split(CELL_END)
-  const cell = cells.findIndex((one, index) => one !== others[index])
-  const [is, or] = [cells[cell], others[cell]].map((text) => shown((text ?? '').trim()))
+const MOST_READINGS = 3
+
+/** Names the first cell that differs between the two best readings, and what up to three readings have there. */
+function unclear(readings: readonly Reading[], linesBefore: number): HighkiqError {
+  const different = readings.filter(({ text }, index) => readings.findIndex((one) => one.text === text) === index)
+  const likeliest = different.slice(0, MOST_READINGS)
+  const lines = likeliest.map(({ text }) => text.split('\n'))
+  const [best, rival] = lines as [string[], string[]]
+  const at = best.findIndex((line, index) => line !== rival[index])
+  const cells = lines.map((all) => (all[at] ?? '').split(CELL_END))
+  const cell = (cells[0] as string[]).findIndex((one, index) => one !== cells[1]?.[index])
+  const is = likeliest.map(({ encoding }, index) => `${shown((cells[index]?.[cell] ?? '').trim())} in ${encoding}`)
+  const encodings = likeliest.map(({ encoding }) => encoding)
   const row = linesBefore + at + 1
-  const message = `line ${row}: the encoding is not clear: a cell is ${is} in ${best.encoding}, and ${or} in ${rival.encoding}: say encoding: ${best.encoding}, or another one`
-  return new HighkiqError('INVALID_FILE', message, { row, encodings: [best.encoding, rival.encoding] })
+  const all = `${is.slice(0, -1).join(', ')}, and ${is.at(-1)}`
+  const message = `line ${row}: the encoding is not clear: a cell is ${all}: say encoding: ${encodings[0]}, or another one`
+  return new HighkiqError('INVALID_FILE', message, { row, encodings })
 }
 
 const CELL_END = /[,;\t|"\r]/
@@ -164,6 +181,7 @@ function wholeCharacters(bytes: Uint8Array): number {
 }
 
 const MARK = Buffer.from('\uFEFF')
+const MARK_OF_TEXT = /^\uFEFF/
 
 async function* utf8(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, void>, found: Findings) {
   let at = found.byte ?? 0
@@ -209,11 +227,14 @@ async function* others(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void,
   const encoding = found.encoding as string
   const decoder = new TextDecoder(encoding, { fatal: true })
   let tail: Uint8Array = new Uint8Array()
+  let isStart = !found.byte
   delete found.byte
   try {
     for (let chunk: Uint8Array | undefined = first; chunk; chunk = (await rest.next()).value ?? undefined) {
       const text = textBefore(decoder, chunk, tail, found)
-      yield text
+      // The decoder of UTF-16 leaves the mark out by itself.
+      yield isStart ? text.replace(MARK_OF_TEXT, '') : text
+      isStart &&= text === ''
       if (found.problem) return
       tail = chunk.subarray(-8)
     }

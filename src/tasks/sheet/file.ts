@@ -1,6 +1,6 @@
 /** A file as rows, each an object: CSV, XLSX and NDJSON behind one interface. */
 
-import { csvRecords } from './csv.ts'
+import { type CsvReading, csvRecords } from './csv.ts'
 import type { Findings } from './encoding.ts'
 import { checkedFormat, type FileFormat, type SheetFormat } from './format.ts'
 import { ndjsonRows } from './ndjson.ts'
@@ -55,18 +55,18 @@ export interface OpenFile {
 export const MAX_ROWS = 1_000_000
 
 /**
- * Opens a file and reads its header. `columns` renames the columns in order, or names the wanted ones; the others may
- * then hold anything.
+ * Opens a file and reads its header. `names` renames the columns in order, `chosen` names the wanted ones; the others may
+ * then hold anything. `likely` is the encoding that is used where several are likely.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
 export async function openFile(
   source: Source,
   options: ReadFileOptions = {},
-  columns: Pick<TableRules, 'names' | 'chosen'> = {},
+  { likely, ...columns }: Pick<TableRules, 'names' | 'chosen'> & { likely?: string | undefined } = {},
 ): Promise<OpenFile> {
   const { format, opened } = await openChecked(source, options)
   const found: Findings = {}
-  const read = await opening(opened, format, { ...options, found }, columns)
+  const read = await opening(opened, format, { ...options, found, likely }, columns)
   return { format, digest: () => digestOf(opened), encoding: () => found.encoding, ...read }
 }
 
@@ -85,12 +85,10 @@ export async function openChecked(
   }
 }
 
+type Encodings = Pick<CsvReading, 'found' | 'likely'>
+
 /** The records of a CSV file or workbook. */
-export function recordsOf(
-  opened: OpenSource,
-  format: SheetFormat,
-  { sheet, ...reading }: ReadFileOptions & { found?: Findings },
-) {
+export function recordsOf(opened: OpenSource, format: SheetFormat, { sheet, ...reading }: ReadFileOptions & Encodings) {
   if (format === 'xlsx') return xlsxRecords(opened, sheet)
   return csvRecords(opened, reading)
 }
@@ -98,12 +96,12 @@ export function recordsOf(
 async function opening(
   opened: OpenSource,
   format: FileFormat,
-  options: ReadFileOptions & { found: Findings },
+  options: ReadFileOptions & Encodings & { found: Findings },
   columns: Pick<TableRules, 'names' | 'chosen'>,
 ): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
-  const { maxRows = MAX_ROWS, encoding, headerRow, found } = options
+  const { maxRows = MAX_ROWS, encoding, headerRow, found, likely } = options
   if (format === 'ndjson') {
-    const lines = ndjsonRows(opened, { maxRows, found, ...(encoding === undefined ? {} : { encoding }) })
+    const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
     // So that a file that is none is known at once.
     const first = await lines.next()
     const close = async () => void (await lines.return())

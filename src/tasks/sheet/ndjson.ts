@@ -1,7 +1,7 @@
 import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { parseJson } from '../../job/json.ts'
-import { notText } from './csv.ts'
-import { decoded, type Findings } from './encoding.ts'
+import { type CsvReading, notText } from './csv.ts'
+import { decoded } from './encoding.ts'
 import { JsonElements } from './json-elements.ts'
 import type { OpenSource } from './source.ts'
 
@@ -22,7 +22,7 @@ const MAX_LINE_CHARS = 16 * 1024 ** 2
  */
 export async function* ndjsonRows(
   source: OpenSource,
-  { maxRows, encoding, found = {} }: { maxRows: number; encoding?: string; found?: Findings },
+  { maxRows, encoding, likely, found = {} }: Pick<CsvReading, 'encoding' | 'likely' | 'found'> & { maxRows: number },
 ): AsyncGenerator<ObjectRow[], void, void> {
   let texts: Lines | JsonElements | undefined
   let number = 0
@@ -40,7 +40,7 @@ export async function* ndjsonRows(
     }
   }
   try {
-    for await (const piece of decoded(source, encoding, found)) {
+    for await (const piece of decoded(source, encoding, found, likely)) {
       texts ??= splitterFor(piece)
       if (!texts) continue
       yield* batch(take(texts.split(piece)))

@@ -43,15 +43,16 @@ export interface TableRules {
 export async function sheetOf(records: AsyncGenerator<SheetRow[], void, void>, rules: TableRules): Promise<Sheet> {
   let header: string[]
   let first: SheetRow[]
+  let top: SheetRow
   try {
     first = await fromHeader(records, rules.headerRow)
     header = checkedHeader(first, rules)
-    first.shift()
+    top = first.shift() as SheetRow
   } catch (error) {
     await records.return()
     throw error
   }
-  const rows = dataRows(first, records, header, rules)
+  const rows = dataRows(first, records, { header, top }, rules)
   return {
     header,
     rows,
@@ -100,7 +101,7 @@ function checkedHeader(rows: readonly SheetRow[], rules: TableRules): string[] {
       const message = `row ${top.number} has no names for most of the columns`
       throw new HighkiqError('INVALID_FILE', message, { row: top.number })
     }
-    if (!rules.chosen) for (const { number, values } of below) refuseStray(values, header.length, number)
+    if (!rules.chosen) for (const row of below) refuseStray(row, { header, top })
     return header
   } catch (error) {
     if (!guess || !(error instanceof HighkiqError)) throw error
@@ -121,14 +122,18 @@ function isTitle(
   return values.filter(isFilled).length * 2 <= Math.min(header.length, guess.values.length)
 }
 
+const widthOf = (row?: Pick<SheetRow, 'values'>) => (row?.values.findLastIndex(isFilled) ?? -1) + 1
+
 const TITLE_ROWS = 10
 const NUMBER = /^[\d\s.,:/%+-]*$/
 
 /** Finds a row that is more likely to be the header: wider, without gaps, and with different texts only. */
 function headerBelow(top: SheetRow, below: readonly SheetRow[]): SheetRow | undefined {
   const width = top.values.filter(isFilled).length
+  // The second row fits below these names, so a wider row further down has a note beside it.
+  if (width > 1 && width === widthOf(top) && width === widthOf(below[0])) return undefined
   return below.slice(0, TITLE_ROWS).find(({ values }) => {
-    const end = values.findLastIndex(isFilled) + 1
+    const end = widthOf({ values })
     const names = values.slice(0, end)
     const areNames = names.every((value) => typeof value === 'string' && !NUMBER.test(value))
     return end > width && areNames && new Set(names).size === end
@@ -138,13 +143,15 @@ function headerBelow(top: SheetRow, below: readonly SheetRow[]): SheetRow | unde
 async function* dataRows(
   first: SheetRow[],
   records: AsyncGenerator<SheetRow[], void, void>,
-  { length: columns }: string[],
+  table: TopOfTable,
   { maxRows, chosen }: TableRules,
 ): AsyncGenerator<SheetRow, void, void> {
+  const columns = table.header.length
   let count = 0
   try {
     for (let batch = first; ; ) {
-      for (const { number, values } of batch) {
+      for (const row of batch) {
+        const { number, values } = row
         if (values.every((value) => value === '')) continue
         makeWhole(values)
         if (count >= maxRows) {
@@ -152,7 +159,7 @@ async function* dataRows(
           throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
         }
         count++
-        if (!chosen) refuseStray(values, columns, number)
+        if (!chosen) refuseStray(row, table)
         yield { number, values: fitted(values, columns) }
       }
       const next = await records.next()
@@ -178,18 +185,34 @@ function fitted(values: unknown[], columns: number): unknown[] {
   return values.length === columns ? values : values.slice(0, columns)
 }
 
+/** The names of the columns, and the row of the file that they come from. */
+interface TopOfTable {
+  header: readonly string[]
+  top: SheetRow
+}
+
 /**
  * Refuses a value right of the named columns.
  * @throws INVALID_FILE
  */
-function refuseStray(values: readonly unknown[], columns: number, row: number): void {
-  if (values.length <= columns) return
-  const extra = values.findIndex((value, index) => index >= columns && value !== '')
+function refuseStray({ number: row, values }: SheetRow, { header, top }: TopOfTable): void {
+  const { length } = header
+  if (values.length <= length) return
+  const extra = values.findIndex((value, index) => index >= length && value !== '')
   if (extra === -1) return
   const message =
-    `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ${columns} columns: ` +
-    'give the column a name, name the wanted columns in columns, or put quotes around a cell that contains the delimiter'
+    `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ` +
+    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (columns: ${exampleOf(header, top)}), ` +
+    'or put quotes around a cell that contains the delimiter'
   throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
+}
+
+/** How the option `columns` leaves the others out, with the first names of this file. */
+function exampleOf(header: readonly string[], { values }: SheetRow): string {
+  const pairs = header
+    .slice(0, 2)
+    .map((name, index) => `${shown(String(values[index] ?? '').trim() || name)}:${shown(name)}`)
+  return `{${pairs.join(',')}} takes only ${pairs.length === 1 ? 'this one' : 'these'}`
 }
 
 function headerOf({ number: row, values }: SheetRow, { names: given, chosen }: TableRules): string[] {
