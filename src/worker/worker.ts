@@ -8,7 +8,7 @@ import { plural } from '../job/plural.ts'
 import { within } from '../job/wait.ts'
 import type { RunningJob } from '../store/contract.ts'
 import type { Line, LineHost, Running, Service } from './aspect.ts'
-import { beginning } from './beginning.ts'
+import { beginning, joining } from './beginning.ts'
 import { Cancellations } from './cancellations.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due.ts'
@@ -73,6 +73,8 @@ export class Worker {
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
+  /** Aborts when a start must not wait any more. */
+  readonly #startEnd = new AbortController()
   #abandonStart: (why: Error) => void = () => {}
   #quieted: Promise<void> | undefined
   #stopped: Promise<void> | undefined
@@ -271,7 +273,7 @@ export class Worker {
       const refuseLate = () => {
         if (this.#left) throw stoppedBefore()
       }
-      await beginning(() => this.#join())
+      await joining(() => beginning(() => this.#join()), this.#engine.log, this.#startEnd.signal)
       refuseLate()
       await emit('startup')
       refuseLate()
@@ -298,6 +300,7 @@ export class Worker {
       const ms = Math.max(deadline - reserveMs - performance.now(), leastMs)
       return within(Math.min(ms, LONGEST_TIMER_MS), work)
     }
+    this.#startEnd.abort(stoppedBefore())
     // One that is just starting is ready first, so that nothing is half begun.
     const starting = this.#starting?.catch(() => undefined)
     if (starting && !(await withinDeadline(starting, SETTLE_MS, 0))) this.#abandonStart(stoppedBefore())
@@ -376,6 +379,7 @@ export class Worker {
       queues: [...new Set(this.#lines.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
+      isWorker: true,
     })
     // A known owner has joined before, and that answer was lost; the first renewal shows whether its lease holds.
     this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)

@@ -299,6 +299,18 @@ const operations: Operation[] = [
       return joined ? '' : 'the name is known'
     },
   },
+  {
+    name: 'join of a worker, with leases of version 0.1',
+    async run(w) {
+      if (await unclaimed(w, 'old')) {
+        await w.redis.sadd('hk:queues', 'q').catch(() => 0)
+        await w.redis.zadd('hk:{queue:q}:leases', 1, 'old').catch(() => 0)
+        await w.redis.hset('hk:{queue:q}:hosts', 'old', 'here').catch(() => 0)
+      }
+      await w.store.join('C', { queues: ['q'], seconds: 60, host: 'here', isWorker: true })
+      return unclaimed(w, 'old')
+    },
+  },
   { name: 'renew', run: async (w) => ((await w.store.renew('A', 60)) ? '' : 'the lease is lost') },
   {
     name: 'claim',

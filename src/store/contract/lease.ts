@@ -51,12 +51,22 @@ export interface Renewer {
   options: Record<string, unknown>
 }
 
+export interface Joining {
+  queues: readonly string[]
+  seconds: number
+  host: string
+  /** The owner takes jobs, and puts those of dead owners back. */
+  isWorker?: boolean
+}
+
 export interface LeaseVerbs {
   /**
    * Enters an owner, before its first take. `host` says where it runs, for those who can tell that it died. An owner's
    * name is never used twice: one that is known, or was claimed within the last hour, is refused (false).
+   * @throws STORE_UNUSABLE with `retryAfterMs` for a worker, while a lease has not ended that an older version keeps
+   * elsewhere in the store
    */
-  join(owner: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean>
+  join(owner: string, about: Joining): Promise<boolean>
   /** Sets the end of the lease to now + seconds, also when it had ended. False: the owner is claimed or unknown. */
   renew(owner: string, seconds: number): Promise<boolean>
   /** Strikes the owner off, if it holds no job; else false and nothing changes: it will be claimed. */

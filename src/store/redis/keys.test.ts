@@ -11,6 +11,8 @@ const ours = (keys: Keys, queue: string) => [
   keys.working(queue, 'host:1:ab.0'),
   keys.arriving(queue, 'host:1:ab.0'),
   keys.settled(queue, 'host:1:ab.0'),
+  keys.oldLeases(queue),
+  keys.oldHosts(queue),
   keys.adding(queue),
   keys.held(queue),
   ...keys.task(queue, '00000000000000aa'),

@@ -49,6 +49,10 @@ export interface Keys {
   owner(name: string): string
   /** Hash of a machine: each unclaimed owner that runs there → its host. */
   machine(name: string): string
+  /** Version 0.1's sorted set: owner → end of its lease by the server's clock, or minus the time of its claim (ms). */
+  oldLeases(queue: string): string
+  /** Version 0.1's hash: owner → its host. */
+  oldHosts(queue: string): string
   /** Hash: task, a space, and who adds rows to it → what kind of adder; see lua/adders.lua. */
   adding(queue: string): string
   /** Number of rows that wait inside the tasks of a queue. */
@@ -74,7 +78,7 @@ export interface Keys {
   orderedBell(queue: string, owner: string): string
   /** Set: names of the ordered queues. */
   orderedQueues: string
-  /** Set: names of the queues that have tasks. */
+  /** Set: names of the queues that have tasks, or leases of version 0.1. */
   ourQueues: string
   /** Hash: task → its queue, and on further lines those of what it pushes when it is done or fails, if it does. */
   tasks: string
@@ -153,6 +157,8 @@ export function keysOf(namespace: string, layout: Layout = 'sidekiq', wire: Side
     renewals: `${prefix}hk:renewals`,
     owner: (name) => `${prefix}hk:owner:${name}`,
     machine: (name) => `${prefix}hk:machine:${name}`,
+    oldLeases: (queue) => tagged(queue, 'leases'),
+    oldHosts: (queue) => tagged(queue, 'hosts'),
     adding: (queue) => tagged(queue, 'adding'),
     held: (queue) => tagged(queue, 'held'),
     task(queue, id) {

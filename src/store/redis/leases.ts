@@ -212,7 +212,7 @@ export class Leases {
     for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
       await main.run(
         lua.dropQueue,
-        [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.held(queue)],
+        [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.held(queue), keys.oldLeases(queue)],
         [queue],
       )
     }

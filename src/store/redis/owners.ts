@@ -1,8 +1,9 @@
 /** The owners of this process: what they take and settle, and what lost answers have left behind. */
 
-import type { Taken, Turn, TurnAnswer, TurnVerbs } from '../contract.ts'
+import type { Joining, Taken, Turn, TurnAnswer, TurnVerbs } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import type { Leases } from './leases.ts'
+import { OldLeases } from './old-leases.ts'
 import { Owner } from './owner.ts'
 import type { Pauses } from './pauses.ts'
 import { Reconciler } from './reconcile.ts'
@@ -23,6 +24,7 @@ const UNWANTED_MS = 2000
 export class Owners implements TurnVerbs {
   readonly #server: Server
   readonly #leases: Leases
+  readonly #oldLeases: OldLeases
   readonly #tasks: Tasks
   readonly #turns: Turns
   readonly #waits: Waits
@@ -36,6 +38,7 @@ export class Owners implements TurnVerbs {
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
     this.#server = server
     this.#leases = leases
+    this.#oldLeases = new OldLeases(server)
     this.#tasks = tasks
     const connection = () => this.#turnsLine()
     this.#turns = new Turns(server, connection, pauses)
@@ -65,7 +68,8 @@ export class Owners implements TurnVerbs {
     return owner ? this.#waits.run(owner, queues, n, ms, signal) : []
   }
 
-  async join(name: string, about: { queues: readonly string[]; seconds: number; host: string }): Promise<boolean> {
+  async join(name: string, about: Joining): Promise<boolean> {
+    if (about.isWorker) await this.#oldLeases.takeOver()
     if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
     this.#keep(new Owner(name, about.queues))
     return true
