@@ -20,11 +20,8 @@ const tell = (message: FromThread) => port.postMessage(message)
 
 let owner = first
 let stopped = false
-/** Resolves when the worker stops; a renewal that still waits for the store is useless then. */
-let stop = () => {}
-const stopping = new Promise<boolean>((resolve) => {
-  stop = () => resolve(false)
-})
+/** Ends the wait for the renewal under way: it is useless when the worker stops. */
+let stopRenewal = () => {}
 /** In a row; the first is told. */
 let failures = 0
 let wake = () => {}
@@ -50,7 +47,7 @@ port.on('message', (message: ToThread) => {
     stopped = true
     // The last renewal may take its time, and nobody beats any more.
     clearInterval(looking)
-    stop()
+    stopRenewal()
   } else if ('leaveIn' in message) watch.leaveAt(performance.now() + message.leaveIn)
   else owner = message.renew
   wake()
@@ -60,13 +57,26 @@ const { openRenewer } = (await import(renewer.module)) as {
   openRenewer(options: Record<string, unknown>): Promise<OpenRenewer>
 }
 const open = await openRenewer(renewer.options)
+
+/** Renews the lease once; resolves with false when it is lost, and when the worker stops. */
+function renew(renewing: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    stopRenewal = () => resolve(false)
+    open.renew(renewing, seconds).then(resolve, reject)
+  })
+}
+
 while (!stopped) {
   const renewing = owner
   try {
     if (!watch.gaveUp) {
       const sentAt = mainNow()
-      if (await Promise.race([open.renew(renewing, seconds), stopping])) renewedAt[0] = sentAt
-      else if (!stopped && renewing === owner) tell({ lost: renewing })
+      const isHeld = await renew(renewing)
+      // A late answer about an earlier owner says nothing about this one.
+      if (renewing === owner) {
+        if (isHeld) renewedAt[0] = sentAt
+        else if (!stopped) tell({ lost: renewing })
+      }
     }
     failures = 0
   } catch (thrown) {

@@ -127,7 +127,7 @@ export class Recovery implements Service {
   async #observe(isOnDuty: boolean): Promise<void> {
     const { store } = this.#engine
     const asked = performance.now()
-    this.#counted += Math.min(asked - this.#lookedAt, this.#leaseMs * MOST_COUNTED)
+    this.#counted += this.#countedSince(this.#lookedAt, asked)
     this.#lookedAt = asked
     const old = this.#looks.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
     const { stamp, leases } = await store.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
@@ -135,9 +135,14 @@ export class Recovery implements Service {
     // The store has lost data, so its stamps cannot be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#looks = []
     else for (const lease of leases) await this.#judge(lease)
-    this.#looks.push({ stamp, at: this.#counted + performance.now() - asked })
+    this.#looks.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })
     const needed = (look?: Look) => !look || this.#counted - look.at < this.#longestMs * PATIENCE
     while (!needed(this.#looks[1])) this.#looks.shift()
+  }
+
+  /** The part of a time that counts: a worker that was frozen in it saw nothing. */
+  #countedSince(since: number, now: number): number {
+    return Math.min(now - since, this.#leaseMs * MOST_COUNTED)
   }
 
   async #judge({ owner, seconds, renewed, ends }: Lease): Promise<void> {

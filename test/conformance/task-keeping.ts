@@ -196,7 +196,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a part that comes late in the attempt in which its row was judged lost is kept, as the late end is',
+    name: 'a part that comes late in the attempt in which its row was judged lost or dead is kept, as the late end is',
     async run(t) {
       const task = await taskWith(t, 1, 3)
       const put = (index: number, attempt: number, run = 1) =>
@@ -213,6 +213,11 @@ export const taskKeeping: Case[] = [
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 2, error: 1 }) })
       expect([await put(0, 1), await put(1, 1)]).toEqual(['stale', 'stale'])
       expect(await t.store.part(task.id, 0)).toEqual(new Uint8Array([1]))
+
+      // A job in the dead set may be put back into its queue: before its start is recorded, or in the attempt that began.
+      await t.store.changeEvents([lost(third, 'dead', 1)], NOW)
+      expect([await put(2, 1), await put(2, 2)]).toEqual(['ok', 'ok'])
+      expect([await put(2, 0), await put(2, 3), await put(2, 2, 2)]).toEqual(Array(3).fill('stale'))
 
       // Put back to work it is in another run.
       await t.store.changeEvents([lost(first, 'lost', 2)], NOW)

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
+import { Database } from '#dist/store/sqlite/database.js'
 import { openDriver } from '#dist/store/sqlite/driver.js'
+import { Writer } from '#dist/store/sqlite/writer.js'
 
 /** The number of megabytes to write; the long form has 1,000, as in an hour. */
 const MEGABYTES = Number(process.env.HIGHKIQ_LOG_MEGABYTES ?? 100)
@@ -87,4 +89,23 @@ test('a warning names once that a program holds a large log open, with its age; 
   reader.close()
   while (logBytes() > 16 * 1024 * 1024) await write(hq, 'out', 1000)
   expect(warnings).toHaveLength(1)
+})
+
+test('a write is answered when what follows its commit throws, and one warning says so', async () => {
+  const db = await Database.open({ path: newFile(), synchronous: 'NORMAL' })
+  onTestFinished(() => db.close())
+  const warnings: string[] = []
+  const afterCommit = () => {
+    throw new Error('no thread to be had')
+  }
+  const writer = new Writer(db, afterCommit, (message) => warnings.push(message))
+  expect(await Promise.all([writer.write(() => 1), writer.write(() => 2)])).toEqual([1, 2])
+  await writer.alone(
+    async () => 3,
+    () => {},
+    1,
+  )
+  expect(await writer.write(() => 4)).toBe(4)
+  expect(warnings).toEqual([expect.stringMatching(/jobs\.db: what follows a commit failed: no thread to be had/)])
+  await writer.close()
 })

@@ -61,7 +61,8 @@ export interface OfAttempt {
 
 /**
  * Whether a row is in that attempt: begun, or about to begin. That it was judged lost, or taken by a program that knows no
- * tasks, is overruled by whoever comes late in the same attempt.
+ * tasks, is overruled by whoever comes late in the same attempt. A row is judged dead in either state, for its job was
+ * in the dead set, from which a person may have put it back into its queue.
  */
 export function isInAttempt(
   { status, run, attempts, code }: Pick<EventRecord, 'status' | 'run' | 'attempts' | 'code'>,
@@ -69,8 +70,10 @@ export function isInAttempt(
 ): boolean {
   const isJudged = status === 'error'
   if (run !== by.run) return false
-  if (status === 'working' || (isJudged && code === 'lost')) return attempts === by.attempt
-  return (status === 'enqueued' || (isJudged && code === 'foreign')) && attempts === by.attempt - 1
+  const isDead = isJudged && code === 'dead'
+  const isBegun = status === 'working' || isDead || (isJudged && code === 'lost')
+  const isAwaited = status === 'enqueued' || isDead || (isJudged && code === 'foreign')
+  return (isBegun && attempts === by.attempt) || (isAwaited && attempts === by.attempt - 1)
 }
 
 /** Selects rejected events by their code; an empty filter selects all events. */

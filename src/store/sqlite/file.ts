@@ -88,9 +88,9 @@ export class StoreFile {
     const bell = new Bell(db.path, () => db.dataVersion)
     const checkpoints = db.path === ':memory:' ? undefined : new Checkpoints(db, this.options, this.#warn)
     const afterCommit = () => {
-      checkpoints?.committed()
       bell.ring(rung)
       rung.clear()
+      checkpoints?.committed()
     }
     const writer = new Writer(db, afterCommit, this.#warn)
     const queues = new Queues(db, rung)

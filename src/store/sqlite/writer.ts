@@ -47,11 +47,12 @@ export class Writer {
   /** The time on the monotonic clock since which the file has been locked; 0 when it is not. */
   #lockedSince = 0
   #hasWarned = false
+  #hasWarnedOfCommit = false
   #pauseUntil = 0
 
   /**
    * `afterCommit` runs once after each commit, before the callers hear of it. `warn` gets one line each time another
-   * process has kept the file locked for 5 seconds.
+   * process has kept the file locked for 5 seconds, and one line when `afterCommit` throws for the first time.
    */
   constructor(db: Database, afterCommit: () => void, warn: (message: string) => void = () => {}) {
     this.#db = db
@@ -241,9 +242,18 @@ export class Writer {
     resolve(undefined as never)
   }
 
+  /** Throws nothing: the operations are stored, whatever fails now. */
   #committed(): void {
-    if (this.#othersWait()) this.#pauseUntil = performance.now() + 1 + Math.random()
-    this.#afterCommit()
+    try {
+      if (this.#othersWait()) this.#pauseUntil = performance.now() + 1 + Math.random()
+      this.#afterCommit()
+    } catch (thrown) {
+      if (this.#hasWarnedOfCommit) return
+      this.#hasWarnedOfCommit = true
+      this.#warn(
+        `${this.#db.path}: what follows a commit failed: ${messageOf(thrown)}; all jobs are stored, but the log may grow and workers may hear of new jobs late: check the folder and the disk of the file`,
+      )
+    }
   }
 
   #rollBack(): void {

@@ -15,8 +15,8 @@ if run then
   local status = event and event.run == run and event.status
   local judged = status == 4 and redis.call('HGET', KEYS[3], 'c' .. index)
   local attempts = event and math.floor(event.step / 2)
-  local isIn = (status == 1 or judged == 'lost') and attempts == attempt
-    or (status == 0 or judged == 'foreign') and attempts == attempt - 1
+  local isIn = (status == 1 or judged == 'lost' or judged == 'dead') and attempts == attempt
+    or (status == 0 or judged == 'foreign' or judged == 'dead') and attempts == attempt - 1
   if not isIn then return 'stale' end
 end
 local all = tonumber(redis.call('HGET', KEYS[12], 'bytes') or 0) - redis.call('HSTRLEN', KEYS[12], index) + #bytes
