@@ -15,12 +15,12 @@ interface Rule {
   free: number
   /** The longest wait. It is short for a name and a proxy, since a stranger could lock others out. */
   mostMs: number
-  /** Many clients share the key, so a right login of one of them does not forget the count. */
+  /** Many clients may share the key, so a right login of one of them does not forget the count. */
   isShared?: boolean
 }
 
 const RULES = {
-  address: { free: 5, mostMs: 900_000 },
+  address: { free: 5, mostMs: 900_000, isShared: true },
   proxy: { free: 100, mostMs: 30_000, isShared: true },
   name: { free: 20, mostMs: 30_000 },
 } satisfies Record<string, Rule>
