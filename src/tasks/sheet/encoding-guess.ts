@@ -15,8 +15,11 @@ const BALTIC = ['ąčęėįšųūž', 'āčēģīķļņšūž', 'äöõüšž']
 
 type Judge = (bytes: Uint8Array, text: string) => number
 
-/** The faults that an encoding starts with when hardly any program writes it today: it must be clearly better. */
-const RARELY_USED = 0.08
+/**
+ * Returns the faults that an encoding starts with when hardly any program writes it today: it must be clearly better, and
+ * a few characters are not enough for it.
+ */
+const rarelyUsed = (bytes: Uint8Array) => (bytes.filter((byte) => byte > 0x7f).length < 12 ? 1 : 0.08)
 
 /** The candidates; when several give the same text, the first one is named. */
 const CANDIDATES: readonly [encoding: string, judge: Judge][] = [
@@ -24,12 +27,12 @@ const CANDIDATES: readonly [encoding: string, judge: Judge][] = [
   ['windows-1250', (_, text) => ofWords(text, CENTRAL)],
   ['iso-8859-2', (_, text) => ofWords(text, CENTRAL)],
   ['windows-1251', (_, text) => ofWords(text, SLAVIC, true)],
-  ['koi8-r', (_, text) => RARELY_USED + ofWords(text, SLAVIC, true)],
-  ['ibm866', (_, text) => RARELY_USED + ofWords(text, SLAVIC, true)],
+  ['koi8-r', (bytes, text) => rarelyUsed(bytes) + ofWords(text, SLAVIC, true)],
+  ['ibm866', (bytes, text) => rarelyUsed(bytes) + ofWords(text, SLAVIC, true)],
   ['windows-1253', (_, text) => ofWords(text, GREEK, true)],
   ['windows-1254', (_, text) => ofWords(text, TURKISH)],
   ['windows-1257', (_, text) => ofWords(text, BALTIC)],
-  ['macintosh', (_, text) => RARELY_USED + ofWords(text, WEST)],
+  ['macintosh', (bytes, text) => rarelyUsed(bytes) + ofWords(text, WEST)],
   [
     'gb18030',
     (bytes, text) => ofPairs(bytes, text, { kindOf: chinese, frequent: CHINESE, has: (lead) => lead >= 0xd0 }),
