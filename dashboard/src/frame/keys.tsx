@@ -39,7 +39,8 @@ const SECOND_MS = 1500
  */
 export function Keys() {
   const { route } = useLocation()
-  const begun = useRef(0)
+  // The time of the last `g`. The page's clock begins at 0, so 0 would be a `g` at the moment of loading.
+  const begun = useRef(Number.NEGATIVE_INFINITY)
   useEffect(() => {
     const heard = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
@@ -49,7 +50,7 @@ export function Keys() {
       }
       if (isTyping(event)) return
       const isSecond = performance.now() - begun.current < SECOND_MS
-      begun.current = event.key === 'g' ? performance.now() : 0
+      begun.current = event.key === 'g' ? performance.now() : Number.NEGATIVE_INFINITY
       const place = isSecond && PLACES.flat().find(({ key }) => key === event.key)
       if (place) route(at(place.path))
       else if (event.key === '/') focusSearch(event)

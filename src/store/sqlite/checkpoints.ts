@@ -89,8 +89,11 @@ export class Checkpoints {
       else this.#answered(answer)
     })
     // Without the thread, the writing connection makes the checkpoints, as SQLite does by default.
-    thread.on('error', () => {
+    thread.on('error', (thrown) => {
+      this.#warn?.(`${path}: the thread that empties the log ended (${thrown.message}): writes copy the log themselves`)
       this.#isBroken = true
+    })
+    thread.on('exit', () => {
       this.#isBusy = false
     })
     return thread

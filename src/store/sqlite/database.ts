@@ -148,7 +148,8 @@ export class Database {
 
   /** Copies the log into the file, as far as readers and writers allow it. */
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
-    this.run(`PRAGMA wal_checkpoint(${mode})`)
+    // It answers a row. libsql would leave a statement whose rows are not read in progress, and every later COMMIT fails.
+    this.all(`PRAGMA wal_checkpoint(${mode})`)
   }
 
   /** Leaves an empty log behind: libsql keeps the file open until its statements are collected. */
