@@ -8,7 +8,7 @@ export function at(path: string): string {
   return BASE + path
 }
 
-/** A part of a path as a text; undefined where somebody typed, or cut off, what is no encoding. */
+/** Returns a part of a path as text; undefined when it is not validly encoded. */
 export function decoded(part: string): string | undefined {
   try {
     return nameOf(decodeURIComponent(part))

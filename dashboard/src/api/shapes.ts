@@ -57,7 +57,7 @@ export interface Stats {
   processes: number
   /** Jobs and batches of ordered queues that all processes together run at the same time. */
   concurrency: number
-  /** Of these, batches of ordered queues. */
+  /** The part of `concurrency` for batches of ordered queues. */
   orderedConcurrency: number
   defaultLatency: number
   ordered: { total: { length: number; morgueLength: number; lag: number } }
@@ -257,7 +257,7 @@ export interface Process {
   busy: number
   /** Jobs and batches of ordered queues at the same time. */
   concurrency: number
-  /** Of these, batches of ordered queues. */
+  /** The part of `concurrency` for batches of ordered queues. */
   orderedConcurrency: number
   /** kB */
   rss: number

@@ -6,7 +6,7 @@ import { t } from '../words/index.ts'
 export interface SlotCounts {
   /** Jobs and batches of ordered queues. */
   concurrency: number
-  /** Of these, batches of ordered queues. */
+  /** The part of `concurrency` for batches of ordered queues. */
   orderedConcurrency: number
 }
 

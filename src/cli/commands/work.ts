@@ -4,22 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
-import {
-  type Highkiq,
-  type QueueOption,
-  type QueueSummary,
-  VERSION,
-  type Worker,
-  type WorkerOptions,
-} from '../../index.ts'
+import { type Highkiq, type QueueOption, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner } from '../banner.ts'
 import { Child } from '../child.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { type Resolved, resolveSettings, withSettings } from '../config/resolve.ts'
 import type { Settings } from '../config/settings.ts'
+import { everyQueue, stopWhenEmpty } from '../drain.ts'
 import { plural } from '../figures.ts'
-import { checkLogVariables, checkStoreExists, withApp } from '../open-app.ts'
+import { checkLogVariables, withApp } from '../open-app.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
 import { adviceFor, served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
@@ -47,14 +41,6 @@ Examples:
 `
 
 const MOST_SHOWN = 10
-/** Milliseconds between two counts of the jobs that a drained store still holds. */
-const DRAIN_MS = 1000
-/** A line of progress is logged after this many counts. */
-const DRAIN_LOOKS = 10
-const STUCK =
-  'not drained: jobs are left in queues that are paused, or that -q or the start of this worker did not name: resume them, then start it again'
-const STILL_DRAINING =
-  'draining: these are left. Jobs scheduled for later, rows of paused tasks and classes that no file defines take longest'
 /** Until the next try to serve the dashboard. */
 const WEB_AGAIN_MS = 1000
 
@@ -134,49 +120,6 @@ async function runWorker(
     await web?.close()
     await systemd?.end()
   }
-}
-
-/** Returns all queues of the store, because a worker that drains it serves them all. */
-async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
-  checkStoreExists(hq)
-  if (queues) return {}
-  await hq.store.open()
-  const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
-  return { queues: [['*', 1], ...names] }
-}
-
-/** Counts the jobs once a second, and stops the worker when the store was empty twice in a row. */
-function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
-  const ended = new AbortController()
-  const { signal } = ended
-  const watch = async () => {
-    let stuck: QueueSummary[] = []
-    for (let ended = 0, looks = 1; ended < 2; looks++) {
-      await sleep(DRAIN_MS, undefined, { signal })
-      const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
-      const { enqueued, held, scheduled, retries, busy, ordered } = stats
-      const left = { enqueued, held, scheduled, retries, busy, ordered: ordered.total.length }
-      stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
-      const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
-      ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0
-      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, STILL_DRAINING)
-    }
-    if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
-    else {
-      hq.log.error({ queues: stuck.map(({ name }) => name) }, STUCK)
-      process.exitCode = 1
-    }
-    await worker.stop()
-  }
-  const watchOn = (): void => {
-    watch().catch((thrown) => {
-      if (signal.aborted) return
-      hq.log.warn({ err: thrown }, 'the store did not say what is left: asking again')
-      watchOn()
-    })
-  }
-  watchOn()
-  return ended
 }
 
 /** A child takes the place of one that may not be gone yet: it tries until the port is free. */

@@ -1,0 +1,61 @@
+/** `highkiq work --drain`: empties one store while new jobs go to another. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq, QueueOption, QueueSummary, Worker, WorkerOptions } from '../index.ts'
+import type { Settings } from './config/settings.ts'
+import { checkStoreExists } from './open-app.ts'
+
+/** Milliseconds between two counts of the jobs that a drained store still holds. */
+const DRAIN_MS = 1000
+/** A line of progress is logged after this many counts. */
+const DRAIN_LOOKS = 10
+const STUCK =
+  'not drained: jobs are left in queues that are paused, or that -q or the start of this worker did not name: resume them, then start it again'
+const STILL_DRAINING =
+  'draining: these are left. Jobs scheduled for later, rows of paused tasks and classes that no file defines take longest'
+
+/** Returns all queues of the store, because a worker that drains it serves them all. */
+export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
+  checkStoreExists(hq)
+  if (queues) return {}
+  await hq.store.open()
+  const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])
+  return { queues: [['*', 1], ...names] }
+}
+
+/**
+ * Counts the jobs once a second. The worker is stopped when two counts in a row find none, or only jobs in queues that it
+ * does not serve; those make the exit code 1. Abort the controller to stop counting.
+ */
+export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
+  const watching = new AbortController()
+  const { signal } = watching
+  const watch = async () => {
+    let stuck: QueueSummary[] = []
+    for (let ended = 0, looks = 1; ended < 2; looks++) {
+      await sleep(DRAIN_MS, undefined, { signal })
+      const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
+      const { enqueued, held, scheduled, retries, busy, ordered } = stats
+      const left = { enqueued, held, scheduled, retries, busy, ordered: ordered.total.length }
+      stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
+      const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
+      ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0
+      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, STILL_DRAINING)
+    }
+    if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
+    else {
+      hq.log.error({ queues: stuck.map(({ name }) => name) }, STUCK)
+      process.exitCode = 1
+    }
+    await worker.stop()
+  }
+  const watchOn = (): void => {
+    watch().catch((thrown) => {
+      if (signal.aborted) return
+      hq.log.warn({ err: thrown }, 'the store did not say what is left: asking again')
+      watchOn()
+    })
+  }
+  watchOn()
+  return watching
+}
