@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker as Thread } from 'node:worker_threads'
 import type { Renewer } from '../store/contract.ts'
+import { Thread } from '../thread.ts'
 import { type Block, describe, fieldsOf } from './block.ts'
 import { type Pace, paceOf } from './block-watch.ts'
 import type { Engine, LeaseHold } from './engine.ts'

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
+import { Checkpoints } from '#dist/store/sqlite/checkpoints.js'
 import { Database } from '#dist/store/sqlite/database.js'
 import { openDriver } from '#dist/store/sqlite/driver.js'
 import { Writer } from '#dist/store/sqlite/writer.js'
@@ -108,4 +109,38 @@ test('a write is answered when what follows its commit throws, and one warning s
   expect(await writer.write(() => 4)).toBe(4)
   expect(warnings).toEqual([expect.stringMatching(/jobs\.db: what follows a commit failed: no thread to be had/)])
   await writer.close()
+})
+
+test('when the thread that empties the log fails, one warning says so, and it is started again', async () => {
+  const file = newFile()
+  const db = await Database.open({ path: file, synchronous: 'NORMAL' })
+  onTestFinished(() => db.close())
+  const warnings: string[] = []
+  const options = { path: '/nowhere/jobs.db', synchronous: 'NORMAL' as const }
+  const checkpoints = new Checkpoints(db, options, (message) => warnings.push(message))
+  onTestFinished(() => checkpoints.close())
+  const write = (bytes: number) => {
+    db.run('CREATE TABLE IF NOT EXISTS large (bytes BLOB)')
+    db.run('INSERT INTO large VALUES (zeroblob(?))', bytes)
+    checkpoints.committed()
+  }
+  const reader = await openDriver(file)
+  write(1)
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM large').all()
+  for (let n = 0; n < 8; n++) write(10e6)
+  await expect.poll(() => warnings.length).toBe(1)
+  expect(warnings).toEqual([
+    expect.stringMatching(/jobs\.db: the thread that empties the log ended \(.*\): writes copy the log themselves/),
+  ])
+  options.path = file
+  // Only the thread sees the reader.
+  const warned = () => {
+    write(5e6)
+    return warnings.length
+  }
+  await expect.poll(warned, { interval: 100 }).toBe(2)
+  expect(warnings[1]).toMatch(/a program has been reading it in one transaction/)
+  reader.exec('ROLLBACK')
+  reader.close()
 })

@@ -5,7 +5,9 @@
  */
 
 import { statSync } from 'node:fs'
-import { Worker as Thread } from 'node:worker_threads'
+import { isMainThread } from 'node:worker_threads'
+import { messageOf } from '../../job/errors.ts'
+import { Thread } from '../../thread.ts'
 import type { Database, DatabaseOptions } from './database.ts'
 import { FRAME_BYTES } from './database.ts'
 import type { DriverName } from './driver.ts'
@@ -33,6 +35,8 @@ const LARGE_STEP_BYTES = 4 * 1024 * 1024
 const LOOK_MS = 20
 /** Milliseconds between two attempts while a reader blocks the emptying. */
 const RETRY_MS = 1000
+/** Milliseconds until a thread that ended with an error is started again; the writing connection copies the log meanwhile. */
+const RESTART_MS = 1000
 /** A warning names a reader that has blocked the log for longer than this. */
 const PATIENCE_MS = 5000
 
@@ -42,7 +46,8 @@ export class Checkpoints {
   readonly #warn: ((message: string) => void) | undefined
   #thread: Thread | undefined
   #isBusy = false
-  #isBroken = false
+  #restartAt = 0
+  #hasWarnedOfThread = false
   #lookAt = 0
   /** The size of the log at the last call, in bytes. */
   #doneBytes = 0
@@ -65,7 +70,8 @@ export class Checkpoints {
     const step = size > LARGE_BYTES ? LARGE_STEP_BYTES : STEP_BYTES
     if (size < this.#doneBytes + step && !this.#blocked) return
     this.#doneBytes = size
-    if (this.#isBroken) this.#db.checkpoint('PASSIVE')
+    // A thread that ends together with its own threads can't wait for their native calls.
+    if (!isMainThread || now < this.#restartAt) this.#db.checkpoint('PASSIVE')
     else this.#call()
   }
 
@@ -88,19 +94,26 @@ export class Checkpoints {
       if (answer === 'ready') thread.postMessage('checkpoint')
       else this.#answered(answer)
     })
-    // Without the thread, the writing connection makes the checkpoints, as SQLite does by default.
-    thread.on('error', (thrown) => {
-      this.#warn?.(`${path}: the thread that empties the log ended (${thrown.message}): writes copy the log themselves`)
-      this.#isBroken = true
-    })
+    thread.on('error', (thrown) => this.#failed(thrown))
     thread.on('exit', () => {
+      this.#thread = undefined
       this.#isBusy = false
     })
     return thread
   }
 
+  #failed(thrown: unknown): void {
+    this.#restartAt = performance.now() + RESTART_MS
+    if (this.#hasWarnedOfThread) return
+    this.#hasWarnedOfThread = true
+    this.#warn?.(
+      `${this.#db.path}: the thread that empties the log ended (${messageOf(thrown)}): writes copy the log themselves until it runs again`,
+    )
+  }
+
   #answered({ frames, copied, blocked }: CheckpointAnswer): void {
     this.#isBusy = false
+    this.#hasWarnedOfThread = false
     const now = performance.now()
     if (!blocked) {
       this.#blocked = undefined

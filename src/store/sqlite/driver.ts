@@ -4,6 +4,7 @@
  */
 
 import { HighkiqError } from '../../job/errors.ts'
+import { enterNativeCall, leaveNativeCall, nativeCall } from '../../thread.ts'
 import type { SqlConnection } from '../contract.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
@@ -78,6 +79,7 @@ async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T>
 
 async function openLibsql(path: string): Promise<Driver> {
   let Database: typeof import('libsql')
+  enterNativeCall()
   try {
     Database = (await import('libsql')).default as unknown as typeof import('libsql')
   } catch (cause) {
@@ -87,21 +89,26 @@ async function openLibsql(path: string): Promise<Driver> {
       undefined,
       { cause },
     )
+  } finally {
+    leaveNativeCall()
   }
-  const db = new Database(path)
+  const db = nativeCall(() => new Database(path))
   return {
     name: 'libsql',
     connection: db as unknown as SqlConnection,
     exec: (sql) => {
-      db.exec(sql)
+      nativeCall(() => db.exec(sql))
     },
     prepare: (sql) => {
-      const statement = db.prepare(sql)
-      // As one array: it would else flatten them, which costs as much as binding them.
-      return { run: (...values) => statement.run(values), all: (...values) => statement.all(values) }
+      const statement = nativeCall(() => db.prepare(sql))
+      // As one array: libsql would flatten them otherwise, which costs as much as binding them.
+      return {
+        run: (...values) => nativeCall(() => statement.run(values)),
+        all: (...values) => nativeCall(() => statement.all(values)),
+      }
     },
     close: () => {
-      db.close()
+      nativeCall(() => db.close())
     },
     resultCode: (thrown) => {
       const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }

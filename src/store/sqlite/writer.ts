@@ -147,19 +147,12 @@ export class Writer {
       this.#db.run('BEGIN IMMEDIATE')
     } catch (thrown) {
       if (this.#db.isBusy(thrown)) {
-        this.#showSign()
-        const now = performance.now()
-        this.#pauseUntil = now + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
-        if (this.#refusals === 1) this.#lockedSince = now
-        if (!this.#hasWarned && now - this.#lockedSince > WARN_AFTER_MS) this.#warnOfLock()
-        this.#giveUpLate(now)
+        this.#refused()
       } else {
         this.#rejectAll(thrown)
       }
       return false
     }
-    this.#refusals = 0
-    this.#hasWarned = false
     this.#takeSignDown()
     try {
       this.#db.checkSchema()
@@ -169,6 +162,21 @@ export class Writer {
       return false
     }
     return true
+  }
+
+  /** The file is locked: the next attempt follows after a short pause. */
+  #refused(): void {
+    this.#showSign()
+    const now = performance.now()
+    this.#pauseUntil = now + 0.5 + Math.random() * Math.min(++this.#refusals, 4)
+    if (this.#refusals === 1) this.#lockedSince = now
+    if (!this.#hasWarned && now - this.#lockedSince > WARN_AFTER_MS) this.#warnOfLock()
+    this.#giveUpLate(now)
+  }
+
+  #unlocked(): void {
+    this.#refusals = 0
+    this.#hasWarned = false
   }
 
   #rejectAll(thrown: unknown): void {
@@ -212,7 +220,11 @@ export class Writer {
       this.#db.run('COMMIT')
     } catch (thrown) {
       this.#rollBack()
-      if (this.#db.isBusy(thrown)) return
+      if (this.#db.isBusy(thrown)) {
+        this.#refused()
+        return
+      }
+      this.#unlocked()
       const told = this.#db.explain(thrown)
       if (current) {
         // It alone hears of its error; the others go again without it.
@@ -244,6 +256,7 @@ export class Writer {
 
   /** Throws nothing: the operations are stored, whatever fails now. */
   #committed(): void {
+    this.#unlocked()
     try {
       if (this.#othersWait()) this.#pauseUntil = performance.now() + 1 + Math.random()
       this.#afterCommit()
@@ -277,7 +290,11 @@ export class Writer {
   #takeSignDown(): void {
     if (!this.#signed || !this.#sign) return
     this.#signed = false
-    rmSync(this.#sign, { force: true })
+    try {
+      rmSync(this.#sign, { force: true })
+    } catch {
+      // Others take it for old after a moment.
+    }
   }
 
   #othersWait(): boolean {

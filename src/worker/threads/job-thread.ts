@@ -1,8 +1,9 @@
 /** One thread that runs handlers, one at a time. When it dies, or does not end when it is told to, only its job fails. */
 
-import { type ResourceLimits, Worker as Thread } from 'node:worker_threads'
+import type { ResourceLimits } from 'node:worker_threads'
 import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { Thread } from '../../thread.ts'
 import { type FromThread, putTogether, type ThreadData, type ToThread } from './wire.ts'
 
 /** For a handler to end by itself once its signal has aborted; shorter than what a timeout allows. */
