@@ -57,7 +57,7 @@ try {
   const sheet = join(folder, 'spring-catalogue.xlsx')
   await makeWorkbook(sheet, ROWS, chance)
   const task = await hq.tasks.import(shop.importing, sheet, {
-    ...{ name: 'Spring catalogue', window: 200, toleratedFailures: '10%', onDone: shop.notify },
+    ...{ name: 'Spring catalogue', window: 200, maxFailures: '10%', onDone: shop.notify },
   })
   const { token } = await (await fetch(`${url}/api/v1/tasks/${task.id}/link`)).json()
   const known = { task, jid, link: `/tasks/${task.id}?token=${token}` }

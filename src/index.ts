@@ -103,7 +103,7 @@ export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/sheet/format.ts'
 export {
   type EventsOptions,
-  isBeyondTolerance,
+  hasTooManyFailures,
   type Task,
   type TaskSettings,
   type TaskStatus,

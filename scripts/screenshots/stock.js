@@ -95,7 +95,7 @@ export async function furnish({ hq, counting, stock, ledger }, chance) {
   await hq.tasks.create(
     counting,
     Array.from({ length: 400 }, (_, i) => [i]),
-    { name: 'Stock recount, north', toleratedFailures: '5%' },
+    { name: 'Stock recount, north', maxFailures: '5%' },
   )
   await hq.tasks.create(
     counting,

@@ -21,8 +21,8 @@ export interface HighkiqOptions {
   store?: Store
   /** On Redis: put before every key, with a colon. */
   namespace?: string
-  /** On Redis: milliseconds after which a command is given up; default 5000. */
-  commandTimeout?: number
+  /** On Redis: seconds after which a command is given up; default 5, at most 600. */
+  redisTimeout?: number
   /** On Redis, a push resolves once this many replicas have confirmed it; default 0. */
   waitForReplicas?: number
   /** On Redis: options for ioredis beyond the URL, for instance `tls`. */
@@ -76,7 +76,7 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   url: 'text',
   store: 'object',
   namespace: [(value) => typeof value === 'string', 'a text'],
-  commandTimeout: null,
+  redisTimeout: null,
   waitForReplicas: null,
   redis: 'object',
   logger: [(value) => isObject(value) || typeof value === 'function', LOGGER],

@@ -108,10 +108,10 @@ export class Setup {
   }
 
   open(url: string): Store {
-    const { namespace, commandTimeout, waitForReplicas, redis, wire } = this.options
+    const { namespace, redisTimeout, waitForReplicas, redis, wire } = this.options
     const settings = {
       ...(namespace === undefined ? {} : { namespace }),
-      ...(commandTimeout === undefined ? {} : { commandTimeout }),
+      ...(redisTimeout === undefined ? {} : { redisTimeout }),
       ...(waitForReplicas === undefined ? {} : { waitForReplicas }),
       ...(redis ? { redis } : {}),
       ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),

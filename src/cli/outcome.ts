@@ -1,7 +1,7 @@
 /** How a task ended (or stands), in words and as an exit code. */
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
-import { isBeyondTolerance, REJECTED_STATUSES } from '../index.ts'
+import { hasTooManyFailures, REJECTED_STATUSES } from '../index.ts'
 import { endedOf } from '../tasks/task.ts'
 import { count, duration, plural, rate } from './figures.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
@@ -59,19 +59,19 @@ function windowText({ window, rowsPerJob }: TaskStatus): string {
   return rowsPerJob === null ? plural(window, 'row') : `${plural(window, 'job')} of up to ${plural(rowsPerJob, 'row')}`
 }
 
-function toleranceText({ toleratedFailures: tolerated, beyond }: TaskStatus): string {
+function toleranceText({ maxFailures: tolerated, onMaxFailures }: TaskStatus): string {
   if (tolerated === null) return 'all failures'
   const rows = typeof tolerated === 'number' ? plural(tolerated, 'failure') : `${tolerated} failures`
-  return `${rows}, then ${beyond === 'pause' ? 'it pauses' : 'the rest is cancelled'}`
+  return `${rows}, then ${onMaxFailures === 'pause' ? 'it pauses' : 'the rest is cancelled'}`
 }
 
 /** What to type so that a paused task goes on; undefined: nothing keeps it. */
 export function goOnHint(status: TaskStatus, options: AppOptions): string | undefined {
-  const { id, state, beyond } = status
+  const { id, state, onMaxFailures } = status
   const command = (name: string) => `highkiq task ${name}${sameApp(options)}`
-  const allow = command(`set ${id} --tolerate all`)
-  if (isBeyondTolerance(status)) {
-    const then = beyond === 'pause' ? 'pauses it again' : 'cancels the rest'
+  const allow = command(`set ${id} --max-failures all`)
+  if (hasTooManyFailures(status)) {
+    const then = onMaxFailures === 'pause' ? 'pauses it again' : 'cancels the rest'
     if (state === 'paused') return `to go on: ${allow}, then ${command(`resume ${id}`)}`
     return state === 'done' || state === 'cancelled' || state === 'cancelling'
       ? undefined

@@ -1,13 +1,13 @@
 /** What messages call an option of the library, in the words of the command line. */
 export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[] = [
-  ['or say again: true', 'or add --again'],
+  ['or set allowDuplicate: true', 'or add --allow-duplicate'],
   ['say encoding: ', 'say --encoding '],
   ['say headerRow: ', 'say --header-row '],
   ['name another one with sheet', 'name another one with --sheet'],
   ['leave it out (columns: ', 'leave it out (--columns '],
   ['headerRow is the row', '--header-row is the row'],
   ['allow more with maxRows', 'allow more with --max-rows'],
-  ["needs keepParams: 'all' when the task is made", 'needs one that was imported with --keep-params all'],
+  ["needs keepArgs: 'all' when the task is made", 'needs one that was imported with --keep-args all'],
   ['or download with wait', 'or download with --wait'],
   ['ask for the rest with partial', 'ask for the rest with --partial'],
   ['define it with its validate, or name that (as: { validate })', 'load its file with -r'],

@@ -21,7 +21,7 @@ export function trackOf({ jid, hk_task, hk_run, class: name, queue }: Payload, n
     queue,
     template: '{}',
     window: WINDOW,
-    keepParams: 'all',
+    keepArgs: 'all',
     meta: '{}',
     createdAt: now,
     adder: '',

@@ -1,11 +1,11 @@
 /** What messages call an option of the library, in the words of who asks over HTTP. */
 export const WORDS: readonly (readonly [option: string | RegExp, parameter: string])[] = [
-  ['or say again: true', 'or send it with again=1'],
+  ['or set allowDuplicate: true', 'or send it with allowDuplicate=1'],
   ['say encoding: ', 'send encoding='],
   ['say headerRow: ', 'send headerRow='],
   ['leave it out (columns: ', 'leave it out (columns='],
   ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
-  ["needs keepParams: 'all' when the task is made", 'needs keepParams=all when the task is made'],
+  ["needs keepArgs: 'all' when the task is made", 'needs keepArgs=all when the task is made'],
   ['or download with wait', 'or ask with wait=1'],
   ['ask for the rest with partial', 'ask for the rest with partial=1'],
   [

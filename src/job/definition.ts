@@ -51,7 +51,7 @@ export interface JobOptions {
   /** Seconds within which it must begin, from its push or the time it was scheduled for; later it is dropped. */
   expiresIn?: number
   /** The how-many-th stall in a row (its process died) is the last; default 3. */
-  maxStalls?: number
+  maxCrashes?: number
   /**
    * Runs the handler in a thread of its own kind, for work that keeps the CPU busy. The thread loads the file that
    * defines the job: this one (`import.meta.url`), else (`true`) what `highkiq work -r` named or the app's `files`.
@@ -108,7 +108,7 @@ const OPTIONS: Record<keyof JobOptions, OptionKind> = {
   timeout: 'seconds',
   logLevel: LOG_LEVELS,
   expiresIn: 'amount',
-  maxStalls: 'count',
+  maxCrashes: 'count',
   thread: [isThread, 'true, a file (import.meta.url) or { file, resourceLimits }'],
   keepResult: 'amount',
   track: 'flag',
@@ -121,7 +121,7 @@ const NOT_PUSHED = [
   'retryIn',
   'onExhausted',
   'timeout',
-  'maxStalls',
+  'maxCrashes',
   'thread',
   'keepResult',
   'validate',

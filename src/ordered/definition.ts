@@ -57,7 +57,7 @@ export interface OrderedOptions<P = unknown> {
   /** Hears of what died, when something did. */
   onExhausted?: (dead: OrderedDeath<P>[]) => unknown
   /** The how-many-th crash in a row that an id alone is to blame for is the last; default 3. */
-  maxStalls?: number
+  maxCrashes?: number
   /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
   maxPayloads?: number
   /** `'id'`: batches of one shard with different ids may run in parallel. Default `'shard'`: one at a time. */
@@ -92,7 +92,7 @@ const DEFAULTS = {
   shards: 5,
   batchSize: 1,
   maxRetries: 25,
-  maxStalls: 3,
+  maxCrashes: 3,
   maxPayloads: 1000,
   serial: 'shard' as const,
   morgueMax: 10_000,
@@ -106,7 +106,7 @@ const OPTIONS: Record<keyof OrderedOptions, OptionKind> = {
   retryIn: RETRY_IN,
   queueName: null,
   onExhausted: 'function',
-  maxStalls: 'count',
+  maxCrashes: 'count',
   maxPayloads: wholeUpTo(1000),
   serial: ['shard', 'id'],
   prepare: 'function',

@@ -239,8 +239,8 @@ export class Membership {
 
   async #take(place: number, owner: string): Promise<boolean> {
     const { store, now, log } = this.#engine
-    const { maxStalls } = this.#definition.options
-    const answer = await store.ownShard(this.#queue, place, owner, maxStalls, now())
+    const { maxCrashes } = this.#definition.options
+    const answer = await store.ownShard(this.#queue, place, owner, maxCrashes, now())
     if (!answer) return false
     const { token, restored, died } = answer
     if (restored > 0) {

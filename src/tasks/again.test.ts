@@ -63,9 +63,9 @@ test('an import that was named in advance may begin again, and has the bytes sti
 
 test('bytes that were imported again are remembered, and the earlier claim holds when no task was made of them', async () => {
   const remember = memory()
-  const again = true
+  const allowDuplicate = true
   await claim({ remember, ...made }, { key: 'k', id: 'first', now: 0 })
-  const undo = await claim({ remember, ...made }, { key: 'k', id: 'second', now: 1, again })
+  const undo = await claim({ remember, ...made }, { key: 'k', id: 'second', now: 1, allowDuplicate })
   const third = { key: 'k', id: 'third', now: 2 }
   await expect(claim({ remember, ...made }, third)).rejects.toMatchObject({ details: { task: 'second' } })
   await undo()

@@ -8,14 +8,14 @@ const DAY = 86_400
 const BEGINS_WITHIN_MS = 60_000
 
 /**
- * Claims the bytes of a file for a task that is about to be made. With `again` it claims them even when an earlier
+ * Claims the bytes of a file for a task that is about to be made. With `allowDuplicate` it claims them even when an earlier
  * task has them.
  * @returns a function that undoes the claim when the task was not made after all
  * @throws ALREADY_IMPORTED with the earlier task's id
  */
 export async function claim(
   store: Pick<Store, 'task' | 'remember'>,
-  { key, id, now, again = false }: { key: string; id: string; now: number; again?: boolean },
+  { key, id, now, allowDuplicate = false }: { key: string; id: string; now: number; allowDuplicate?: boolean },
 ): Promise<() => Promise<void>> {
   const value = `${id} ${now}`
   let before: string | undefined
@@ -24,8 +24,8 @@ export async function claim(
     const [earlier = '', at] = there.split(' ')
     const begins = now - Number(at) < BEGINS_WITHIN_MS
     // Its own: an import that was named in advance is tried again.
-    if (!again && earlier !== id && (begins || (await store.task(earlier)) !== null)) {
-      const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or say again: true`
+    if (!allowDuplicate && earlier !== id && (begins || (await store.task(earlier)) !== null)) {
+      const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or set allowDuplicate: true`
       throw new HighkiqError('ALREADY_IMPORTED', message, { task: earlier })
     }
     before = there

@@ -256,7 +256,7 @@ function inPayload(
     checkReadableArgs(text, ofTask, rowsPerJob !== null)
     return text
   }
-  const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepParams): it can't run again`
+  const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepArgs): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
 }

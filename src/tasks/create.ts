@@ -204,7 +204,7 @@ function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string 
 }
 
 async function specOf(host: TaskHost, payload: Payload, adder: string, options: CreateTask): Promise<TaskSpec> {
-  const { name, keepParams = 'rejected', meta, onDone, onFailure } = options
+  const { name, keepArgs = 'rejected', meta, onDone, onFailure } = options
   const id = payload.hk_task as string
   return {
     id,
@@ -214,7 +214,7 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
     template: templateOf(host.client, payload),
     ...grouped(options),
     window: windowOf(options) ?? (await defaultWindow(host, payload.queue)),
-    keepParams,
+    keepArgs,
     meta: JSON.stringify(meta?.() ?? {}),
     createdAt: host.now(),
     adder,

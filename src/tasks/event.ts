@@ -16,7 +16,7 @@ export interface TaskEvent {
   /** Number of the row in the file that it came from. */
   number: number | null
   status: EventStatus
-  /** The handler's arguments; null once dropped (see keepParams). */
+  /** The handler's arguments; null once dropped (see keepArgs). */
   params: unknown[] | null
   attempts: number
   code: string | null

@@ -145,7 +145,7 @@ export class TaskKeeper implements Service {
         if (!(await this.#mayGoOn(store))) return
         const away = await this.#recount(store, task, seen)
         // Before that time the row only passes its place on to the next row.
-        if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.unknownAfter) continue
+        if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
         for (const event of away) {
           const state = stateOf(event)
           missing.set(event.jid, state)

@@ -26,15 +26,15 @@ export interface TaskOptions {
    */
   rowsPerJob?: number
   /** So many rows (or such a share: `'5%'`) may be failed or broken; beyond it the task stops. Default: all. */
-  toleratedFailures?: number | `${number}%`
+  maxFailures?: number | `${number}%`
   /** What happens beyond it: the task pauses (the default), or the rest is cancelled. */
-  beyond?: 'pause' | 'cancel'
+  onMaxFailures?: 'pause' | 'cancel'
   /** Which rows' arguments are kept after they ended; default `rejected`. */
-  keepParams?: 'rejected' | 'all' | 'none'
+  keepArgs?: 'rejected' | 'all' | 'none'
   /** How long it is kept after it ended: seconds, `'30d'`; default 30 days. */
   keep?: number | Duration
   /** How long without progress until its open rows are looked for, and those that are nowhere end as lost; default an hour. */
-  unknownAfter?: number | Duration
+  lostAfter?: number | Duration
   /** Pushed once for each run that has ended, with `(task id, run)`. */
   onDone?: CallbackJob
   /** Pushed once for each run, at its first row that failed or broke for good, with `(task id, run)`. */
@@ -49,28 +49,28 @@ export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
   'window',
   'concurrency',
   'rowsPerJob',
-  'toleratedFailures',
-  'beyond',
-  'keepParams',
+  'maxFailures',
+  'onMaxFailures',
+  'keepArgs',
   'keep',
-  'unknownAfter',
+  'lostAfter',
   'onDone',
   'onFailure',
   'maxRows',
 ]
 
-const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepParams'][]
+const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepArgs'][]
 
 /** What can be told to be wrong before any row is read. @throws INVALID_OPTION */
 export function checkTaskOptions(options: TaskOptions): void {
-  const { keepParams, onDone, onFailure, rowsPerJob } = options
+  const { keepArgs, onDone, onFailure, rowsPerJob } = options
   checkName(options.name)
   if (options.queue !== undefined) checkQueueName(options.queue)
   checkMaxRows(options.maxRows)
   windowOf(options)
   policyOf(options)
-  if (keepParams !== undefined && !KEPT.includes(keepParams)) {
-    throw invalid(`keepParams is one of ${KEPT.join(', ')}, not ${shown(keepParams)}`)
+  if (keepArgs !== undefined && !KEPT.includes(keepArgs)) {
+    throw invalid(`keepArgs is one of ${KEPT.join(', ')}, not ${shown(keepArgs)}`)
   }
   if (rowsPerJob !== undefined && !(Number.isInteger(rowsPerJob) && rowsPerJob >= 1 && rowsPerJob <= MOST_ROWS)) {
     throw invalid(`rowsPerJob is a whole number from 1 to ${MOST_ROWS}`)
@@ -100,13 +100,13 @@ export function checkName(name: unknown): void {
 }
 
 /** The part of a task that says how it is handled. @throws INVALID_OPTION */
-export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'beyond' | 'keep' | 'unknownAfter'> {
-  const { toleratedFailures, beyond, keep, unknownAfter } = options
+export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
+  const { maxFailures, onMaxFailures, keep, lostAfter } = options
   return {
-    ...(toleratedFailures === undefined ? {} : { tolerance: toleranceOf(toleratedFailures) }),
-    ...(beyond === undefined ? {} : { beyond: beyondOf(beyond) }),
+    ...(maxFailures === undefined ? {} : { tolerance: toleranceOf(maxFailures) }),
+    ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
     ...(keep === undefined ? {} : { keep: milliseconds('keep', keep) }),
-    ...(unknownAfter === undefined ? {} : { unknownAfter: milliseconds('unknownAfter', unknownAfter) }),
+    ...(lostAfter === undefined ? {} : { lostAfter: milliseconds('lostAfter', lostAfter) }),
   }
 }
 
@@ -116,19 +116,19 @@ export function toleranceOf(tolerated: number | string | null): Tolerance | null
   if (typeof tolerated === 'number' && Number.isSafeInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
   const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
   if (percent >= 0 && percent <= 100) return { percent }
-  throw invalid(`toleratedFailures is a number of rows, or a share such as '5%', not ${shown(tolerated)}`)
+  throw invalid(`maxFailures is a number of rows, or a share such as '5%', not ${shown(tolerated)}`)
 }
 
 /** As it is said in options; null: every failure is tolerated. */
-export function toleratedOf(tolerance: Tolerance | null): number | `${number}%` | null {
+export function maxFailuresOf(tolerance: Tolerance | null): number | `${number}%` | null {
   if (!tolerance) return null
   return 'rows' in tolerance ? tolerance.rows : `${tolerance.percent}%`
 }
 
 /** @throws INVALID_OPTION */
-export function beyondOf(beyond: unknown): 'pause' | 'cancel' {
-  if (beyond === 'pause' || beyond === 'cancel') return beyond
-  throw invalid(`beyond is 'pause' or 'cancel', not ${shown(beyond)}`)
+export function onMaxFailuresOf(onMaxFailures: unknown): 'pause' | 'cancel' {
+  if (onMaxFailures === 'pause' || onMaxFailures === 'cancel') return onMaxFailures
+  throw invalid(`onMaxFailures must be 'pause' or 'cancel' (got ${shown(onMaxFailures)})`)
 }
 
 /** The window that is asked for; undefined: nothing is said. @throws INVALID_OPTION */

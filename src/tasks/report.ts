@@ -14,7 +14,7 @@ import { wordsOf } from './words.ts'
 export interface ReportOptions {
   /** Default: by the ending of the path. */
   format?: FileFormat
-  /** Default those that did not finish; `all` needs a task that was made with `keepParams: 'all'`. */
+  /** Default those that did not finish; `all` needs a task that was made with `keepArgs: 'all'`. */
   rows?: 'rejected' | 'all'
   /** The language of our columns, of the statuses, and of the messages that are not the app's. Default: `en`. */
   lang?: Language
@@ -64,8 +64,8 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
   const { rows: which = 'rejected', lang = 'en', show } = options
   const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
   const meta = metaOf(task)
-  if (which === 'all' && task.keepParams !== 'all') {
-    const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepParams: 'all' when the task is made`
+  if (which === 'all' && task.keepArgs !== 'all') {
+    const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepArgs: 'all' when the task is made`
     throw new HighkiqError('INVALID_OPTION', message)
   }
   const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]

@@ -19,7 +19,15 @@ import { cancelRows, removeTask } from './end.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { insist } from './insist.ts'
-import { beyondOf, checkJob, checkName, type TaskOptions, toleranceOf, toleratedOf, windowOf } from './options.ts'
+import {
+  checkJob,
+  checkName,
+  maxFailuresOf,
+  onMaxFailuresOf,
+  type TaskOptions,
+  toleranceOf,
+  windowOf,
+} from './options.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
@@ -48,9 +56,9 @@ export interface TaskStatus {
   /** Most rows that are one job; null: each row is one. */
   rowsPerJob: number | null
   /** So many rows, or such a share, may be failed or broken; null: all. */
-  toleratedFailures: number | `${number}%` | null
+  maxFailures: number | `${number}%` | null
   /** What happens beyond it. */
-  beyond: 'pause' | 'cancel'
+  onMaxFailures: 'pause' | 'cancel'
   counts: Record<EventStatus, number>
   /** Of all rows added so far, those that have ended; 100 for a task without rows. */
   percent: number
@@ -81,16 +89,16 @@ export interface EventsOptions extends CodeFilter {
   after?: number | undefined
 }
 
-export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' | 'beyond'> & {
-  toleratedFailures?: TaskOptions['toleratedFailures'] | null
+export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' | 'onMaxFailures'> & {
+  maxFailures?: TaskOptions['maxFailures'] | null
 }
 
 const SETTINGS: Record<keyof TaskSettings, null> = {
   name: null,
   window: null,
   concurrency: null,
-  toleratedFailures: null,
-  beyond: null,
+  maxFailures: null,
+  onMaxFailures: null,
 }
 
 export { endedOf }
@@ -105,7 +113,7 @@ export function isOver({ state, counts }: TaskStatus): boolean {
 const SHARE_FROM = 100
 
 /** More rows are rejected than it tolerates: when it is resumed, the next such row pauses it again. */
-export function isBeyondTolerance({ toleratedFailures: tolerated, counts, state, total }: TaskStatus): boolean {
+export function hasTooManyFailures({ maxFailures: tolerated, counts, state, total }: TaskStatus): boolean {
   const rejected = counts.failed + counts.error
   if (tolerated === null) return false
   if (typeof tolerated === 'number') return rejected > tolerated
@@ -187,8 +195,11 @@ export class Task {
    * there are passed over. Who was still adding gets TASK_TAKEN_OVER.
    * @returns how many were missing. @throws TASK_ENDED, UNKNOWN_TASK
    */
-  async continue<Args extends unknown[]>(job: Job<Args>, rows: Iterable<Args> | AsyncIterable<Args>): Promise<number> {
-    checkJob('task.continue', job)
+  async resumeAdding<Args extends unknown[]>(
+    job: Job<Args>,
+    rows: Iterable<Args> | AsyncIterable<Args>,
+  ): Promise<number> {
+    checkJob('task.resumeAdding', job)
     return continueTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
   }
 
@@ -205,14 +216,14 @@ export class Task {
   /** Other limits while it runs; `null` tolerates every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
   async set(options: TaskSettings): Promise<void> {
     checkOptions('task.set', options, SETTINGS)
-    const { name, toleratedFailures, beyond } = options
+    const { name, maxFailures, onMaxFailures } = options
     checkName(name)
     const window = windowOf(options)
     await this.#change({
       ...(name === undefined ? {} : { name }),
       ...(window === undefined ? {} : { window }),
-      ...(toleratedFailures === undefined ? {} : { tolerance: toleranceOf(toleratedFailures) }),
-      ...(beyond === undefined ? {} : { beyond: beyondOf(beyond) }),
+      ...(maxFailures === undefined ? {} : { tolerance: toleranceOf(maxFailures) }),
+      ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
     })
   }
 
@@ -326,8 +337,8 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     retrying,
     window: record.window,
     rowsPerJob: record.rowsPerJob,
-    toleratedFailures: toleratedOf(record.tolerance),
-    beyond: record.beyond,
+    maxFailures: maxFailuresOf(record.tolerance),
+    onMaxFailures: record.onMaxFailures,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,
     createdAt: new Date(record.createdAt),

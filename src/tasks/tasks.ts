@@ -29,8 +29,8 @@ const EXPORTED = Object.fromEntries(EXPORT_OPTIONS.map((name) => [name, null]))
 const IMPORTED: Readonly<Record<string, OptionKind>> = {
   ...Object.fromEntries(IMPORT_OPTIONS.map((name) => [name, null])),
   dryRun: 'flag',
-  again: 'flag',
-  continue: 'text',
+  allowDuplicate: 'flag',
+  resume: 'text',
   id: 'text',
 }
 
@@ -40,9 +40,9 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   /** Only reads and checks: nothing is pushed. */
   dryRun?: boolean
   /** Also if the same bytes were imported within the last 24 hours. */
-  again?: boolean
+  allowDuplicate?: boolean
   /** Goes on with this task of the same file, whose importer died or was cut off: what is there is passed over. */
-  continue?: string
+  resume?: string
   /** The task's id, where it was chosen in advance: 16 hex digits. */
   id?: string
 }
@@ -98,7 +98,7 @@ export class Tasks {
    * One job for each row of a CSV, XLSX or NDJSON file; the handler gets `(ctx, row)`, the row as an object by header;
    * with `rowsPerJob` it gets `(ctx, rows)`. With `dryRun` it is only read and checked.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
-   *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `again`
+   *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `allowDuplicate`
    */
   import<Row_ extends object>(
     job: Job<[row: Row_]>,
@@ -121,7 +121,7 @@ export class Tasks {
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
     checkCreate('tasks.import', job, options, IMPORTED)
     checkSource('tasks.import: the second argument', source)
-    const { dryRun: only = false, again = false, continue: begun, id = newTaskId(), ...rest } = options
+    const { dryRun: only = false, allowDuplicate = false, resume: begun, id = newTaskId(), ...rest } = options
     checkId('tasks.import', id)
     const { validate } = job.definition.options
     const interrupted = begun === undefined ? undefined : await this.#record(begun)
@@ -145,8 +145,8 @@ export class Tasks {
     }
     let unclaim: (() => Promise<void>) | undefined
     try {
-      if (interrupted) return await this.#continue(interrupted, job, file)
-      unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, again })
+      if (interrupted) return await this.#resume(interrupted, job, file)
+      unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, allowDuplicate })
       await this.#create(
         job,
         file.rows,
@@ -164,7 +164,7 @@ export class Tasks {
     }
   }
 
-  async #continue(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
+  async #resume(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
     checkSameTable(record, file)
     await continueTask(this.#host, record, job, file.rows)
     return this.get(record.id)
@@ -181,11 +181,11 @@ export class Tasks {
     id: string,
     job: string,
     file: OpenImport,
-    { sheet = '', again }: Pick<ImportOptions, 'sheet' | 'again'>,
+    { sheet = '', allowDuplicate }: Pick<ImportOptions, 'sheet' | 'allowDuplicate'>,
   ): Promise<() => Promise<void>> {
     const digest = await file.digest()
     if (!digest) return async () => {}
-    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now(), again })
+    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now(), allowDuplicate })
   }
 
   /**

@@ -19,7 +19,7 @@ export function stallOf(engine: Engine, { queue, text }: { queue: string; text: 
   const { now, wire } = engine
   const changes = attemptEnded(payload, true)
   const stalls = changes.hk_stalls as number
-  if (stalls < (definitionOf(engine, payload, queue)?.options.maxStalls ?? MAX_STALLS)) {
+  if (stalls < (definitionOf(engine, payload, queue)?.options.maxCrashes ?? MAX_STALLS)) {
     const to = { to: 'queue', queue, text: editPayload(text, changes), end: 'front' } as const
     return { to, outcome: { kind: 'restored', stalls } }
   }

@@ -7,11 +7,11 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => sile
 
 export function importApp(url, folder) {
   const hq = new Highkiq({ url, logger: silent })
-  const Row = hq.job('ImportRow', { maxStalls: 1000 }, async (_ctx, { sku, price }) => {
+  const Row = hq.job('ImportRow', { maxCrashes: 1000 }, async (_ctx, { sku, price }) => {
     if (Number(price) < 0) throw new BusinessFailure('below 0', { code: 'price', field: 'price' })
     return { sku }
   })
-  const Done = hq.job('Imported', { maxStalls: 1000 }, async (ctx, id, run) => {
+  const Done = hq.job('Imported', { maxCrashes: 1000 }, async (ctx, id, run) => {
     const stalls = ctx.payload.hk_stalls ?? 0
     appendFileSync(`${folder}/done`, `${JSON.stringify({ id, run, stalls })}\n`)
   })

@@ -4,6 +4,6 @@ import { importApp, validate } from './import-jobs.js'
 const [url, folder, file] = process.argv.slice(2)
 const { hq, Row, Done } = importApp(url, folder)
 const [begun] = (await hq.tasks.list()).items
-const how = begun ? { continue: begun.id } : { onDone: Done, window: 200 }
-await hq.tasks.import(Row, file, { validate, again: true, ...how })
+const how = begun ? { resume: begun.id } : { onDone: Done, window: 200 }
+await hq.tasks.import(Row, file, { validate, allowDuplicate: true, ...how })
 await hq.close()

@@ -23,7 +23,7 @@ export function chaosApp(url, folder) {
     if (kind === 'released' && isFirst(`${folder}/released-${n}`)) throw new Release()
   }
   // And no end to stalls: the same job may be hit again and again.
-  const options = { retry: 1, retryIn: () => 0.01, maxStalls: 1000 }
+  const options = { retry: 1, retryIn: () => 0.01, maxCrashes: 1000 }
   return { hq, note, Plain: hq.job('Plain', options, handler), Row: hq.job('Row', options, handler) }
 }
 

@@ -20,7 +20,7 @@ export function orderedApp(url, folder) {
     writeSync(log, `${line}\n`)
   }
   // No end to stalls: the same id may be hit again and again.
-  const options = { shards: 5, batchSize: 4, maxRetries: 2, retryIn: () => 0.05, maxStalls: 1_000_000 }
+  const options = { shards: 5, batchSize: 4, maxRetries: 2, retryIn: () => 0.05, maxCrashes: 1_000_000 }
   const Chaos = hq.ordered('Chaos', { ...options, morgueMax: 1_000_000 }, async (_ctx, batch) => {
     const call = ++calls
     for (const [id, payloads] of batch) {

@@ -48,11 +48,11 @@ hq.job('Checked', { validate: { '~standard': { version: 1, vendor: 'test', valid
 describe.concurrent('highkiq import', () => {
   test('a task that pauses itself ends the watching: why, what to do, and exit code 1', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(300) })
-    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--tolerate', '2']
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--max-failures', '2']
     const { code, stdout, stderr } = await folder.run(args)
     expect(stderr).toMatch(/ · paused: \d+ of \d+ rows were rejected: more than is tolerated · /)
     const [, id = ''] = /^task ([0-9a-f]{16}): paused \(\d+ of \d+ rows were rejected/m.exec(stdout) ?? []
-    const goOn = `to go on: highkiq task set ${id} --tolerate all -r jobs.mjs, then highkiq task resume ${id} -r jobs.mjs\n`
+    const goOn = `to go on: highkiq task set ${id} --max-failures all -r jobs.mjs, then highkiq task resume ${id} -r jobs.mjs\n`
     expect(stdout).toContain(goOn)
     expect(code).toBe(1)
     const shown = await folder.run(['task', 'show', id, '--watch', '-r', 'jobs.mjs'])
@@ -62,12 +62,12 @@ describe.concurrent('highkiq import', () => {
   test('beyond a share at the end of few rows it says how to tolerate more, too', async ({ folder }) => {
     folder.write({ 'jobs.mjs': CHECKED, 'products.csv': products(40) })
     const args = ['import', 'products.csv', '--job', 'Checked', '-r', 'jobs.mjs', '--task-concurrency', '2']
-    const { code, stdout } = await folder.run([...args, '--tolerate', '5%', '--work'])
+    const { code, stdout } = await folder.run([...args, '--max-failures', '5%', '--work'])
     expect(stdout).toContain('4 of 40 rows were rejected')
-    expect(stdout).toMatch(/^to go on: highkiq task set [0-9a-f]{16} --tolerate all .*then highkiq task resume /m)
+    expect(stdout).toMatch(/^to go on: highkiq task set [0-9a-f]{16} --max-failures all .*then highkiq task resume /m)
     expect(code).toBe(1)
     // A tenth of them may be.
-    expect((await folder.run([...args, '--tolerate', '10%', '--work', '--again'])).code).toBe(3)
+    expect((await folder.run([...args, '--max-failures', '10%', '--work', '--allow-duplicate'])).code).toBe(3)
   })
 
   test('after a signal nobody is told that a paused task goes on', async ({ folder }) => {
@@ -130,7 +130,7 @@ describe.concurrent('highkiq import', () => {
     expect(readFileSync(folder.at('out.csv'), 'utf8')).toContain('sku,price,строка,ключ строки,статус строки,')
     const [written, alone, odd, again] = await Promise.all([
       folder.run(['task', 'report', id, 'zh.xlsx', '--lang', 'zh']),
-      folder.run([...args, '--again', '--lang', 'zh']),
+      folder.run([...args, '--allow-duplicate', '--lang', 'zh']),
       folder.run(['task', 'report', id, 'fr.csv', '--lang', 'fr']),
       folder.run(['import', 'out.csv', ...args.slice(2)]),
     ])
@@ -220,7 +220,14 @@ describe.concurrent('highkiq import', () => {
         expect.stringContaining(`highkiq task retry ${first.id} --report ${report} -r jobs.mjs`),
       ])
     }
-    const again = await folder.run(['import', 'report.ndjson', '--job', 'ImportProduct', '--no-wait', '--again'])
+    const again = await folder.run([
+      'import',
+      'report.ndjson',
+      '--job',
+      'ImportProduct',
+      '--no-wait',
+      '--allow-duplicate',
+    ])
     expect(again.code).toBe(0)
     // Of a task that is no more nobody can take it back.
     await folder.run(['task', 'delete', first.id, '--yes'])
@@ -243,7 +250,7 @@ describe.concurrent('highkiq import', () => {
     expect(code).toBe(3)
     const report = readFileSync(folder.at('out.csv'), 'utf8')
     expect(report.match(/one of \d/g)).toEqual(['one of 3', 'one of 3', 'one of 3', 'one of 2', 'one of 2'])
-    const refused = await folder.run([...about, '--rows-per-job', '1001', '--again', '--no-wait'])
+    const refused = await folder.run([...about, '--rows-per-job', '1001', '--allow-duplicate', '--no-wait'])
     expect([refused.code, refused.stderr]).toEqual([expect.any(Number), expect.stringContaining('from 1 to 1000')])
     expect(refused.code).not.toBe(0)
   })
@@ -348,18 +355,21 @@ describe.concurrent('how a file is read', () => {
       'rows.ndjson',
       ...about,
       '--no-wait',
-      '--tolerate',
+      '--max-failures',
       '2',
-      '--beyond',
+      '--on-max-failures',
       'cancel',
       '--task-concurrency',
       '1',
     ])
     expect(first.code).toBe(0)
-    const again = await folder.run(['import', 'rows.ndjson', ...about, '--no-wait', '--again'])
+    const again = await folder.run(['import', 'rows.ndjson', ...about, '--no-wait', '--allow-duplicate'])
     expect(again.code).toBe(0)
     const twice = await folder.run(['import', 'rows.ndjson', ...about])
-    expect([twice.code, twice.stderr]).toEqual([1, expect.stringMatching(`task ${again.stdout.trim()}.*add --again`)])
+    expect([twice.code, twice.stderr]).toEqual([
+      1,
+      expect.stringMatching(`task ${again.stdout.trim()}.*add --allow-duplicate`),
+    ])
 
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     const ended = await folder.run(['task', 'show', first.stdout.trim(), '--watch', '--json'])
@@ -379,10 +389,10 @@ describe.concurrent('how a file is read', () => {
     const [, id = ''] = /in task (\w{16})/.exec(cut.stderr) ?? []
     expect([cut.code, id]).toEqual([1, expect.stringMatching(/^\w{16}$/)])
     expect((await folder.run(['task', 'show', id])).stdout).toContain(
-      `import cut.csv --job ImportProduct --continue ${id}`,
+      `import cut.csv --job ImportProduct --resume ${id}`,
     )
     folder.write({ 'cut.csv': products(2500) })
-    const whole = await folder.run(['import', 'cut.csv', ...about, '--continue', id, '--json'])
+    const whole = await folder.run(['import', 'cut.csv', ...about, '--resume', id, '--json'])
     expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([
       3,
       { id, total: 2500, state: 'done', counts: { failed: 250 } },
@@ -419,9 +429,18 @@ describe.concurrent('highkiq task', () => {
     expect((await folder.run(['task', 'report', id, 'out.csv'])).stdout).toBe('out.csv: 3 rejected rows\n')
     expect((await readSheet(folder.at('out.csv'))).header).toContain('messages')
     const all = await folder.run(['task', 'report', id, 'all.csv', '--all'])
-    expect([all.code, all.stderr]).toEqual([2, expect.stringContaining('imported with --keep-params all')])
-    const keeping = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--again']
-    const kept = await folder.json<{ id: string }>(...keeping, '--keep-params', 'all')
+    expect([all.code, all.stderr]).toEqual([2, expect.stringContaining('imported with --keep-args all')])
+    const keeping = [
+      'import',
+      'products.csv',
+      '--job',
+      'ImportProduct',
+      '-r',
+      'jobs.mjs',
+      '--work',
+      '--allow-duplicate',
+    ]
+    const kept = await folder.json<{ id: string }>(...keeping, '--keep-args', 'all')
     expect((await folder.run(['task', 'report', kept.id, 'all.csv', '--all'])).stdout).toBe('all.csv: 30 rows\n')
   })
 
@@ -429,7 +448,7 @@ describe.concurrent('highkiq task', () => {
     folder,
   }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': `sku,price\n${'a,x\n'.repeat(5)}` })
-    const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--tolerate', '1', '--task-concurrency', '1']
+    const about = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--max-failures', '1', '--task-concurrency', '1']
     const id = (await folder.run(['import', 'products.csv', ...about, '--no-wait'])).stdout.trim()
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     const show = async () => (await folder.run(['task', 'show', id])).stdout
@@ -438,11 +457,11 @@ describe.concurrent('highkiq task', () => {
     expect(paused).toMatch(/^state +paused: 2 of 2 rows were rejected: more than is tolerated$/m)
     expect(paused).toMatch(/^window +1 row in the queue and in work at a time$/m)
     expect(paused).toMatch(/^tolerated +1 failure, then it pauses$/m)
-    expect(paused).toContain(`to go on: highkiq task set ${id} --tolerate all, then highkiq task resume ${id}`)
+    expect(paused).toContain(`to go on: highkiq task set ${id} --max-failures all, then highkiq task resume ${id}`)
     const resumed = await folder.run(['task', 'resume', id])
-    expect(resumed.stdout).toContain(`highkiq task set ${id} --tolerate all`)
+    expect(resumed.stdout).toContain(`highkiq task set ${id} --max-failures all`)
     await until(async () => /^state +paused/m.test(await show()))
-    await folder.run(['task', 'set', id, '--tolerate', 'all'])
+    await folder.run(['task', 'set', id, '--max-failures', 'all'])
     expect(await show()).toContain(`to go on: highkiq task resume ${id}\n`)
     await folder.run(['task', 'resume', id])
     await folder.run(['task', 'show', id, '--watch'])

@@ -51,7 +51,7 @@ test('options have their names in the payload; those that only a definition can 
   expect(said).toMatchObject({ retry_queue: 'slower', log_level: 'debug', retry_for: 60, expires_in: 5 })
   for (const field of ['retryQueue', 'logLevel', 'retryFor', 'expiresIn']) expect(said).not.toHaveProperty(field)
   expect(ruby).toMatchObject({ timeout: 5 })
-  for (const name of ['retryIn', 'onExhausted', 'timeout', 'maxStalls', 'thread', 'keepResult', 'use']) {
+  for (const name of ['retryIn', 'onExhausted', 'timeout', 'maxCrashes', 'thread', 'keepResult', 'use']) {
     const words = { code: 'INVALID_OPTION', message: expect.stringContaining(`hq.job('J', { ${name}: … }, handler)`) }
     expect(() => J.set({ [name]: 5 })).toThrow(expect.objectContaining(words))
   }

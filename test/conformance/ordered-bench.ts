@@ -161,20 +161,20 @@ export class Owner {
   }
 
   /** Asks for a shard. */
-  async ask(shard = 0, maxStalls = 3): ReturnType<Store['ownShard']> {
-    const owned = await this.store.ownShard(this.queue.name, shard, this.name, maxStalls, this.queue.ms)
+  async ask(shard = 0, maxCrashes = 3): ReturnType<Store['ownShard']> {
+    const owned = await this.store.ownShard(this.queue.name, shard, this.name, maxCrashes, this.queue.ms)
     if (owned) this.tokens.set(shard, owned.token)
     return owned
   }
 
   /** Gets it. */
-  async own(shard = 0, maxStalls = 3): Promise<NonNullable<Awaited<ReturnType<Store['ownShard']>>>> {
-    return sure(await this.ask(shard, maxStalls))
+  async own(shard = 0, maxCrashes = 3): Promise<NonNullable<Awaited<ReturnType<Store['ownShard']>>>> {
+    return sure(await this.ask(shard, maxCrashes))
   }
 
-  async ownAll(maxStalls = 3): Promise<void> {
+  async ownAll(maxCrashes = 3): Promise<void> {
     const { owners } = sure(await this.store.orderedBoard(this.queue.name))
-    for (const { shard } of owners) if (!this.tokens.has(shard)) await this.own(shard, maxStalls)
+    for (const { shard } of owners) if (!this.tokens.has(shard)) await this.own(shard, maxCrashes)
   }
 
   async turn(part: Partial<OrderedTurn>): Promise<OrderedTurnAnswer> {

@@ -33,11 +33,11 @@ export class TaskLife {
   /** The latest run with a rejected row. */
   failedRun = 0
   tolerance: Tolerance | null
-  readonly beyond: 'pause' | 'cancel'
+  readonly onMaxFailures: 'pause' | 'cancel'
 
-  constructor(tolerance: Tolerance | null, beyond: 'pause' | 'cancel') {
+  constructor(tolerance: Tolerance | null, onMaxFailures: 'pause' | 'cancel') {
     this.tolerance = tolerance
-    this.beyond = beyond
+    this.onMaxFailures = onMaxFailures
   }
 
   get open(): number {
@@ -132,7 +132,7 @@ export class TaskLife {
     const bad = this.rows.filter(({ status }) => isRejected(status)).length
     if (!this.tolerance || !('rows' in this.tolerance) || bad <= this.tolerance.rows) return
     if (this.paused || this.end) return
-    if (this.beyond === 'pause') this.paused = true
+    if (this.onMaxFailures === 'pause') this.paused = true
     else this.cancel()
   }
 

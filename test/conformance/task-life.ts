@@ -34,7 +34,7 @@ export const taskLife: Case[] = [
           fc.record({
             window: fc.integer({ min: 1, max: 4 }),
             tolerance: fc.constantFrom(null, null, { rows: 1 }, { rows: 3 }),
-            beyond: fc.constantFrom('pause' as const, 'cancel' as const),
+            onMaxFailures: fc.constantFrom('pause' as const, 'cancel' as const),
           }),
           fc.array(fc.constantFrom(...weighted), { minLength: 20, maxLength: 90, size: 'max' }),
           async (terms, commands) => {
@@ -104,7 +104,7 @@ class Life {
   constructor(t: Bench, task: TaskSpec, number: number) {
     this.t = t
     this.task = task
-    this.model = new TaskLife(task.tolerance ?? null, task.beyond ?? 'pause')
+    this.model = new TaskLife(task.tolerance ?? null, task.onMaxFailures ?? 'pause')
     this.random = chance(t.seed)
     this.window = task.window
     this.score = number * 1000

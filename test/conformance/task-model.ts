@@ -121,7 +121,7 @@ class Model {
 
   static async start(t: Bench, number: number, window: number): Promise<Model> {
     const queue = `t${number}`
-    const model = new Model(t, spec(number, { queue, window, keepParams: 'rejected' }))
+    const model = new Model(t, spec(number, { queue, window, keepArgs: 'rejected' }))
     await t.store.createTask(model.task)
     model.owner = await t.owner({ queues: [queue] })
     model.score = number * 1000

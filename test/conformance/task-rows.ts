@@ -142,12 +142,12 @@ export const taskRows: Case[] = [
   {
     name: 'a row as it came is kept beside its arguments, and goes when they go',
     async run(t) {
-      for (const [n, keepParams, expected] of [
+      for (const [n, keepArgs, expected] of [
         [1, 'rejected', [null, '{"a":" 1 "}', null]],
         [2, 'none', [null, null, null]],
         [3, 'all', ['{"a":" 0 "}', '{"a":" 1 "}', null]],
       ] as const) {
-        const task = spec(n, { keepParams, queue: `q${n}` })
+        const task = spec(n, { keepArgs, queue: `q${n}` })
         await t.store.createTask(task)
         const all = [{ args: '[0]', source: '{"a":" 0 "}' }, { args: '[1]', source: '{"a":" 1 "}' }, { args: '[2]' }]
         await t.store.addRows(task.id, ADDER, 0, all, NOW)

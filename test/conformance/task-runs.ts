@@ -159,7 +159,7 @@ export const taskRuns: Case[] = [
   {
     name: 'rows are corrected on their way back; without arguments they stay, and say so',
     async run(t) {
-      const task = spec(1, { keepParams: 'none', window: 4 })
+      const task = spec(1, { keepArgs: 'none', window: 4 })
       await t.store.createTask(task)
       await t.store.addRows(task.id, ADDER, 0, [{ args: '[0]', source: '{"a":0}' }, { args: '[1]' }], NOW)
       await t.store.endAdding(task.id, ADDER, NOW)

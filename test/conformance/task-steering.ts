@@ -209,8 +209,8 @@ export const taskSteering: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 4, { tolerance: { rows: 2 } })
       const before = await record(t, task)
-      expect(before).toMatchObject({ tolerance: { rows: 2 }, beyond: 'pause', reason: null })
-      const told = { name: 'jiné jméno', tolerance: { percent: 2.5 }, beyond: 'cancel' as const }
+      expect(before).toMatchObject({ tolerance: { rows: 2 }, onMaxFailures: 'pause', reason: null })
+      const told = { name: 'jiné jméno', tolerance: { percent: 2.5 }, onMaxFailures: 'cancel' as const }
       expect(await twice(t, task, () => t.store.changeTask(task.id, told, NOW))).toBe('ok')
       expect(await record(t, task)).toEqual({ ...before, ...told })
       await t.store.changeTask(task.id, { tolerance: null, reason: REASON }, NOW)
@@ -270,7 +270,7 @@ export const taskSteering: Case[] = [
   {
     name: 'beyond its tolerance a task is cancelled, where it shall be: nobody adds, nothing comes in',
     async run(t) {
-      const task = await taskWith(t, 1, 6, { window: 2, tolerance: { rows: 0 }, beyond: 'cancel', open: true })
+      const task = await taskWith(t, 1, 6, { window: 2, tolerance: { rows: 0 }, onMaxFailures: 'cancel', open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'error', n: 1 })
       const reason = { at: NOW, code: 'tolerance', params: { rejected: 1, ended: 1 } }

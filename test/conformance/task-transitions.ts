@@ -81,8 +81,8 @@ export const taskTransitions: Case[] = [
   {
     name: 'rows that end alike in one call each become what they would have become alone',
     async run(t) {
-      for (const [i, keepParams] of (['all', 'rejected', 'none'] as const).entries()) {
-        const task = spec(i + 1, { queue: `q${i}`, window: 8, keepParams })
+      for (const [i, keepArgs] of (['all', 'rejected', 'none'] as const).entries()) {
+        const task = spec(i + 1, { queue: `q${i}`, window: 8, keepArgs })
         await t.store.createTask(task)
         const plain = rows(0, 12)
         const withSource = plain.map((row, n) => ({ ...row, number: n + 2, source: '{"id":1.0}' }))
@@ -107,7 +107,7 @@ export const taskTransitions: Case[] = [
         expect(await eventOf(t, task, 1)).toMatchObject({ startedAt: NOW + SECOND, finishedAt: NOW + 3 * SECOND })
         expect(await eventOf(t, task, 2)).toMatchObject({ status: 'working', attempts: 2 })
         expect(await eventOf(t, task, 3)).toMatchObject({ status: 'finished', code: null })
-        const kept = keepParams === 'all'
+        const kept = keepArgs === 'all'
         expect(await eventOf(t, task, 0)).toMatchObject({
           args: kept ? '[0]' : null,
           source: kept ? '{"id":1.0}' : null,

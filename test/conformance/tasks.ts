@@ -45,12 +45,12 @@ export const tasks: Case[] = [
         rowsPerJob: null,
         adding: true,
         broken: false,
-        keepParams: 'all',
+        keepArgs: 'all',
         lastRow: null,
         tolerance: null,
-        beyond: 'pause',
+        onMaxFailures: 'pause',
         reason: null,
-        unknownAfter: 3_600_000,
+        lostAfter: 3_600_000,
         single: false,
         adder: task.adder,
         counts: counts({}),
@@ -106,9 +106,9 @@ export const tasks: Case[] = [
     name: 'arguments are kept or dropped as the task says',
     async run(t) {
       const kept = []
-      for (const [n, keepParams] of (['rejected', 'all', 'none'] as const).entries()) {
+      for (const [n, keepArgs] of (['rejected', 'all', 'none'] as const).entries()) {
         const queue = `q${n}`
-        const task = spec(n + 1, { keepParams, queue, window: 6 })
+        const task = spec(n + 1, { keepArgs, queue, window: 6 })
         await t.store.createTask(task)
         const rejected = { args: '[9]', rejected: { status: 'failed' as const, messages: [] } }
         await t.store.addRows(task.id, ADDER, 0, [...rows(0, 5), rejected], NOW)

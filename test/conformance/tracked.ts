@@ -26,7 +26,7 @@ export function spec(number: number, more: Partial<TaskSpec> = {}): TaskSpec {
     queue: 'q',
     template: '{"class":"RowJob","queue":"q","retry":true}',
     window: 3,
-    keepParams: 'all',
+    keepArgs: 'all',
     meta: '{}',
     createdAt: NOW,
     adder: ADDER,

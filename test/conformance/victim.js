@@ -32,7 +32,7 @@ async function play(name) {
       name: 'rows',
       job: 'Row',
       template: '{"class":"Row","ended":0}',
-      keepParams: 'rejected',
+      keepArgs: 'rejected',
       meta: '{}',
       createdAt: CLOCK,
     }),

@@ -89,7 +89,7 @@ export const wait: Case[] = [
         queue: 'q',
         template: '{"class":"Row"}',
         window: 10,
-        keepParams: 'all',
+        keepArgs: 'all',
         meta: '{}',
         createdAt: NOW,
         adder: 'me',

@@ -96,7 +96,7 @@ inBrowser('overview', (open) => {
         })
         const Ordered = hq.ordered('Stock', { shards: 1 }, async () => {})
         await hq.pushBulk({ class: 'Broken', args: Array.from({ length: 24 }, (_, n) => [n]) })
-        const task = await hq.tasks.create(Row, [[], []], { name: evil, toleratedFailures: 0, concurrency: 1 })
+        const task = await hq.tasks.create(Row, [[], []], { name: evil, maxFailures: 0, concurrency: 1 })
         const worker = await work()
         await expect.poll(() => hq.retries.size()).toBe(24)
         await until(async () => (await task.status())?.state === 'paused')

@@ -44,15 +44,15 @@ inBrowser('tasks', (open) => {
     await expect.poll(async () => (await task.status())?.window).toBe(10)
     const tolerance = page.getByRole('group', { name: 'Stop when rejected' })
     await tolerance.getByRole('button', { name: 'Less' }).click()
-    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe('50%')
+    await expect.poll(async () => (await task.status())?.maxFailures).toBe('50%')
     await tolerance.getByRole('button', { name: 'More' }).click()
-    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe(null)
+    await expect.poll(async () => (await task.status())?.maxFailures).toBe(null)
     // A count is followed by a count.
-    await task.set({ toleratedFailures: 7 })
+    await task.set({ maxFailures: 7 })
     await tolerance.getByText('7', { exact: true }).waitFor()
     await tolerance.getByRole('button', { name: 'More' }).click()
-    await expect.poll(async () => (await task.status())?.toleratedFailures).toBe(10)
-    await task.set({ toleratedFailures: null })
+    await expect.poll(async () => (await task.status())?.maxFailures).toBe(10)
+    await task.set({ maxFailures: null })
 
     // It runs: what became of each is seen without asking.
     await work()

@@ -51,7 +51,7 @@ hq.job('Careless', (_ctx, how) => {
   }
 })
 /** Dooms its process, and does not end by itself. */
-hq.job('Doomed', { maxStalls: 2 }, async (ctx, how) => {
+hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
   say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
   setTimeout(() => {
     throw new Error('nobody catches')
@@ -60,7 +60,7 @@ hq.job('Doomed', { maxStalls: 2 }, async (ctx, how) => {
     if (how === 'obeys') ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))
   })
 })
-hq.job('Killer', { maxStalls: 3 }, async (ctx) => {
+hq.job('Killer', { maxCrashes: 3 }, async (ctx) => {
   say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})

@@ -115,7 +115,7 @@ test('a process that is stopped while it starts batches starts none of those tha
 
 test('[31] processes that are killed again and again lose no payload, and run each id in order', async () => {
   const here = bench()
-  const options = { shards: 3, batchSize: 4, maxStalls: 1000, retryIn: () => 0 }
+  const options = { shards: 3, batchSize: 4, maxCrashes: 1000, retryIn: () => 0 }
   const { job, empty } = ordered(here, options)
   const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   const began: [string, string][] = []

@@ -175,7 +175,7 @@ test('what died when a shard was taken over is told, though the answer that said
   const t = bench()
   context.skip(t.url.startsWith('sqlite'), 'its answers can not be lost on their way')
   const told = new Heard<unknown>()
-  const options = { shards: 1, maxStalls: 1, onExhausted: (dead: unknown) => told.say(dead) }
+  const options = { shards: 1, maxCrashes: 1, onExhausted: (dead: unknown) => told.say(dead) }
   const job = t.hq.ordered('Sync', options, () => {})
   await job.performAsync({ id: 'x', payload: 'p', score: 1 })
   const { store } = t.hq

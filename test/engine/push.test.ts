@@ -19,7 +19,7 @@ test('a job that is pushed runs with its arguments, its jid and its queue', asyn
 test('the payload carries what Sidekiq writes, under its names and in its units', async () => {
   const { hq, queue } = bench({ clock: { now: () => 1_700_000_000_123 } })
   const options = { queue: 'q', retry: 5, backtrace: 3, dead: false, tags: ['vip'], retryFor: 60 }
-  const Full = hq.job('Full', { ...options, retryIn: () => 1, onExhausted: noop, timeout: 9, maxStalls: 2 }, noop)
+  const Full = hq.job('Full', { ...options, retryIn: () => 1, onExhausted: noop, timeout: 9, maxCrashes: 2 }, noop)
   const jid = await Full.performAsync()
   expect(await queue('q')).toEqual([
     {

@@ -48,16 +48,16 @@ test('a task is paused, changed, resumed, cancelled and forgotten', async () => 
   const path = `/api/v1/tasks/${id}`
   expect((await call('POST', `${path}/pause`)).body).toMatchObject({ id, state: 'paused' })
   const changed = await call('PATCH', path, {
-    json: { name: 'spring', concurrency: 2, toleratedFailures: '5%', beyond: 'cancel' },
+    json: { name: 'spring', concurrency: 2, maxFailures: '5%', onMaxFailures: 'cancel' },
   })
   expect([changed.status, changed.body]).toMatchObject([200, { name: 'spring', state: 'paused' }])
-  expect(await hq.store.task(id)).toMatchObject({ window: 2, tolerance: { percent: 5 }, beyond: 'cancel' })
+  expect(await hq.store.task(id)).toMatchObject({ window: 2, tolerance: { percent: 5 }, onMaxFailures: 'cancel' })
   for (const wrong of [
     { concurrency: 0 },
     { concurrency: '2' },
     { name: 5 },
     { colour: 'red' },
-    { toleratedFailures: 'x' },
+    { maxFailures: 'x' },
   ]) {
     const { status, body } = await call('PATCH', path, { json: wrong })
     expect([status, body.error.code], JSON.stringify(wrong)).toEqual([400, expect.stringMatching(/^INVALID_/)])
@@ -85,7 +85,7 @@ test('what has ended can not be steered, and a task beyond its tolerance says wh
     throw new BusinessFailure('no')
   })
   const rows = [[1], [2], [3], [4], [5]] as [number][]
-  const { id } = await hq.tasks.create(Row, rows, { concurrency: 1, toleratedFailures: 1 })
+  const { id } = await hq.tasks.create(Row, rows, { concurrency: 1, maxFailures: 1 })
   const path = `/api/v1/tasks/${id}`
   await work()
   const paused = async () => (await call('GET', path)).body.state === 'paused'
@@ -93,8 +93,8 @@ test('what has ended can not be steered, and a task beyond its tolerance says wh
   expect((await call('GET', path)).body).toMatchObject({
     reason: '2 of 2 rows were rejected: more than is tolerated',
     window: 1,
-    toleratedFailures: 1,
-    beyond: 'pause',
+    maxFailures: 1,
+    onMaxFailures: 'pause',
   })
   const page = await handle(new Request(`http://localhost:7433${await link({ id })}`))
   expect(await page.text()).toContain('Paused: 2 of 2 rows were rejected: more than is tolerated.')
@@ -103,11 +103,11 @@ test('what has ended can not be steered, and a task beyond its tolerance says wh
     200,
     // The next one may have been rejected by now.
     expect.stringMatching(
-      /^[23] rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more toleratedFailures \(null: all\)$/,
+      /^[23] rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more maxFailures \(null: all\)$/,
     ),
   ])
   await until(paused)
-  expect((await call('PATCH', path, { json: { toleratedFailures: null } })).body.toleratedFailures).toBe(null)
+  expect((await call('PATCH', path, { json: { maxFailures: null } })).body.maxFailures).toBe(null)
   expect((await call('POST', `${path}/resume`)).body.hint).toBe(undefined)
   await statusOf(hq, id)
   for (const name of ['pause', 'resume', 'cancel']) {
@@ -475,11 +475,11 @@ test('a report of all rows is there for tasks that keep them', async () => {
   const { call, hq, work } = api()
   pricing(hq)
   await work()
-  for (const [keepParams, status] of [
+  for (const [keepArgs, status] of [
     ['all', 200],
     ['rejected', 400],
   ] as const) {
-    const json = { job: 'Row', args: [[{ price: '1' }], [{ price: '-1' }]], keepParams }
+    const json = { job: 'Row', args: [[{ price: '1' }], [{ price: '-1' }]], keepArgs }
     const { id } = (await call('POST', '/api/v1/tasks', { json })).body
     await statusOf(hq, id)
     const report = await call('GET', `/api/v1/tasks/${id}/report?rows=all`)

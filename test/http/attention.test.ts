@@ -86,7 +86,7 @@ test('a task is paused because more rows were rejected than it tolerates', async
     throw new BusinessFailure('no')
   })
   const rows = [[1], [2], [3], [4], [5]] as [number][]
-  const task = await app.hq.tasks.create(Row, rows, { concurrency: 1, toleratedFailures: 1, name: 'autumn' })
+  const task = await app.hq.tasks.create(Row, rows, { concurrency: 1, maxFailures: 1, name: 'autumn' })
   const byHand = await app.hq.tasks.create(Row, rows)
   await byHand.pause()
   await app.work()

@@ -94,7 +94,7 @@ test('options that are wrong are refused when the handler is made', () => {
   for (const secret of ['', 5, null]) wrong({ secret })
   for (const basePath of ['jobs', 'jobs/', 5, '/a b', '/a?b', null]) wrong({ basePath })
   for (const limits of [null, 5, [], { uploads: 0 }, { uploads: '4' }, { rowz: 5 }]) wrong({ limits })
-  for (const imports of [null, [], 5, { Row: { again: true } }]) wrong({ imports })
+  for (const imports of [null, [], 5, { Row: { allowDuplicate: true } }]) wrong({ imports })
   const jobs = (hq: Highkiq) => void hq.job('Row', async () => {})
   for (const Row of [
     null,
@@ -110,6 +110,6 @@ test('options that are wrong are refused when the handler is made', () => {
   ]) {
     wrong({ jobs, imports: { Row } })
   }
-  api({ jobs, imports: { Row: { again: true, columns: ['sku'], format: 'csv', toleratedFailures: '5%' } } })
+  api({ jobs, imports: { Row: { allowDuplicate: true, columns: ['sku'], format: 'csv', maxFailures: '5%' } } })
   for (const basePath of ['', '/', '/jobs', '/jobs/', '/a/b']) api({ basePath })
 })

@@ -372,8 +372,8 @@ test('the same workbook twice is one import too many, unless it is said to come 
   const second = await send()
   expect([second.status, second.body.error.code]).toEqual([409, 'ALREADY_IMPORTED'])
   expect(second.body.error.details.task).toBe(first.body.id)
-  expect(second.body.error.message).toMatch(/look there, or send it with again=1$/)
-  expect((await send('&again=1')).status).toBe(202)
+  expect(second.body.error.message).toMatch(/look there, or send it with allowDuplicate=1$/)
+  expect((await send('&allowDuplicate=1')).status).toBe(202)
 })
 
 const keyed = (key: string, more: object = {}) => ({

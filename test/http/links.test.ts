@@ -24,7 +24,7 @@ async function rejected(options: HttpOptions = {}) {
     if (row.sku === 'a') throw new Error('rejected')
   })
   const file = `sku,password\na,${SECRET}\nb,${SECRET}\n`
-  const { id } = await t.hq.tasks.import(Row, Buffer.from(file), { name: 'rows.csv', keepParams: 'all' })
+  const { id } = await t.hq.tasks.import(Row, Buffer.from(file), { name: 'rows.csv', keepArgs: 'all' })
   const worker = await t.work()
   await t.hq.tasks.get(id).wait()
   await worker.stop()

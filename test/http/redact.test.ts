@@ -44,7 +44,7 @@ async function everywhere(t: Api) {
   const task = await hq.tasks.create(
     Row,
     [1, 2].map((n) => [{ n, password: SECRET }]),
-    { keepParams: 'all' },
+    { keepArgs: 'all' },
   )
   await Slow.performAsync(...args)
   const worker = await t.work({ queues: ['default', 'kept', 'rows'] })

@@ -56,11 +56,11 @@ test('what the document says of a new task is what is taken, in a body and in th
     window: 50,
     concurrency: 7,
     rowsPerJob: 3,
-    toleratedFailures: '5%',
-    beyond: 'cancel',
-    keepParams: 'all',
+    maxFailures: '5%',
+    onMaxFailures: 'cancel',
+    keepArgs: 'all',
     keep: '2d',
-    unknownAfter: 90,
+    lostAfter: 90,
   }
   const document = (await apiDocument()).document as ReturnType<typeof JSON.parse>
   const { properties } = document.components.schemas.NewTask as { properties: object }
@@ -79,15 +79,15 @@ test('what the document says of a new task is what is taken, in a body and in th
       queue: 'slow',
       window: 7,
       tolerance: { percent: 5 },
-      beyond: 'cancel',
-      keepParams: 'all',
+      onMaxFailures: 'cancel',
+      keepArgs: 'all',
       rowsPerJob: 3,
-      unknownAfter: 90_000,
+      lostAfter: 90_000,
     })
     const status = (await call('GET', `/api/v1/tasks/${made.body.id}`)).body
-    expect(status).toMatchObject({ window: 7, toleratedFailures: '5%', beyond: 'cancel' })
+    expect(status).toMatchObject({ window: 7, maxFailures: '5%', onMaxFailures: 'cancel' })
   }
-  const number = await call('POST', '/api/v1/tasks/import?job=Row&toleratedFailures=3', csv)
+  const number = await call('POST', '/api/v1/tasks/import?job=Row&maxFailures=3', csv)
   expect(await hq.store.task(number.body.id)).toMatchObject({ tolerance: { rows: 3 } })
   const wrong = await call('POST', '/api/v1/tasks/import?job=Row&window=many', csv)
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_OPTION'])
@@ -157,7 +157,7 @@ test('a task that can not be made is refused, and none remains', async () => {
   expect(await codeOf({ job: 'Row', args: {} })).toEqual([400, 'INVALID_REQUEST'])
   expect(await codeOf({ job: 'Row', args: [[1], 2] })).toEqual([400, 'INVALID_JOB'])
   expect(await codeOf({ job: 'Row', args: [[1]], windw: 4 })).toEqual([400, 'INVALID_REQUEST'])
-  const wrong = { window: 0, name: 7, keepParams: 'some', keep: 'soon', toleratedFailures: 'x', beyond: 'stop' }
+  const wrong = { window: 0, name: 7, keepArgs: 'some', keep: 'soon', maxFailures: 'x', onMaxFailures: 'stop' }
   for (const [name, value] of Object.entries(wrong)) {
     expect(await codeOf({ job: 'Row', args: [[1]], [name]: value }), name).toEqual([400, 'INVALID_OPTION'])
   }

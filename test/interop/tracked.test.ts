@@ -42,7 +42,7 @@ besideRuby('a tracked task beside Ruby', (world) => {
     const task = await node.hq.tasks.create(
       node.hq.jobNamed('Quick'),
       Array.from({ length: ROWS }, (_, n) => [n]),
-      { window: 20, queue: 'ruby', unknownAfter: 60 },
+      { window: 20, queue: 'ruby', lostAfter: 60 },
     )
     for (let ran = 20; ran < ROWS + 20; ran += 20) {
       await world().said(Math.min(ran, ROWS))

@@ -89,7 +89,7 @@ onRedis('a server in trouble', () => {
     test.concurrent(`while a server is ${name} workers keep their jobs, and pushes say what became of them`, {
       timeout: TIMEOUT_MS,
     }, async (context) => {
-      const scene = await Scene.make(context, COMMAND_MS)
+      const scene = await Scene.make(context, COMMAND_MS / 1000)
       const { server, unsure, refused } = scene
       await scene.hold()
       await scene.push()
@@ -160,10 +160,10 @@ class Scene {
   readonly #job: Job<[n: number], void>
   readonly #apps: Highkiq[]
 
-  constructor(server: RedisServer, commandTimeout = 5000) {
+  constructor(server: RedisServer, redisTimeout = 5) {
     this.server = server
     const app = (more = {}) => new Highkiq({ url: server.url(1), logger: recorder(), ...more })
-    this.#apps = [app({ commandTimeout }), app(), app()]
+    this.#apps = [app({ redisTimeout }), app(), app()]
     const { opened, open } = gate()
     this.letGo = open
     for (const hq of this.#apps) {
@@ -177,10 +177,10 @@ class Scene {
     this.#job = job as Job<[n: number], void>
   }
 
-  static async make(context: TestContext, commandTimeout?: number): Promise<Scene> {
+  static async make(context: TestContext, redisTimeout?: number): Promise<Scene> {
     const server = await startServer({ appendonly: true, appendfsync: 'always' })
     context.onTestFinished(() => server.remove())
-    const scene = new Scene(server, commandTimeout)
+    const scene = new Scene(server, redisTimeout)
     context.onTestFinished(() => scene.close())
     const [, ...workers] = scene.#apps
     for (const hq of workers) await hq.worker({ leaseSeconds: 1, concurrency: 5, pollInterval: 0.1 }).start()

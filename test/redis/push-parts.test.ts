@@ -89,7 +89,7 @@ onRedis('a push in several parts of which one fails', () => {
     const { hq, redis } = open()
     await hq.store.open()
     // The server is paused for longer than a command may take.
-    const slow = new Highkiq({ url: server.url(databases), logger: recorder(), commandTimeout: 200 })
+    const slow = new Highkiq({ url: server.url(databases), logger: recorder(), redisTimeout: 0.2 })
     onTestFinished(() => slow.close())
     await slow.store.size('dead')
     await redis.call('CLIENT', 'PAUSE', '1500', 'WRITE')

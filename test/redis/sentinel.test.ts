@@ -53,7 +53,7 @@ onRedis('a push that waits for replicas', () => {
   test('is refused as unsure when there is none', async ({ onTestFinished }) => {
     const server = await startServer()
     onTestFinished(() => server.remove())
-    const hq = new Highkiq({ url: `${server.url()}?waitForReplicas=1`, commandTimeout: 1000, logger: recorder() })
+    const hq = new Highkiq({ url: `${server.url()}?waitForReplicas=1`, redisTimeout: 1, logger: recorder() })
     onTestFinished(() => hq.close())
     const refused = await hq
       .job('Do', () => {})

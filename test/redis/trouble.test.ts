@@ -15,7 +15,7 @@ onRedis('what can be wrong with a server, and what goes on for long', () => {
   afterAll(() => server.remove())
 
   const open = (database: number, password = 'open%20sesame') => {
-    const store = openStore(`redis://:${password}@127.0.0.1:${server.port}/${database}`, { commandTimeout: 500 })
+    const store = openStore(`redis://:${password}@127.0.0.1:${server.port}/${database}`, { redisTimeout: 0.5 })
     onTestFinished(() => store.close())
     return store
   }

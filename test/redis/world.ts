@@ -11,7 +11,7 @@ export const TASK = spec(1, {
   queue: 'rows',
   window: 4,
   adder: 'adder',
-  keepParams: 'rejected',
+  keepArgs: 'rejected',
   onDone: told,
   onFailure: told,
 })

@@ -21,7 +21,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
   const { hq, work, queue } = bench()
   const Row = refusing(hq, [1])
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
-  const task = await hq.tasks.create(Row, rows(3), { onDone: Done, keepParams: 'all' })
+  const task = await hq.tasks.create(Row, rows(3), { onDone: Done, keepArgs: 'all' })
   await work({ queues: ['default'] })
   await task.wait({ every: 10 })
   const done = await queue('calls')
@@ -38,7 +38,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
   expect(await task.status()).toMatchObject({ state: 'done', run: 1 })
   expect(await queue('calls')).toEqual(done)
 
-  const none = await hq.tasks.create(Row, rows(3), { onDone: Done, keepParams: 'none' })
+  const none = await hq.tasks.create(Row, rows(3), { onDone: Done, keepArgs: 'none' })
   await none.wait({ every: 10 })
   expect(await none.retry()).toEqual({ ...NOTHING, run: 1, dropped: 1 })
   expect(await none.retry({ rows: [{ index: 1 }] })).toEqual({ ...NOTHING, run: 1, dropped: 1 })
@@ -49,7 +49,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
 test('rows of a report are counted by what becomes of them', async () => {
   const { hq, work } = bench()
   const Row = refusing(hq, [1, 2, 4, 9])
-  const task = await hq.tasks.create(Row, rows(5), { keepParams: 'all' })
+  const task = await hq.tasks.create(Row, rows(5), { keepArgs: 'all' })
   await work()
   await task.wait({ every: 10 })
   const report = (await csv(task, { rows: 'all' })).replace('[1]', '[7]').replace('[4]', '[9]')
@@ -192,7 +192,7 @@ test('a row of another job that can not be made again is refused with its row nu
   })
   const task = await hq.tasks.import(Row, Buffer.from('sku\na\n'))
   await task.add(Other, [[1]])
-  const none = await hq.tasks.import(Row, Buffer.from('sku\nb\n'), { keepParams: 'none' })
+  const none = await hq.tasks.import(Row, Buffer.from('sku\nb\n'), { keepArgs: 'none' })
   await none.add(Other, [[1]])
   await work()
   await task.wait({ every: 10 })
@@ -215,7 +215,7 @@ test('a row of another job that can not be made again is refused with its row nu
   const emptied = (await csv(none)).replace(/Other,\r/, 'Other,[1]\r')
   await expect(none.retry({ report: Buffer.from(emptied) })).rejects.toMatchObject({
     code: 'INVALID_FILE',
-    message: expect.stringMatching(/row 3: .*of job Other.*keepParams/),
+    message: expect.stringMatching(/row 3: .*of job Other.*keepArgs/),
   })
   await expect(none.retry({ rows: [{ index: 1, args: [1] }] })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
@@ -238,7 +238,7 @@ test('a task that was interrupted is so again after a retry, and can still be go
   strict = false
   expect(await task.retry()).toMatchObject({ run: 2, rows: 1 })
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'interrupted', run: 2, counts: { finished: 1003 } })
-  expect(await task.continue(Row, rows(1005))).toBe(2)
+  expect(await task.resumeAdding(Row, rows(1005))).toBe(2)
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', run: 2, counts: { finished: 1005 } })
 })
 
@@ -268,7 +268,7 @@ test('a task beyond what is tolerated whose rows have all ended is done, and its
   const Row = hq.job('Row', async (_ctx, _n: number) => {
     if (strict) throw new BusinessFailure('no')
   })
-  const task = await hq.tasks.create(Row, rows(2), { toleratedFailures: 0, window: 2 })
+  const task = await hq.tasks.create(Row, rows(2), { maxFailures: 0, window: 2 })
   await work()
   const reason = '2 of 2 rows were rejected: more than is tolerated'
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', reason, counts: { failed: 2 } })
@@ -315,7 +315,7 @@ test('rows that somebody else put to work while they were chosen begin no run', 
     if (strict) throw new Error('broken')
   })
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
-  const task = await hq.tasks.create(Row, rows(2), { onDone: Done, keepParams: 'all' })
+  const task = await hq.tasks.create(Row, rows(2), { onDone: Done, keepArgs: 'all' })
   await work({ queues: ['default'] })
   await task.wait({ every: 10 })
   strict = false

@@ -78,7 +78,7 @@ test('the same bytes twice are refused with the first task, unless that is wante
     code: 'ALREADY_IMPORTED',
     details: { task: first.id },
   })
-  const second = await hq.tasks.import(Row, file, { again: true })
+  const second = await hq.tasks.import(Row, file, { allowDuplicate: true })
   expect(second.id).not.toBe(first.id)
   await first.delete()
   // The second import is remembered as well.

@@ -170,7 +170,7 @@ test('an interrupted import resumes only with its own file, which may change aft
   const file = (header: string, ...rows: string[]) => Buffer.from([header, ...rows].join('\n'))
   const broken = file('sku,price,note', ...stored, 'last,"4')
   const { details } = await hq.tasks.import(Row, broken, { columns }).catch((error) => error)
-  const goOn = (source: Buffer) => hq.tasks.import(Row, source, { continue: details.task })
+  const goOn = (source: Buffer) => hq.tasks.import(Row, source, { resume: details.task })
   const refused = async (source: Buffer, words: RegExp) => {
     await expect(goOn(source)).rejects.toMatchObject({ code: 'INVALID_FILE', message: expect.stringMatching(words) })
     expect(await hq.tasks.get(details.task).status()).toMatchObject({ total: 1002, state: 'interrupted' })

@@ -56,7 +56,7 @@ test('all idle tasks are looked for in one walk along the way that jobs go; a ro
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   const rows = Array.from({ length: 4 }, (_, i): [number] => [i])
-  const tasks = [1, 2, 3].map(() => hq.tasks.create(Row, rows, { window: 2, unknownAfter: '30d' }))
+  const tasks = [1, 2, 3].map(() => hq.tasks.create(Row, rows, { window: 2, lostAfter: '30d' }))
   const ids = (await Promise.all(tasks)).map(({ id }) => id)
   const [text = ''] = await rob(hq, 'nobody', 1, clock.now())
   const robbed = JSON.parse(text).hk_task as string
@@ -78,7 +78,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
   await Later.performBulk(args.slice(0, 1000), { at: clock.now() / 1000 + 30 * DAY })
   await Later.performBulk(args.slice(1000))
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
-  const task = await hq.tasks.create(Row, [[1]], { unknownAfter: 60 })
+  const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
   await rob(hq, 'nobody', 1, clock.now())
   clock.ahead = DAY
   expect((await hq.store.idleTasks(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
@@ -96,7 +96,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
 test('a row whose job was moved to another queue stays open; one in the dead set ends, and says so', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
-  const task = await hq.tasks.create(Row, [[0], [1], [2]], { unknownAfter: 60 })
+  const task = await hq.tasks.create(Row, [[0], [1], [2]], { lostAfter: 60 })
   const [moved = '', died = ''] = await rob(hq, 'nobody', 3, clock.now())
   await hq.store.push(
     [

@@ -212,19 +212,19 @@ test('big integers and unusual texts arrive in the handler as they were given', 
   expect(arrived[0]).toBe(2n ** 70n)
 })
 
-test('the arguments of rows are kept as keepParams says', async () => {
+test('the arguments of rows are kept as keepArgs says', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('no')
   })
   const worker = hq.worker()
   await worker.start()
-  for (const [keepParams, expected] of [
+  for (const [keepArgs, expected] of [
     ['rejected', [null, [1]]],
     ['all', [[0], [1]]],
     ['none', [null, null]],
   ] as const) {
-    const task = await hq.tasks.create(Row, [[0], [1]], { keepParams })
+    const task = await hq.tasks.create(Row, [[0], [1]], { keepArgs })
     await task.wait({ every: 10 })
     expect((await collect(task.events())).map(({ params }) => params)).toEqual(expected)
   }

@@ -276,9 +276,9 @@ test('a report of all rows needs a task that keeps them all', async () => {
   const rejected = await hq.tasks.import(Row, source)
   await expect(rejected.report({ format: 'csv', rows: 'all' })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
-    message: expect.stringContaining("keepParams: 'all'"),
+    message: expect.stringContaining("keepArgs: 'all'"),
   })
-  const all = await hq.tasks.import(Row, source, { keepParams: 'all', again: true })
+  const all = await hq.tasks.import(Row, source, { keepArgs: 'all', allowDuplicate: true })
   await ended(hq, all)
   const report = (await bytes(await all.report({ format: 'csv', rows: 'all' }))).toString().split('\r\n')
   expect(report).toHaveLength(4)

@@ -26,7 +26,7 @@ test('ten rows with rowsPerJob 5 are two calls of five, and ten events', async (
     calls.push({ rows, attempt, index: task?.index as number, indexes: task?.indexes as number[] })
     return rows.map((n) => ({ doubled: 2 * n }))
   })
-  const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 5, keepParams: 'all' })
+  const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 5, keepArgs: 'all' })
   const texts = (await hq.store.peek('default', 0, 10)).map((text) => JSON.parse(text) as Payload)
   expect(texts.map(({ args }) => args)).toEqual([[[0, 1, 2, 3, 4]], [[5, 6, 7, 8, 9]]])
   expect(await hq.store.task(task.id)).toMatchObject({ placed: 2, held: 0, rowsPerJob: 5 })
@@ -118,7 +118,7 @@ test('after any other throw each row runs alone, with its own end', async () => 
   const task = await hq.tasks.create(
     Rows,
     [1, 2, 3].map((n) => [n]),
-    { rowsPerJob: 10, concurrency: 1, keepParams: 'all' },
+    { rowsPerJob: 10, concurrency: 1, keepArgs: 'all' },
   )
   await work({ concurrency: 5 })
   await task.wait({ every: 10 })
@@ -171,7 +171,7 @@ test.each([
 test('a call whose process was killed is broken apart, so that a row that kills takes no others with it', async () => {
   const t = bench()
   const ran: unknown[] = []
-  const Long = t.hq.job('Long', { maxStalls: 2 }, async (ctx, rows: number[]) => {
+  const Long = t.hq.job('Long', { maxCrashes: 2 }, async (ctx, rows: number[]) => {
     ran.push([rows, ctx.attempt, ctx.payload.hk_stalls])
   })
   const task = await t.hq.tasks.create(Long, [[1], [2], [3]], { rowsPerJob: 3 })
@@ -287,7 +287,7 @@ test('a row that runs again elsewhere by now is left out of an old call, and the
   const { hq, work } = t
   const calls: number[][] = []
   const Rows = hq.job('Rows', async (_, rows: number[]) => void calls.push(rows))
-  const task = await hq.tasks.create(Rows, ten.slice(0, 4), { rowsPerJob: 4, keepParams: 'all' })
+  const task = await hq.tasks.create(Rows, ten.slice(0, 4), { rowsPerJob: 4, keepArgs: 'all' })
   // Somebody put the call among the dead; one of its rows is put back to work.
   const [text = ''] = await hq.store.peek('default', 0, 1)
   const dead = { to: 'dead', text, score: 1 } as const

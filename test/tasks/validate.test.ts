@@ -46,7 +46,7 @@ test('a schema that is named at the import, or at the retry, goes before that of
   const again = Buffer.from(await report(task))
   expect(await task.retry({ report: again })).toMatchObject({ run: 1, rows: 0, refused: 1 })
   expect(await task.retry({ report: again, as: { validate: any } })).toMatchObject({ run: 2, rows: 1, refused: 0 })
-  const other = await hq.tasks.import(Price as never, file, { validate: any, again: true })
+  const other = await hq.tasks.import(Price as never, file, { validate: any, allowDuplicate: true })
   expect(await other.wait({ every: 10 })).toMatchObject({ counts: { finished: 1 } })
 })
 
@@ -91,7 +91,7 @@ test('a schema that throws is told with its row and its task, which is interrupt
     details: { row: 1502 },
   })
   const silent = schema(() => undefined)
-  await expect(hq.tasks.import(Row, file, { validate: silent as never, again: true })).rejects.toMatchObject({
+  await expect(hq.tasks.import(Row, file, { validate: silent as never, allowDuplicate: true })).rejects.toMatchObject({
     code: 'VALIDATE_FAILED',
     details: { row: 2 },
   })
@@ -133,7 +133,7 @@ test('a report without its row keys finds its rows by the column that rowKey nam
   expect(await retry(mixed)).toMatchObject({ rows: 2 })
   expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 3, failed: 2 } })
   expect(await retry('sku,name\na,good 1\n')).toMatchObject({ rows: 1 })
-  await expect(hq.tasks.import(Row, file, { rowKey: 'SKU', again: true })).rejects.toMatchObject({
+  await expect(hq.tasks.import(Row, file, { rowKey: 'SKU', allowDuplicate: true })).rejects.toMatchObject({
     code: 'INVALID_FILE',
     message: expect.stringMatching(/no column "SKU", which rowKey names/),
   })

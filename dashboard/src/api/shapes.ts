@@ -349,8 +349,8 @@ export interface TaskStatus {
   retrying: number
   window: number
   rowsPerJob: number | null
-  toleratedFailures: number | string | null
-  beyond: 'pause' | 'cancel'
+  maxFailures: number | string | null
+  onMaxFailures: 'pause' | 'cancel'
   reason?: string
   counts: Record<EventStatus, number>
   percent: number

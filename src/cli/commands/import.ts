@@ -26,12 +26,12 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions {
   report?: string
   lang?: Language
   dryRun?: boolean
-  again?: boolean
-  continue?: string
-  tolerate?: ImportOptions['toleratedFailures']
-  beyond?: 'pause' | 'cancel'
+  allowDuplicate?: boolean
+  resume?: string
+  maxFailures?: ImportOptions['maxFailures']
+  onMaxFailures?: 'pause' | 'cancel'
   taskConcurrency?: number
-  keepParams?: ImportOptions['keepParams']
+  keepArgs?: ImportOptions['keepArgs']
   rowsPerJob?: number
   work?: boolean
   concurrency?: number
@@ -44,9 +44,9 @@ const REMIND_MS = 30_000
 
 const EXAMPLES = `
 Ctrl-C stops watching; the task goes on.
-Exit code: 0 all rows finished, 3 some were rejected, 1 it broke or paused itself (--tolerate), 2 wrong usage. With --dry-run the same of what would be.
+Exit code: 0 all rows finished, 3 some were rejected, 1 it broke or paused itself (--max-failures), 2 wrong usage. With --dry-run the same of what would be.
 
-A file whose importer was killed is gone on with by --continue: rows that are there already are passed over.
+A file whose importer was killed is gone on with by --resume: rows that are there already are passed over.
 Without -r the jobs file is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
 Rejected rows come back with \`highkiq task retry ID --report FILE\`, once they are corrected in their report.
 
@@ -55,8 +55,8 @@ Examples:
   highkiq import products.xlsx --job ImportProduct -r jobs.ts --report rejected.xlsx
   highkiq import products.xlsx --job ImportProduct -r jobs.ts --sheet 'Spring 2026' --dry-run
   highkiq import old.csv --job ImportProduct -r jobs.ts --encoding windows-1252 --columns 'Item no=sku,Unit price=price'
-  highkiq import orders.ndjson --job ImportOrder -r jobs.ts --no-wait --tolerate 5% --beyond cancel
-  highkiq import products.csv --job ImportProduct -r jobs.ts --continue 0f3a6c1e9b2d4857
+  highkiq import orders.ndjson --job ImportOrder -r jobs.ts --no-wait --max-failures 5% --on-max-failures cancel
+  highkiq import products.csv --job ImportProduct -r jobs.ts --resume 0f3a6c1e9b2d4857
 `
 
 export function register(program: Command): void {
@@ -70,31 +70,35 @@ export function register(program: Command): void {
     .addOption(
       new Option('--dry-run', 'only read and check it: counts, problems, what becomes of the columns').conflicts([
         ...SUBMITTING,
-        'continue',
+        'resume',
         'work',
         'report',
         'wait',
       ]),
     )
-    .option('--again', 'also if the same file was imported within 24 hours')
+    .option('--allow-duplicate', 'also if the same file was imported within 24 hours')
     .addOption(
-      new Option('--continue <task>', 'go on with that task of the same file, whose importer died')
+      new Option('--resume <task>', 'go on with that task of the same file, whose importer died')
         .argParser(taskId)
         .conflicts(SUBMITTING),
     )
     .addOption(
-      new Option('--tolerate <n>', 'how many rows may fail: a number, or a share such as 5% (default: all)').argParser(
-        tolerated,
-      ),
+      new Option(
+        '--max-failures <n>',
+        'how many rows may fail: a number, or a share such as 5% (default: all)',
+      ).argParser(tolerated),
     )
     .addOption(
-      new Option('--beyond <what>', 'what happens when more fail (default: pause)').choices(['pause', 'cancel']),
+      new Option('--on-max-failures <what>', 'what happens when more fail (default: pause)').choices([
+        'pause',
+        'cancel',
+      ]),
     )
     .addOption(
       new Option('--task-concurrency <n>', 'rows of this task at the same time, whoever works').argParser(wholeNumber),
     )
     .addOption(
-      new Option('--keep-params <which>', 'which rows can be retried and reported later (default: rejected)').choices([
+      new Option('--keep-args <which>', 'which rows can be retried and reported later (default: rejected)').choices([
         'rejected',
         'all',
         'none',
@@ -121,7 +125,15 @@ export function register(program: Command): void {
 }
 
 /** What is said of a task when it is made. */
-const SUBMITTING = ['name', 'again', 'tolerate', 'beyond', 'taskConcurrency', 'keepParams', 'rowsPerJob']
+const SUBMITTING = [
+  'name',
+  'allowDuplicate',
+  'maxFailures',
+  'onMaxFailures',
+  'taskConcurrency',
+  'keepArgs',
+  'rowsPerJob',
+]
 
 async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
   if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
@@ -130,7 +142,7 @@ async function importFile(file: string, given: ImportCommandOptions): Promise<vo
   // Rows that fail are told by the task; a worker's own talk would tear the bar.
   if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
   await withApp(options, async (hq) => {
-    if (!options.again && !options.dryRun && !options.continue) await refuseReport(hq, file, options)
+    if (!options.allowDuplicate && !options.dryRun && !options.resume) await refuseReport(hq, file, options)
     const submission = new Submission(hq, file, options)
     if (options.dryRun) return submission.look()
     await (options.wait ? submission.watch() : submission.submit())
@@ -144,7 +156,7 @@ async function refuseReport(hq: Highkiq, file: string, options: ImportCommandOpt
   if (id === undefined || !(await hq.tasks.get(id).status())) return
   const back = `highkiq task retry ${id} --report ${quoted(file)}${sameApp(options)}`
   throw new CliError(
-    `${file} is a report of task ${id}: ${back} runs its rows again; --again imports them as new ones`,
+    `${file} is a report of task ${id}: ${back} runs its rows again; --allow-duplicate imports them as new ones`,
     2,
   )
 }
@@ -207,15 +219,24 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const { name, again, continue: begun, tolerate, beyond, taskConcurrency, keepParams, rowsPerJob } = this.#options
+    const {
+      name,
+      allowDuplicate,
+      resume: begun,
+      maxFailures,
+      onMaxFailures,
+      taskConcurrency,
+      keepArgs,
+      rowsPerJob,
+    } = this.#options
     const about: ImportOptions = {
       ...readingOf(this.#options),
       ...(name === undefined ? {} : { name }),
-      ...(again ? { again } : {}),
-      ...(begun === undefined ? {} : { continue: begun }),
-      ...(tolerate === undefined ? {} : { toleratedFailures: tolerate }),
-      ...(beyond === undefined ? {} : { beyond }),
-      ...(keepParams === undefined ? {} : { keepParams }),
+      ...(allowDuplicate ? { allowDuplicate } : {}),
+      ...(begun === undefined ? {} : { resume: begun }),
+      ...(maxFailures === undefined ? {} : { maxFailures: maxFailures }),
+      ...(onMaxFailures === undefined ? {} : { onMaxFailures }),
+      ...(keepArgs === undefined ? {} : { keepArgs }),
       ...(taskConcurrency === undefined ? {} : { concurrency: taskConcurrency }),
       ...(rowsPerJob === undefined ? {} : { rowsPerJob }),
       ...(onStart ? { onStart } : {}),

@@ -73,7 +73,7 @@ export function register(program: Command): void {
       return { killed: n, said: `${plural(n, 'id')} of ${queue.queue} went to the morgue` }
     },
   })
-  act(ordered, 'now', 'makes these ids due now, whatever they wait for', {
+  act(ordered, 'run-now', 'makes these ids due now, whatever they wait for', {
     ids: true,
     all: 'all that waits',
     run: async (queue, ids) => {

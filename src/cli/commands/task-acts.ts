@@ -28,20 +28,21 @@ function registerSet(task: Command): void {
   act(task, 'set', 'change its limits while it runs')
     .addOption(new Option('-c, --concurrency <n>', 'rows at the same time').argParser(wholeNumber))
     .addOption(
-      new Option('--tolerate <n>', "how many rows may fail: a number, a share such as 5%, or 'all'").argParser(
+      new Option('--max-failures <n>', "how many rows may fail: a number, a share such as 5%, or 'all'").argParser(
         tolerated,
       ),
     )
-    .addOption(new Option('--beyond <what>', 'what happens when more fail').choices(['pause', 'cancel']))
-    .addHelpText('after', '\nExamples:\n  highkiq task set 0f3a6c1e9b2d4857 -c 5 --tolerate 2%\n')
-    .action((id: string, options: ActOptions & TaskSettings & { tolerate?: TaskSettings['toleratedFailures'] }) => {
-      const { concurrency, tolerate, beyond } = options
+    .addOption(new Option('--on-max-failures <what>', 'what happens when more fail').choices(['pause', 'cancel']))
+    .addHelpText('after', '\nExamples:\n  highkiq task set 0f3a6c1e9b2d4857 -c 5 --max-failures 2%\n')
+    .action((id: string, options: ActOptions & TaskSettings & { maxFailures?: TaskSettings['maxFailures'] }) => {
+      const { concurrency, maxFailures, onMaxFailures } = options
       const settings: TaskSettings = {
         ...(concurrency === undefined ? {} : { concurrency }),
-        ...(tolerate === undefined ? {} : { toleratedFailures: tolerate }),
-        ...(beyond === undefined ? {} : { beyond }),
+        ...(maxFailures === undefined ? {} : { maxFailures: maxFailures }),
+        ...(onMaxFailures === undefined ? {} : { onMaxFailures }),
       }
-      if (Object.keys(settings).length === 0) throw new CliError('set needs --concurrency, --tolerate or --beyond', 2)
+      if (Object.keys(settings).length === 0)
+        throw new CliError('set needs --concurrency, --max-failures or --on-max-failures', 2)
       return acting((task) => task.set(settings))(id, options)
     })
 }

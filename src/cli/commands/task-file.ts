@@ -31,7 +31,7 @@ export function registerFiles(task: Command): void {
       .argument('<id>', 'of the task')
       .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
   )
-    .option('--all', 'of all rows, of a task that keeps them (keepParams)')
+    .option('--all', 'of all rows, of a task that keeps them (keepArgs)')
     .addOption(reportLanguage())
     .option('--json', 'as JSON')
     .addHelpText('after', REPORT_EXAMPLES)

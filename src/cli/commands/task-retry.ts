@@ -115,7 +115,7 @@ function tell(
       `${plural(finished, 'row has finished already, and stays as it is', 'rows have finished already, and stay as they are')}`,
     )
   if (open > 0) print(`${plural(open, 'row waits or runs', 'rows wait or run')} already`)
-  if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepParams)`)
+  if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepArgs)`)
   if (refused === 0) return
   if (report !== undefined || files) {
     print(

@@ -124,7 +124,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
   if (hint) print(hint)
   if (status.state === 'interrupted') {
     const { imported } = await filesOf(hq, id)
-    const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --continue ${id}${sameApp(options)}`
+    const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --resume ${id}${sameApp(options)}`
     if (imported) print(`its file was not read to the end; to go on: ${again}`)
   }
   if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))

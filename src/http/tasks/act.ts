@@ -1,6 +1,6 @@
 /** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
 
-import { type CorrectedRow, isBeyondTolerance, REJECTED_STATUSES } from '../../index.ts'
+import { type CorrectedRow, hasTooManyFailures, REJECTED_STATUSES } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
@@ -28,10 +28,10 @@ const STATUS = { 200: { description: 'Its status then', content: { 'application/
 
 const RESUMED = { 200: { ...STATUS[200], content: { 'application/json': 'TaskResumed' } } }
 
-function pausesAgain({ counts, toleratedFailures, beyond }: TaskStatus): string {
+function pausesAgain({ counts, maxFailures, onMaxFailures }: TaskStatus): string {
   const rejected = counts.failed + counts.error
-  const then = beyond === 'pause' ? 'pauses it again' : 'cancels the rest'
-  return `${rejected} rows were rejected and ${toleratedFailures} are tolerated: the next one ${then}, unless PATCH allows more toleratedFailures (null: all)`
+  const then = onMaxFailures === 'pause' ? 'pauses it again' : 'cancels the rest'
+  return `${rejected} rows were rejected and ${maxFailures} are tolerated: the next one ${then}, unless PATCH allows more maxFailures (null: all)`
 }
 
 /** A route that does something to a task, and answers what it is like then. */
@@ -126,7 +126,7 @@ export const ACT_ROUTES: Route[] = [
     'resume',
     { summary: 'Rows begin again', answers: RESUMED },
     (task) => task.resume(),
-    (status) => (isBeyondTolerance(status) ? { ...status, hint: pausesAgain(status) } : status),
+    (status) => (hasTooManyFailures(status) ? { ...status, hint: pausesAgain(status) } : status),
   ),
   act(
     'cancel',

@@ -50,7 +50,7 @@ const QUERY = {
   }),
   rowKey: text('the column that tells rows apart: a corrected report without row keys finds its rows by it'),
   dryRun: flag('only reads and checks the file: nothing is pushed'),
-  again: flag('also when the same workbook was imported within 24 hours'),
+  allowDuplicate: flag('also when the same workbook was imported within 24 hours'),
 }
 
 const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
@@ -129,7 +129,7 @@ async function importFile(
   { hq, site, base, request, query, did }: Call<Values<typeof QUERY>>,
   keyed?: Keyed,
 ): Promise<Response> {
-  const { job: name, dryRun, again, columns, rowKey } = query
+  const { job: name, dryRun, allowDuplicate, columns, rowKey } = query
   const job = hq.jobNamed(name) as never
   did({ job: name, ...(dryRun ? { dryRun } : {}) })
   const leave = site.uploads.enter()
@@ -160,8 +160,8 @@ async function importFile(
   const started = new Promise<string>((resolve) => {
     first = resolve
   })
-  const about = { again, onStart: ({ id }: Task) => first(id), dryRun: false as const }
-  const named = keyed && (keyed.to === 'continue' ? { continue: keyed.id } : { id: keyed.id })
+  const about = { allowDuplicate, onStart: ({ id }: Task) => first(id), dryRun: false as const }
+  const named = keyed && (keyed.to === 'continue' ? { resume: keyed.id } : { id: keyed.id })
   const made = async () => {
     await keyed?.made(fingerprint?.mark).catch((err) => hq.log.warn({ err }, 'an Idempotency-Key could not be kept'))
   }

@@ -10,10 +10,10 @@ import { checkFormat } from '../../tasks/sheet/format.ts'
 import type { ImportOptions } from '../../tasks/tasks.ts'
 
 /** What is about one file alone is said by its request. */
-export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'continue' | 'id'>
+export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'resume' | 'id'>
 export type Imports = Record<string, ImportsOfJob>
 
-const NAMES = [...IMPORT_OPTIONS, ...TASK_OPTIONS, 'again']
+const NAMES = [...IMPORT_OPTIONS, ...TASK_OPTIONS, 'allowDuplicate']
 
 /** @throws INVALID_OPTION */
 export function checkImports(hq: Highkiq, imports: unknown): Imports {

@@ -29,11 +29,11 @@ const SCHEMAS: Record<OptionName, Schema> = {
     maximum: MOST_ROWS,
     description: 'so many rows are one job, whose handler gets them as a list',
   },
-  toleratedFailures: TOLERATED,
-  beyond: { enum: ['pause', 'cancel'], description: 'what happens when more are; default pause' },
-  keepParams: { enum: ['rejected', 'all', 'none'], description: 'of which rows arguments are kept; default rejected' },
+  maxFailures: TOLERATED,
+  onMaxFailures: { enum: ['pause', 'cancel'], description: 'what happens when more are; default pause' },
+  keepArgs: { enum: ['rejected', 'all', 'none'], description: 'of which rows arguments are kept; default rejected' },
   keep: { ...duration, description: "how long it is kept after its end: seconds, or '30d', the default" },
-  unknownAfter: {
+  lostAfter: {
     ...duration,
     description: "how long without progress until its rows are looked for: seconds, or '1h', the default",
   },
@@ -42,14 +42,14 @@ const SCHEMAS: Record<OptionName, Schema> = {
 /** Of a task that is made, as members of a body. */
 export const TASK_MEMBERS: Record<string, Schema> = SCHEMAS
 
-const { name, window, concurrency, toleratedFailures, beyond } = SCHEMAS
+const { name, window, concurrency, maxFailures, onMaxFailures } = SCHEMAS
 /** Of one that runs. */
 export const SETTING_MEMBERS: Record<keyof TaskSettings, Schema> = {
   name,
   window,
   concurrency,
-  toleratedFailures,
-  beyond,
+  maxFailures,
+  onMaxFailures,
 }
 
 /** Of a task that is made, as parameters of a query. What they mean is checked where the task is made. */

@@ -55,7 +55,7 @@ export const TASK_ROUTES: Route[] = [
           ? { id: (await create({})).id, isNew: true }
           : await createOnce(hq, key, stringifyJson(body), {
               create: async (id) => void (await create({ id })),
-              goOn: async (id) => void (await hq.tasks.get(id).continue(hq.jobNamed(job), rows)),
+              goOn: async (id) => void (await hq.tasks.get(id).resumeAdding(hq.jobNamed(job), rows)),
               signal: request.signal,
             })
       const total = (await hq.tasks.get(id).status())?.total ?? args.length

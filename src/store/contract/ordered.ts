@@ -219,7 +219,7 @@ export interface OrderedVerbs {
   /**
    * Makes a member the owner of a shard that nobody with a lease owns, under a new token; null: somebody does, or the
    * member's lease is lost. What an owner before left in flight goes back in the same step, as it was taken and merged: if
-   * it was one id, a stall of it is counted, and at `maxStalls` all that was taken goes to the morgue ("crashed 3 times");
+   * it was one id, a stall of it is counted, and at `maxCrashes` all that was taken goes to the morgue ("crashed 3 times");
    * if there were more, all become suspects, and nobody is counted. `died`: those that went to the morgue. Who lost the
    * answer asks again: the owner that a shard has hears its token and, where an answer can be lost on its way, of the same
    * deaths until it has taken something. A shard's first token is no 1: a queue of that name may have been there before, and no token of a name is given twice.
@@ -228,7 +228,7 @@ export interface OrderedVerbs {
     queue: string,
     shard: number,
     owner: string,
-    maxStalls: number,
+    maxCrashes: number,
     now: number,
   ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null>
   /** Frees a shard; what is in flight under it goes back as it was taken. False: it was not this owner's any more. */

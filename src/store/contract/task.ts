@@ -28,7 +28,7 @@ export interface TaskSpec {
    */
   rowsPerJob?: number
   /** `rejected`: arguments are dropped when their row finished; `none`: whenever it ended. */
-  keepParams: 'rejected' | 'all' | 'none'
+  keepArgs: 'rejected' | 'all' | 'none'
   /** JSON text, opaque to the store. */
   meta: string
   createdAt: number
@@ -39,7 +39,7 @@ export interface TaskSpec {
   adder: string
   /** Beyond it the task pauses, or is cancelled. */
   tolerance?: Tolerance | null
-  beyond?: 'pause' | 'cancel'
+  onMaxFailures?: 'pause' | 'cancel'
   /** Pushed once for each run, in the step that makes the last event final after adding has ended. */
   onDone?: Callback | null
   /** Pushed once for each run, in the step of its first `failed` or `error` event. */
@@ -47,7 +47,7 @@ export interface TaskSpec {
   /** Milliseconds that it is kept after it was done or cancelled; absent: 30 days. */
   keep?: number
   /** Milliseconds without progress after which its open rows are looked for; absent: an hour. */
-  unknownAfter?: number
+  lostAfter?: number
   /** One tracked job by itself: not shown among the tasks. */
   single?: boolean
 }
@@ -116,7 +116,7 @@ export interface TaskChange {
   reason?: Message | null
   window?: number
   tolerance?: Tolerance | null
-  beyond?: 'pause' | 'cancel'
+  onMaxFailures?: 'pause' | 'cancel'
   name?: string
 }
 
@@ -145,15 +145,15 @@ export interface TaskRecord {
   adding: boolean
   /** Who added rows broke off or was lost, and nobody has gone on yet, whatever the state shows. */
   broken: boolean
-  keepParams: 'rejected' | 'all' | 'none'
+  keepArgs: 'rejected' | 'all' | 'none'
   tolerance: Tolerance | null
-  beyond: 'pause' | 'cancel'
+  onMaxFailures: 'pause' | 'cancel'
   /**
    * Why it is paused, cancelled or interrupted, where that was not a person's wish alone; of one that is done with more
    * rejected rows than are tolerated, that.
    */
   reason: Message | null
-  unknownAfter: number
+  lostAfter: number
   single: boolean
   /** Token of the creator, or of who took its place. */
   adder: string

@@ -244,8 +244,8 @@ export class RedisStore implements Store {
     this.#ordered.pushOrdered(queue, shards, items, now)
   readonly joinOrdered: Store['joinOrdered'] = (queue, owner) => this.#ordered.joinOrdered(queue, owner)
   readonly leaveOrdered: Store['leaveOrdered'] = (queue, owner, now) => this.#ordered.leaveOrdered(queue, owner, now)
-  readonly ownShard: Store['ownShard'] = (queue, shard, owner, maxStalls, now) =>
-    this.#ordered.ownShard(queue, shard, owner, maxStalls, now)
+  readonly ownShard: Store['ownShard'] = (queue, shard, owner, maxCrashes, now) =>
+    this.#ordered.ownShard(queue, shard, owner, maxCrashes, now)
   readonly releaseShard: Store['releaseShard'] = (queue, shard, owner, token, now) =>
     this.#ordered.releaseShard(queue, shard, owner, token, now)
   readonly orderedTurn: Store['orderedTurn'] = (queue, owner, turn) => this.#ordered.orderedTurn(queue, owner, turn)

@@ -57,3 +57,20 @@ describe('a Redis URL', () => {
     expect(() => readRedisUrl(url)).toThrow(words)
   })
 })
+
+describe('redisTimeout', () => {
+  test('is in seconds', () => {
+    expect(readRedisUrl('redis://h').commandTimeout).toBe(5000)
+    expect(readRedisUrl('redis://h', { redisTimeout: 0.25 }).commandTimeout).toBe(250)
+  })
+
+  test('refuses milliseconds, and the option of ioredis', () => {
+    for (const redisTimeout of [0, -1, 5000, Number.NaN, '5' as never]) {
+      expect(() => readRedisUrl('redis://h', { redisTimeout })).toThrow(
+        /^redisTimeout must be a number of seconds above 0, at most 600 \(got /,
+      )
+    }
+    const redis = { commandTimeout: 100 }
+    expect(() => readRedisUrl('redis://h', { redis })).toThrow('redis.commandTimeout: use redisTimeout, in seconds')
+  })
+})

@@ -21,7 +21,8 @@ export interface RedisStoreOptions {
 /** What an app may say beyond the URL. */
 export interface RedisSettings {
   namespace?: string
-  commandTimeout?: number
+  /** Seconds after which a command is given up; default 5. */
+  redisTimeout?: number
   waitForReplicas?: number
   wire?: Sidekiq
   /** For ioredis: data only, for a thread gets it too. */
@@ -29,7 +30,8 @@ export interface RedisSettings {
 }
 
 const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
-const COMMAND_TIMEOUT_MS = 5000
+const TIMEOUT_SECONDS = 5
+const MAX_TIMEOUT_SECONDS = 600
 /** The time to wait for one Sentinel: a frozen one must not block the question to the others. */
 const SENTINEL_TIMEOUT_MS = 1000
 
@@ -83,7 +85,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   return {
     redis: { ...redis, ...more.redis },
     namespace,
-    commandTimeout: checkTimeout(more.commandTimeout),
+    commandTimeout: checkTimeout(more.redisTimeout),
     waitForReplicas: checkReplicas(more.waitForReplicas ?? options.get('waitForReplicas') ?? 0),
     url: withoutPassword(url),
     ...(more.wire === undefined ? {} : { wire: more.wire }),
@@ -95,9 +97,12 @@ export function withoutPassword(url: string): string {
   return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
 }
 
-function checkTimeout(ms = COMMAND_TIMEOUT_MS): number {
-  if (typeof ms === 'number' && ms > 0 && ms < 2 ** 31) return ms
-  throw invalid('commandTimeout is a number of milliseconds above 0')
+/** Returns milliseconds. */
+function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
+  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds * 1000
+  throw invalid(
+    `redisTimeout must be a number of seconds above 0, at most ${MAX_TIMEOUT_SECONDS} (got ${JSON.stringify(seconds)})`,
+  )
 }
 
 function checkReplicas(value: unknown): number {
@@ -107,6 +112,7 @@ function checkReplicas(value: unknown): number {
 }
 
 function checkOptions(redis: RedisOptions = {}): void {
+  if (redis.commandTimeout !== undefined) throw invalid('redis.commandTimeout: use redisTimeout, in seconds')
   if (redis.keyPrefix) throw invalid('redis.keyPrefix: use namespace, which all parts of the store know of')
   try {
     structuredClone(redis)

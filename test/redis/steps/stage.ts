@@ -37,11 +37,11 @@ export class Stage {
   readonly #port: number
   readonly #database: number
 
-  constructor(server: RedisServer, proxy: FaultProxy, database: number, commandTimeout?: number) {
+  constructor(server: RedisServer, proxy: FaultProxy, database: number, redisTimeout?: number) {
     this.proxy = proxy
     this.#port = server.port
     this.#database = database
-    this.store = openStore(proxy.url(database), commandTimeout ? { commandTimeout } : {})
+    this.store = openStore(proxy.url(database), redisTimeout ? { redisTimeout } : {})
     this.direct = openStore(server.url(database))
   }
 
@@ -127,7 +127,7 @@ export async function openStage(
   { impatient = false } = {},
 ): Promise<Stage> {
   const proxy = await startProxy(server)
-  const stage = new Stage(server, proxy, ++databases, impatient ? IMPATIENT_MS : undefined)
+  const stage = new Stage(server, proxy, ++databases, impatient ? IMPATIENT_MS / 1000 : undefined)
   onTestFinished(async () => {
     await stage.store.close()
     await stage.direct.close()

@@ -15,15 +15,14 @@ const COUNTS = [0, ...STEPS]
 const SHARES = [0, 1, 2, 5, 10, 20, 50]
 
 export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
-  const { counts, held, window, toleratedFailures, beyond, id } = task
+  const { counts, held, window, maxFailures, onMaxFailures, id } = task
   const isOver = task.state === 'done' || task.state === 'cancelled'
   const isOff = about.value?.readOnly !== false || isOver
   const set = async (settings: object) => {
     await doing(tell('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
     await reload()
   }
-  const tolerated =
-    typeof toleratedFailures === 'number' ? number(toleratedFailures) : (toleratedFailures ?? t('task.anyNumber'))
+  const tolerated = typeof maxFailures === 'number' ? number(maxFailures) : (maxFailures ?? t('task.anyNumber'))
   const ended = task.total - counts.enqueued - counts.working
   const copyLink = async () => {
     const link = await doing(ask<{ url: string }>(`/tasks/${id}/link`))
@@ -54,11 +53,11 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
             label="tolerance"
             shown={tolerated}
             isOff={isOff}
-            {...around(toleratedFailures)}
-            onSet={(value) => void set({ toleratedFailures: value })}
+            {...around(maxFailures)}
+            onSet={(value) => void set({ maxFailures: value })}
           />
           <p>
-            {t(toleratedFailures === null || isOver ? 'task.beyond.never' : `task.beyond.${beyond}`, {
+            {t(maxFailures === null || isOver ? 'task.onMaxFailures.never' : `task.onMaxFailures.${onMaxFailures}`, {
               share: share(counts.failed + counts.error, ended),
             })}
           </p>

@@ -46,8 +46,8 @@ export class Ordered implements OrderedVerbs {
 
   readonly joinOrdered: Verb<'joinOrdered'> = (queue, owner) => this.#shards.join(queue, owner)
   readonly leaveOrdered: Verb<'leaveOrdered'> = (queue, owner) => this.#shards.leave(queue, owner)
-  readonly ownShard: Verb<'ownShard'> = (queue, shard, owner, maxStalls, now) =>
-    this.#shards.own(queue, shard, owner, maxStalls, now)
+  readonly ownShard: Verb<'ownShard'> = (queue, shard, owner, maxCrashes, now) =>
+    this.#shards.own(queue, shard, owner, maxCrashes, now)
   readonly releaseShard: Verb<'releaseShard'> = (queue, shard, owner, token) =>
     this.#shards.release(queue, shard, owner, token)
 

@@ -66,11 +66,11 @@ export class OrderedShards {
     queue: string,
     shard: number,
     owner: string,
-    maxStalls: number,
+    maxCrashes: number,
     now: number,
   ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null> {
-    const error = `crashed ${maxStalls} times`
-    const args = [shard, owner, maxStalls, now / 1000, writeError(error)]
+    const error = `crashed ${maxCrashes} times`
+    const args = [shard, owner, maxCrashes, now / 1000, writeError(error)]
     const answer = await this.#queues.run(queue, lua.orderedOwn, allShards, () => args)
     if (!answer) return null
     const [token, restored, died] = answer as [number, number, [string, number, string[]][]]

@@ -49,7 +49,7 @@ export const HEADER = [
 
 /** Fields and values; what is not there is what is usual. */
 export function headerOf(task: TaskSpec): (string | number)[] {
-  const { name, job, queue, template, window, keepParams, meta, tolerance, beyond, onDone, onFailure } = task
+  const { name, job, queue, template, window, keepArgs, meta, tolerance, onMaxFailures, onDone, onFailure } = task
   const fields: [string, string | number | undefined][] = [
     ['name', name],
     ['job', job],
@@ -57,13 +57,13 @@ export function headerOf(task: TaskSpec): (string | number)[] {
     ['template', template],
     ['window', window],
     ['rowsPerJob', task.rowsPerJob],
-    ['keep', keepParams],
+    ['keep', keepArgs],
     ['meta', meta],
     ['stays', task.keep],
-    ['unknown', task.unknownAfter],
+    ['unknown', task.lostAfter],
     ['single', task.single ? 1 : undefined],
     ['tolerance', tolerance ? writeTolerance(tolerance) : undefined],
-    ['beyond', beyond],
+    ['beyond', onMaxFailures],
     ...callback('done', onDone),
     ...callback('failure', onFailure),
   ]
@@ -118,11 +118,11 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     rowsPerJob: Number(header.rowsPerJob) || null,
     adding: header.adders !== '',
     broken: header.broken !== '',
-    keepParams: header.keep as TaskRecord['keepParams'],
+    keepArgs: header.keep as TaskRecord['keepArgs'],
     tolerance: readTolerance(header.tolerance),
-    beyond: header.beyond === 'cancel' ? 'cancel' : 'pause',
+    onMaxFailures: header.beyond === 'cancel' ? 'cancel' : 'pause',
     reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
-    unknownAfter: Number(header.unknown || UNKNOWN_AFTER_MS),
+    lostAfter: Number(header.unknown || UNKNOWN_AFTER_MS),
     single: header.single !== '',
     adder: header.adder,
     lastRow: header.last === '' ? null : header.last,

@@ -64,13 +64,13 @@ export class Tasks {
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
     const found = await this.#server.findTask(id)
     if (!found) return null
-    const { paused, reason, window, tolerance, beyond, name } = change
+    const { paused, reason, window, tolerance, onMaxFailures, name } = change
     const fields = {
       ...(paused === undefined ? {} : { paused: paused ? 1 : '' }),
       ...(reason === undefined ? {} : { reason: writeReason(reason) }),
       ...(window === undefined ? {} : { window }),
       ...(tolerance === undefined ? {} : { tolerance: writeTolerance(tolerance) }),
-      ...(beyond === undefined ? {} : { beyond }),
+      ...(onMaxFailures === undefined ? {} : { beyond: onMaxFailures }),
       ...(name === undefined ? {} : { name }),
     }
     return (await this.#run(lua.taskChange, found, [now, ...Object.entries(fields).flat()])) as 'ok' | 'ended' | null

@@ -120,14 +120,14 @@ export class OrderedFlights {
   }
 
   /**
-   * All that is in flight under a shard goes back as it was taken, but for what was cancelled. `maxStalls`: its owner
+   * All that is in flight under a shard goes back as it was taken, but for what was cancelled. `maxCrashes`: its owner
    * crashed, and an id that was alone has caused that.
    */
   restore(
     book: OrderedBook,
     number: number,
     now: number,
-    maxStalls?: number,
+    maxCrashes?: number,
   ): { restored: number; died: MorgueEntry[] } {
     const shard = book.shard(number)
     shard.alone = 0
@@ -141,8 +141,8 @@ export class OrderedFlights {
       book,
       flights.filter(({ cancelled }) => cancelled),
     )
-    if (maxStalls !== undefined) blame(flights)
-    const doomed = maxStalls === undefined ? [] : left.filter(({ taken }) => (taken?.stalls ?? 0) >= maxStalls)
+    if (maxCrashes !== undefined) blame(flights)
+    const doomed = maxCrashes === undefined ? [] : left.filter(({ taken }) => (taken?.stalls ?? 0) >= maxCrashes)
     const died = doomed.map(({ id, taken }) => {
       const { payloads, stalls } = taken as Taken
       return this.#morgue.enter(book, id, payloads, `crashed ${stalls} times`, now)

@@ -33,7 +33,7 @@ export class OrderedOwners {
     book: OrderedBook,
     number: number,
     owner: string,
-    maxStalls: number,
+    maxCrashes: number,
     now: number,
   ): { token: number; restored: number; died: MorgueEntry[] } | null {
     if (!(number < book.width)) return null
@@ -44,7 +44,7 @@ export class OrderedOwners {
       return before.owner === member.id ? { token: before.token, restored: 0, died: [] } : null
     }
     const shard = book.shard(number)
-    const ended = this.#flights.restore(book, number, now, maxStalls)
+    const ended = this.#flights.restore(book, number, now, maxCrashes)
     shard.owner = member.id
     // A queue of that name may have been there before, and somebody may still hold a fence of it.
     shard.token = shard.token === 0 ? nextNumber(this.#db) : shard.token + 1

@@ -56,8 +56,8 @@ export class OrderedStore implements OrderedVerbs {
     return this.#change(queue, undefined, (book, { ordered }) => ordered.owners.leave(book, owner, now), ANSWER_SECONDS)
   }
 
-  readonly ownShard: OrderedVerbs['ownShard'] = (queue, shard, owner, maxStalls, now) =>
-    this.#change(queue, null, (book, { ordered }) => ordered.owners.own(book, shard, owner, maxStalls, now))
+  readonly ownShard: OrderedVerbs['ownShard'] = (queue, shard, owner, maxCrashes, now) =>
+    this.#change(queue, null, (book, { ordered }) => ordered.owners.own(book, shard, owner, maxCrashes, now))
   readonly releaseShard: OrderedVerbs['releaseShard'] = (queue, shard, owner, token, now) =>
     this.#change(queue, false, (book, { ordered }) => {
       const id = ordered.ownerId(owner)

@@ -33,7 +33,7 @@ export class Runs {
     if (change.name !== undefined) task.name = change.name
     if (change.window !== undefined) task.window = change.window
     if (change.tolerance !== undefined) task.tolerance = written(change.tolerance)
-    if (change.beyond !== undefined) task.beyond = change.beyond
+    if (change.onMaxFailures !== undefined) task.beyond = change.onMaxFailures
     const paused = change.paused === undefined || isStopped(task) ? task.paused : Number(change.paused)
     // A pause brings its own reason, and takes it away.
     if (paused !== task.paused) task.reason = null
