@@ -351,7 +351,7 @@ export class Highkiq {
 
   /** The names of all ordered queues in the store, in order. */
   orderedQueues(): Promise<string[]> {
-    return this.store.orderedQueues()
+    return this.store.ordered.queues()
   }
 
   /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */
@@ -516,7 +516,8 @@ export class Highkiq {
 
   /** Sets totals back to zero: both, or one. The figures of the days stay. */
   async resetStats(...which: ('processed' | 'failed')[]): Promise<void> {
-    for (const one of which.length > 0 ? which : (['processed', 'failed'] as const)) await this.store.resetStats(one)
+    for (const one of which.length > 0 ? which : (['processed', 'failed'] as const))
+      await this.store.metrics.resetTotals(one)
   }
 
   /**
@@ -535,7 +536,7 @@ export class Highkiq {
 
   /** All queues, by name. */
   async *queues(): AsyncGenerator<Queue> {
-    for (const { name } of await this.store.queues()) yield this.queue(name)
+    for (const { name } of await this.store.jobs.queues()) yield this.queue(name)
   }
 
   /** Name, size and latency of all queues, also of empty ones that are paused, and whether they are; asked for at once. */

@@ -66,11 +66,11 @@ async function fill() {
   const now = Date.now()
   for (let from = 0; from < COUNT; from += CHUNK) {
     const numbers = Array.from({ length: Math.min(CHUNK, COUNT - from) }, (_, i) => from + i)
-    await hq.store.push(
+    await hq.store.jobs.push(
       numbers.map((i) => retry(i, now)),
       now,
     )
-    await hq.store.push(
+    await hq.store.jobs.push(
       numbers.map((i) => ({ to: 'queue', queue: 'default', text: JSON.stringify(job(i, now)) })),
       now,
     )

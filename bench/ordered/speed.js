@@ -75,9 +75,9 @@ function* range(n, of) {
 
 function countTurns() {
   const { store } = hq
-  const turn = store.orderedTurn.bind(store)
+  const turn = store.ordered.settleAndFetch.bind(store)
   let n = 0
-  store.orderedTurn = (...about) => {
+  store.ordered.settleAndFetch = (...about) => {
     n++
     return turn(...about)
   }

@@ -65,7 +65,8 @@ mayFail = true
 task = await hq.tasks.create(Noop, rows())
 await task.wait({ every: 20 })
 figures['status() ms (aim 1)'] = await each(200, () => task.status())
-const page = (after, code) => hq.store.events(task.id, { status: ['failed'], after, limit: 100, ...(code && { code }) })
+const page = (after, code) =>
+  hq.store.tasks.events(task.id, { status: ['failed'], after, limit: 100, ...(code && { code }) })
 // Who serves pages has done so before.
 await each(20, (i) => page(ROWS / 2 + i))
 figures['page of 100 rejected rows ms (aim 5)'] = await each(50, (i) => page(i * 1000))

@@ -36,7 +36,7 @@ export async function makePast({ store }, path, chance) {
       const failed = Math.round(processed * share * (0.5 + chance()))
       return { name, processed, failed, ...runTimes(processed - failed, job.ms * (isBroken ? 1.6 : 1), chance) }
     })
-    await store.recordMetrics({ source: randomBytes(12).toString('hex'), number: 1, at, jobs })
+    await store.metrics.record({ source: randomBytes(12).toString('hex'), number: 1, at, jobs })
   }
   await makeDays(path, now, chance)
 }

@@ -52,7 +52,7 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
   if (jid === '') throw wrong('jid is the text that performAsync answered')
   if (!(budget >= 0)) throw wrong('budget is a number of seconds')
   const { store, now } = host
-  await store.markCancelled(jid, now())
+  await store.cancellations.request(jid, now())
   const search = new Search(host, jid, queue, { end: performance.now() + budget * 1000, most })
   const found =
     (await search.inSets()) ??
@@ -62,13 +62,13 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
     (await search.inSets())
   if (found) return found
   // A row that waits inside its task is met when its turn comes.
-  const event = isRow(jid) ? await store.event(jid) : null
+  const event = isRow(jid) ? await store.tasks.event(jid) : null
   if (event && OPEN.includes(event.status)) return 'marked'
   // Somebody may have met it because of its mark while it was looked for.
-  if ((await store.unmark(jid, now())) === 'dropped') return 'removed'
+  if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return 'removed'
   if (!search.metOthers) return 'not-found'
   // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
-  await store.markCancelled(jid, now())
+  await store.cancellations.request(jid, now())
   return 'marked'
 }
 
@@ -98,10 +98,10 @@ class Search {
     const { store, now } = this.#host
     for (const set of ['schedule', 'retry'] as const) {
       const found = await this.#through(
-        (needle, after) => store.scanSet(set, needle, { after, limit: PAGE }),
+        (needle, after) => store.search.scanSet(set, needle, { after, limit: PAGE }),
         (entries) => {
           const swaps = entries.map(({ payload, text, score }) => ({ text, score, to: null, ...this.#change(payload) }))
-          return store.swap(set, swaps, now())
+          return store.jobSets.swap(set, swaps, now())
         },
       )
       if (found) return found
@@ -113,10 +113,10 @@ class Search {
     const { store, now } = this.#host
     for (const queue of await this.#queues()) {
       const found = await this.#through(
-        (needle, after) => store.scanQueue(queue, needle, { after, limit: PAGE }),
+        (needle, after) => store.search.scanQueue(queue, needle, { after, limit: PAGE }),
         (jobs) => {
           const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
-          return store.pull(queue, pulls, now())
+          return store.search.pull(queue, pulls, now())
         },
       )
       if (found) return found
@@ -127,13 +127,13 @@ class Search {
   /** With owners; and with processes of other programs, as far as they have shown it. */
   async amongTaken(): Promise<CancelAnswer | undefined> {
     const { store } = this.#host
-    const found = await this.#through((_, after) => store.taken({ after, limit: PAGE }))
+    const found = await this.#through((_, after) => store.workers.fetched({ after, limit: PAGE }))
     if (found) return found
     const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
     this.metOthers = others.length > 0
     if (!this.metOthers) return undefined
     const names = new Set(others.map(({ identity }) => identity))
-    const shown = (await store.running()).filter(({ identity }) => names.has(identity))
+    const shown = (await store.workers.running()).filter(({ identity }) => names.has(identity))
     return this.#meant(shown).length > 0 ? 'signalled' : undefined
   }
 
@@ -176,8 +176,8 @@ class Search {
   async #queues(): Promise<string[]> {
     if (this.#queue !== undefined) return [this.#queue]
     const { store } = this.#host
-    const names = (await store.queues()).map(({ name }) => name)
-    const task = isRow(this.#jid) ? await store.task(splitTaskJid(this.#jid).id) : null
+    const names = (await store.jobs.queues()).map(({ name }) => name)
+    const task = isRow(this.#jid) ? await store.tasks.find(splitTaskJid(this.#jid).id) : null
     return task ? [task.queue, ...names.filter((name) => name !== task.queue)] : names
   }
 }

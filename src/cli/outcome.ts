@@ -20,7 +20,7 @@ export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus)
 }
 
 /** `9,929 finished, 71 failed`: what there is of each. */
-export function countsInWords({ counts, held, retrying }: TaskStatus): string {
+export function countsInWords({ counts, backlog, retrying }: TaskStatus): string {
   const { finished, failed, error, cancelled, working, enqueued } = counts
   const parts = [
     `${count(finished)} finished`,
@@ -30,7 +30,7 @@ export function countsInWords({ counts, held, retrying }: TaskStatus): string {
     ...(working > 0 ? [`${count(working)} working`] : []),
     ...(enqueued > 0 ? [`${count(enqueued)} waiting`] : []),
     ...(retrying > 0 ? [`of which ${count(retrying)} for a retry`] : []),
-    ...(held > 0 ? [`of which ${count(held)} held by the task`] : []),
+    ...(backlog > 0 ? [`of which ${count(backlog)} held by the task`] : []),
   ]
   return parts.join(', ')
 }

@@ -42,7 +42,7 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
     job: 'Job',
     state: 'running',
     run: 1,
-    held: 0,
+    backlog: 0,
     runAt: new Date(0),
     createdAt: new Date(0),
     finishedAt: null,

@@ -62,8 +62,8 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
 }
 
 /** It has paused itself, and of what was in its queue nothing is left: it goes on when somebody says so. */
-function standsStill({ state, reason, counts, held, retrying }: TaskStatus): boolean {
-  return state === 'paused' && reason !== undefined && counts.working === 0 && counts.enqueued === held + retrying
+function standsStill({ state, reason, counts, backlog, retrying }: TaskStatus): boolean {
+  return state === 'paused' && reason !== undefined && counts.working === 0 && counts.enqueued === backlog + retrying
 }
 
 interface View {

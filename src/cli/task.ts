@@ -23,7 +23,7 @@ export async function statusOf(task: Task): Promise<TaskStatus> {
 
 /** Of a task that was made of a file, or makes one. */
 export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: string; exported?: string }> {
-  const record = await hq.store.task(id)
+  const record = await hq.store.tasks.find(id)
   const meta = record ? metaOf(record) : {}
   return {
     ...(meta.format ? { imported: meta.source ?? 'FILE' } : {}),

@@ -9,16 +9,19 @@ const NOW = 1_700_000_000_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 /** Notes each call of `push`. */
-class NotingStore extends SqliteStore {
-  readonly calls: PushItem[][] = []
-  override push(items: PushItem[], now: number): Promise<void> {
-    this.calls.push(items)
-    return super.push(items, now)
+function notingStore() {
+  const store = new SqliteStore({ path: ':memory:', synchronous: 'NORMAL' })
+  const calls: PushItem[][] = []
+  const { push } = store.jobs
+  store.jobs.push = (items, now) => {
+    calls.push(items)
+    return push(items, now)
   }
+  return { store, calls }
 }
 
 function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
-  const store = new NotingStore({ path: ':memory:', synchronous: 'NORMAL' })
+  const { store, calls } = notingStore()
   onTestFinished(() => store.close())
   const client = new Client({
     store: () => store,
@@ -32,7 +35,7 @@ function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
     strictArgs: 'raise',
     maxArgsBytes: { warn: 64_000, refuse: 10_000_000 },
   })
-  return { client, calls: store.calls }
+  return { client, calls }
 }
 
 test('pushes of one turn are one call of the store, of at most a thousand jobs', async () => {

@@ -39,7 +39,7 @@ class OrderedNames {
 
   async #ask(): Promise<void> {
     try {
-      this.#names = new Set(await this.#store.orderedQueues())
+      this.#names = new Set(await this.#store.ordered.queues())
       this.#freshUntil = performance.now() + FRESH_MS
     } catch {
       this.#freshUntil = performance.now() + SILENT_MS

@@ -75,17 +75,19 @@ export class StoreOutlet implements Outlet {
   }
 
   put({ destination, track }: Finished): Promise<void> {
-    if (track) return this.store().pushTracked([{ task: track, item: destination }], this.#now())
+    if (track) return this.store().tasks.pushTracked([{ task: track, item: destination }], this.#now())
     // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
-    return destination.once ? resend(() => this.store().push([destination], this.#now())) : this.#batched(destination)
+    return destination.once
+      ? resend(() => this.store().jobs.push([destination], this.#now()))
+      : this.#batched(destination)
   }
 
   async putAll(jobs: Finished[]): Promise<void> {
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
-    const put = () => this.store().push(items, this.#now())
+    const put = () => this.store().jobs.push(items, this.#now())
     const steps = [
-      { items: tracked.map(({ item }) => item), put: () => this.store().pushTracked(tracked, this.#now()) },
+      { items: tracked.map(({ item }) => item), put: () => this.store().tasks.pushTracked(tracked, this.#now()) },
       { items, put: () => (items.every(({ once }) => once) ? resend(put) : put()) },
     ]
     await inSteps(steps.filter((step) => step.items.length > 0))
@@ -99,7 +101,7 @@ export class StoreOutlet implements Outlet {
       const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
         if (this.#batch?.items === items) this.#batch = undefined
-        return this.store().push(items, this.#now())
+        return this.store().jobs.push(items, this.#now())
       })
       batch = { items, stored }
       this.#batch = batch

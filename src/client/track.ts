@@ -24,7 +24,7 @@ export function trackOf({ jid, hk_task, hk_run, class: name, queue }: Payload, n
     keepArgs: 'all',
     meta: '{}',
     createdAt: now,
-    adder: '',
+    producer: '',
     single: true,
   }
 }

@@ -1,7 +1,7 @@
 /** Jobs and rows of one's own, stored in one commit or not at all. */
 
 import { HighkiqError } from '../job/errors.ts'
-import type { OrderedBatch, PushItem, SqlConnection, Store } from '../store/contract.ts'
+import type { OrderedPushes, PushItem, SqlConnection, Store } from '../store/contract.ts'
 import type { Client } from './client.ts'
 import type { Finished } from './outlet.ts'
 import { Transaction } from './transaction.ts'
@@ -27,7 +27,7 @@ export function transact<T>(host: TransactionHost, work: (connection: SqlConnect
 async function begin<T>(host: TransactionHost, work: (connection: SqlConnection) => T): Promise<T> {
   const { client, now } = host
   const store = host.store()
-  if (!store.transaction) {
+  if (!store.jobs.transaction) {
     throw new HighkiqError(
       'NO_TRANSACTION',
       `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs in SQLite beside them`,
@@ -38,7 +38,7 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
   const testing = client.testing.current
   let finished: Finished[] = []
   let result: T | undefined
-  const run = async (connection: SqlConnection): Promise<(PushItem | OrderedBatch)[]> => {
+  const run = async (connection: SqlConnection): Promise<(PushItem | OrderedPushes)[]> => {
     result = client.joining(transaction, () => work(connection))
     if (isThenable(result)) {
       // It can't be stopped, and its end is of no interest any more.
@@ -50,7 +50,7 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
     return [...finished.map(({ destination }) => destination), ...transaction.ordered.flatMap(({ batches }) => batches)]
   }
   try {
-    await store.transaction(run, now())
+    await store.jobs.transaction(run, now())
   } catch (thrown) {
     transaction.rolledBack(thrown)
     throw thrown

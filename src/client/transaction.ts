@@ -2,7 +2,7 @@
 
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
-import type { OrderedBatch } from '../store/contract.ts'
+import type { OrderedPushes } from '../store/contract.ts'
 import type { BulkPlan, Rows } from './bulk.ts'
 import type { Finished, Outlet } from './outlet.ts'
 import type { PushRequest } from './request.ts'
@@ -32,7 +32,7 @@ interface Joined {
 
 /** What an ordered push comes to. */
 export interface OrderedPlan {
-  batches: OrderedBatch[]
+  batches: OrderedPushes[]
   /** In the store's place. */
   putInto(outlet: Outlet): Promise<void>
 }

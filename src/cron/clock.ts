@@ -134,10 +134,10 @@ export class CronClock implements Service {
     const { store, now, log } = this.#host
     const { entry, stood } = state
     const { name, text } = entry
-    const [record] = await store.crons([name])
+    const [record] = await store.crons.list([name])
     const again = performance.now() + (this.#lifeSeconds * 1000) / 3
     const define = (old: string | null, tick: number | null) =>
-      store.defineCron(name, { old, text, tick }, this.#lifeSeconds)
+      store.crons.define(name, { old, text, tick }, this.#lifeSeconds)
     if (!record) {
       state.stands = await define(null, now())
     } else if (record.text === text) {
@@ -176,7 +176,7 @@ export class CronClock implements Service {
   async #look(state: State): Promise<void> {
     const { store, now } = this.#host
     const { entry } = state
-    const [record] = await store.crons([entry.name])
+    const [record] = await store.crons.list([entry.name])
     if (record?.text !== entry.text) {
       state.stands = false
       // One that was removed is entered again.

@@ -76,7 +76,7 @@ export class Crons {
   }
 
   async *list(): AsyncGenerator<CronInfo> {
-    for (const record of await this.#host.store().crons()) yield infoOf(record, this.#host.now())
+    for (const record of await this.#host.store().crons.list()) yield infoOf(record, this.#host.now())
   }
 }
 
@@ -94,20 +94,20 @@ export class Cron {
 
   /** null: no worker has entered it yet, or it was removed. */
   async info(): Promise<CronInfo | null> {
-    const [record] = await this.#host.store().crons([this.name])
+    const [record] = await this.#host.store().crons.list([this.name])
     return record ? infoOf(record, this.#host.now()) : null
   }
 
   /** Not due until `resume`, also after deploys. @throws UNKNOWN_CRON */
   async pause(): Promise<void> {
     await this.#record()
-    await this.#host.store().pauseCron(this.name, true, this.#host.now())
+    await this.#host.store().crons.pause(this.name, true, this.#host.now())
   }
 
   /** Goes on from now; what was due in the pause is not made good. @throws UNKNOWN_CRON */
   async resume(): Promise<void> {
     await this.#record()
-    await this.#host.store().pauseCron(this.name, false, this.#host.now())
+    await this.#host.store().crons.pause(this.name, false, this.#host.now())
   }
 
   /**
@@ -123,7 +123,7 @@ export class Cron {
       const { text, tick } = await this.#record()
       const push = await runOf(client, this.#entries.get(this.name) ?? this.#asShown(text), now(), jid)
       if (!push) return null
-      const answer = await store.tickCron(this.name, { text, from: tick, to: tick, push }, now())
+      const answer = await store.crons.tick(this.name, { text, from: tick, to: tick, push }, now())
       if (answer === 'ok') return push.jid
       if (answer !== 'gone') {
         throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
@@ -135,17 +135,17 @@ export class Cron {
   /** Forgets it, here and in the store. A worker of another process whose app defines it enters it again, as new. */
   async remove(): Promise<void> {
     this.#entries.delete(this.name)
-    await this.#host.store().forgetCron(this.name)
+    await this.#host.store().crons.remove(this.name)
   }
 
   /** An entry of this app that no worker has entered yet is entered now. */
   async #record(): Promise<CronRecord> {
     const store = this.#host.store()
     const entry = this.#entries.get(this.name)
-    let [record] = await store.crons([this.name])
+    let [record] = await store.crons.list([this.name])
     if (!record && entry) {
-      await store.defineCron(this.name, { old: null, text: entry.text, tick: this.#host.now() }, FIRST_SECONDS)
-      ;[record] = await store.crons([this.name])
+      await store.crons.define(this.name, { old: null, text: entry.text, tick: this.#host.now() }, FIRST_SECONDS)
+      ;[record] = await store.crons.list([this.name])
     }
     if (record) return record
     throw new HighkiqError(

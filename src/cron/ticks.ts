@@ -88,7 +88,7 @@ export class Ticks {
     const { store, client, now, log } = this.#host
     const about = { cron: name, tick: new Date(to) }
     const push = entry ? await runOf(client, entry, to, tickJid(name, to)) : null
-    const answer = await store.tickCron(name, { text, from, to, push }, now())
+    const answer = await store.crons.tick(name, { text, from, to, push }, now())
     if (answer === 'ok' && push) log.debug({ ...about, jid: push.jid }, 'pushed')
     if (answer === 'ok' || answer === 'gone') return answer === 'ok'
 
@@ -96,11 +96,11 @@ export class Ticks {
     const isGone = await this.#isGone(name, holder, pushedAt ?? 0)
     if (isGone) {
       log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run is nowhere any more`)
-      await store.unlock(lockOf(name), holder)
+      await store.crons.unlock(lockOf(name), holder)
     } else {
       log.info({ ...about, jid: holder }, `cron ${name}: skipped, for its last run has not ended`)
     }
-    return (await store.tickCron(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
+    return (await store.crons.tick(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
   }
 
   /** Whether a job that has a lock was deleted, or has ended in a program that knows no locks. */
@@ -121,13 +121,13 @@ export class Ticks {
   async #comeBack({ name, text, tick: from }: CronRecord): Promise<number> {
     const { store, now, log } = this.#host
     const about = { cron: name, lastTick: new Date(from), now: new Date(now()) }
-    const processes = await store.processes()
+    const processes = await store.workers.processes()
     if (processes.some(({ beat }) => beat > from - FAR_AHEAD_MS)) {
       log.error(about, `cron ${name}: the clocks of two processes differ by more than a day: set them right`)
       return Number.POSITIVE_INFINITY
     }
     log.warn(about, `cron ${name}: its last tick lies far ahead of all clocks, so it begins anew from now`)
-    await store.tickCron(name, { text, from, to: now(), push: null }, now())
+    await store.crons.tick(name, { text, from, to: now(), push: null }, now())
     return now()
   }
 }

@@ -8,7 +8,7 @@ import { isBeingAdded } from '../tasks/submitter.ts'
 import { invalid } from './answer.ts'
 import { type Mark, readMark, writeMark } from './fingerprint.ts'
 
-type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['task']>>>
+type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['tasks']['find']>>>
 
 /** For the document. */
 export const KEY = {
@@ -51,7 +51,7 @@ export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string
   const fresh = newTaskId()
   const own = digest(about)
   const claim = `${fresh} ${BEFORE}${own}`
-  let there = (await store.remember(key, claim, DAY)) ?? claim
+  let there = (await store.results.remember(key, claim, DAY)) ?? claim
   const [id = '', meantFor = '', known] = there.split(' ')
   const isMade = !meantFor.startsWith(BEFORE)
   let mark = readMark(known)
@@ -61,7 +61,7 @@ export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string
     if (isMade && !now) return
     if (mark?.whole) return
     const value = [id, own, ...(now ? [writeMark(now)] : [])].join(' ')
-    if ((await store.remember(key, value, DAY, there)) !== null) return
+    if ((await store.results.remember(key, value, DAY, there)) !== null) return
     there = value
     mark = now
   }
@@ -70,11 +70,11 @@ export async function keyedBy(hq: Highkiq, kind: 'import' | 'task', text: string
     return making
   }
   const failed = async () => {
-    if (!isMade && (await store.task(id)) === null) await store.remember(key, '', 0, there)
+    if (!isMade && (await store.tasks.find(id)) === null) await store.results.remember(key, '', 0, there)
   }
   if (id === fresh) return { id, task: null, to: 'make', mark, made, failed }
   if (meantFor.replace(BEFORE, '') !== own) throw reused('for something else, or with other parameters', id)
-  const task = await store.task(id)
+  const task = await store.tasks.find(id)
   if (!task && isMade) {
     throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key made, was deleted: use a new key`)
   }
@@ -138,7 +138,7 @@ export async function createOnce(
 export async function whole(hq: Highkiq, id: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted()
-    const task = await hq.store.task(id)
+    const task = await hq.store.tasks.find(id)
     const to = task ? await stateOf(hq, task) : 'whole'
     if (to === 'whole') return
     if (to === 'continue') {

@@ -30,7 +30,7 @@ const OPEN: Route[] = [
     access: 'all',
     answers: { 200: { description: 'It does', content: { 'application/json': 'Health' } } },
     async run({ hq }) {
-      await hq.store.task('0000000000000000')
+      await hq.store.tasks.find('0000000000000000')
       return json({ status: 'ok' })
     },
   }),

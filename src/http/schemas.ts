@@ -14,7 +14,7 @@ import { STATS_SCHEMAS } from './routes/stats.ts'
 import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
 import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './tasks/options.ts'
 
-export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'held', 'ended', 'unknown'] as const
+export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'backlog', 'ended', 'unknown'] as const
 
 const id = { type: 'string', pattern: '^[0-9a-f]{16}$' }
 
@@ -27,7 +27,7 @@ const taskStatus = {
   run: { type: 'integer', minimum: 1 },
   runAt: { ...time, description: 'when the run began' },
   total: count,
-  held: count,
+  backlog: count,
   retrying: count,
   window: {
     type: 'integer',

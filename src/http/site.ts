@@ -135,7 +135,7 @@ export class Site {
     this.base = checkBase(basePath)
     this.limits = checkLimits(limits)
     this.imports = checkImports(hq, imports)
-    const ofLinks = async () => secret ?? hq.store.secret('links', randomBytes(32).toString('base64url'))
+    const ofLinks = async () => secret ?? hq.store.results.secret('links', randomBytes(32).toString('base64url'))
     this.links = new Links(ofLinks)
     this.#secret = ofLinks
     this.redaction = new Redaction(redact)

@@ -59,5 +59,5 @@ export async function tellDeath(host: Host, text: string, error: unknown = new E
 /** What a killed job came on top of. */
 export async function trimDead(host: Host): Promise<void> {
   const { dead, deadSeconds } = host.limits()
-  await host.store().trim('dead', dead, host.now() / 1000 - deadSeconds)
+  await host.store().jobSets.prune('dead', dead, host.now() / 1000 - deadSeconds)
 }

@@ -67,7 +67,7 @@ export async function forAll(
       refuse(one.reason)
       return []
     })
-    const answers = await host.store().swap(set, swaps, host.now())
+    const answers = await host.store().jobSets.swap(set, swaps, host.now())
     const of = (wanted: SwapAnswer) => swaps.filter((_, i) => answers[i] === wanted)
     for (const { text } of of('error')) refuse(new Error(`the store can't move ${nameOf(text)}`))
     result.done += of('ok').length
@@ -109,7 +109,7 @@ async function* found(
   where: SweepOptions['where'] = () => true,
 ): AsyncGenerator<Entry[]> {
   const { needle, matches } = searchOf(matching)
-  for await (const { items } of pages((after) => host.store().scanSet(set, needle, { after, limit: BATCH }))) {
+  for await (const { items } of pages((after) => host.store().search.scanSet(set, needle, { after, limit: BATCH }))) {
     const page = items.filter((item) => matches(item.text) && where(item))
     if (page.length > 0) yield page
   }

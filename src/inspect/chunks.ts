@@ -52,7 +52,7 @@ export async function* chunksOf(
   let last = after
   for (let limit = first; ; ) {
     signal?.throwIfAborted()
-    const chunk = await store.entries(set, { ...(last ? { after: last } : {}), desc, limit })
+    const chunk = await store.jobSets.page(set, { ...(last ? { after: last } : {}), desc, limit })
     if (chunk.length > 0) yield chunk
     if (chunk.length < limit) return
     last = chunk.at(-1)

@@ -71,7 +71,7 @@ export class SetEntry extends JobRecord {
   }
 
   async #swap(swap: Swap): Promise<boolean> {
-    const [answer] = await this.#host.store().swap(this.set, [swap], this.#host.now())
+    const [answer] = await this.#host.store().jobSets.swap(this.set, [swap], this.#host.now())
     if (answer !== 'error') return answer === 'ok'
     throw new HighkiqError('STORE_UNUSABLE', `the store can't move job ${this.jid}: does a key hold something else?`)
   }

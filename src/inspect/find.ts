@@ -9,10 +9,10 @@ import { JobSet } from './set.ts'
 import { findByJid } from './walk.ts'
 
 /**
- * `held` – a task's row that waits inside its task. `ended` – a task's row that has ended, which its event tells, and of
+ * `backlog` – a task's row that waits inside its task. `ended` – a task's row that has ended, which its event tells, and of
  * which nothing is left. `unknown` – no such job is anywhere: it is done, or never was.
  */
-export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'held' | 'ended' | 'unknown'
+export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'backlog' | 'ended' | 'unknown'
 
 export interface Found {
   state: JobState
@@ -31,12 +31,12 @@ const PAGE = 500
 export async function findJob(host: Host, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
   const store = host.store()
   for (let look = 1; ; look++) {
-    const event = await store.event(jid)
+    const event = await store.tasks.event(jid)
     const isOver = event !== null && event.status !== 'enqueued' && event.status !== 'working'
     const found = await lookFor(host, jid, isOver ? ['dead'] : PLACES, signal)
     if (found) return found
     if (isOver) return nothing('ended')
-    if (look === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'held')
+    if (look === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
   }
 }
 
@@ -52,7 +52,7 @@ async function lookFor(host: Host, jid: string, places: readonly Place[], signal
   const looks: Record<Place, () => Promise<Found | null>> = {
     sets: async () => (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry')),
     queues: async () => {
-      for (const { name, size } of await host.store().queues()) {
+      for (const { name, size } of await host.store().jobs.queues()) {
         const job = size > 0 ? await new Queue(host, name).find(jid, how) : null
         if (job) return foundAs('queued', job)
       }
@@ -74,8 +74,8 @@ async function lookFor(host: Host, jid: string, places: readonly Place[], signal
 /** With one of our owners, or shown by a process of another program. */
 async function heldBy(store: Store, jid: string, now: () => number, signal?: AbortSignal): Promise<JobRecord | null> {
   const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
-  const ours = await findByJid(jid, (_, after) => store.taken({ after, limit: PAGE }), jobOf, signal)
-  return ours ?? (await store.running()).map(jobOf).find((job) => job.jid === jid) ?? null
+  const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), jobOf, signal)
+  return ours ?? (await store.workers.running()).map(jobOf).find((job) => job.jid === jid) ?? null
 }
 
 function foundAs(state: JobState, job: JobRecord): Found {

@@ -7,7 +7,7 @@ import { processesOf, serves } from './process.ts'
 /** @returns `ignoredBy`: identities of Sidekiq's processes that serve the queue. @throws INVALID_OPTION */
 export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
   checkKnownQueueName(queue)
-  await store.pause(queue, true)
+  await store.jobs.pauseQueue(queue, true)
   const processes = await processesOf(() => store)
   const others = processes.filter((process) => !process.ours && serves(process, queue))
   return { ignoredBy: others.map(({ identity }) => identity) }
@@ -16,5 +16,5 @@ export async function pauseQueue(store: Store, queue: string): Promise<{ ignored
 /** @throws INVALID_OPTION */
 export async function resumeQueue(store: Store, queue: string): Promise<void> {
   checkKnownQueueName(queue)
-  await store.pause(queue, false)
+  await store.jobs.pauseQueue(queue, false)
 }

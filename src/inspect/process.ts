@@ -98,7 +98,7 @@ export class Process {
   }
 
   #send(signal: Signal): Promise<boolean> {
-    if (!this.embedded) return this.#store().signal(this.identity, signal)
+    if (!this.embedded) return this.#store().workers.signal(this.identity, signal)
     throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: quiet or stop it there`)
   }
 }
@@ -121,7 +121,7 @@ export class ProcessSet implements AsyncIterable<Process> {
   }
 
   async size(): Promise<number> {
-    return (await this.#store().processes()).length
+    return (await this.#store().workers.processes()).length
   }
 
   /** The one of this identity; null when it is not there (any more). */
@@ -130,7 +130,7 @@ export class ProcessSet implements AsyncIterable<Process> {
   }
 
   async totals(): Promise<ProcessTotals> {
-    const all = await this.#store().processes()
+    const all = await this.#store().workers.processes()
     const sum = (of: 'concurrency' | 'busy' | 'rss') => all.reduce((total, process) => total + process[of], 0)
     return { processes: all.length, concurrency: sum('concurrency'), busy: sum('busy'), rss: sum('rss') }
   }
@@ -142,7 +142,7 @@ export class ProcessSet implements AsyncIterable<Process> {
 
   /** Identity of the one that leads, where somebody elects one (Sidekiq Enterprise does). */
   leader(): Promise<string | null> {
-    return this.#store().leader()
+    return this.#store().workers.leader()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Process> {
@@ -172,7 +172,7 @@ export function slotsFor(process: Process, queue: string): number {
 
 /** Sorted by identity. */
 export async function processesOf(store: () => Store): Promise<Process[]> {
-  const [records, leader] = await Promise.all([store().processes(), store().leader()])
+  const [records, leader] = await Promise.all([store().workers.processes(), store().workers.leader()])
   return records.map((record) => new Process(store, record, leader))
 }
 

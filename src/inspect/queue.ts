@@ -34,7 +34,7 @@ export class QueuedJob extends JobRecord {
   async delete(): Promise<boolean> {
     const { queue, text, at } = this
     const pull = { text, at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
-    const [answer] = await this.#host.store().pull(queue, [pull], this.#host.now())
+    const [answer] = await this.#host.store().search.pull(queue, [pull], this.#host.now())
     if (answer === 'error') throw refused(queue)
     if (answer === 'ok') await tellOver(this.#host, text, 'deleted')
     return answer === 'ok'
@@ -80,14 +80,14 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   async isPaused(): Promise<boolean> {
-    return (await this.#host.store().paused()).includes(this.name)
+    return (await this.#host.store().jobs.pausedQueues()).includes(this.name)
   }
 
   /** The job with this jid; null when there is none. It may take a while in a long queue. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
     checkText('queue.find: a jid', jid)
     const read = (needle: string, after?: string) =>
-      this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
+      this.#host.store().search.scanQueue(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#job(item), signal)
   }
 
@@ -104,7 +104,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
       signal?.throwIfAborted()
       return this.#host
         .store()
-        .scanQueue(this.name, '', { ...(after === undefined ? { at } : { after }), limit: BATCH })
+        .search.scanQueue(this.name, '', { ...(after === undefined ? { at } : { after }), limit: BATCH })
     }
     for await (const { items } of pages(read)) {
       const found = items.find(({ text }) => meant(text))
@@ -123,7 +123,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** A page of those that are meant, newest first; `needle` is in all their texts. Bounded as `scan` is. */
   search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#host.store().scanQueue(this.name, needle, page)
+    const read = (needle: string, page: ScanPage) => this.#host.store().search.scanQueue(this.name, needle, page)
     return scanFor(search, options, read, (item) => this.#job(item))
   }
 
@@ -145,7 +145,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a long queue. @returns how many */
   async deleteByClass(name: string): Promise<number> {
     const read = (needle: string, after?: string) =>
-      this.#host.store().scanQueue(this.name, needle, { after, limit: BATCH })
+      this.#host.store().search.scanQueue(this.name, needle, { after, limit: BATCH })
     let deleted = 0
     for await (const { items } of walk(name, read)) {
       deleted += await this.#drop(items.filter((item) => this.#job(item).isOf(name)))
@@ -162,7 +162,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     let left = await this.size()
     let removed = 0
     for (;;) {
-      const cleared = await store.clearQueue(this.name, MARKS, Math.max(left, 0))
+      const cleared = await store.search.clearQueue(this.name, MARKS, Math.max(left, 0))
       const dropped = cleared.removed + (await this.#drop(cleared.met))
       removed += dropped
       left -= dropped
@@ -174,13 +174,13 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   async #drop(rows: readonly Waiting[]): Promise<number> {
     const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#host, row.text, { kind: 'deleted' }) }))
-    const answers = await this.#host.store().pull(this.name, pulls, this.#host.now())
+    const answers = await this.#host.store().search.pull(this.name, pulls, this.#host.now())
     if (answers.includes('error')) throw refused(this.name)
     return answers.filter((answer) => answer === 'ok').length
   }
 
   async #info(): Promise<QueueInfo> {
-    const [info] = await this.#host.store().queues([this.name])
+    const [info] = await this.#host.store().jobs.queues([this.name])
     return info ?? { name: this.name, size: 0, next: null }
   }
 
@@ -190,7 +190,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 }
 
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
-  const [queues, paused] = await Promise.all([store.queues(), store.paused()])
+  const [queues, paused] = await Promise.all([store.jobs.queues(), store.jobs.pausedQueues()])
   const known = new Set(queues.map(({ name }) => name))
   const empty = paused.filter((name) => !known.has(name)).map((name) => ({ name, size: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues

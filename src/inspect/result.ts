@@ -26,15 +26,15 @@ export async function resultOf(store: Store, jid: string | null, options: Result
   if (!(timeout >= 0)) throw new HighkiqError('INVALID_OPTION', 'timeout is a number of seconds')
   signal?.throwIfAborted()
   const end = performance.now() + timeout * 1000
-  let event = await store.event(jid)
+  let event = await store.tasks.event(jid)
   for (let pause = FIRST_LOOK_MS; event; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
     if (event.status !== 'enqueued' && event.status !== 'working') return resultOfRow(event)
     const left = end - performance.now()
     if (left <= 0) throw none(jid, timeout, 'its row has not ended')
     await sleep(Math.min(pause, left), undefined, signal ? { signal } : {})
-    event = await store.event(jid)
+    event = await store.tasks.event(jid)
   }
-  const text = await store.result(jid, Math.max(end - performance.now(), 0), signal)
+  const text = await store.results.find(jid, Math.max(end - performance.now(), 0), signal)
   signal?.throwIfAborted()
   if (text !== null) return readEnd(jid, text)
   throw none(

@@ -52,6 +52,6 @@ export class RunningSet implements AsyncIterable<Running> {
   }
 
   async #all(): Promise<Running[]> {
-    return (await this.#store().running()).map((one) => new Running(one, this.#now))
+    return (await this.#store().workers.running()).map((one) => new Running(one, this.#now))
   }
 }

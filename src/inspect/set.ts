@@ -45,14 +45,14 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   size(): Promise<number> {
-    return this.#host.store().size(this.name)
+    return this.#host.store().jobSets.size(this.name)
   }
 
   /** The job with this jid; null when there is none. It may take a while in a large set. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
     const read = (needle: string, after?: string) =>
-      this.#host.store().scanSet(this.name, needle, { after, limit: BATCH })
+      this.#host.store().search.scanSet(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#entry(item), signal)
   }
 
@@ -67,7 +67,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const host = this.#host
     const { text, jid } = textOf(job, host.wire())
     const score = dueAt(at, host.now())
-    await host.store().push([{ to: this.name, text, score }], host.now())
+    await host.store().jobs.push([{ to: this.name, text, score }], host.now())
     if (this.name === 'dead') await trimDead(host)
     return jid
   }
@@ -90,7 +90,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * A call looks at a bounded number, so it may find nothing and go on all the same.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#host.store().scanSet(this.name, needle, page)
+    const read = (needle: string, page: ScanPage) => this.#host.store().search.scanSet(this.name, needle, page)
     return scanFor(searchOf(pattern), options, read, (item) => this.#entry(item))
   }
 
@@ -98,7 +98,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
     const place = after ? placeOf(after) : undefined
     const about = { ...(place ? { after: place } : {}), desc, limit: limit + 1 }
-    const entries = await this.#host.store().entries(this.name, about)
+    const entries = await this.#host.store().jobSets.page(this.name, about)
     const [last, next] = entries.slice(limit - 1)
     return {
       items: entries.slice(0, limit).map((item) => this.#entry(item)),
@@ -127,7 +127,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
       }
       if (items.length === limit || looked.isEnough) break
     }
-    const [behind] = last ? await store.entries(this.name, { after: last, desc, limit: 1 }) : []
+    const [behind] = last ? await store.jobSets.page(this.name, { after: last, desc, limit: 1 }) : []
     return { items, next: last && behind ? nameOf(last, behind, desc) : null, scanned: looked.entries }
   }
 
@@ -209,7 +209,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a large set. @returns how many */
   async deleteByClass(name: string): Promise<number> {
     const store = this.#host.store()
-    const read = (needle: string, after?: string) => store.scanSet(this.name, needle, { after, limit: BATCH })
+    const read = (needle: string, after?: string) => store.search.scanSet(this.name, needle, { after, limit: BATCH })
     let removed = 0
     for await (const { items } of walk(name, read)) {
       removed += await this.#drop(items.filter((item) => this.#entry(item).isOf(name)))
@@ -227,7 +227,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     let left = await this.size()
     let taken = 0
     for (let after: Entry | undefined; left > 0; ) {
-      const page = await store.entries(this.name, { ...(after ? { after } : {}), desc: false, limit: BATCH })
+      const page = await store.jobSets.page(this.name, { ...(after ? { after } : {}), desc: false, limit: BATCH })
       for (const item of page.slice(0, left)) {
         const entry = this.#entry(item)
         if (!(await entry.delete())) continue
@@ -246,7 +246,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const store = this.#host.store()
     let removed = 0
     for (;;) {
-      const cleared = await store.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
+      const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
       removed += cleared.removed
       removed += await this.#drop(cleared.met)
       if (cleared.done) return removed
@@ -255,7 +255,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   async #drop(entries: readonly Entry[]): Promise<number> {
     const swaps = entries.map((entry) => deleted(this.#host, this.name, entry))
-    const answers = await this.#host.store().swap(this.name, swaps, this.#host.now())
+    const answers = await this.#host.store().jobSets.swap(this.name, swaps, this.#host.now())
     if (answers.includes('error')) throw new HighkiqError('STORE_UNUSABLE', "the store can't remove some of them")
     return answers.filter((answer) => answer === 'ok').length
   }

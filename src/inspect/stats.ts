@@ -9,9 +9,9 @@ export interface Stats {
   failed: number
   /** Jobs that run now; those of Sidekiq's own processes as they told it last. */
   busy: number
-  /** Jobs in queues; rows that wait inside their tasks come on top, as `held`. */
+  /** Jobs in queues; rows that wait inside their tasks come on top, as `backlog`. */
   enqueued: number
-  held: number
+  backlog: number
   scheduled: number
   retries: number
   dead: number
@@ -32,12 +32,12 @@ const MOST_DAYS = 1825
 const DAY_MS = 86_400_000
 
 export async function statsOf(store: Store, now: number): Promise<Stats> {
-  const [{ taken, ...stats }, queues, processes, leases] = await Promise.all([
-    store.stats(),
-    store.queues(['default']),
-    store.processes(),
+  const [{ fetched: taken, ...stats }, queues, processes, leases] = await Promise.all([
+    store.metrics.totals(),
+    store.jobs.queues(['default']),
+    store.workers.processes(),
     // What can't be read here is no reason to show nothing.
-    store.leases().catch(() => null),
+    store.workers.leases().catch(() => null),
   ])
   // What ours work on is counted exactly; others, whose jobs belong to no owner, tell it at each beat.
   const isOurs = ({ identity }: ProcessRecord) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
@@ -59,6 +59,6 @@ export async function historyOf(store: Store, days: number, from: Date | string 
   if (Number.isNaN(last))
     throw new HighkiqError('INVALID_OPTION', `history: ${from} is no day; write 2026-05-17 or a Date`)
   const dates = Array.from({ length: days }, (_, i) => new Date(last - i * DAY_MS).toISOString().slice(0, 10))
-  const counts = await store.history(dates)
+  const counts = await store.metrics.history(dates)
   return dates.map((date, i) => ({ date, processed: 0, failed: 0, ...counts[i] }))
 }

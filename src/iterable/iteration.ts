@@ -154,7 +154,7 @@ export class Iteration implements IterationView {
     // Another program's job may have no id.
     if (typeof this.#ctx.jid !== 'string') return
     try {
-      const [record] = await this.#host.store().iterations([this.#ctx.jid])
+      const [record] = await this.#host.store().jobs.iterations([this.#ctx.jid])
       if (record) {
         this.executions = record.executions + 1
         this.#before = record.runtime
@@ -174,7 +174,7 @@ export class Iteration implements IterationView {
     const { state } = this
     if (!state) return
     try {
-      const saved = await this.#host.store().saveIteration(this.#ctx.jid, state, this.#host.now())
+      const saved = await this.#host.store().jobs.saveIteration(this.#ctx.jid, state, this.#host.now())
       if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
     } catch (thrown) {
       if (hasCode(thrown, 'LEASE_LOST')) throw thrown

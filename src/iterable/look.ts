@@ -15,7 +15,7 @@ export interface IterationInfo {
 }
 
 export async function iterationOf(store: Store, jid: string): Promise<IterationInfo | null> {
-  const [record] = await store.iterations([jid])
+  const [record] = await store.jobs.iterations([jid])
   if (!record) return null
   const { executions, runtime, cursor, cancelled } = record
   return {

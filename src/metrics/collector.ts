@@ -69,7 +69,7 @@ export class Collector implements Aspect {
     let refused: unknown
     for (let batch = this.#untold[0]; batch; batch = this.#untold[0]) {
       try {
-        await store.recordMetrics(batch)
+        await store.metrics.record(batch)
       } catch (thrown) {
         // Refused for what is there already: it would be again.
         if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown

@@ -14,7 +14,7 @@ export async function markDeploy(store: Store, now: number, label?: string, at?:
   const text = label === undefined ? await lastCommit() : label
   if (typeof text !== 'string' || text.trim() === '')
     throw new HighkiqError('INVALID_OPTION', 'deploy: label is a text')
-  return store.markDeploy({ at: time - (time % MINUTE), label: text.trim() }, now)
+  return store.metrics.recordDeploy({ at: time - (time % MINUTE), label: text.trim() }, now)
 }
 
 /** `7d1ac02 Fix it`, as Sidekiq labels its deploys. */

@@ -99,7 +99,7 @@ export class Metrics {
     const span = hours === undefined ? 1 : 10
     const times = timesBefore(this.#now(), span, hours === undefined ? minutes : hours * 6)
     const window = windowOf(times, span)
-    const [sums, deploys] = await Promise.all([this.#store().metrics(span, times), this.#deploysIn(window)])
+    const [sums, deploys] = await Promise.all([this.#store().metrics.sums(span, times), this.#deploysIn(window)])
     const wanted = filter.toLowerCase()
     const jobs = [...byName(sums)]
       .filter(([name]) => name.toLowerCase().includes(wanted))
@@ -117,8 +117,8 @@ export class Metrics {
     const times = timesBefore(this.#now(), 1, minutes)
     const window = windowOf(times, 1)
     const [sums, histograms, deploys] = await Promise.all([
-      this.#store().metrics(1, times, name),
-      this.#store().histograms(name, times),
+      this.#store().metrics.sums(1, times, name),
+      this.#store().metrics.histograms(name, times),
       this.#deploysIn(window),
     ])
     const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
@@ -140,7 +140,7 @@ export class Metrics {
     checkWhole('minutes', minutes, MOST_MINUTES)
     const times = timesBefore(this.#now(), 1, minutes)
     const all = new Map<string, Percentiles>()
-    for (const name of names) all.set(name, percentilesOf(total(await this.#store().histograms(name, times))))
+    for (const name of names) all.set(name, percentilesOf(total(await this.#store().metrics.histograms(name, times))))
     return all
   }
 
@@ -160,7 +160,7 @@ export class Metrics {
   }
 
   async #deploysOf(days: readonly string[]): Promise<DeployMark[]> {
-    return (await this.#store().deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
+    return (await this.#store().metrics.deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
   }
 }
 

@@ -6,7 +6,7 @@ import { HighkiqError, isCausedBy, type Snooze, verdictOf } from '../job/errors.
 import { parseJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { newJid, type Payload } from '../job/payload.ts'
-import type { OrderedEnd, OrderedTaken } from '../store/contract.ts'
+import type { FetchedBatch, OrderedEnd } from '../store/contract.ts'
 import type { Outcome, Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import { storedMessage } from '../worker/retry.ts'
@@ -31,7 +31,7 @@ export interface BatchPlace {
 
 export class Batch implements Running {
   readonly definition: OrderedDefinition
-  readonly ids: readonly OrderedTaken[]
+  readonly ids: readonly FetchedBatch[]
   readonly payload: Payload
   readonly ctx: OrderedContext
   readonly startedAt: number
@@ -46,7 +46,7 @@ export class Batch implements Running {
   constructor(
     engine: Engine,
     definition: OrderedDefinition,
-    ids: readonly OrderedTaken[],
+    ids: readonly FetchedBatch[],
     { shard, token, place }: BatchPlace,
   ) {
     this.#engine = engine
@@ -54,7 +54,7 @@ export class Batch implements Running {
     this.ids = ids
     this.place = place
     const { name, queue } = definition
-    const [{ retryCount }] = ids as [OrderedTaken]
+    const [{ retryCount }] = ids as [FetchedBatch]
     this.payload = { class: name, args: [], queue, jid: newJid() }
     if (retryCount >= 0) this.payload.retry_count = retryCount
     const { log, loggedJobAttributes: attributes, now, isStopping = () => false } = engine
@@ -209,7 +209,7 @@ export class Batch implements Running {
   }
 
   /** One line for all that failed in the same way. */
-  #add(told: Failed[], { id, retryCount }: OrderedTaken, error: unknown, end: OrderedEnd): void {
+  #add(told: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
     const attempt = retryCount + 2
     const at = end.kind === 'failed' ? end.state.performIn : undefined
     const same = told.find(
@@ -223,7 +223,7 @@ export class Batch implements Running {
     if (at !== undefined) same.at = Math.min(at, same.at ?? at)
   }
 
-  #endOf({ id, performIn, retryCount, error: before }: OrderedTaken, error: unknown, isNamed: boolean): OrderedEnd {
+  #endOf({ id, performIn, retryCount, error: before }: FetchedBatch, error: unknown, isNamed: boolean): OrderedEnd {
     const now = this.#engine.now() / 1000
     const { maxRetries } = this.definition.options
     const verdict = verdictOf(error) ?? (this.#engine.isBusiness(error) ? 'business-failure' : undefined)
@@ -311,7 +311,7 @@ function timeOf(seconds: number): string {
 }
 
 /** What of an id dies: its first payload. */
-export function deathOf({ id, payloads }: OrderedTaken, error: string): OrderedDeath {
+export function deathOf({ id, payloads }: FetchedBatch, error: string): OrderedDeath {
   const [first] = payloads
   return { id, payloads: first ? [scoredValue(first)] : [], error }
 }

@@ -1,7 +1,7 @@
 import { type ContextParts, JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
-import type { OrderedTaken } from '../store/contract.ts'
+import type { FetchedBatch } from '../store/contract.ts'
 import { scoredValue } from './entry.ts'
 
 /** An id of a batch, with all that is known of it. */
@@ -34,7 +34,7 @@ export class OrderedContext extends JobContext {
    */
   readonly fence: number
   readonly ordered: OrderedPlace
-  readonly #ids: readonly OrderedTaken[]
+  readonly #ids: readonly FetchedBatch[]
   #failures: Map<string, unknown> | undefined
 
   constructor(payload: Payload, place: Place, parts: ContextParts) {
@@ -76,13 +76,13 @@ interface Place {
   name: string
   shard: number
   token: number
-  ids: readonly OrderedTaken[]
+  ids: readonly FetchedBatch[]
 }
 
 class LazyPlace implements OrderedPlace {
   readonly name: string
   readonly shard: number
-  readonly #ids: readonly OrderedTaken[]
+  readonly #ids: readonly FetchedBatch[]
   #batch: OrderedEntry[] | undefined
 
   constructor({ name, shard, ids }: Place) {

@@ -1,7 +1,7 @@
 /** Runs what was pushed to an ordered queue in this process, without a store: for tests. */
 
 import type { OrderedPushed } from '../client/outlet.ts'
-import type { OrderedTaken } from '../store/contract.ts'
+import type { FetchedBatch } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Batch } from './batch.ts'
 import { canonicalJson } from './canonical.ts'
@@ -20,7 +20,7 @@ export async function runHere(
     const text = canonicalJson(payload)
     scores.set(text, Math.min(score, scores.get(text) ?? score))
   }
-  const taken = [...byId].map(([id, scores], i): OrderedTaken => {
+  const taken = [...byId].map(([id, scores], i): FetchedBatch => {
     const payloads = [...scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
     const state = { performIn: engine.now() / 1000, retryCount: -1, error: null }
     return { id, ticket: `here-${i}`, payloads, ...state, stalls: 0, suspect: false }

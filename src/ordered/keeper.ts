@@ -1,6 +1,6 @@
 /** What the owner of a queue's first shard does for all: it goes on with a change of shards, and keeps the morgue small. */
 
-import type { OrderedBoard, Store } from '../store/contract.ts'
+import type { ShardAssignments, Store } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { OrderedDefinition } from './definition.ts'
 
@@ -19,7 +19,7 @@ export class Keeper {
   }
 
   /** One at a time. */
-  keep(board: OrderedBoard): void {
+  keep(board: ShardAssignments): void {
     this.#working ??= this.#keep(board)
       .catch((thrown) =>
         this.#engine.report(thrown, { during: `looking after the ordered queue ${this.#definition.queue}` }),
@@ -34,18 +34,18 @@ export class Keeper {
     await this.#working
   }
 
-  async #keep({ from }: OrderedBoard): Promise<void> {
+  async #keep({ from }: ShardAssignments): Promise<void> {
     const { store, now } = this.#engine
     const { queue, options } = this.#definition
     if (from !== null) await moveAll(store, queue, () => this.#stopped)
     if (performance.now() - this.#trimmedAt < TRIM_MS) return
     this.#trimmedAt = performance.now()
     const since = now() / 1000 - Number(options.morgueKeep)
-    while (!this.#stopped && (await store.trimMorgue(queue, options.morgueMax, since)) > 0);
+    while (!this.#stopped && (await store.ordered.pruneMorgue(queue, options.morgueMax, since)) > 0);
   }
 }
 
 /** Moves what waits to where it belongs now, a page at a time. */
 export async function moveAll(store: Store, queue: string, isStopped: () => boolean = () => false): Promise<void> {
-  while (!isStopped() && (await store.moveShards(queue)) > 0);
+  while (!isStopped() && (await store.ordered.moveShards(queue)) > 0);
 }

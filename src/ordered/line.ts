@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
-import type { OrderedBoard, OrderedNews } from '../store/contract.ts'
+import type { ShardAssignments, ShardUpdate } from '../store/contract.ts'
 import type { Line, LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { ShardScheduler, Splitter } from '../worker/options.ts'
@@ -191,7 +191,7 @@ export class OrderedLine implements Line {
     if (this.#busy === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  #wanted(queue: string, board: OrderedBoard, owner: string): readonly number[] {
+  #wanted(queue: string, board: ShardAssignments, owner: string): readonly number[] {
     const shards = board.owners.length
     this.#counts.set(queue, shards)
     const { splitter } = this.#options
@@ -208,7 +208,7 @@ export class OrderedLine implements Line {
   }
 
   /** More shards than all processes together can work on wait for each other. */
-  #warn({ members }: OrderedBoard): void {
+  #warn({ members }: ShardAssignments): void {
     const { concurrency } = this.#options
     let shards = 0
     for (const count of this.#counts.values()) shards += count
@@ -271,11 +271,11 @@ export class OrderedLine implements Line {
     return Math.max(Math.ceil(ms), 1)
   }
 
-  async #waitFor(idle: readonly QueueRunner[], ms: number, signal: AbortSignal): Promise<OrderedNews | undefined> {
+  async #waitFor(idle: readonly QueueRunner[], ms: number, signal: AbortSignal): Promise<ShardUpdate | undefined> {
     const { store, report } = this.#engine
     const queues = idle.map(({ definition }) => definition.queue)
     try {
-      const news = await store.waitOrdered(this.#host.owner(), queues, ms, signal)
+      const news = await store.ordered.wait(this.#host.owner(), queues, ms, signal)
       this.#waitFailing = false
       return news
     } catch (thrown) {

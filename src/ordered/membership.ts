@@ -1,7 +1,7 @@
 /** Which shards of one queue this process owns: it joins, takes its share, and hands over at a batch's end. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MorgueEntry, OrderedBoard } from '../store/contract.ts'
+import type { MorgueEntry, ShardAssignments } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import { scoredValue } from './entry.ts'
@@ -11,7 +11,7 @@ export interface MembershipHost {
   owner(): string
   onFenced(): Promise<void>
   /** Of this queue, by the splitter or as a fair share. */
-  wanted(board: OrderedBoard, owner: string): readonly number[]
+  wanted(board: ShardAssignments, owner: string): readonly number[]
   /** A shard is ours. */
   owned(shard: Shard): void
   /** Nothing of it begins any more; what has not begun is to go back. */
@@ -19,7 +19,7 @@ export interface MembershipHost {
   /** A shard is not ours any more. */
   lost(shard: Shard): void
   /** It was looked at. */
-  looked(board: OrderedBoard): void
+  looked(board: ShardAssignments): void
   died(deaths: OrderedDeath[]): void
 }
 
@@ -114,7 +114,7 @@ export class Membership {
     if (this.#joined === undefined) return
     const owner = this.#joined
     this.#joined = undefined
-    await this.#engine.store.leaveOrdered(this.#queue, owner, this.#engine.now())
+    await this.#engine.store.ordered.leave(this.#queue, owner, this.#engine.now())
   }
 
   /** What the owner holds belongs to others now. */
@@ -139,7 +139,7 @@ export class Membership {
     if (this.#joined !== owner) {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
-    const board = await store.orderedBoard(this.#queue)
+    const board = await store.ordered.assignments(this.#queue)
     // Another epoch began meanwhile.
     if (this.#joined !== owner) return
     if (!board?.members.includes(owner)) {
@@ -151,7 +151,7 @@ export class Membership {
     await this.#share(board, owner)
     if (this.isQuiet && this.shards.size === 0 && this.#joined === owner) {
       this.#joined = undefined
-      await store.leaveOrdered(this.#queue, owner, this.#engine.now())
+      await store.ordered.leave(this.#queue, owner, this.#engine.now())
     }
   }
 
@@ -159,8 +159,8 @@ export class Membership {
   async #join(owner: string): Promise<boolean> {
     const { store, log } = this.#engine
     const { shards, reshard } = this.#definition.options
-    const stored = await store.defineOrdered(this.#queue, shards)
-    if (stored !== shards && reshard === 'auto') await store.reshard(this.#queue, shards)
+    const stored = await store.ordered.define(this.#queue, shards)
+    if (stored !== shards && reshard === 'auto') await store.ordered.reshard(this.#queue, shards)
     else if (stored !== shards && !this.#warned) {
       this.#warned = true
       log.warn(
@@ -171,7 +171,7 @@ export class Membership {
     for (let doubts = 0; doubts < DOUBTS; doubts++) {
       if (doubts > 0) await sleep(DOUBT_MS)
       if (owner !== this.#host.owner()) break
-      if (await store.joinOrdered(this.#queue, owner)) {
+      if (await store.ordered.join(this.#queue, owner)) {
         // Another epoch may have begun meanwhile.
         if (owner === this.#host.owner()) this.#joined = owner
         this.#again = this.#joined !== owner
@@ -183,7 +183,7 @@ export class Membership {
     return false
   }
 
-  async #share(board: OrderedBoard, owner: string): Promise<void> {
+  async #share(board: ShardAssignments, owner: string): Promise<void> {
     const wanted = new Set(this.isQuiet ? [] : this.#host.wanted(board, owner))
     this.#adopt(board, wanted)
     for (const { shard: place, owner: by, token } of board.owners) {
@@ -215,7 +215,7 @@ export class Membership {
   }
 
   /** What nobody has taken for two thirds of a lease: its owner is there, but takes no more. */
-  #adopt(board: OrderedBoard, wanted: Set<number>): void {
+  #adopt(board: ShardAssignments, wanted: Set<number>): void {
     const members = board.members.join('\n')
     if (this.#adopted.members !== members) {
       this.#adopted = { members, shards: new Set() }
@@ -240,7 +240,7 @@ export class Membership {
   async #take(place: number, owner: string): Promise<boolean> {
     const { store, now, log } = this.#engine
     const { maxCrashes } = this.#definition.options
-    const answer = await store.ownShard(this.#queue, place, owner, maxCrashes, now())
+    const answer = await store.ordered.acquireShard(this.#queue, place, owner, maxCrashes, now())
     if (!answer) return false
     const { token, restored, died } = answer
     if (restored > 0) {
@@ -269,7 +269,7 @@ export class Membership {
     this.#letGo(shard)
     if (!shard.isIdle) return
     shard.released = true
-    await this.#engine.store.releaseShard(this.#queue, shard.shard, owner, shard.token, this.#engine.now())
+    await this.#engine.store.ordered.releaseShard(this.#queue, shard.shard, owner, shard.token, this.#engine.now())
     this.#lose(shard)
   }
 

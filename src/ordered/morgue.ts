@@ -22,25 +22,25 @@ export class Morgue {
     return listOf(
       page,
       deadId,
-      (one) => this.#store().morgue(this.#queue, by, one),
+      (one) => this.#store().ordered.morgue(this.#queue, by, one),
       ({ updatedAt }) => (by === 'id' ? 0 : updatedAt),
     )
   }
 
   async find(id: string | number | bigint): Promise<DeadId | null> {
-    const { dead } = await this.#store().findOrdered(this.#queue, idOf('morgue.find', id))
+    const { dead } = await this.#store().ordered.find(this.#queue, idOf('morgue.find', id))
     return dead && deadId(dead)
   }
 
   /** Back among what waits, fresh and due now. @returns how many it were */
   resurrect(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#store().resurrect(this.#queue, some, this.#now())
+    const act = (some: string[]) => this.#store().ordered.resurrect(this.#queue, some, this.#now())
     return ids === 'all' ? this.#all(act) : inPages(idsOf('resurrect', ids), act)
   }
 
   /** @returns how many it were */
   delete(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#store().deleteDead(this.#queue, some)
+    const act = (some: string[]) => this.#store().ordered.deleteDead(this.#queue, some)
     return ids === 'all' ? this.#all(act) : inPages(idsOf('delete', ids), act)
   }
 
@@ -48,7 +48,7 @@ export class Morgue {
     let sum = 0
     let after: { value: number; id: string } | undefined
     for (;;) {
-      const page = await this.#store().morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
+      const page = await this.#store().ordered.morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
       if (page.length === 0) return sum
       const ids = page.map(({ id }) => id)
       after = { value: 0, id: ids.at(-1) as string }

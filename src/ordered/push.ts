@@ -11,7 +11,7 @@ import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
-import { ORDERED_PAGE, type OrderedBatch, type OrderedPush, type Store } from '../store/contract.ts'
+import { ORDERED_PAGE, type OrderedPush, type OrderedPushes, type Store } from '../store/contract.ts'
 import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
 
@@ -72,7 +72,7 @@ async function pushAlone(
   // Some at a time: a store may put them into one commit.
   for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
     const some = batches.slice(from, from + BATCHES_AT_ONCE)
-    const sent = some.map(({ queue, shards, items: piece }) => store.pushOrdered(queue, shards, piece, host.now()))
+    const sent = some.map(({ queue, shards, items: piece }) => store.ordered.push(queue, shards, piece, host.now()))
     const answers = await Promise.allSettled(sent)
     const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
     const stranger = failures.find((thrown) => !(thrown instanceof PushError))
@@ -107,7 +107,7 @@ async function pushesOf(
   return host.client.isPlain ? pushes : pass(host, definition, prepared)
 }
 
-function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly OrderedPush[]): OrderedBatch[] {
+function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly OrderedPush[]): OrderedPushes[] {
   const pages = Math.ceil(pushes.length / ORDERED_PAGE)
   return Array.from({ length: pages }, (_, page) => {
     const items = pushes.slice(page * ORDERED_PAGE, (page + 1) * ORDERED_PAGE)

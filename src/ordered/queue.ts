@@ -2,7 +2,7 @@
 
 import { orderedNamesOf } from '../client/ordered-names.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { OrderedNumbers, ShardNumbers } from '../store/contract.ts'
+import type { OrderedCounts, ShardCounts } from '../store/contract.ts'
 import { idOf, idsOf, type OrderedIds } from './act.ts'
 import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
@@ -30,7 +30,7 @@ export interface OrderedStats {
 }
 
 /** `owner`: the process that works on it; null: none. */
-export type ShardStats = ShardNumbers
+export type ShardStats = ShardCounts
 
 /** Where an id is: it may wait, be in flight and have died at the same time. */
 export interface FoundId {
@@ -89,7 +89,7 @@ export class OrderedQueue {
 
   /** The same queue, if it is in the store. @throws UNKNOWN_ORDERED with those that are */
   async known(): Promise<this> {
-    const names = await this.#host.store().orderedQueues()
+    const names = await this.#host.store().ordered.queues()
     if (names.includes(this.queue)) return this
     const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
     const there =
@@ -101,17 +101,17 @@ export class OrderedQueue {
 
   /** All 0 and without shards when nobody has defined or used it yet. */
   async stats(): Promise<OrderedStats> {
-    return statsOf(await this.#host.store().orderedNumbers(this.queue, this.#host.now()))
+    return statsOf(await this.#host.store().ordered.counts(this.queue, this.#host.now()))
   }
 
   async find(id: string | number | bigint): Promise<FoundId> {
-    const { waiting, inFlight, dead } = await this.#host.store().findOrdered(this.queue, idOf('find', id))
+    const { waiting, inFlight, dead } = await this.#host.store().ordered.find(this.queue, idOf('find', id))
     return {
       waiting: waiting && waitingId(waiting),
       inFlight: inFlight && {
         shard: inFlight.shard,
         owner: inFlight.owner,
-        takenAt: new Date(inFlight.takenAt),
+        takenAt: new Date(inFlight.fetchedAt),
       },
       dead: dead && deadId(dead),
     }
@@ -119,11 +119,11 @@ export class OrderedQueue {
 
   /** Pushes go on; nothing is taken any more. */
   pause(): Promise<void> {
-    return this.#host.store().pauseOrdered(this.queue, true)
+    return this.#host.store().ordered.pause(this.queue, true)
   }
 
   resume(): Promise<void> {
-    return this.#host.store().pauseOrdered(this.queue, false)
+    return this.#host.store().ordered.pause(this.queue, false)
   }
 
   /**
@@ -135,7 +135,7 @@ export class OrderedQueue {
     const list = idsOf('cancel', ids)
     const answers: OrderedCancelAnswer[] = []
     for (let from = 0; from < list.length; from += 100) {
-      answers.push(...(await this.#host.store().cancelOrdered(this.queue, list.slice(from, from + 100))))
+      answers.push(...(await this.#host.store().ordered.cancel(this.queue, list.slice(from, from + 100))))
     }
     return answers
   }
@@ -148,8 +148,8 @@ export class OrderedQueue {
   async reshard(shards: number): Promise<void> {
     checkShards(this.queue, shards)
     const store = this.#host.store()
-    if (!(await store.reshard(this.queue, shards))) {
-      const board = await store.orderedBoard(this.queue)
+    if (!(await store.ordered.reshard(this.queue, shards))) {
+      const board = await store.ordered.assignments(this.queue)
       throw new HighkiqError(
         'INVALID_OPTION',
         board
@@ -162,7 +162,7 @@ export class OrderedQueue {
 
   /** Forgets the queue, if it is empty (also its morgue) and no worker knows it; false: it is not. */
   delete(): Promise<boolean> {
-    return this.#host.store().deleteOrderedQueue(this.queue)
+    return this.#host.store().ordered.deleteQueue(this.queue)
   }
 }
 
@@ -176,7 +176,7 @@ function elsewhereDefined(queue: string): OrderedDefinition {
   })
 }
 
-function statsOf(numbers: OrderedNumbers | null): OrderedStats {
+function statsOf(numbers: OrderedCounts | null): OrderedStats {
   const { shards = [], morgueLength = 0, paused = false } = numbers ?? {}
   const sum = (of: 'length' | 'fresh' | 'retries' | 'busy' | 'processed' | 'failed') =>
     shards.reduce((total, shard) => total + shard[of], 0)

@@ -1,6 +1,6 @@
 /** One ordered queue in one process: what it owns of it, its calls, and its batches. */
 
-import type { OrderedBoard, OrderedEnd, OrderedTaken } from '../store/contract.ts'
+import type { FetchedBatch, OrderedEnd, ShardAssignments } from '../store/contract.ts'
 import type { LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Batch, deathOf } from './batch.ts'
@@ -15,8 +15,8 @@ const BACK: OrderedEnd = { kind: 'back' }
 
 export interface RunnerHost {
   line: LineHost
-  wanted(board: OrderedBoard, owner: string): readonly number[]
-  looked(board: OrderedBoard): void
+  wanted(board: ShardAssignments, owner: string): readonly number[]
+  looked(board: ShardAssignments): void
   /** The shards of all queues have changed. */
   changed(): void
   /** Batches may begin. */
@@ -124,7 +124,7 @@ export class QueueRunner {
     if (batch.isLost) return
     const doomed = batch.began <= this.#doomedAt
     for (let i = 0; i < ids.length; i++) {
-      const taken = ids[i] as OrderedTaken
+      const taken = ids[i] as FetchedBatch
       const end = ends[i] ?? BACK
       if (doomed && end.kind === 'back') {
         // It may have doomed the process: it stays in flight, and who takes over counts a crash.

@@ -1,6 +1,6 @@
 /** What ended and is not yet told: as long as no answer came it is told again, and only then what died with it is heard. */
 
-import type { OrderedSettlement, OrderedTurnAnswer } from '../store/contract.ts'
+import type { OrderedSettleAndFetchAnswer, OrderedSettlement } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
 import type { OrderedDeath } from './definition.ts'
 
@@ -78,7 +78,7 @@ export class Settling {
   /** `ended`: called with each that is settled, by us or by others. */
   hear(
     settlements: readonly OrderedSettlement[],
-    { settled }: OrderedTurnAnswer,
+    { settled }: OrderedSettleAndFetchAnswer,
     ended: (settlement: OrderedSettlement) => void,
   ): Heard {
     let refused: OrderedSettlement[] | undefined

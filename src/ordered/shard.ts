@@ -1,6 +1,6 @@
 /** A shard that this process owns, and what it has at hand of it. */
 
-import type { OrderedTaken } from '../store/contract.ts'
+import type { FetchedBatch } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
 import type { Candidate } from './scheduler.ts'
 
@@ -40,7 +40,7 @@ export class Shard implements Candidate {
   /** Ids that are in flight as far as the store knows: at hand, running, and ended without an answer. */
   held = 0
   readonly #settings: ShardSettings
-  #ready: OrderedTaken[] = []
+  #ready: FetchedBatch[] = []
   /** Where the first of them stands. */
   #from = 0
 
@@ -85,7 +85,7 @@ export class Shard implements Candidate {
   }
 
   /** What was taken is at hand. */
-  add(ids: readonly OrderedTaken[]): void {
+  add(ids: readonly FetchedBatch[]): void {
     this.held += ids.length
     if (this.#from === this.#ready.length) {
       this.#ready = [...ids]
@@ -94,7 +94,7 @@ export class Shard implements Candidate {
   }
 
   /** The ids of the next batch. */
-  draw(): OrderedTaken[] {
+  draw(): FetchedBatch[] {
     const { batchSize } = this.#settings
     let end = this.#from
     while (end < this.#ready.length && end - this.#from < batchSize) {
@@ -113,7 +113,7 @@ export class Shard implements Candidate {
   }
 
   /** Those at hand that have not begun: they are not, any more. */
-  drop(): OrderedTaken[] {
+  drop(): FetchedBatch[] {
     const ids = this.#ready.slice(this.#from)
     this.#ready = []
     this.#from = 0
@@ -121,13 +121,13 @@ export class Shard implements Candidate {
   }
 
   /** Takes one that has not begun out; undefined: it has, or is not there. */
-  dropOne(ticket: string): OrderedTaken | undefined {
+  dropOne(ticket: string): FetchedBatch | undefined {
     const at = this.#ready.findIndex((one, i) => i >= this.#from && one.ticket === ticket)
     return at < 0 ? undefined : this.#ready.splice(at, 1)[0]
   }
 
   *tickets(): Generator<string> {
-    for (let i = this.#from; i < this.#ready.length; i++) yield (this.#ready[i] as OrderedTaken).ticket
+    for (let i = this.#from; i < this.#ready.length; i++) yield (this.#ready[i] as FetchedBatch).ticket
     for (const batch of this.running) for (const { ticket } of batch.ids) yield ticket
   }
 

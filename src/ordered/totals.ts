@@ -17,8 +17,8 @@ export interface OrderedTotals {
 export async function orderedTotals(store: Store, now: number): Promise<OrderedTotals> {
   const total: OrderedFigures = { length: 0, morgueLength: 0, lag: 0 }
   const queues: Record<string, OrderedFigures> = {}
-  const names = await store.orderedQueues()
-  for (const numbers of await Promise.all(names.map((name) => store.orderedNumbers(name, now)))) {
+  const names = await store.ordered.queues()
+  for (const numbers of await Promise.all(names.map((name) => store.ordered.counts(name, now)))) {
     // Deleted meanwhile.
     if (!numbers) continue
     const { morgueLength } = numbers

@@ -4,7 +4,7 @@
  */
 
 import { HighkiqError, hasCode } from '../job/errors.ts'
-import type { OrderedEnd, OrderedSettlement, OrderedTaken, OrderedTurnAnswer } from '../store/contract.ts'
+import type { FetchedBatch, OrderedEnd, OrderedSettleAndFetchAnswer, OrderedSettlement } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Outage } from '../worker/outage.ts'
 import { idFields } from './context.ts'
@@ -88,7 +88,7 @@ export class Turns {
   }
 
   /** An id that was taken ended so. */
-  end(shard: Shard, { id, ticket }: OrderedTaken, end: OrderedEnd, dies?: Dies): void {
+  end(shard: Shard, { id, ticket }: FetchedBatch, end: OrderedEnd, dies?: Dies): void {
     this.#settling.add({ id, ticket, shard: shard.shard, token: shard.token, end }, dies)
     this.plan()
   }
@@ -227,8 +227,8 @@ export class Turns {
     const { maxPayloads } = this.#definition.options
     const sentAt = performance.now()
     try {
-      const turn = { now: at, settlements, takes, maxPayloads }
-      const answering = store.orderedTurn(this.#definition.queue, owner, turn)
+      const turn = { now: at, settlements, fetch: takes, maxPayloads }
+      const answering = store.ordered.settleAndFetch(this.#definition.queue, owner, turn)
       if (deferred.size > 0) this.plan()
       const answer = await answering
       if (generation === this.#generation) this.#hear(settlements, { shards: asked, takes, at, sentAt }, answer)
@@ -253,7 +253,7 @@ export class Turns {
   #hear(
     settlements: readonly OrderedSettlement[],
     { shards, takes, at, sentAt }: Sent,
-    answer: OrderedTurnAnswer,
+    answer: OrderedSettleAndFetchAnswer,
   ): void {
     this.#outage.over()
     const refused = this.#hearSettled(settlements, answer)
@@ -261,7 +261,7 @@ export class Turns {
     let handed = 0
     let lost = false
     for (const [i, shard] of shards.entries()) {
-      const taken = answer.taken[i]
+      const taken = answer.fetched[i]
       // Released, lost or forgotten meanwhile: what came goes back with the shard.
       if (!taken || this.#shards.get(shard.shard) !== shard) continue
       if (taken.lost) {
@@ -289,7 +289,7 @@ export class Turns {
   }
 
   /** @returns how many could not be settled */
-  #hearSettled(settlements: readonly OrderedSettlement[], answer: OrderedTurnAnswer): number {
+  #hearSettled(settlements: readonly OrderedSettlement[], answer: OrderedSettleAndFetchAnswer): number {
     const { refused, fenced, dead } = this.#settling.hear(settlements, answer, ({ shard: place, token }) => {
       const shard = this.#shards.get(place)
       if (shard?.token !== token) return
@@ -302,7 +302,7 @@ export class Turns {
   }
 
   /** @returns how many ids came */
-  #accept(shard: Shard, taken: OrderedTurnAnswer['taken'][number]): number {
+  #accept(shard: Shard, taken: OrderedSettleAndFetchAnswer['fetched'][number]): number {
     shard.next = taken.next ?? Number.POSITIVE_INFINITY
     let { ids } = taken
     if (shard.leaving || this.isQuiet) {
@@ -323,7 +323,7 @@ export class Turns {
     return ids.length
   }
 
-  #hearCancelled(cancelled: OrderedTurnAnswer['cancelled']): void {
+  #hearCancelled(cancelled: OrderedSettleAndFetchAnswer['cancelled']): void {
     if (cancelled.length === 0) return
     for (const { ticket } of cancelled) {
       for (const shard of this.#shards.values()) {
@@ -364,7 +364,7 @@ export class Turns {
 
   async #lookInFlight(generation: number): Promise<void> {
     const { store } = this.#engine
-    const inFlight = await store.orderedInFlight(this.#definition.queue, this.#host.owner())
+    const inFlight = await store.ordered.inFlight(this.#definition.queue, this.#host.owner())
     if (generation !== this.#generation) return
     const known = new Set(this.#settling.tickets)
     for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)

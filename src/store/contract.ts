@@ -12,56 +12,43 @@
  * *Now*: milliseconds of the caller's clock; leases alone use the store's own clock.
  */
 
-import type { CronVerbs } from './contract/cron.ts'
-import type { IterationVerbs } from './contract/iteration.ts'
-import type { JobVerbs } from './contract/job.ts'
-import type { LeaseVerbs } from './contract/lease.ts'
-import type { LookVerbs } from './contract/look.ts'
-import type { MarkVerbs } from './contract/mark.ts'
-import type { MetricVerbs } from './contract/metric.ts'
-import type { OrderedVerbs } from './contract/ordered.ts'
-import type { ResultVerbs } from './contract/result.ts'
-import type { SearchVerbs } from './contract/search.ts'
-import type { SecretVerbs } from './contract/secret.ts'
-import type { SetVerbs } from './contract/set.ts'
-import type { TaskVerbs } from './contract/task.ts'
-import type { TransactionVerbs } from './contract/transaction.ts'
-import type { TurnVerbs } from './contract/turn.ts'
+import type { CancellationStore } from './contract/cancellations.ts'
+import type { CronStore } from './contract/crons.ts'
+import type { JobSetStore } from './contract/job-sets.ts'
+import type { JobStore } from './contract/jobs.ts'
+import type { MetricStore } from './contract/metrics.ts'
+import type { OrderedStore } from './contract/ordered.ts'
+import type { ResultStore } from './contract/results.ts'
+import type { SearchStore } from './contract/search.ts'
+import type { TaskStore } from './contract/tasks.ts'
+import type { WorkerStore } from './contract/workers.ts'
 
-export * from './contract/cron.ts'
-export * from './contract/effect.ts'
-export * from './contract/event.ts'
-export * from './contract/iteration.ts'
-export * from './contract/job.ts'
-export * from './contract/lease.ts'
-export * from './contract/look.ts'
-export * from './contract/mark.ts'
-export * from './contract/metric.ts'
+export * from './contract/cancellations.ts'
+export * from './contract/crons.ts'
+export * from './contract/effects.ts'
+export * from './contract/iterations.ts'
+export * from './contract/job-sets.ts'
+export * from './contract/jobs.ts'
+export * from './contract/metrics.ts'
 export * from './contract/ordered.ts'
-export * from './contract/result.ts'
+export * from './contract/results.ts'
 export * from './contract/search.ts'
-export * from './contract/secret.ts'
-export * from './contract/set.ts'
-export * from './contract/task.ts'
-export * from './contract/transaction.ts'
-export * from './contract/turn.ts'
+export * from './contract/task-events.ts'
+export * from './contract/tasks.ts'
+export * from './contract/workers.ts'
 
-export interface Store
-  extends JobVerbs,
-    TurnVerbs,
-    LeaseVerbs,
-    SetVerbs,
-    SearchVerbs,
-    MarkVerbs,
-    LookVerbs,
-    ResultVerbs,
-    SecretVerbs,
-    TransactionVerbs,
-    TaskVerbs,
-    OrderedVerbs,
-    MetricVerbs,
-    IterationVerbs,
-    CronVerbs {
+export interface Store {
+  readonly jobs: JobStore
+  readonly workers: WorkerStore
+  readonly jobSets: JobSetStore
+  readonly search: SearchStore
+  readonly cancellations: CancellationStore
+  readonly tasks: TaskStore
+  readonly ordered: OrderedStore
+  readonly crons: CronStore
+  readonly metrics: MetricStore
+  readonly results: ResultStore
+
   /** `sqlite`, `redis`, …; for people. */
   readonly kind: string
   /** The URL without secrets; for people. */

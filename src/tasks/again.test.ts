@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import type { Store } from '../store/contract.ts'
 import { claim } from './again.ts'
 
+type Remember = Store['results']['remember']
+
 /** What a store does in one step. */
-function memory(): Store['remember'] {
+function memory(): Remember {
   const kept = new Map<string, string>()
   return async (key, value, seconds, instead) => {
     const there = kept.get(key) ?? null
@@ -15,59 +17,64 @@ function memory(): Store['remember'] {
 }
 
 const MINUTE = 60_000
-const nothing = { task: async () => null }
-const made = { task: async () => ({}) as never }
+const nothing = (remember: Remember) => storeOf(remember, null)
+const made = (remember: Remember) => storeOf(remember, {})
+
+/** As much of a store as a claim needs. */
+function storeOf(remember: Remember, task: object | null): Store {
+  return { results: { remember }, tasks: { find: async () => task } } as never
+}
 
 test('bytes that a task was made of are refused with its id', async () => {
   const remember = memory()
-  await claim({ remember, ...made }, { key: 'k', id: 'first', now: 0 })
-  await expect(claim({ remember, ...made }, { key: 'k', id: 'second', now: 5 * MINUTE })).rejects.toMatchObject({
+  await claim(made(remember), { key: 'k', id: 'first', now: 0 })
+  await expect(claim(made(remember), { key: 'k', id: 'second', now: 5 * MINUTE })).rejects.toMatchObject({
     code: 'ALREADY_IMPORTED',
     details: { task: 'first' },
   })
-  await claim({ remember, ...made }, { key: 'other', id: 'second', now: 5 * MINUTE })
+  await claim(made(remember), { key: 'other', id: 'second', now: 5 * MINUTE })
 })
 
 test('of two that begin at the same time one goes on', async () => {
   const remember = memory()
   const both = await Promise.allSettled(
-    ['first', 'second'].map((id) => claim({ remember, ...nothing }, { key: 'k', id, now: 0 })),
+    ['first', 'second'].map((id) => claim(nothing(remember), { key: 'k', id, now: 0 })),
   )
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
 test('what was given back, never became a task, or is of a deleted one, is free', async () => {
   const remember = memory()
-  const giveBack = await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
+  const giveBack = await claim(nothing(remember), { key: 'k', id: 'first', now: 0 })
   await giveBack()
-  await claim({ remember, ...nothing }, { key: 'k', id: 'second', now: 1 })
-  await claim({ remember, ...nothing }, { key: 'k', id: 'third', now: 2 * MINUTE })
-  await expect(claim({ remember, ...made }, { key: 'k', id: 'fourth', now: 2 * MINUTE })).rejects.toMatchObject({
+  await claim(nothing(remember), { key: 'k', id: 'second', now: 1 })
+  await claim(nothing(remember), { key: 'k', id: 'third', now: 2 * MINUTE })
+  await expect(claim(made(remember), { key: 'k', id: 'fourth', now: 2 * MINUTE })).rejects.toMatchObject({
     details: { task: 'third' },
   })
 })
 
 test('a repeated claim of the same task, as after a lost answer, holds', async () => {
   const remember = memory()
-  await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
-  await claim({ remember, ...nothing }, { key: 'k', id: 'first', now: 0 })
+  await claim(nothing(remember), { key: 'k', id: 'first', now: 0 })
+  await claim(nothing(remember), { key: 'k', id: 'first', now: 0 })
 })
 
 test('an import that was named in advance may begin again, and has the bytes still', async () => {
   const remember = memory()
-  await claim({ remember, ...nothing }, { key: 'k', id: 'mine', now: 0 })
-  await claim({ remember, ...nothing }, { key: 'k', id: 'mine', now: 1000 })
-  const other = claim({ remember, ...nothing }, { key: 'k', id: 'other', now: 2000 })
+  await claim(nothing(remember), { key: 'k', id: 'mine', now: 0 })
+  await claim(nothing(remember), { key: 'k', id: 'mine', now: 1000 })
+  const other = claim(nothing(remember), { key: 'k', id: 'other', now: 2000 })
   await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
 })
 
 test('bytes that were imported again are remembered, and the earlier claim holds when no task was made of them', async () => {
   const remember = memory()
   const allowDuplicate = true
-  await claim({ remember, ...made }, { key: 'k', id: 'first', now: 0 })
-  const undo = await claim({ remember, ...made }, { key: 'k', id: 'second', now: 1, allowDuplicate })
+  await claim(made(remember), { key: 'k', id: 'first', now: 0 })
+  const undo = await claim(made(remember), { key: 'k', id: 'second', now: 1, allowDuplicate })
   const third = { key: 'k', id: 'third', now: 2 }
-  await expect(claim({ remember, ...made }, third)).rejects.toMatchObject({ details: { task: 'second' } })
+  await expect(claim(made(remember), third)).rejects.toMatchObject({ details: { task: 'second' } })
   await undo()
-  await expect(claim({ remember, ...made }, third)).rejects.toMatchObject({ details: { task: 'first' } })
+  await expect(claim(made(remember), third)).rejects.toMatchObject({ details: { task: 'first' } })
 })

@@ -14,23 +14,23 @@ const BEGINS_WITHIN_MS = 60_000
  * @throws ALREADY_IMPORTED with the earlier task's id
  */
 export async function claim(
-  store: Pick<Store, 'task' | 'remember'>,
+  store: Pick<Store, 'tasks' | 'results'>,
   { key, id, now, allowDuplicate = false }: { key: string; id: string; now: number; allowDuplicate?: boolean },
 ): Promise<() => Promise<void>> {
   const value = `${id} ${now}`
   let before: string | undefined
-  let there = await store.remember(key, value, DAY)
+  let there = await store.results.remember(key, value, DAY)
   while (there !== null && there !== value) {
     const [earlier = '', at] = there.split(' ')
     const begins = now - Number(at) < BEGINS_WITHIN_MS
     // Its own: an import that was named in advance is tried again.
-    if (!allowDuplicate && earlier !== id && (begins || (await store.task(earlier)) !== null)) {
+    if (!allowDuplicate && earlier !== id && (begins || (await store.tasks.find(earlier)) !== null)) {
       const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or set allowDuplicate: true`
       throw new HighkiqError('ALREADY_IMPORTED', message, { task: earlier })
     }
     before = there
-    there = await store.remember(key, value, DAY, there)
+    there = await store.results.remember(key, value, DAY, there)
   }
   const [then, seconds] = before === undefined ? ['', 0] : [before, DAY]
-  return async () => void (await store.remember(key, then, seconds, value))
+  return async () => void (await store.results.remember(key, then, seconds, value))
 }

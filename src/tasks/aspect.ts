@@ -17,7 +17,7 @@ import { partsOf } from './parts.ts'
 import { asRows, type TaskHost } from './rows.ts'
 import { apart, broke, refused, said } from './words.ts'
 
-type Change = Pick<EventEffect, 'status' | 'place' | 'code' | 'messages' | 'result'>
+type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'result'>
 
 export function trackedTasks(host: TaskHost): Aspect {
   return {
@@ -44,7 +44,7 @@ export function trackedTasks(host: TaskHost): Aspect {
           at,
           ...change,
           // Of several rows the first one has the place of all.
-          ...(row > 0 && change.place === 'enter' ? { place: 'keep' } : {}),
+          ...(row > 0 && change.window === 'enter' ? { window: 'keep' } : {}),
           ...(messages.length > 0 ? { messages } : {}),
         })
       }
@@ -59,7 +59,7 @@ export function trackedTasks(host: TaskHost): Aspect {
  */
 async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
   const { id, index } = splitTaskJid(payload.jid)
-  const task = await insist(() => store().task(id))
+  const task = await insist(() => store().tasks.find(id))
   // Deleted meanwhile, or it never asked for rows.
   const about = task && metaOf(task).export
   if (!about) return undefined
@@ -125,58 +125,58 @@ const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'kil
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   switch (outcome.kind) {
     case 'started':
-      return { status: 'working', place: 'keep' }
+      return { status: 'working', window: 'keep' }
     case 'done':
-      return { status: 'finished', place: 'leave', ...resultOf(outcome.result, at) }
+      return { status: 'finished', window: 'leave', ...resultOf(outcome.result, at) }
     case 'business-failure':
-      return { status: 'failed', place: 'leave', code: codeOf(outcome.error), messages: [refused(at, outcome.error)] }
+      return { status: 'failed', window: 'leave', code: codeOf(outcome.error), messages: [refused(at, outcome.error)] }
     case 'retry': {
       const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
-      return { status: 'enqueued', place: 'leave', messages: [broke(at, outcome.error), retry] }
+      return { status: 'enqueued', window: 'leave', messages: [broke(at, outcome.error), retry] }
     }
     case 'dead':
-      return { status: 'error', place: 'leave', code: codeOf(outcome.error), messages: [broke(at, outcome.error)] }
+      return { status: 'error', window: 'leave', code: codeOf(outcome.error), messages: [broke(at, outcome.error)] }
     case 'discarded': {
       const { params } = broke(at, outcome.error)
-      return { status: 'cancelled', place: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
+      return { status: 'cancelled', window: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
     }
     case 'snoozed':
-      return { status: 'enqueued', place: 'leave' }
+      return { status: 'enqueued', window: 'leave' }
     case 'released':
-      return { status: 'enqueued', place: 'keep' }
+      return { status: 'enqueued', window: 'keep' }
     case 'paused':
     case 'interrupted':
-      return { status: 'enqueued', place: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
+      return { status: 'enqueued', window: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
     case 'apart': {
       const messages = 'error' in outcome ? [apart(at, outcome.error)] : []
-      return { status: 'enqueued', place: 'enter', messages }
+      return { status: 'enqueued', window: 'enter', messages }
     }
     case 'restored':
       return {
         status: 'enqueued',
-        place: 'keep',
+        window: 'keep',
         messages: [{ at, code: 'restored', params: { stalls: outcome.stalls } }],
       }
     case 'stalled-out':
       return {
         status: 'error',
-        place: 'leave',
+        window: 'leave',
         code: 'stalled',
         messages: [{ at, code: 'stalled', params: { stalls: outcome.stalls } }],
       }
     case 'promoted':
-      return { status: 'enqueued', place: 'enter' }
+      return { status: 'enqueued', window: 'enter' }
     case 'stopped':
     case 'deleted':
     case 'cancelled':
     case 'expired': {
       const code = outcome.kind
-      return { status: 'cancelled', place: 'leave', code, messages: [{ at, code, params: {} }] }
+      return { status: 'cancelled', window: 'leave', code, messages: [{ at, code, params: {} }] }
     }
     case 'killed':
-      return { status: 'error', place: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
+      return { status: 'error', window: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
     case 'requeued':
-      return { status: 'enqueued', place: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
+      return { status: 'enqueued', window: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
     case 'untouched':
       return undefined
   }

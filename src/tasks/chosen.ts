@@ -176,7 +176,7 @@ async function* givenRows(
       seen.add(row.index)
     }
     const indexes = page.map(({ index }) => index)
-    const found = await insist(() => store().events(id, { indexes, limit: indexes.length }))
+    const found = await insist(() => store().tasks.events(id, { indexes, limit: indexes.length }))
     const events = new Map(found.map((event) => [event.index, event]))
     for (const { index, args, source } of page) {
       const event = events.get(index)

@@ -200,7 +200,7 @@ class Reader {
     const indexes: number[] = []
     for (const row of page) indexes.push(await this.#indexOf(row))
     const { store } = this.#host
-    const found = await insist(() => store().events(this.#task.id, { indexes, limit: indexes.length }))
+    const found = await insist(() => store().tasks.events(this.#task.id, { indexes, limit: indexes.length }))
     const events = new Map(found.map((event) => [event.index, event]))
     for (const [i, row] of page.entries()) {
       const event = events.get(indexes[i] as number)

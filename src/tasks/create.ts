@@ -55,7 +55,7 @@ export async function createTask(
     if (isFirst) {
       const spec = await specOf(host, payload, submitter.token, options)
       await insist(() => submitter.join(spec.queue))
-      await insist(() => store().createTask(spec))
+      await insist(() => store().tasks.create(spec))
       created = true
     }
     await writer.flush()
@@ -63,7 +63,7 @@ export async function createTask(
   }
   try {
     await addAll(writer, rows, flush)
-    refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
+    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
     await submitter.leave()
     return id
   } catch (thrown) {
@@ -88,9 +88,9 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
   await insist(() => submitter.join(queue))
   const writer = rowsOf(host, record, job, submitter.token)
   try {
-    refuse(await insist(() => store().openAdding(id, submitter.token, now())), id)
+    refuse(await insist(() => store().tasks.openAdding(id, submitter.token, now())), id)
     await addAll(writer, rows, () => writer.flush())
-    refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
+    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
     await submitter.leave()
     return writer.cursor
   } catch (thrown) {
@@ -104,19 +104,19 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
 /** Goes on where another submitter, who is dead or will be stopped, had come to. `rows`: all of them, from the first on. */
 export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
-  const { id, queue, adder } = record
+  const { id, queue, producer: adder } = record
   const submitter = new Submitter(host.store)
   await insist(() => submitter.join(queue))
   let writer: RowWriter | undefined
   try {
-    refuse(await insist(() => store().openAdding(id, submitter.token, now(), adder)), id)
+    refuse(await insist(() => store().tasks.openAdding(id, submitter.token, now(), adder)), id)
     const cursor = await cursorOf(host, id, submitter.token)
     // The store is asked only now, since another producer may have added rows before.
-    const stored = await insist(() => store().task(id))
+    const stored = await insist(() => store().tasks.find(id))
     const adding = rowsOf(host, record, job, submitter.token, cursor)
     writer = adding
     await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
-    refuse(await insist(() => store().endAdding(id, submitter.token, now())), id)
+    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
     await submitter.leave()
     return adding.cursor - cursor
   } catch (thrown) {
@@ -138,7 +138,7 @@ export function rowAdder(
   let cursor = 0
   let busy: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
-    const record = await insist(() => host.store().task(id))
+    const record = await insist(() => host.store().tasks.find(id))
     if (!record) throw unknownTask(id)
     const writer = rowsOf(host, record, job, `row:${index}`, cursor)
     const before = cursor
@@ -159,7 +159,7 @@ export function rowAdder(
 
 /** Who adds nothing, behind all rows that there can be, is told where its cursor is. */
 async function cursorOf({ store, now }: TaskHost, id: string, adder: string): Promise<number> {
-  const answer = await insist(() => store().addRows(id, adder, 2 ** 32, [], now()))
+  const answer = await insist(() => store().tasks.addRows(id, adder, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor
 }
 
@@ -217,7 +217,7 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
     keepArgs,
     meta: JSON.stringify(meta?.() ?? {}),
     createdAt: host.now(),
-    adder,
+    producer: adder,
     ...policyOf(options),
     onDone: onDone ? await callbackOf(host.client, onDone, id) : null,
     onFailure: onFailure ? await callbackOf(host.client, onFailure, id) : null,
@@ -226,7 +226,7 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
 
 async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
   let slots = 0
-  for (const process of await host.store().processes()) {
+  for (const process of await host.store().workers.processes()) {
     const { queues } = JSON.parse(process.info) as { queues?: string[] }
     if (queues?.includes(queue)) slots += process.concurrency
   }

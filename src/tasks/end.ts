@@ -10,15 +10,15 @@ const PAGE = 1000
 /** Until no row of a task that is being cancelled waits; those that run are told to end. */
 export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
-    const { placed, done } = await insist(() => store().cancelRows(id, PAGE, now()))
-    await Promise.all(placed.map((jid) => insist(() => store().markCancelled(jid, now()))))
+    const { placed, done } = await insist(() => store().tasks.cancelRows(id, PAGE, now()))
+    await Promise.all(placed.map((jid) => insist(() => store().cancellations.request(jid, now()))))
     if (done) return
   }
 }
 
 export async function removeTask({ store }: StoreOfTasks, id: string): Promise<void> {
-  const record = await insist(() => store().task(id))
+  const record = await insist(() => store().tasks.find(id))
   const dir = record && metaOf(record).export?.dir
   if (dir) await removeFolder(dir, id)
-  while (!(await insist(() => store().deleteTask(id, PAGE))));
+  while (!(await insist(() => store().tasks.delete(id, PAGE))));
 }

@@ -35,7 +35,7 @@ export async function* eventPages(
   { after = -1, ...filter }: Omit<EventQuery, 'limit'>,
 ): AsyncGenerator<EventRecord[]> {
   for (let behind = after; ; ) {
-    const page = await store().events(task, { ...filter, after: behind, limit: PAGE })
+    const page = await store().tasks.events(task, { ...filter, after: behind, limit: PAGE })
     if (page.length > 0) yield page
     const last = page.at(-1)
     if (!last || page.length < PAGE) return

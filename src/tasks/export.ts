@@ -128,9 +128,9 @@ async function* endedInOrder(
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
     // Asked before the events, so that none can come between.
-    const record = await insist(() => host.store().task(id))
+    const record = await insist(() => host.store().tasks.find(id))
     if (!record) throw unknownTask(id)
-    const events = await insist(() => host.store().events(id, { after, limit: PAGE }))
+    const events = await insist(() => host.store().tasks.events(id, { after, limit: PAGE }))
     let open = false
     for (const event of events) {
       if (event.status === 'enqueued' || event.status === 'working') {

@@ -86,7 +86,7 @@ export class TaskKeeper implements Service {
     await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
     await this.#host
       .store()
-      .letGo(DUTY, this.#holder)
+      .workers.releaseLock(DUTY, this.#holder)
       .catch(() => {})
   }
 
@@ -107,8 +107,8 @@ export class TaskKeeper implements Service {
     const store = this.#host.store()
     if (!(await this.#mayGoOn(store))) return
     const now = this.#host.now()
-    const cancelling = await store.cancellingTasks(TASKS_AT_ONCE)
-    const expired = await store.expiredTasks(now, TASKS_AT_ONCE)
+    const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
+    const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
     for (const id of cancelling) {
       if (!(await this.#mayGoOn(store))) return
       await cancelRows(this.#host, id)
@@ -128,7 +128,7 @@ export class TaskKeeper implements Service {
   async #mayGoOn(store: Store): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false
     if (performance.now() >= this.#askAgainAt) {
-      this.#hasDuty = await store.hold(DUTY, this.#holder, DUTY_SECONDS)
+      this.#hasDuty = await store.workers.acquireLock(DUTY, this.#holder, DUTY_SECONDS)
       this.#askAgainAt = performance.now() + DUTY_AGAIN_MS
     }
     return this.#hasDuty
@@ -162,7 +162,7 @@ export class TaskKeeper implements Service {
     let tasks: TaskRecord[] = []
     let after: string | undefined
     do {
-      const page = await store.idleTasks(before, { after, limit: TASK_PAGE })
+      const page = await store.tasks.idle(before, { after, limit: TASK_PAGE })
       tasks.push(...page.tasks)
       after = page.next ?? undefined
       if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
@@ -178,9 +178,9 @@ export class TaskKeeper implements Service {
   async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away = await this.#away(store, task, seen)
     if (away.length === 0 || (await this.#hasMoved(store, task))) return []
-    const placed = away.filter(({ place }) => place === 'placed')
+    const placed = away.filter(({ location }) => location === 'window')
     if (placed.length > 0) {
-      await store.freePlaces(
+      await store.tasks.leaveWindow(
         task.id,
         placed.map(({ index }) => index),
         this.#host.now(),
@@ -190,7 +190,7 @@ export class TaskKeeper implements Service {
   }
 
   async #hasMoved(store: Store, task: TaskRecord): Promise<boolean> {
-    return (await store.task(task.id))?.progressAt !== task.progressAt
+    return (await store.tasks.find(task.id))?.progressAt !== task.progressAt
   }
 
   /**
@@ -200,7 +200,7 @@ export class TaskKeeper implements Service {
   async #judge(store: Store, suspects: readonly Away[]): Promise<void> {
     const tasks = [...new Map(suspects.map(({ task }) => [task.id, task])).values()]
     const own = new Set(tasks.map(({ queue }) => queue))
-    const others = (await store.queues()).map(({ name }) => name).filter((name) => !own.has(name))
+    const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
     const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
     for (const queue of others) await this.#noteQueue(store, elsewhere, queue)
     await this.#noteSet(store, dead, 'dead')
@@ -223,19 +223,19 @@ export class TaskKeeper implements Service {
   async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
     const seen = emptyFor(tasks)
     for (const queue of new Set(tasks.map((task) => task.queue))) await this.#noteQueue(store, seen, queue)
-    await noteAll(seen, (page) => store.taken(page))
-    for (const { text } of await store.running()) note(seen, text)
+    await noteAll(seen, (page) => store.workers.fetched(page))
+    for (const { text } of await store.workers.running()) note(seen, text)
     await this.#noteSet(store, seen, 'schedule')
     await this.#noteSet(store, seen, 'retry')
     return seen
   }
 
   #noteQueue(store: Store, seen: Seen, queue: string): Promise<void> {
-    return noteAll(seen, (page) => store.scanQueue(queue, needleOf(seen), page))
+    return noteAll(seen, (page) => store.search.scanQueue(queue, needleOf(seen), page))
   }
 
   #noteSet(store: Store, seen: Seen, set: SetName): Promise<void> {
-    return noteAll(seen, (page) => store.scanSet(set, needleOf(seen), page))
+    return noteAll(seen, (page) => store.search.scanSet(set, needleOf(seen), page))
   }
 
   /** Open rows that do not wait in the task and were not seen. */
@@ -243,9 +243,9 @@ export class TaskKeeper implements Service {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
       for await (const page of eventPages(() => store, id, { status: [status] })) {
-        away.push(...page.filter(({ place, index }) => place !== 'held' && !seen.get(id)?.has(index)))
+        away.push(...page.filter(({ location, index }) => location !== 'backlog' && !seen.get(id)?.has(index)))
         // Rows that were never in the queue come behind all that were.
-        if (page.every(({ place }) => place === 'held')) break
+        if (page.every(({ location }) => location === 'backlog')) break
       }
     }
     return away
@@ -263,11 +263,11 @@ export class TaskKeeper implements Service {
         const code = codeOf(task, event)
         return {
           kind: 'event' as const,
-          ...{ jid, run, attempt: attempts, status: 'error' as const, at, place: 'leave' as const, code },
+          ...{ jid, run, attempt: attempts, status: 'error' as const, at, window: 'leave' as const, code },
           messages: [{ at, code, params: {} }],
         }
       })
-      await store.changeEvents(effects, at)
+      await store.tasks.changeEvents(effects, at)
     }
   }
 }

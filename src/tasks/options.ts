@@ -6,7 +6,7 @@ import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
-import type { TaskSpec, Tolerance } from '../store/contract.ts'
+import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 
 /** What a job of `onDone` and `onFailure` is called with. */
 export type CallbackJob = Job<[task: string, run: number]>
@@ -100,10 +100,10 @@ export function checkName(name: unknown): void {
 }
 
 /** The part of a task that says how it is handled. @throws INVALID_OPTION */
-export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
+export function policyOf(options: TaskOptions): Pick<TaskSpec, 'maxFailures' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
   const { maxFailures, onMaxFailures, keep, lostAfter } = options
   return {
-    ...(maxFailures === undefined ? {} : { tolerance: toleranceOf(maxFailures) }),
+    ...(maxFailures === undefined ? {} : { maxFailures: toleranceOf(maxFailures) }),
     ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
     ...(keep === undefined ? {} : { keep: milliseconds('keep', keep) }),
     ...(lostAfter === undefined ? {} : { lostAfter: milliseconds('lostAfter', lostAfter) }),
@@ -111,7 +111,7 @@ export function policyOf(options: TaskOptions): Pick<TaskSpec, 'tolerance' | 'on
 }
 
 /** @throws INVALID_OPTION */
-export function toleranceOf(tolerated: number | string | null): Tolerance | null {
+export function toleranceOf(tolerated: number | string | null): MaxFailures | null {
   if (tolerated === null || tolerated === Number.POSITIVE_INFINITY) return null
   if (typeof tolerated === 'number' && Number.isSafeInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
   const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
@@ -120,7 +120,7 @@ export function toleranceOf(tolerated: number | string | null): Tolerance | null
 }
 
 /** As it is said in options; null: every failure is tolerated. */
-export function maxFailuresOf(tolerance: Tolerance | null): number | `${number}%` | null {
+export function maxFailuresOf(tolerance: MaxFailures | null): number | `${number}%` | null {
   if (!tolerance) return null
   return 'rows' in tolerance ? tolerance.rows : `${tolerance.percent}%`
 }

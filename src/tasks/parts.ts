@@ -50,7 +50,7 @@ class StoredParts implements Parts {
 
   async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
     const bytes = await packed(rows)
-    const answer = await insist(() => this.#store().putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
+    const answer = await insist(() => this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
     // A deleted task wants nothing any more, and a row nothing of another attempt.
     if (answer !== 'full') return
     throw new Kill(
@@ -59,7 +59,7 @@ class StoredParts implements Parts {
   }
 
   async get(index: number): Promise<PageRows | null> {
-    const bytes = await insist(() => this.#store().part(this.#task, index))
+    const bytes = await insist(() => this.#store().tasks.part(this.#task, index))
     return bytes && unpacked(bytes)
   }
 }
@@ -77,7 +77,7 @@ class PartFiles implements Parts {
   }
 
   async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
-    const event = await insist(() => this.#store().event(taskJid(this.#task, index)))
+    const event = await insist(() => this.#store().tasks.event(taskJid(this.#task, index)))
     if (!event || !isInAttempt(event, by)) return
     const path = this.#path(index)
     const part = `${path}.${randomUUID()}`

@@ -42,7 +42,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
   const { id, queue, run } = record
   try {
     await insist(() => submitter.join(queue))
-    const started = await store().startRun(id, run, submitter.token, now())
+    const started = await store().tasks.startRun(id, run, submitter.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     retried.run = run + 1
@@ -51,7 +51,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
       if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(host, id)
       const items = rows.map((row) => withDead(row, dead))
       await unmark(host, record, rows)
-      const answers = await insist(() => store().retryRows(id, run + 1, items, now()))
+      const answers = await insist(() => store().tasks.retryRows(id, run + 1, items, now()))
       for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
         if (answer === 'ok' && rows[i]?.isSame) retried.unchanged++
@@ -61,9 +61,9 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     await put(first)
     for await (const rows of chunks) await put(rows)
     // Rows of a report that was sent slowly, or of a task so large that there was time for it.
-    const then = await insist(() => store().task(id))
+    const then = await insist(() => store().tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    await insist(() => store().endAdding(id, submitter.token, now()))
+    await insist(() => store().tasks.endAdding(id, submitter.token, now()))
     await submitter.leave()
     return retried
   } catch (thrown) {
@@ -83,7 +83,7 @@ async function rejectedStill(
   retried: Retried,
 ): Promise<Chosen[]> {
   const indexes = rows.map(({ index }) => index)
-  const found = await insist(() => store().events(id, { indexes, limit: indexes.length }))
+  const found = await insist(() => store().tasks.events(id, { indexes, limit: indexes.length }))
   const now = new Map(found.map((event) => [event.index, event]))
   return rows.filter(({ index, args }) => {
     const event = now.get(index)
@@ -104,14 +104,14 @@ async function unmark(host: TaskHost, { id, queue }: TaskRecord, rows: readonly 
   const { store, now } = host
   let marked = rows.map(({ index }) => taskJid(id, index))
   for (let looks = 0; ; looks++) {
-    marked = await insist(() => store().cancelledAmong(marked))
+    marked = await insist(() => store().cancellations.among(marked))
     if (marked.length === 0) return
     const isLast = looks === HEARS_WITHIN_MS / LOOK_MS
     if (looks === 0 || isLast) await withdraw(host, { id, queue }, new Set(marked))
     if (isLast) break
     await sleep(LOOK_MS)
   }
-  await Promise.all(marked.map((jid) => insist(() => store().unmark(jid, now()))))
+  await Promise.all(marked.map((jid) => insist(() => store().cancellations.withdraw(jid, now()))))
 }
 
 /** Without its mark a text that nobody has come to would run beside the new one, and with its old arguments. */
@@ -122,7 +122,8 @@ async function withdraw(
 ): Promise<void> {
   const { store, now } = host
   const tracked = trackedTasks(host)
-  const read = (after: string | undefined) => insist(() => store().scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+  const read = (after: string | undefined) =>
+    insist(() => store().search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
   for await (const { items } of pages(read)) {
     const pulls: Pull[] = []
     for (const { text, at } of items) {
@@ -140,14 +141,14 @@ async function withdraw(
         ],
       })
     }
-    if (pulls.length > 0) await insist(() => store().pull(queue, pulls, now()))
+    if (pulls.length > 0) await insist(() => store().search.pull(queue, pulls, now()))
   }
 }
 
 /** The entries that a task's rows have in the dead set, by their index. */
 async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>()
-  for await (const { items } of pages((after) => store().scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
+  for await (const { items } of pages((after) => store().search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
     for (const entry of items) {
       const payload = readPayload(entry.text)
       if (payload?.hk_task !== id) continue

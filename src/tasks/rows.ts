@@ -101,7 +101,7 @@ export class RowWriter {
     while (this.#chunk.length > 0) {
       const chunk = this.#chunk
       const last = this.#last && fingerprintOf(this.#last)
-      const answer = await insist(() => store().addRows(task, adder, this.#cursor, chunk, now(), last))
+      const answer = await insist(() => store().tasks.addRows(task, adder, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
         // An earlier attempt of this very adder had cut its chunks elsewhere.

@@ -15,7 +15,7 @@ export class Submitter {
   }
 
   async join(queue: string): Promise<void> {
-    await this.#store().join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: hereAsText() })
+    await this.#store().workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: hereAsText() })
     this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
   }
 
@@ -23,14 +23,14 @@ export class Submitter {
     if (!this.#timer) return
     this.#renewNoMore()
     await this.#store()
-      .leave(this.token)
+      .workers.release(this.token)
       .catch(() => {})
   }
 
   /** Ends its part of a task before all of it is there; `interrupted`: the task says so. */
   async giveUp(task: string, now: number, interrupted = true): Promise<void> {
     try {
-      await this.#store().endAdding(task, this.token, now, interrupted)
+      await this.#store().tasks.endAdding(task, this.token, now, interrupted)
       await this.leave()
     } catch {
       // Left to its lease: when that ends, whoever claims it interrupts the task.
@@ -45,14 +45,14 @@ export class Submitter {
   /** One that fails is made good by the next; if none comes through, the task is interrupted and says so. */
   #renew(): void {
     this.#store()
-      .renew(this.token, LEASE_SECONDS)
+      .workers.renew(this.token, LEASE_SECONDS)
       .catch(() => {})
   }
 }
 
 /** Whether who began a task adds rows to it, as far as can be told: its lease holds, and its process is not known to be gone. */
-export async function isBeingAdded(store: Store, { adding, adder }: TaskRecord): Promise<boolean> {
+export async function isBeingAdded(store: Store, { adding, producer: adder }: TaskRecord): Promise<boolean> {
   if (!adding) return false
-  const lease = (await store.leases()).find(({ owner }) => owner === adder)
+  const lease = (await store.workers.leases()).find(({ owner }) => owner === adder)
   return lease !== undefined && !lease.ended && !lease.claimed && !isGone(lease.host, thisHost())
 }

@@ -48,7 +48,7 @@ export interface TaskStatus {
   /** Rows added so far; it grows while the state is `adding`. */
   total: number
   /** Rows that wait for their turn inside the task; part of `counts.enqueued`. */
-  held: number
+  backlog: number
   /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. With `rowsPerJob`: at least so many. */
   retrying: number
   /** Most rows in the queue and in work at a time; with `rowsPerJob` most jobs. */
@@ -138,7 +138,7 @@ export class Task {
 
   /** null when there is no such task. */
   async status(): Promise<TaskStatus | null> {
-    const record = await this.#store.task(this.id)
+    const record = await this.#store.tasks.find(this.id)
     return record && statusOf(record, this.#host.now())
   }
 
@@ -155,7 +155,7 @@ export class Task {
   /** How many rows were rejected for which reason, the most frequent first. @throws UNKNOWN_TASK */
   async reasons(): Promise<ReasonCount[]> {
     await this.#record()
-    return (await this.#store.reasons(this.id)).sort((a, b) => b.count - a.count)
+    return (await this.#store.tasks.reasons(this.id)).sort((a, b) => b.count - a.count)
   }
 
   /**
@@ -222,7 +222,7 @@ export class Task {
     await this.#change({
       ...(name === undefined ? {} : { name }),
       ...(window === undefined ? {} : { window }),
-      ...(maxFailures === undefined ? {} : { tolerance: toleranceOf(maxFailures) }),
+      ...(maxFailures === undefined ? {} : { maxFailures: toleranceOf(maxFailures) }),
       ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
     })
   }
@@ -235,7 +235,7 @@ export class Task {
     const { store, now } = this.#host
     checkOptions('task.cancel', { reason }, { reason: 'text' })
     const message = reason === undefined ? null : said(now(), reason)
-    const answer = await insist(() => store().cancelTask(this.id, message, now()))
+    const answer = await insist(() => store().tasks.cancel(this.id, message, now()))
     if (answer === null) throw unknownTask(this.id)
     if (answer === 'ok') await cancelRows(this.#host, this.id)
   }
@@ -250,7 +250,7 @@ export class Task {
 
   /** Forgets it and its events; if it has not ended it is cancelled first. False: there was none. */
   async delete(): Promise<boolean> {
-    const record = await this.#store.task(this.id)
+    const record = await this.#store.tasks.find(this.id)
     if (!record) return false
     if (record.state !== 'done' && record.state !== 'cancelled') await this.cancel()
     await removeTask(this.#host, this.id)
@@ -290,7 +290,7 @@ export class Task {
 
   async #change(change: TaskChange): Promise<void> {
     const { store, now } = this.#host
-    const answer = await insist(() => store().changeTask(this.id, change, now()))
+    const answer = await insist(() => store().tasks.change(this.id, change, now()))
     if (answer === null) throw unknownTask(this.id)
     if (answer === 'ended') throw new HighkiqError('TASK_ENDED', `task ${this.id} has ended: it can only be retried`)
   }
@@ -306,14 +306,14 @@ export class Task {
   }
 
   async #record(): Promise<TaskRecord> {
-    const record = await this.#store.task(this.id)
+    const record = await this.#store.tasks.find(this.id)
     if (!record) throw unknownTask(this.id)
     return record
   }
 }
 
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
-  const { id, name, job, queue, state, run, total, held, counts, reason } = record
+  const { id, name, job, queue, state, run, total, backlog, counts, reason } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
   // A row that was opened again by hand had ended before, too.
@@ -321,7 +321,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
   // What is placed are jobs; of how many rows each is, up to that many, is not counted.
-  const retrying = Math.max(open - held - record.placed * (record.rowsPerJob ?? 1), 0)
+  const retrying = Math.max(open - backlog - record.inWindow * (record.rowsPerJob ?? 1), 0)
   const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
   return {
     id,
@@ -333,11 +333,11 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     run,
     runAt: new Date(record.runAt),
     total,
-    held,
+    backlog,
     retrying,
     window: record.window,
     rowsPerJob: record.rowsPerJob,
-    maxFailures: maxFailuresOf(record.tolerance),
+    maxFailures: maxFailuresOf(record.maxFailures),
     onMaxFailures: record.onMaxFailures,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,

@@ -156,7 +156,7 @@ export class Tasks {
       return new Task(this.#host, id, file.encoding())
     } catch (thrown) {
       // Refused later only if there is a task to look at.
-      const made = unclaim && (await this.#store.task(id).catch(() => undefined))
+      const made = unclaim && (await this.#store.tasks.find(id).catch(() => undefined))
       if (made === null) await unclaim?.().catch(() => {})
       throw thrown
     } finally {
@@ -172,7 +172,7 @@ export class Tasks {
 
   /** @throws UNKNOWN_TASK */
   async #record(id: string): Promise<TaskRecord> {
-    const record = await this.#store.task(id)
+    const record = await this.#store.tasks.find(id)
     if (!record) throw unknownTask(id)
     return record
   }
@@ -224,8 +224,8 @@ export class Tasks {
   async event(jid: string): Promise<TaskEvent | null> {
     checkText('tasks.event: a jid', jid)
     const store = this.#store
-    const event = await store.event(jid)
-    const task = event && (await store.task(jid.slice(0, 16)))
+    const event = await store.tasks.event(jid)
+    const task = event && (await store.tasks.find(jid.slice(0, 16)))
     return event && task ? eventOf(task.job, event) : null
   }
 
@@ -233,7 +233,7 @@ export class Tasks {
   async message(jid: string, text: string): Promise<void> {
     checkText('tasks.message: a jid', jid)
     checkText('tasks.message: a message', text)
-    await this.#host.store().message(jid, said(this.#host.now(), text))
+    await this.#host.store().tasks.addMessage(jid, said(this.#host.now(), text))
   }
 
   get #store(): Store {
@@ -257,7 +257,7 @@ export class Tasks {
     const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
     if (cursor !== undefined && !id) throw invalid('tasks.list: cursor is what the answer before gave as `next`')
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
-    const records = await this.#host.store().tasks({ ...before, limit })
+    const records = await this.#host.store().tasks.page({ ...before, limit })
     const last = records.at(-1)
     const items = records.filter((task) => (!state || task.state === state) && (!job || task.job === job))
     return {

@@ -14,7 +14,7 @@ export class StoreAdvice implements Service {
   async start(): Promise<void> {
     const { store, log, report } = this.#engine
     try {
-      for (const advice of await store.advice()) log.warn({}, advice)
+      for (const advice of await store.workers.advice()) log.warn({}, advice)
     } catch (thrown) {
       report(thrown, { during: 'looking at the settings of the store' })
     }

@@ -3,13 +3,13 @@
 import { JobContext, type TaskOfJob } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
-import type { Taken } from '../store/contract.ts'
+import type { FetchedJob } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import { definitionOf, type Engine } from './engine.ts'
 
 /** A job that was taken, ready to run. */
 export interface Attempt {
-  taken: Taken
+  taken: FetchedJob
   payload: Payload
   ctx: JobContext
   definition: JobDefinition | undefined
@@ -28,7 +28,7 @@ export interface Attempt {
 }
 
 /** Reads a job; undefined when its text is no job at all. */
-export function openAttempt(engine: Engine, taken: Taken, place = 0): Attempt | undefined {
+export function openAttempt(engine: Engine, taken: FetchedJob, place = 0): Attempt | undefined {
   const payload = readPayload(taken.text)
   if (!payload) return undefined
   let task: TaskOfJob | undefined

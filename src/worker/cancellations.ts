@@ -52,7 +52,7 @@ export class Cancellations implements Service {
         const isAsked = aspects.some((aspect) => aspect.cancelledByOthers?.(ctx))
         return jidsOf(payload).filter((jid) => isAsked || marks.has(jid))
       })
-      const cancelled = new Set(jids.length > 0 ? await store.cancelledAmong(jids) : [])
+      const cancelled = new Set(jids.length > 0 ? await store.cancellations.among(jids) : [])
       for (const { payload, ctx } of asked) {
         if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
       }

@@ -26,7 +26,7 @@ export class DialectCheck implements Service {
     const { store, log } = this.#engine
     const wire = sidekiqOf(this.#engine.wire)
     const others = new Map<Sidekiq, string[]>()
-    for (const { identity, info } of await store.processes()) {
+    for (const { identity, info } of await store.workers.processes()) {
       const theirs = dialectOf(info)
       if (theirs === undefined || theirs === wire) continue
       others.set(theirs, [...(others.get(theirs) ?? []), identity])

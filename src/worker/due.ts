@@ -94,7 +94,7 @@ export class DueJobs implements Service {
     }
     try {
       // Others need not wait until it runs out.
-      await store.letGo(DUTY, this.#holder)
+      await store.workers.releaseLock(DUTY, this.#holder)
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'giving up a duty' })
     }
@@ -105,7 +105,7 @@ export class DueJobs implements Service {
     const now = performance.now()
     if (now < this.#heldUntil) return true
     if (now < this.#askAt) return false
-    const held = await this.#engine.store.hold(DUTY, this.#holder, DUTY_SECONDS)
+    const held = await this.#engine.store.workers.acquireLock(DUTY, this.#holder, DUTY_SECONDS)
     if (held) this.#heldUntil = now + (DUTY_SECONDS * 1000) / 2
     else this.#askAt = now + ASK_MS
     return held
@@ -116,7 +116,7 @@ export class DueJobs implements Service {
     const { signal } = this.#stop
     if (signal.aborted) return
     try {
-      if (performance.now() < this.#heldUntil) await this.#engine.store.waitDue(ms, signal)
+      if (performance.now() < this.#heldUntil) await this.#engine.store.jobSets.waitUntilDue(ms, signal)
       else await sleep(Math.min(ms, ASK_MS), undefined, { signal })
     } catch {
       // Aborted; or the next round meets the same error and tells it.
@@ -131,7 +131,7 @@ export class DueJobs implements Service {
         // A long run must not outlast the duty.
         if (!(await this.#onDuty())) return null
         const now = this.#engine.now()
-        const { entries, next } = await this.#engine.store.due(set, now, BATCH)
+        const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH)
         const moved = entries.length > 0 && (await this.#move(set, entries))
         const later = next !== null && next * 1000 > now
         if (later) nexts.push(next)
@@ -146,7 +146,7 @@ export class DueJobs implements Service {
     const { store, limits, now } = this.#engine
     if (now() < this.#trimAt) return
     this.#trimAt = now() + TRIM_MS
-    await store.trim('dead', limits.dead, now() / 1000 - limits.deadSeconds)
+    await store.jobSets.prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
   }
 
   /** False when none of them could be moved. */
@@ -162,12 +162,12 @@ export class DueJobs implements Service {
           : this.#promoted(set, entry, payload),
       ),
     )
-    const answers = await store.swap(set, swaps, now())
+    const answers = await store.jobSets.swap(set, swaps, now())
     await this.#tellEnds(swaps.filter((_, i) => answers[i] === 'ok'))
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
     // They would come first again and again, and keep all behind them from moving.
-    await store.swap(
+    await store.jobSets.swap(
       set,
       refused.map((swap) => this.#putOff(set, swap, refusal(swap))),
       now(),

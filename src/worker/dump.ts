@@ -76,7 +76,7 @@ function stackOf({ javascriptStack: { stack = [] } }: ThreadReport): string[] {
 }
 
 async function leasesOf({ store }: Engine): Promise<Lease[]> {
-  const leases = store.leases().catch(() => [])
+  const leases = store.workers.leases().catch(() => [])
   return (await within(LEASES_MS, leases)) ? leases : []
 }
 

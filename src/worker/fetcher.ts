@@ -6,7 +6,7 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
-import type { Settlement, Taken, TurnAnswer } from '../store/contract.ts'
+import type { FetchedJob, SettleAndFetchAnswer, Settlement } from '../store/contract.ts'
 import type { Attempt } from './attempt.ts'
 import type { Engine } from './engine.ts'
 import { Outage } from './outage.ts'
@@ -185,11 +185,16 @@ export class Fetcher {
   async #turn(n: number, telling: Telling): Promise<void> {
     const { store, marks, now } = this.#engine
     const owner = this.#options.owner()
-    let answer: TurnAnswer
+    let answer: SettleAndFetchAnswer
     try {
       const take = { queues: n > 0 ? this.#nextQueues() : [], n }
       const settlements = telling.ends.map(({ settlement }) => settlement)
-      answer = await store.turn(owner, { now: now(), started: telling.started, settlements, take })
+      answer = await store.workers.settleAndFetch(owner, {
+        now: now(),
+        started: telling.started,
+        settlements,
+        fetch: take,
+      })
     } catch (thrown) {
       if (owner !== this.#options.owner()) {
         this.#report.lostAll(telling)
@@ -210,14 +215,14 @@ export class Fetcher {
       await this.#options.onFenced()
       return
     }
-    marks.tell(answer.marks)
+    marks.tell(answer.cancellations)
     const applied = this.#report.hear(telling, answer)
-    if (n > 0) this.#drained = answer.taken.length < n
+    if (n > 0) this.#drained = answer.fetched.length < n
     if (marks.isBehind || !marks.isEmpty) this.#gone.push(...goneBy(telling, answer))
-    if (marks.isBehind && !(await this.#heed(owner, answer.taken))) return
+    if (marks.isBehind && !(await this.#heed(owner, answer.fetched))) return
     this.#unmarkGone()
-    if (this.#slots.state === 'stopping') for (const taken of answer.taken.toReversed()) this.#slots.giveBack(taken)
-    else for (const taken of answer.taken) this.#slots.begin(taken)
+    if (this.#slots.state === 'stopping') for (const taken of answer.fetched.toReversed()) this.#slots.giveBack(taken)
+    else for (const taken of answer.fetched) this.#slots.begin(taken)
     this.#tellProblem(answer.problem)
     if (!applied) {
       throw new HighkiqError(
@@ -250,7 +255,7 @@ export class Fetcher {
   }
 
   /** Something was cancelled: no job begins before it is known which. False: the jobs taken belong to others by now. */
-  async #heed(owner: string, taken: readonly Taken[]): Promise<boolean> {
+  async #heed(owner: string, taken: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += taken.length
     try {
       await this.#engine.marks.catchUp()
@@ -267,7 +272,8 @@ export class Fetcher {
   #unmarkGone(): void {
     const { store, marks, now, report } = this.#engine
     for (const jid of this.#gone.splice(0)) {
-      if (marks.has(jid)) store.unmark(jid, now()).catch((thrown) => report(thrown, { during: 'taking a mark back' }))
+      if (marks.has(jid))
+        store.cancellations.withdraw(jid, now()).catch((thrown) => report(thrown, { during: 'taking a mark back' }))
     }
   }
 
@@ -284,9 +290,9 @@ export class Fetcher {
     this.#wakeUp = () => controller.abort()
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
-    const handed: Taken[] =
+    const handed: FetchedJob[] =
       queues.length > 0
-        ? await store.wait(owner, queues, free, WAIT_MS, signal)
+        ? await store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
         : await sleep(UNASKED_MS, [], { signal }).catch(() => [])
     this.#drained = false
     if (owner !== this.#options.owner()) return

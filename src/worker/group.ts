@@ -118,7 +118,7 @@ function settlementAs({ taken: { queue, ticket } }: Attempt, also: readonly Bran
 
 /** Alone a row needs a place of its own in its task's window. */
 function withPlace(effect: Effect): Effect {
-  return effect.kind === 'event' && effect.place === 'keep' ? { ...effect, place: 'enter' } : effect
+  return effect.kind === 'event' && effect.window === 'keep' ? { ...effect, window: 'enter' } : effect
 }
 
 function withEffects(effects: Effect[] | undefined): { effects?: Effect[] } {

@@ -75,7 +75,7 @@ export class Heartbeat implements Service {
     await this.#next
     await this.#beating
     await this.#telling
-    await this.#engine.store.forget(this.#shown.identity)
+    await this.#engine.store.workers.removeProcess(this.#shown.identity)
   }
 
   /** One at a time, or an old state might be shown last: what is due while a beat is under way follows it, once. */
@@ -93,7 +93,11 @@ export class Heartbeat implements Service {
     const { store, report } = this.#engine
     try {
       const { quiet, running } = this.#state()
-      const { signal, known, rtt } = await store.beat(this.#record(running.length, quiet), SHOWN_SECONDS, running)
+      const { signal, known, rtt } = await store.workers.heartbeat(
+        this.#record(running.length, quiet),
+        SHOWN_SECONDS,
+        running,
+      )
       this.#watch(rtt)
       this.#telling = this.#tell(known && this.#wasAnswered)
       this.#wasAnswered = true

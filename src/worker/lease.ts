@@ -110,7 +110,7 @@ export class Lease implements LeaseHold {
 
   #begin(): void {
     const { seconds, vitals } = this.#options
-    const renewer = this.#engine.store.renewer()
+    const renewer = this.#engine.store.workers.renewer()
     if (!renewer) {
       this.#timer = setInterval(() => void this.#renewHere(), (seconds * 1000) / 3)
       return
@@ -169,7 +169,7 @@ export class Lease implements LeaseHold {
   async #renew(): Promise<boolean> {
     const owner = this.#owner
     const sentAt = performance.now()
-    const isHeld = await this.#engine.store.renew(owner, this.#options.seconds)
+    const isHeld = await this.#engine.store.workers.renew(owner, this.#options.seconds)
     if (owner !== this.#owner) return false
     if (isHeld) this.#renewedAt[0] = Math.max(this.#renewedAt[0] as number, sentAt)
     else this.#options.onLost(owner)

@@ -54,7 +54,7 @@ export class Marks {
   /** Those of the jobs that are cancelled, as far as it was heard of. */
   async among(jids: readonly string[]): Promise<ReadonlySet<string>> {
     const heard = jids.filter((jid) => this.has(jid))
-    return new Set(heard.length === 0 ? heard : await this.#store.cancelledAmong(heard))
+    return new Set(heard.length === 0 ? heard : await this.#store.cancellations.among(heard))
   }
 
   #next(): Promise<void> {
@@ -71,7 +71,7 @@ export class Marks {
       this.#version = 0
     }
     const told = this.#told
-    const { version, jids } = await this.#store.marks(this.#version)
+    const { version, jids } = await this.#store.cancellations.since(this.#version)
     for (const jid of jids) this.#heard.add(jid)
     this.#version = version
     // No more are there than these: the store has lost some.

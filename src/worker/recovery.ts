@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
-import type { Lease, Restore, Stranded } from '../store/contract.ts'
+import type { Lease, OrphanedJob, Rescue } from '../store/contract.ts'
 import type { Service } from './aspect.ts'
 import { definitionOf, type Engine, effectsOf } from './engine.ts'
 import { isGone, thisHost } from './host.ts'
@@ -88,7 +88,7 @@ export class Recovery implements Service {
     clearTimeout(this.#timer)
     await this.#sweeping
     const { store } = this.#engine
-    await store.letGo(DUTY, this.#holder).catch(() => {})
+    await store.workers.releaseLock(DUTY, this.#holder).catch(() => {})
   }
 
   /** Looks at once for processes of this machine that are gone, because somebody saw one die. */
@@ -111,7 +111,7 @@ export class Recovery implements Service {
     const { store } = this.#engine
     const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
     // A worker that can't write does not get the duty, so it claims no lease.
-    const isOnDuty = await store.hold(DUTY, this.#holder, this.#leaseSeconds * DUTY_LEASES)
+    const isOnDuty = await store.workers.acquireLock(DUTY, this.#holder, this.#leaseSeconds * DUTY_LEASES)
     await this.#observe(isOnDuty)
     if (isOnDuty && performance.now() >= this.#tidyAt) await this.#tidy()
     if (isOnDuty || claimed) await this.#restoreAll()
@@ -120,7 +120,7 @@ export class Recovery implements Service {
   async #tidy(): Promise<void> {
     const { store } = this.#engine
     this.#tidyAt = performance.now() + TIDY_MS
-    for (const owner of await store.tidy()) await store.claim(owner, 0)
+    for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 0)
   }
 
   /** Remembers the newest stamp; with the duty, claims the leases that were not renewed in time. */
@@ -130,7 +130,7 @@ export class Recovery implements Service {
     this.#counted += this.#countedSince(this.#lookedAt, asked)
     this.#lookedAt = asked
     const old = this.#looks.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
-    const { stamp, leases } = await store.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
+    const { stamp, leases } = await store.workers.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
     const newest = this.#looks.at(-1)
     // The store has lost data, so its stamps cannot be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#looks = []
@@ -149,19 +149,19 @@ export class Recovery implements Service {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
     const since = this.#looks.find(({ stamp }) => stamp >= renewed)
     if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return
-    await this.#engine.store.claim(owner, ends)
+    await this.#engine.store.workers.claim(owner, ends)
   }
 
   /** Claims the leases of dead processes of this machine; returns whether there were any. */
   async #claimGone(): Promise<boolean> {
     if (!this.#host) return false
     const { store } = this.#engine
-    const owners = await store.ownersOn(this.#host.key)
+    const owners = await store.workers.ownersOn(this.#host.key)
     this.#skipped = 0
     this.#skips = Math.floor(owners.length / LOOKING)
     let claimed = false
     for (const { owner, host } of owners) {
-      if (owner !== this.#self() && isGone(host, this.#host) && (await store.claim(owner, null))) claimed = true
+      if (owner !== this.#self() && isGone(host, this.#host) && (await store.workers.claim(owner, null))) claimed = true
     }
     return claimed
   }
@@ -173,15 +173,15 @@ export class Recovery implements Service {
     const nameOf = ({ owner, queue, ticket }: { owner: string; queue: string; ticket: string }) =>
       `${owner} ${queue} ${ticket}`
     for (;;) {
-      const stranded = (await store.stranded(PAGE + refused.size)).filter((one) => !refused.has(nameOf(one)))
+      const stranded = (await store.workers.orphaned(PAGE + refused.size)).filter((one) => !refused.has(nameOf(one)))
       if (stranded.length === 0) break
       const restores = await this.#restores(stranded)
-      const answers = await store.restore(restores, now())
+      const answers = await store.workers.rescue(restores, now())
       for (const [i, answer] of answers.entries()) {
-        const restore = restores[i] as Restore
+        const restore = restores[i] as Rescue
         // Two may have swept at once: only who moved the job tells of its end.
         if (answer === 'ok' && restore.to) await tellStalledOut(this.#engine, restore.queue, restore.to)
-        if (answer === 'ok' && !restore.to) await this.#tellCancelled(stranded[i] as Stranded)
+        if (answer === 'ok' && !restore.to) await this.#tellCancelled(stranded[i] as OrphanedJob)
         if (answer === 'error') refused.add(nameOf(restore))
       }
       const restored = answers.filter((answer) => answer === 'ok').length
@@ -191,10 +191,10 @@ export class Recovery implements Service {
     throw new HighkiqError('STORE_UNUSABLE', `the store can't take back ${refused.size} jobs of a process that died`)
   }
 
-  async #restores(stranded: readonly Stranded[]): Promise<Restore[]> {
+  async #restores(stranded: readonly OrphanedJob[]): Promise<Rescue[]> {
     const jobs = stranded.map((one) => ({ one, payload: readPayload(one.text) }))
     const cancelled = new Set(
-      await this.#engine.store.cancelledAmong(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : []))),
+      await this.#engine.store.cancellations.among(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : []))),
     )
     return jobs.map(({ one, payload }) => {
       if (!payload || !allAmong(payload, cancelled)) return this.#restored(one, payload)
@@ -204,14 +204,14 @@ export class Recovery implements Service {
   }
 
   /** Somebody may wait for its result. */
-  async #tellCancelled({ text, queue }: Stranded): Promise<void> {
+  async #tellCancelled({ text, queue }: OrphanedJob): Promise<void> {
     const payload = readPayload(text)
     if (!payload) return
     const definition = definitionOf(this.#engine, payload, queue)
     await keepOutcome(this.#engine, payload, definition, { kind: 'cancelled', begun: true })
   }
 
-  #restored({ owner, queue, ticket, text }: Stranded, payload: Payload | undefined): Restore {
+  #restored({ owner, queue, ticket, text }: OrphanedJob, payload: Payload | undefined): Rescue {
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 } }
     const { to, outcome } = stallOf(this.#engine, { queue, text }, payload)
     return { owner, queue, ticket, to, effects: effectsOf(this.#engine, payload, outcome) }

@@ -40,5 +40,5 @@ function bared(effects: Effect[] | undefined, to: Destination | null): { effects
 
 function bare(effect: EventEffect, isDead: boolean): EventEffect {
   const { messages: _, result: __, ...rest } = effect
-  return isDead ? { ...rest, status: 'error', place: 'leave', code: CODE } : rest
+  return isDead ? { ...rest, status: 'error', window: 'leave', code: CODE } : rest
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Effect, EventEffect, SettleAnswer, Settlement, TurnAnswer } from '../store/contract.ts'
+import type { Effect, EventEffect, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
 import { goneBy, Report } from './report.ts'
 
@@ -18,8 +18,8 @@ const done = (ticket: string, move: Settlement['move'] = null): Settlement => ({
 })
 const retry: Settlement['move'] = { to: 'retry', text: '{}', score: 1 }
 
-function answer(...settled: SettleAnswer[]): TurnAnswer {
-  return { fenced: false, started: [], settled, taken: [], marks: 0 }
+function answer(...settled: SettleAnswer[]): SettleAndFetchAnswer {
+  return { fenced: false, started: [], settled, fetched: [], cancellations: 0 }
 }
 
 test('a job is gone when its own end was applied, whatever became of the others of that call', () => {
@@ -47,13 +47,13 @@ test('what was not told is told with the next call, before what has ended since'
   expect(report.draw().ends.map(({ jids }) => jids)).toEqual([['a'], ['b']])
 })
 
-const changed: EventEffect = { kind: 'event', jid: 'j', run: 1, attempt: 1, at: 7, status: 'finished', place: 'leave' }
+const changed: EventEffect = { kind: 'event', jid: 'j', run: 1, attempt: 1, at: 7, status: 'finished', window: 'leave' }
 const messages = [{ at: 7, code: 'said', params: { text: 'x' } }]
 
 test('an end that the store refuses five times keeps what matters, and after five times more its job goes at least', () => {
   const { report, codes } = begin()
   const unlock: Effect = { kind: 'unlock', lock: 'l', holder: 'j' }
-  const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', place: 'enter', messages }
+  const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', window: 'enter', messages }
   report.ended({
     ...done('a'),
     effects: [

@@ -1,7 +1,7 @@
 /** What the store is to be told with the next call: which jobs began, and how those that ended are settled. */
 
 import { HighkiqError } from '../job/errors.ts'
-import type { Settlement, Started, TurnAnswer } from '../store/contract.ts'
+import type { SettleAndFetchAnswer, Settlement, Started } from '../store/contract.ts'
 import type { Engine } from './engine.ts'
 import { MOST_REFUSALS, reduced, reducedMore } from './reduced.ts'
 
@@ -84,7 +84,7 @@ export class Report {
   }
 
   /** The answer to what was told. False: an end is told again, for the store could not apply it. */
-  hear({ started, ends }: Telling, answer: TurnAnswer): boolean {
+  hear({ started, ends }: Telling, answer: SettleAndFetchAnswer): boolean {
     for (const [ticket, some] of byTicket(started)) {
       this.#onStart.get(ticket)?.(some.map(({ at }) => answer.started[at] === 'superseded'))
       this.#onStart.delete(ticket)
@@ -109,7 +109,7 @@ export class Report {
   }
 
   /** Ends of jobs that belonged to others: all of what was told, or those that the store did not apply all the same. */
-  lostAll({ ends }: Telling, answer?: TurnAnswer): void {
+  lostAll({ ends }: Telling, answer?: SettleAndFetchAnswer): void {
     for (const [i, { settlement }] of ends.entries()) if (answer?.settled[i] !== 'ok') this.lost(settlement.ticket)
   }
 
@@ -146,7 +146,7 @@ function byTicket(started: readonly Started[]): Map<string, { one: Started; at: 
 }
 
 /** The jobs that are gone by what was told and applied: they have ended by themselves before anybody stopped them. */
-export function goneBy({ ends }: Telling, { settled }: TurnAnswer): string[] {
+export function goneBy({ ends }: Telling, { settled }: SettleAndFetchAnswer): string[] {
   return ends.flatMap(({ settlement: { move }, jids }, i) =>
     settled[i] === 'ok' && (!move || move.to === 'dead') ? jids : [],
   )

@@ -62,7 +62,7 @@ export async function keepOutcome(
   const text = writeEnd(end)
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
-      await engine.store.keepResult(jid, text, seconds)
+      await engine.store.results.keep(jid, text, seconds)
       return
     } catch (thrown) {
       const away = hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')

@@ -3,7 +3,7 @@
 import { HighkiqError, isCausedBy, type Pause, type Snooze, type Verdict, verdictOf } from '../job/errors.ts'
 import { attemptEnded, editPayload, timeOf } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
-import type { Effect, Settlement, Taken } from '../store/contract.ts'
+import type { Effect, FetchedJob, Settlement } from '../store/contract.ts'
 import type { Outcome } from './aspect.ts'
 import type { Attempt } from './attempt.ts'
 import { type Engine, effectsOf } from './engine.ts'
@@ -188,7 +188,7 @@ export function putBack(
 }
 
 /** What is not a job at all goes to the dead set as it is. */
-export function bury(engine: Engine, taken: Taken): Settlement {
+export function bury(engine: Engine, taken: FetchedJob): Settlement {
   return {
     queue: taken.queue,
     ticket: taken.ticket,

@@ -3,7 +3,7 @@
 import { isLate } from '../job/expiry.ts'
 import type { Payload } from '../job/payload.ts'
 import { allAmong, jidsOf, someRows } from '../job/rows.ts'
-import type { Effect, Settlement, Taken } from '../store/contract.ts'
+import type { Effect, FetchedJob, Settlement } from '../store/contract.ts'
 import { type Attempt, openAttempt } from './attempt.ts'
 import { type Engine, effectsOf } from './engine.ts'
 import { fallApart, goneOf, leaveOut, rowsOf } from './group.ts'
@@ -63,7 +63,7 @@ export class Slots {
   }
 
   /** One that can't even be begun must not hold up the others that came with it. */
-  begin(taken: Taken): void {
+  begin(taken: FetchedJob): void {
     try {
       this.#begin(taken)
     } catch (thrown) {
@@ -72,7 +72,7 @@ export class Slots {
   }
 
   /** It is not begun. */
-  giveBack(taken: Taken): void {
+  giveBack(taken: FetchedJob): void {
     const attempt = openAttempt(this.#engine, taken)
     this.#report.ended(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, taken))
   }
@@ -98,7 +98,7 @@ export class Slots {
     this.#ended()
   }
 
-  #begin(taken: Taken): void {
+  #begin(taken: FetchedJob): void {
     const attempt = openAttempt(this.#engine, taken, this.#options.nextPlace())
     if (!attempt) {
       this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
@@ -243,7 +243,7 @@ export class Slots {
     if (settlement) this.#end(attempt, settlement)
   }
 
-  #bury(taken: Taken, thrown: unknown): void {
+  #bury(taken: FetchedJob, thrown: unknown): void {
     this.#engine.report(thrown, { context: 'Internal exception!', jobstr: taken.text })
     this.#running.delete(taken.ticket)
     this.#report.ended(bury(this.#engine, taken))

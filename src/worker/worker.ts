@@ -350,7 +350,7 @@ export class Worker {
     const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop())))
     const inTime = await within(Math.min(servicesMs, LEAVE_MS), stopped)
     await this.#lease.stop()
-    const left = safely('leaving', () => this.#engine.store.leave(this.#owner))
+    const left = safely('leaving', () => this.#engine.store.workers.release(this.#owner))
     if (inTime) await within(LEAVE_MS, left)
   }
 
@@ -375,7 +375,7 @@ export class Worker {
 
   async #join(): Promise<void> {
     const sentAt = performance.now()
-    const isNew = await this.#engine.store.join(this.#owner, {
+    const isNew = await this.#engine.store.workers.join(this.#owner, {
       queues: [...new Set(this.#lines.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: hereAsText(),
@@ -398,7 +398,7 @@ export class Worker {
       this.#epoch++
       try {
         // A store that lost its data does not know that we ever were: what still comes in our old name is found so.
-        await this.#engine.store.claim(lost, null)
+        await this.#engine.store.workers.claim(lost, null)
         await this.#join()
         await this.#recovery.sweep()
       } finally {

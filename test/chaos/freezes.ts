@@ -43,7 +43,7 @@ export async function freezeWorkers(
   }
   const produce = async () => {
     while (!isOver) {
-      const { enqueued } = await hq.store.stats()
+      const { enqueued } = await hq.store.metrics.totals()
       if (enqueued < BACKLOG) {
         await hq.pushBulk({ class: 'Noted', args: Array.from({ length: BACKLOG / 2 }, () => [jobs++]) })
       } else await sleep(10)
@@ -59,7 +59,7 @@ export async function freezeWorkers(
     isOver = true
     await producing
     for (;;) {
-      const { enqueued, taken } = await hq.store.stats()
+      const { enqueued, fetched: taken } = await hq.store.metrics.totals()
       if (enqueued + taken === 0) break
       await sleep(20)
     }

@@ -109,9 +109,10 @@ async function judge(hq: Highkiq, task: Task, rows: number): Promise<string[]> {
   }
   if (index !== rows && complaints.length === 0) complaints.push(`${index} events for ${rows} rows`)
   if ((await hq.tasks.list()).items.length !== 1) complaints.push('more than one task')
-  const { enqueued, held, taken } = await hq.store.stats()
+  const { enqueued, backlog, fetched: taken } = await hq.store.metrics.totals()
   // The worker of `Imported` may be the last that was killed.
-  if (enqueued + held + taken > 1) complaints.push(`${enqueued} jobs in queues, ${held} held, ${taken} with owners`)
+  if (enqueued + backlog + taken > 1)
+    complaints.push(`${enqueued} jobs in queues, ${backlog} in the backlog, ${taken} with owners`)
   return complaints
 }
 

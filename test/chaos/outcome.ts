@@ -28,7 +28,7 @@ export interface Evidence {
   tasks: {
     id: string
     rows: number[]
-    status: { state: string; total: number; held: number; counts: Record<EventStatus, number> } | null
+    status: { state: string; total: number; backlog: number; counts: Record<EventStatus, number> } | null
     events: EventStatus[]
   }[]
   notes: Notes
@@ -98,11 +98,11 @@ function complaintsOf(
   named: (n: number) => string,
 ): string[] {
   const expected = countOf(rows.map((n) => kindOf(n).status))
-  const wanted = JSON.stringify({ state: 'done', total: rows.length, held: 0, counts: expected })
+  const wanted = JSON.stringify({ state: 'done', total: rows.length, backlog: 0, counts: expected })
   const found = status && {
     state: status.state,
     total: status.total,
-    held: status.held,
+    backlog: status.backlog,
     counts: { ...countOf([]), ...status.counts },
   }
   const complaints: string[] = []

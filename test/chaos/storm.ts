@@ -58,10 +58,10 @@ export async function storm(options: StormOptions): Promise<Outcome> {
 /** Waits until nothing is left to do; answers what is, when that takes too long. */
 async function workedOff({ hq }: ReturnType<typeof chaosApp>, load: Load, end: number): Promise<string[]> {
   for (;;) {
-    const { enqueued, held, retries, scheduled, taken } = await hq.store.stats()
+    const { enqueued, backlog, retries, scheduled, fetched: taken } = await hq.store.metrics.totals()
     const states = await Promise.all(load.tasks.map(async ({ task }) => (await hq.tasks.get(task.id).status())?.state))
     const open = states.filter((state) => state !== 'done').length
-    const jobs = { enqueued, held, retries, scheduled, taken }
+    const jobs = { enqueued, backlog, retries, scheduled, taken }
     if (open === 0 && Object.values(jobs).every((count) => count === 0)) return []
     if (performance.now() > end) return [`stranded: ${JSON.stringify(jobs)}, ${open} tasks`]
     await sleep(50)

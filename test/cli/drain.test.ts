@@ -41,7 +41,7 @@ test('--drain runs what a store holds to its end, pushes to the app’s own stor
   expect(stderr).toMatch(/drained: the store is empty/)
   expect(stderr).toMatch(/ended [0-9a-f]+/)
   expect(code).toBe(0)
-  const left = { enqueued: 0, scheduled: 0, retries: 0, busy: 0, held: 0, dead: 0 }
+  const left = { enqueued: 0, scheduled: 0, retries: 0, busy: 0, backlog: 0, dead: 0 }
   expect(await folder.json('stats', '--url', 'sqlite:old.db')).toMatchObject(left)
   expect(await folder.json('task', 'list', '--url', 'sqlite:old.db')).toMatchObject([
     { state: 'done', counts: { finished: 2, failed: 1 } },

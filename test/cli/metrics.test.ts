@@ -11,7 +11,7 @@ async function ended(folder: Folder): Promise<void> {
     { name: 'Shop::Slow', processed: 41, failed: 1, ms: 5200, histogram },
     { name: 'Bad', processed: 1, failed: 1, ms: 0, histogram: [] },
   ]
-  await hq.store.recordMetrics({ source: 'test', number: 1, at: Date.now(), jobs })
+  await hq.store.metrics.record({ source: 'test', number: 1, at: Date.now(), jobs })
   await hq.deploy('v1.2')
   await hq.close()
 }

@@ -30,7 +30,7 @@ function failed(n: number): { to: 'retry'; text: string; score: number } {
 
 describe('retries, scheduled, dead', () => {
   test('are shown, killed, retried and deleted, one by one or all together', { timeout }, async ({ folder }) => {
-    await withStore(folder, (hq) => hq.store.push([0, 1, 2].map(failed), 1))
+    await withStore(folder, (hq) => hq.store.jobs.push([0, 1, 2].map(failed), 1))
     const { stdout } = await folder.run(['retries'])
     expect(stdout).toMatch(/^NEXT RETRY +RETRIES +QUEUE +JOB +ARGUMENTS +ERROR +JID\n/)
     expect(stdout).toMatch(/ 0 +default +Import +0 +TypeError: no price +jid-0\n/)

@@ -78,13 +78,13 @@ test('it is retried by its payload and the options of the job that it wraps, and
   const time = { _aj_serialized: 'ActiveJob::Serializers::TimeSerializer', value: '2026-12-01T08:00:00Z' }
   await raw(fromRails('Sidekiq::ActiveJob::Wrapper', 'Failing', [time], { retry: 1, cattr: { user: 5 }, locale: 'cs' }))
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   const [failed] = await set('retry')
   expect(failed).toMatchObject({ error_message: 'again', cattr: { user: 5 }, locale: 'cs', retry_count: 0 })
   expect(failed?.score).toBeGreaterThan(Date.now() / 1000 + 900)
   expect(failed?.args[0]).toMatchObject({ arguments: [time] })
   clock.ahead = 1100
-  await until(async () => (await hq.store.size('dead')) === 1)
+  await until(async () => (await hq.store.jobSets.size('dead')) === 1)
   // Rails counts executions when it runs a job again by itself (retry_on); a retry of Sidekiq's is none.
   expect(ran.all).toEqual([
     [1, 2, Date.UTC(2026, 11, 1, 8)],
@@ -224,7 +224,7 @@ test('what Rails carries goes on to the jobs that a job pushes, unless they have
   const carried = { cattr: eight, cattr_1: { role: 'admin' }, locale: 'cs' }
   await raw(JSON.stringify({ class: 'First', args: [], jid: 'a', retry: true, other: 1, ...carried }))
   await work()
-  await until(async () => (await hq.store.size('schedule')) === 1 && (await queue('next')).length === 2)
+  await until(async () => (await hq.store.jobSets.size('schedule')) === 1 && (await queue('next')).length === 2)
   const [first, second] = await queue('next')
   expect(first).toMatchObject(carried)
   expect(first).not.toHaveProperty('other')

@@ -15,8 +15,8 @@ function counting(random: () => number = () => 0.5) {
   /** How many jobs each call of the store brings. */
   const calls: number[] = []
   const { store } = t.hq
-  const push = store.push.bind(store)
-  store.push = (items, now) => {
+  const push = store.jobs.push.bind(store)
+  store.jobs.push = (items, now) => {
     calls.push(items.length)
     return push(items, now)
   }
@@ -102,7 +102,7 @@ test.each<[string, object, RegExp]>([
     code: 'INVALID_JOB',
     message: expect.stringMatching(words),
   })
-  expect(await hq.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ enqueued: 0, scheduled: 0 })
 })
 
 test.each([[0], [1001], [1.5], ['5']])('a batchSize of %o is refused', async (batchSize) => {

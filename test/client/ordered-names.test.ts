@@ -16,14 +16,12 @@ async function two(): Promise<{ owner: Bench; other: Bench; hq: Highkiq; stats: 
 
 /** Counts the calls that ask the store for the names. */
 function counted({ store }: Highkiq): { asked: number } {
-  const ask = store.orderedQueues
+  const ask = store.ordered.queues.bind(store.ordered)
   const count = { asked: 0 }
-  Object.assign(store, {
-    orderedQueues: () => {
-      count.asked++
-      return ask.call(store)
-    },
-  })
+  store.ordered.queues = () => {
+    count.asked++
+    return ask()
+  }
   return count
 }
 
@@ -58,7 +56,7 @@ test('the names are asked for once, and never for a job that is defined here', a
 
 test('a push succeeds when the store does not answer the names', async () => {
   const { hq, other } = await two()
-  Object.assign(hq.store, { orderedQueues: () => Promise.reject(new Error('away')) })
+  hq.store.ordered.queues = () => Promise.reject(new Error('away'))
   expect(await hq.push({ class: 'Sync', args: [1] })).toMatch(/^[0-9a-f]{24}$/)
   expect(await other.queue()).toMatchObject([{ class: 'Sync' }])
 })

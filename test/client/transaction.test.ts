@@ -219,11 +219,11 @@ describe.skipIf(onRedis)('a transaction', () => {
       throw new Error('no')
     })
     const after = hq.push({ class: 'J', args: ['after'] })
-    const working = hq.store.join('host:1:a.0', { queues: ['default'], seconds: 60, host: '' })
+    const working = hq.store.workers.join('host:1:a.0', { queues: ['default'], seconds: 60, host: '' })
     await expect(failing).rejects.toThrow('no')
     await Promise.all([before, after, working])
     expect((await jobs()).sort()).toEqual(['after', 'before'])
-    expect(await hq.store.renew('host:1:a.0', 60)).toBe(true)
+    expect(await hq.store.workers.renew('host:1:a.0', 60)).toBe(true)
   })
 
   test('it waits for its turn while another program writes, and runs once; a lock that stays is told in words', async () => {
@@ -337,7 +337,7 @@ describe.skipIf(onRedis)('a transaction beside client middleware', () => {
     })
     await expect(failing).rejects.toBe(broken)
     expect(await orders()).toEqual([])
-    expect(await hq.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
+    expect(await hq.store.metrics.totals()).toMatchObject({ enqueued: 0, scheduled: 0 })
   })
 })
 
@@ -359,7 +359,7 @@ describe.skipIf(onRedis)('a process that is killed', () => {
   async function both(url: string): Promise<{ orders: number[]; jobs: unknown[] }> {
     const hq = new Highkiq({ url })
     const rows = await hq.transaction((db) => db.prepare('SELECT id FROM "order" ORDER BY id').all())
-    const texts = await hq.store.peek('default', 0, 100_000)
+    const texts = await hq.store.jobs.peek('default', 0, 100_000)
     await hq.close()
     return {
       orders: rows.map((row) => (row as { id: number }).id),
@@ -401,7 +401,7 @@ test.skipIf(onRedis)('a job may write in a transaction too', async () => {
   await work()
   await until(async () => (await orders()).length === 3)
   expect(await jobs()).toEqual([])
-  expect(await hq.store.peek('next', 0, 9)).toHaveLength(3)
+  expect(await hq.store.jobs.peek('next', 0, 9)).toHaveLength(3)
   await hq.worker({ queues: ['next'] }).start()
   await settled()
 })

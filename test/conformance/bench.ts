@@ -1,5 +1,13 @@
 import { expect } from 'vitest'
-import type { Destination, PushItem, Settlement, Store, Taken, Turn, TurnAnswer } from '#dist/store/contract.js'
+import type {
+  Destination,
+  FetchedJob,
+  PushItem,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  Settlement,
+  Store,
+} from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { chance } from './chance.js'
 
@@ -58,8 +66,12 @@ export interface Bench {
   owner(about?: { store?: Store; seconds?: number; host?: string; queues?: string[] }): Promise<string>
   /** An owner's name never used before, not joined. */
   ownerName(): string
-  turn(owner: string, turn: Partial<Turn>, store?: Store): Promise<TurnAnswer & { taken: Several<Taken> }>
-  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Several<Taken>>
+  turn(
+    owner: string,
+    turn: Partial<SettleAndFetch>,
+    store?: Store,
+  ): Promise<SettleAndFetchAnswer & { fetched: Several<FetchedJob> }>
+  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Several<FetchedJob>>
   /** The texts of a queue, next first. */
   waiting(queue: string): Promise<Several<string>>
 }
@@ -106,7 +118,7 @@ export async function withBench(
       shake: async () => places[0]?.shake?.(),
       job,
       async push(queue, ...texts) {
-        await store.push(
+        await store.jobs.push(
           texts.map((text) => toQueue(queue, text)),
           NOW,
         )
@@ -115,18 +127,20 @@ export async function withBench(
       async owner(about = {}) {
         const name = `host:${process.pid}:${++owners}`
         const { queues = ['q'], seconds = 60, host = 'here' } = about
-        expect(await (about.store ?? store).join(name, { queues, seconds, host })).toBe(true)
+        expect(await (about.store ?? store).workers.join(name, { queues, seconds, host })).toBe(true)
         return name
       },
       turn: (owner, part, by = store) =>
-        by.turn(owner, turnOf(part)) as Promise<TurnAnswer & { taken: Several<Taken> }>,
+        by.workers.settleAndFetch(owner, turnOf(part)) as Promise<
+          SettleAndFetchAnswer & { fetched: Several<FetchedJob> }
+        >,
       async take(owner, queues, n = 1, by = store) {
         const names = typeof queues === 'string' ? [queues] : queues
-        const answer = await by.turn(owner, turnOf({ take: { queues: names, n } }))
+        const answer = await by.workers.settleAndFetch(owner, turnOf({ fetch: { queues: names, n } }))
         expect(answer.fenced).toBe(false)
-        return answer.taken as Several<Taken>
+        return answer.fetched as Several<FetchedJob>
       },
-      waiting: (queue) => store.peek(queue, 0, 10_000) as Promise<Several<string>>,
+      waiting: (queue) => store.jobs.peek(queue, 0, 10_000) as Promise<Several<string>>,
     })
   } finally {
     for (const store of stores) await store.close()
@@ -135,8 +149,8 @@ export async function withBench(
 }
 
 /** A turn that does nothing but what `part` says. */
-export function turnOf(part: Partial<Turn>): Turn {
-  return { now: NOW, started: [], settlements: [], take: { queues: [], n: 0 }, ...part }
+export function turnOf(part: Partial<SettleAndFetch>): SettleAndFetch {
+  return { now: NOW, started: [], settlements: [], fetch: { queues: [], n: 0 }, ...part }
 }
 
 export function job(n: number | string, more: Record<string, unknown> = {}): string {
@@ -151,17 +165,17 @@ export function toQueue(queue: string, text: string, end: 'front' | 'back' = 'ba
 }
 
 /** The handler returned. */
-export function done(taken: Taken, more: Partial<Settlement> = {}): Settlement {
+export function done(taken: FetchedJob, more: Partial<Settlement> = {}): Settlement {
   return { queue: taken.queue, ticket: taken.ticket, move: null, processed: 1, failed: 0, ...more }
 }
 
 /** The handler failed: to the retry set. */
-export function retry(taken: Taken, score: number, more: Partial<Settlement> = {}): Settlement {
+export function retry(taken: FetchedJob, score: number, more: Partial<Settlement> = {}): Settlement {
   return done(taken, { move: { to: 'retry', text: taken.text, score }, failed: 1, ...more })
 }
 
 /** Nothing happened: back to the front of its queue. */
-export function release(taken: Taken, more: Partial<Settlement> = {}): Settlement {
+export function release(taken: FetchedJob, more: Partial<Settlement> = {}): Settlement {
   return done(taken, { move: toQueue(taken.queue, taken.text, 'front'), processed: 0, ...more })
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Effect, Settlement, Store, Taken } from '#dist/store/contract.js'
+import type { Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
+import { withReplaced } from '../replaced-store.ts'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
@@ -30,14 +31,16 @@ const faults: Fault[] = [
   {
     name: 'take hands the same job to two owners',
     wrap(store) {
-      let last: { owner: string; taken: Taken[] } = { owner: '', taken: [] }
+      let last: { owner: string; taken: FetchedJob[] } = { owner: '', taken: [] }
       return {
-        async turn(owner, asked) {
-          const answer = await store.turn(owner, asked)
-          const room = asked.take.n - answer.taken.length
-          const again = owner === last.owner || answer.fenced ? [] : last.taken.slice(0, room)
-          if (answer.taken.length > 0) last = { owner, taken: answer.taken }
-          return { ...answer, taken: [...answer.taken, ...again] }
+        workers: {
+          async settleAndFetch(owner, asked) {
+            const answer = await store.workers.settleAndFetch(owner, asked)
+            const room = asked.fetch.n - answer.fetched.length
+            const again = owner === last.owner || answer.fenced ? [] : last.taken.slice(0, room)
+            if (answer.fetched.length > 0) last = { owner, taken: answer.fetched }
+            return { ...answer, fetched: [...answer.fetched, ...again] }
+          },
         },
       }
     },
@@ -51,11 +54,13 @@ const faults: Fault[] = [
   {
     name: 'take removes the job: it is lost if nobody settles it',
     wrap: (store) => ({
-      async turn(owner, asked) {
-        const answer = await store.turn(owner, { ...asked, settlements: [] })
-        const forgotten = answer.taken.map(({ queue, ticket }) => settled(queue, ticket))
-        await store.turn(owner, turnOf({ settlements: forgotten }))
-        return { ...answer, settled: asked.settlements.map(() => 'ok' as const) }
+      workers: {
+        async settleAndFetch(owner, asked) {
+          const answer = await store.workers.settleAndFetch(owner, { ...asked, settlements: [] })
+          const forgotten = answer.fetched.map(({ queue, ticket }) => settled(queue, ticket))
+          await store.workers.settleAndFetch(owner, turnOf({ settlements: forgotten }))
+          return { ...answer, settled: asked.settlements.map(() => 'ok' as const) }
+        },
       },
     }),
     cases: recovery,
@@ -72,24 +77,29 @@ const faults: Fault[] = [
       /** Counts by settling a job of nobody. */
       const count = async (settlement: Settlement) => {
         const owner = `ghost:${process.pid}:${++number}`
-        await store.join(owner, { queues: ['ghost'], seconds: 60, host: 'ghost' })
-        await store.push([toQueue('ghost', '{}')], NOW)
-        const { taken } = await store.turn(owner, turnOf({ take: { queues: ['ghost'], n: 1 } }))
+        await store.workers.join(owner, { queues: ['ghost'], seconds: 60, host: 'ghost' })
+        await store.jobs.push([toQueue('ghost', '{}')], NOW)
+        const { fetched: taken } = await store.workers.settleAndFetch(
+          owner,
+          turnOf({ fetch: { queues: ['ghost'], n: 1 } }),
+        )
         const settlements = taken.map(({ queue, ticket }) => ({
           ...settled(queue, ticket),
           processed: settlement.processed,
           failed: settlement.failed,
         }))
-        await store.turn(owner, turnOf({ settlements }))
-        await store.leave(owner)
+        await store.workers.settleAndFetch(owner, turnOf({ settlements }))
+        await store.workers.release(owner)
       }
       return {
-        async turn(owner, asked) {
-          const answer = await store.turn(owner, asked)
-          for (const [i, settlement] of asked.settlements.entries()) {
-            if (answer.settled[i] === 'fenced') await count(settlement)
-          }
-          return answer
+        workers: {
+          async settleAndFetch(owner, asked) {
+            const answer = await store.workers.settleAndFetch(owner, asked)
+            for (const [i, settlement] of asked.settlements.entries()) {
+              if (answer.settled[i] === 'fenced') await count(settlement)
+            }
+            return answer
+          },
         },
       }
     },
@@ -103,13 +113,15 @@ const faults: Fault[] = [
   {
     name: 'a lost lease is ignored: a claimed owner goes on',
     wrap: (store) => ({
-      async turn(owner, asked) {
-        const answer = await store.turn(owner, asked)
-        if (!answer.fenced) return answer
-        const again = `${owner}'s ghost`
-        await store.join(again, { queues: asked.take.queues, seconds: 60, host: 'ghost' })
-        const { taken } = await store.turn(again, { ...asked, settlements: [] })
-        return { ...answer, fenced: false, settled: asked.settlements.map(() => 'ok' as const), taken }
+      workers: {
+        async settleAndFetch(owner, asked) {
+          const answer = await store.workers.settleAndFetch(owner, asked)
+          if (!answer.fenced) return answer
+          const again = `${owner}'s ghost`
+          await store.workers.join(again, { queues: asked.fetch.queues, seconds: 60, host: 'ghost' })
+          const { fetched: taken } = await store.workers.settleAndFetch(again, { ...asked, settlements: [] })
+          return { ...answer, fenced: false, settled: asked.settlements.map(() => 'ok' as const), fetched: taken }
+        },
       },
     }),
     cases: [...recovery, ...turnModel],
@@ -122,14 +134,16 @@ const faults: Fault[] = [
   {
     name: 'swap does not compare',
     wrap: (store) => ({
-      async swap(set, swaps, now) {
-        const answers = await store.swap(set, swaps, now)
-        const blind = swaps.filter(({ to }, i) => answers[i] === 'gone' && to)
-        await store.push(
-          blind.flatMap(({ to }) => to ?? []),
-          now,
-        )
-        return swaps.map(() => 'ok' as const)
+      jobSets: {
+        async swap(set, swaps, now) {
+          const answers = await store.jobSets.swap(set, swaps, now)
+          const blind = swaps.filter(({ to }, i) => answers[i] === 'gone' && to)
+          await store.jobs.push(
+            blind.flatMap(({ to }) => to ?? []),
+            now,
+          )
+          return swaps.map(() => 'ok' as const)
+        },
       },
     }),
     cases: [...due, ...turnModel, ...taskModel],
@@ -143,14 +157,16 @@ const faults: Fault[] = [
   {
     name: 'pull does not compare',
     wrap: (store) => ({
-      async pull(queue, items, now) {
-        const answers = await store.pull(queue, items, now)
-        const blind = items.filter(({ to }, i) => answers[i] === 'gone' && to)
-        await store.push(
-          blind.flatMap(({ to }) => to ?? []),
-          now,
-        )
-        return items.map(() => 'ok' as const)
+      search: {
+        async pull(queue, items, now) {
+          const answers = await store.search.pull(queue, items, now)
+          const blind = items.filter(({ to }, i) => answers[i] === 'gone' && to)
+          await store.jobs.push(
+            blind.flatMap(({ to }) => to ?? []),
+            now,
+          )
+          return items.map(() => 'ok' as const)
+        },
       },
     }),
     cases: removal,
@@ -163,13 +179,15 @@ const faults: Fault[] = [
   {
     name: 'a search goes by the number of jobs it has seen',
     wrap: (store) => ({
-      async scanQueue(queue, needle, { after = '0', limit }) {
-        const all = (await store.peek(queue, 0, 100_000)).reverse()
-        const from = Number(after)
-        const some = all.slice(from, from + limit)
-        const items = some.filter((text) => text.includes(needle)).map((text) => ({ text, at: '' }))
-        const next = from + limit < all.length ? String(from + limit) : null
-        return { items, next, scanned: some.length }
+      search: {
+        async scanQueue(queue, needle, { after = '0', limit }) {
+          const all = (await store.jobs.peek(queue, 0, 100_000)).reverse()
+          const from = Number(after)
+          const some = all.slice(from, from + limit)
+          const items = some.filter((text) => text.includes(needle)).map((text) => ({ text, at: '' }))
+          const next = from + limit < all.length ? String(from + limit) : null
+          return { items, next, scanned: some.length }
+        },
       },
     }),
     cases: search,
@@ -178,10 +196,12 @@ const faults: Fault[] = [
   {
     name: 'a tick is not compared with the last one',
     wrap: (store) => ({
-      async tickCron(name, tick, now) {
-        const answer = await store.tickCron(name, tick, now)
-        const [record] = answer === 'gone' ? await store.crons([name]) : []
-        return record ? store.tickCron(name, { ...tick, from: record.tick }, now) : answer
+      crons: {
+        async tick(name, tick, now) {
+          const answer = await store.crons.tick(name, tick, now)
+          const [record] = answer === 'gone' ? await store.crons.list([name]) : []
+          return record ? store.crons.tick(name, { ...tick, from: record.tick }, now) : answer
+        },
       },
     }),
     cases: crons,
@@ -193,9 +213,11 @@ const faults: Fault[] = [
   {
     name: 'a tick and its job come one after the other',
     wrap: (store) => ({
-      async tickCron(name, tick, now) {
-        if (tick.push) await store.push([tick.push.item], now)
-        return store.tickCron(name, { ...tick, push: null }, now)
+      crons: {
+        async tick(name, tick, now) {
+          if (tick.push) await store.jobs.push([tick.push.item], now)
+          return store.crons.tick(name, { ...tick, push: null }, now)
+        },
       },
     }),
     cases: crons,
@@ -209,9 +231,11 @@ const faults: Fault[] = [
   {
     name: 'addRows ignores the cursor',
     wrap: (store) => ({
-      async addRows(task, adder, _from, rows, now) {
-        const found = await store.task(task)
-        return store.addRows(task, adder, found?.total ?? 0, rows, now)
+      tasks: {
+        async addRows(task, adder, _from, rows, now) {
+          const found = await store.tasks.find(task)
+          return store.tasks.addRows(task, adder, found?.total ?? 0, rows, now)
+        },
       },
     }),
     cases: [...taskRows, ...taskModel],
@@ -225,7 +249,7 @@ const faults: Fault[] = [
     name: 'a batch of metrics is recorded again',
     wrap(store) {
       let number = 0
-      return { recordMetrics: (batch) => store.recordMetrics({ ...batch, number: ++number }) }
+      return { metrics: { record: (batch) => store.metrics.record({ ...batch, number: ++number }) } }
     },
     cases: metrics,
     seen: ['a batch that is told twice, or after a later one, counts once'],
@@ -235,7 +259,10 @@ const faults: Fault[] = [
     wrap(store) {
       let executions = 1000
       return {
-        saveIteration: (jid, state, now) => store.saveIteration(jid, { ...state, executions: ++executions }, now),
+        jobs: {
+          saveIteration: (jid, state, now) =>
+            store.jobs.saveIteration(jid, { ...state, executions: ++executions }, now),
+        },
       }
     },
     cases: iterations,
@@ -247,23 +274,29 @@ const faults: Fault[] = [
       let attempt = 1000
       const newest = (effects?: Effect[]) => effects?.map((effect) => ({ ...effect, attempt: ++attempt }))
       return {
-        push: (items, now) =>
-          store.push(
-            items.map((item) => ({ ...item, effects: newest(item.effects) })),
-            now,
-          ),
-        turn: (owner, asked) =>
-          store.turn(owner, {
-            ...asked,
-            started: asked.started.map((one) => ({ ...one, effects: newest(one.effects) ?? [] })),
-            settlements: asked.settlements.map((one) => ({ ...one, effects: newest(one.effects) })),
-          }),
-        swap: (set, swaps, now) =>
-          store.swap(
-            set,
-            swaps.map((one) => ({ ...one, effects: newest(one.effects) })),
-            now,
-          ),
+        jobs: {
+          push: (items, now) =>
+            store.jobs.push(
+              items.map((item) => ({ ...item, effects: newest(item.effects) })),
+              now,
+            ),
+        },
+        workers: {
+          settleAndFetch: (owner, asked) =>
+            store.workers.settleAndFetch(owner, {
+              ...asked,
+              started: asked.started.map((one) => ({ ...one, effects: newest(one.effects) ?? [] })),
+              settlements: asked.settlements.map((one) => ({ ...one, effects: newest(one.effects) })),
+            }),
+        },
+        jobSets: {
+          swap: (set, swaps, now) =>
+            store.jobSets.swap(
+              set,
+              swaps.map((one) => ({ ...one, effects: newest(one.effects) })),
+              now,
+            ),
+        },
       }
     },
     cases: [...taskTransitions, ...taskModel],
@@ -276,7 +309,12 @@ const faults: Fault[] = [
   {
     name: 'turn tells of no marks',
     wrap: (store) => ({
-      turn: async (owner, asked) => ({ ...(await store.turn(owner, asked)), marks: 0 }),
+      workers: {
+        settleAndFetch: async (owner, asked) => ({
+          ...(await store.workers.settleAndFetch(owner, asked)),
+          cancellations: 0,
+        }),
+      },
     }),
     cases: marks,
     seen: ['the turn that takes a job tells of every mark that was set before'],
@@ -286,17 +324,21 @@ const faults: Fault[] = [
     wrap(store) {
       const others = (effects?: Effect[]) => effects?.filter(({ kind }) => kind !== 'unmark') ?? []
       return {
-        turn: (owner, asked) =>
-          store.turn(owner, {
-            ...asked,
-            settlements: asked.settlements.map((one) => ({ ...one, effects: others(one.effects) })),
-          }),
-        swap: (set, swaps, now) =>
-          store.swap(
-            set,
-            swaps.map((one) => ({ ...one, effects: others(one.effects) })),
-            now,
-          ),
+        workers: {
+          settleAndFetch: (owner, asked) =>
+            store.workers.settleAndFetch(owner, {
+              ...asked,
+              settlements: asked.settlements.map((one) => ({ ...one, effects: others(one.effects) })),
+            }),
+        },
+        jobSets: {
+          swap: (set, swaps, now) =>
+            store.jobSets.swap(
+              set,
+              swaps.map((one) => ({ ...one, effects: others(one.effects) })),
+              now,
+            ),
+        },
       }
     },
     cases: marks,
@@ -307,7 +349,7 @@ const faults: Fault[] = [
   },
   {
     name: 'a pause is forgotten',
-    wrap: () => ({ pause: async () => {} }),
+    wrap: () => ({ jobs: { pauseQueue: async () => {} } }),
     cases: marks,
     seen: [
       'a turn takes nothing from a paused queue, all from the others, and what it settles is settled',
@@ -319,7 +361,7 @@ const faults: Fault[] = [
 describe.each(faults)('a store where $name', ({ wrap, cases, seen }) => {
   test('fails the cases that are about it', { timeout: 60_000 }, async () => {
     for (const name of seen) {
-      const verdict = await verdictOf(named(cases, name), (store) => broken(store, wrap(store)))
+      const verdict = await verdictOf(named(cases, name), (store) => withReplaced(store, wrap(store)))
       expect(verdict, `“${name}” does not see the fault`).toBe('failed')
     }
   })
@@ -332,7 +374,7 @@ test.each([...healthy].map(([cases, name]) => [name, named(cases, name)] as cons
   'a healthy store passes: %s',
   { timeout: 60_000 },
   async (name, one) => {
-    const verdict = await verdictOf(one, (store) => broken(store, {}))
+    const verdict = await verdictOf(one, (store) => withReplaced(store, { workers: {} }))
     expect(verdict, `“${name}” fails on a healthy store`).toBe('passed')
   },
 )
@@ -357,16 +399,6 @@ async function verdictOf(one: Case, wrap: (store: Store) => Store): Promise<'pas
     wrap,
   )
   return verdict
-}
-
-/** The store with some of its operations replaced. */
-function broken(store: Store, fault: Partial<Store>): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const operation: unknown = Reflect.get(fault, name) ?? Reflect.get(target, name)
-      return typeof operation === 'function' ? operation.bind(Object.hasOwn(fault, name) ? fault : target) : operation
-    },
-  })
 }
 
 function settled(queue: string, ticket: string): Settlement {

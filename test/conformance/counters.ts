@@ -8,21 +8,21 @@ export const counters: Case[] = [
   {
     name: 'an empty store has nothing but zeros',
     async run(t) {
-      expect(await t.store.stats()).toEqual({
+      expect(await t.store.metrics.totals()).toEqual({
         processed: 0,
         failed: 0,
         enqueued: 0,
-        held: 0,
-        taken: 0,
+        backlog: 0,
+        fetched: 0,
         scheduled: 0,
         retries: 0,
         dead: 0,
       })
-      expect(await t.store.queues()).toEqual([])
-      expect(await t.store.history(['2026-05-17'])).toEqual([{ processed: 0, failed: 0 }])
-      expect(await t.store.processes()).toEqual([])
-      expect(await t.store.tasks({ limit: 10 })).toEqual([])
-      expect(await t.store.leases()).toEqual([])
+      expect(await t.store.jobs.queues()).toEqual([])
+      expect(await t.store.metrics.history(['2026-05-17'])).toEqual([{ processed: 0, failed: 0 }])
+      expect(await t.store.workers.processes()).toEqual([])
+      expect(await t.store.tasks.page({ limit: 10 })).toEqual([])
+      expect(await t.store.workers.leases()).toEqual([])
       expect(t.store.kind).not.toBe('')
       expect(t.store.url).not.toBe('')
     },
@@ -32,7 +32,7 @@ export const counters: Case[] = [
     async run(t) {
       await t.push('a', t.job(1), t.job(2), t.job(3))
       await t.push('b', t.job(4))
-      await t.store.push(
+      await t.store.jobs.push(
         [
           { to: 'schedule', text: t.job(5), score: 1 },
           { to: 'schedule', text: t.job(6), score: 2 },
@@ -43,12 +43,12 @@ export const counters: Case[] = [
       )
       const owner = await t.owner()
       await t.take(owner, ['a', 'b'], 2)
-      expect(await t.store.stats()).toEqual({
+      expect(await t.store.metrics.totals()).toEqual({
         processed: 0,
         failed: 0,
         enqueued: 2,
-        held: 0,
-        taken: 2,
+        backlog: 0,
+        fetched: 2,
         scheduled: 2,
         retries: 1,
         dead: 1,
@@ -62,7 +62,13 @@ export const counters: Case[] = [
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
       await t.turn(owner, { settlements: [done(a), retry(b, 1), release(c), done(d, { failed: 1 })] })
-      expect(await t.store.stats()).toMatchObject({ processed: 3, failed: 2, enqueued: 1, retries: 1, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({
+        processed: 3,
+        failed: 2,
+        enqueued: 1,
+        retries: 1,
+        fetched: 0,
+      })
     },
   },
   {
@@ -75,13 +81,13 @@ export const counters: Case[] = [
       await t.turn(owner, { now: NOW - DAY, settlements: [done(a)] })
       await t.turn(owner, { now: midnight - 1, settlements: [done(b), retry(c, 1)] })
       await t.turn(owner, { now: midnight, settlements: [retry(d, 1), release(e)] })
-      expect(await t.store.history(['2026-05-18', '2026-05-16', '2026-05-17', '2020-01-01'])).toEqual([
+      expect(await t.store.metrics.history(['2026-05-18', '2026-05-16', '2026-05-17', '2020-01-01'])).toEqual([
         { processed: 1, failed: 1 },
         { processed: 1, failed: 0 },
         { processed: 2, failed: 1 },
         { processed: 0, failed: 0 },
       ])
-      expect(await t.store.history([])).toEqual([])
+      expect(await t.store.metrics.history([])).toEqual([])
     },
   },
   {
@@ -91,12 +97,12 @@ export const counters: Case[] = [
       await t.push('b', t.job(3))
       const owner = await t.owner()
       await t.take(owner, 'b')
-      await t.store.push([toQueue('a', t.job(4), 'front')], NOW)
-      const infos = await t.store.queues()
+      await t.store.jobs.push([toQueue('a', t.job(4), 'front')], NOW)
+      const infos = await t.store.jobs.queues()
       expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, next: t.job(4) })
       const empty = infos.find(({ name }) => name === 'b')
       if (empty) expect(empty).toEqual({ name: 'b', size: 0, next: null })
-      expect(await t.store.queues(['none', 'a'])).toEqual([
+      expect(await t.store.jobs.queues(['none', 'a'])).toEqual([
         { name: 'none', size: 0, next: null },
         { name: 'a', size: 3, next: t.job(4) },
       ])
@@ -107,12 +113,12 @@ export const counters: Case[] = [
     async run(t) {
       const texts = Array.from({ length: 7 }, (_, n) => t.job(n))
       await t.push('q', ...texts.slice(1))
-      await t.store.push([toQueue('q', sure(texts[0]), 'front')], NOW)
-      expect(await t.store.peek('q', 0, 3)).toEqual(texts.slice(0, 3))
-      expect(await t.store.peek('q', 3, 3)).toEqual(texts.slice(3, 6))
-      expect(await t.store.peek('q', 6, 3)).toEqual(texts.slice(6))
-      expect(await t.store.peek('q', 7, 3)).toEqual([])
-      expect(await t.store.peek('none', 0, 3)).toEqual([])
+      await t.store.jobs.push([toQueue('q', sure(texts[0]), 'front')], NOW)
+      expect(await t.store.jobs.peek('q', 0, 3)).toEqual(texts.slice(0, 3))
+      expect(await t.store.jobs.peek('q', 3, 3)).toEqual(texts.slice(3, 6))
+      expect(await t.store.jobs.peek('q', 6, 3)).toEqual(texts.slice(6))
+      expect(await t.store.jobs.peek('q', 7, 3)).toEqual([])
+      expect(await t.store.jobs.peek('none', 0, 3)).toEqual([])
       expect(await t.waiting('q')).toEqual(texts)
     },
   },
@@ -123,11 +129,11 @@ export const counters: Case[] = [
       const owner = await t.owner()
       const [a, b] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [done(a), retry(b, 1)] })
-      await t.store.resetStats('failed')
-      expect(await t.store.stats()).toMatchObject({ processed: 2, failed: 0 })
-      await t.store.resetStats('processed')
-      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0 })
-      expect(await t.store.history(['2026-05-17'])).toEqual([{ processed: 2, failed: 1 }])
+      await t.store.metrics.resetTotals('failed')
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0 })
+      await t.store.metrics.resetTotals('processed')
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0 })
+      expect(await t.store.metrics.history(['2026-05-17'])).toEqual([{ processed: 2, failed: 1 }])
     },
   },
   {
@@ -139,11 +145,14 @@ export const counters: Case[] = [
       await t.take(one, ['p', 'q'], 3)
       const [first] = await t.take(two, 'q', 3)
       await t.turn(two, { settlements: [done(first)] })
-      await t.store.claim(two, null)
+      await t.store.workers.claim(two, null)
       const all = []
       let after: string | undefined
       do {
-        const page: Awaited<ReturnType<typeof t.store.taken>> = await t.store.taken({ after, limit: 1 })
+        const page: Awaited<ReturnType<typeof t.store.workers.fetched>> = await t.store.workers.fetched({
+          after,
+          limit: 1,
+        })
         all.push(...page.items)
         after = page.next ?? undefined
       } while (after !== undefined)
@@ -151,7 +160,7 @@ export const counters: Case[] = [
       const expected = [of(one, 'p', 6), of(one, 'q', 1), of(one, 'q', 2), of(two, 'q', 4), of(two, 'q', 5)]
       expect(all).toHaveLength(5)
       expect(all).toEqual(expect.arrayContaining(expected))
-      expect((await t.store.taken({ limit: 100 })).items).toHaveLength(5)
+      expect((await t.store.workers.fetched({ limit: 100 })).items).toHaveLength(5)
     },
   },
 ]

@@ -51,8 +51,8 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   const said = summaryOf(lines)
 
   // The dead process's owners are claimed; where is every job now?
-  for (const { owner, claimed } of await store.leases()) {
-    if (!claimed) expect(await store.claim(owner, null)).toBe(true)
+  for (const { owner, claimed } of await store.workers.leases()) {
+    if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
   }
   const found = await places(store)
   expectPlaces(said, found)
@@ -60,7 +60,7 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   await expectRows(store, said, found)
 
   // Recovered, every job is still in one place, and none is with an owner.
-  const stranded = await store.stranded(10_000)
+  const stranded = await store.workers.orphaned(10_000)
   const items = stranded.map(({ owner, queue, ticket, text }) => ({
     owner,
     queue,
@@ -68,12 +68,12 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
     to: { to: 'queue', queue, text: later(text), end: 'front' } as const,
     effects: change(text, 'enqueued', 'keep', 1),
   }))
-  expect(await store.restore(items, CLOCK)).toEqual(items.map(() => 'ok'))
-  expect(await store.restore(items, CLOCK)).toEqual(items.map(() => 'gone'))
+  expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'ok'))
+  expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'gone'))
   const recovered = await places(store)
   expect([...recovered.keys()].sort()).toEqual([...found.keys()].sort())
   expectPlaces(said, recovered)
-  expect(await store.stats()).toMatchObject({ taken: 0 })
+  expect(await store.metrics.totals()).toMatchObject({ fetched: 0 })
   await expectRows(store, said, recovered)
 
   await workOff(t, store, recovered)
@@ -138,12 +138,12 @@ async function places(store: Store): Promise<Map<string, Place>> {
     if (found.has(id)) throw new Error(`job ${id} is in ${found.get(id)} and in ${place}`)
     found.set(id, place)
   }
-  for (const { name } of await store.queues()) {
-    for (const text of await store.peek(name, 0, 10_000)) put(text, 'queue')
+  for (const { name } of await store.jobs.queues()) {
+    for (const text of await store.jobs.peek(name, 0, 10_000)) put(text, 'queue')
   }
-  for (const { text } of await store.stranded(10_000)) put(text, 'owner')
+  for (const { text } of await store.workers.orphaned(10_000)) put(text, 'owner')
   for (const set of ['retry', 'schedule', 'dead'] as const) {
-    for (const { text } of await store.entries(set, { limit: 10_000 })) put(text, set)
+    for (const { text } of await store.jobSets.page(set, { limit: 10_000 })) put(text, set)
   }
   return found
 }
@@ -170,15 +170,15 @@ async function expectCounters(store: Store, said: Summary, found: Map<string, Pl
       failed++
     }
   }
-  expect(await store.stats()).toMatchObject({ processed, failed })
+  expect(await store.metrics.totals()).toMatchObject({ processed, failed })
 }
 
 /** Counts equal the events, and the events what became of their jobs. */
 async function expectRows(store: Store, said: Summary, found: Map<string, Place>): Promise<void> {
-  if (!(await store.task(TASK.id))) return expect(said.hasTask).not.toBe(true)
-  const { counts, total, held } = await expectExact({ store }, TASK)
+  if (!(await store.tasks.find(TASK.id))) return expect(said.hasTask).not.toBe(true)
+  const { counts, total, backlog: held } = await expectExact({ store }, TASK)
   expect([said.rows, said.rows + said.perhapsRows]).toContain(total)
-  const events = await store.events(TASK.id, { limit: 10_000 })
+  const events = await store.tasks.events(TASK.id, { limit: 10_000 })
   const where = (jid: string) => found.get(jid)
   const placed = events.filter(({ jid }) => ['queue', 'owner'].includes(where(jid) ?? '')).length
   const retrying = events.filter(({ jid }) => where(jid) === 'retry').length
@@ -195,27 +195,27 @@ async function expectRows(store: Store, said: Summary, found: Map<string, Place>
 
 /** A new owner works off all that is left: every job ends once, and the task is done. */
 async function workOff(t: Bench, store: Store, found: Map<string, Place>): Promise<void> {
-  const before = await store.stats()
+  const before = await store.metrics.totals()
   for (const set of ['retry', 'dead'] as const) {
-    const entries = await store.entries(set, { limit: 10_000 })
+    const entries = await store.jobSets.page(set, { limit: 10_000 })
     const swaps = entries.map(({ text, score }) => ({
       text,
       score,
       to: { to: 'queue', queue: queueOf(text), text, end: 'back' } as const,
       effects: change(text, 'enqueued', 'enter', 0),
     }))
-    expect(await store.swap(set, swaps, CLOCK)).toEqual(swaps.map(() => 'ok'))
+    expect(await store.jobSets.swap(set, swaps, CLOCK)).toEqual(swaps.map(() => 'ok'))
   }
   const owner = t.ownerName()
-  await store.join(owner, { queues: ['q', TASK.queue], seconds: 60, host: 'heir' })
+  await store.workers.join(owner, { queues: ['q', TASK.queue], seconds: 60, host: 'heir' })
   const ended = new Map<string, number>()
-  let settlements: Parameters<Store['turn']>[1]['settlements'] = []
+  let settlements: Parameters<Store['workers']['settleAndFetch']>[1]['settlements'] = []
   for (;;) {
     const take = { queues: ['q', TASK.queue], n: 50 }
-    const answer = await store.turn(owner, { now: CLOCK, started: [], settlements, take })
+    const answer = await store.workers.settleAndFetch(owner, { now: CLOCK, started: [], settlements, fetch: take })
     expect(answer.settled).toEqual(settlements.map(() => 'ok'))
-    if (answer.taken.length === 0) break
-    settlements = answer.taken.map(({ queue, ticket, text }) => {
+    if (answer.fetched.length === 0) break
+    settlements = answer.fetched.map(({ queue, ticket, text }) => {
       ended.set(idOf(text), (ended.get(idOf(text)) ?? 0) + 1)
       return {
         queue,
@@ -229,14 +229,14 @@ async function workOff(t: Bench, store: Store, found: Map<string, Place>): Promi
   }
   for (const id of found.keys()) expect(ended.get(id)).toBe(1)
   expect(Math.max(0, ...ended.values())).toBeLessThanOrEqual(1)
-  const after = await store.stats()
-  expect(after).toMatchObject({ enqueued: 0, taken: 0, held: 0, retries: 0, dead: 0, failed: before.failed })
+  const after = await store.metrics.totals()
+  expect(after).toMatchObject({ enqueued: 0, fetched: 0, backlog: 0, retries: 0, dead: 0, failed: before.failed })
   expect(after.processed - before.processed).toBe(ended.size)
 
-  const task = await store.task(TASK.id)
+  const task = await store.tasks.find(TASK.id)
   if (!task) return
-  if (task.state === 'adding') await store.endAdding(TASK.id, TASK.adder, CLOCK)
-  const last = sure(await store.task(TASK.id))
-  expect(last).toMatchObject({ state: 'done', held: 0 })
+  if (task.state === 'adding') await store.tasks.endAdding(TASK.id, TASK.producer, CLOCK)
+  const last = sure(await store.tasks.find(TASK.id))
+  expect(last).toMatchObject({ state: 'done', backlog: 0 })
   expect(last.counts.finished).toBe(last.total)
 }

@@ -10,32 +10,32 @@ export const crons: Case[] = [
   {
     name: 'an entry is defined once, is kept by who knows it, and changed by who knows how it stands',
     async run(t) {
-      expect(await t.store.crons()).toEqual([])
-      expect(await t.store.defineCron('a', { old: null, text: TEXT, tick: 5 }, 60)).toBe(true)
-      expect(await t.store.defineCron('a', { old: null, text: 'other', tick: 9 }, 60)).toBe(false)
-      expect(await t.store.defineCron('a', { old: 'other', text: 'more', tick: 9 }, 60)).toBe(false)
-      expect(await t.store.defineCron('b', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(false)
+      expect(await t.store.crons.list()).toEqual([])
+      expect(await t.store.crons.define('a', { old: null, text: TEXT, tick: 5 }, 60)).toBe(true)
+      expect(await t.store.crons.define('a', { old: null, text: 'other', tick: 9 }, 60)).toBe(false)
+      expect(await t.store.crons.define('a', { old: 'other', text: 'more', tick: 9 }, 60)).toBe(false)
+      expect(await t.store.crons.define('b', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(false)
       const fresh = { name: 'a', text: TEXT, tick: 5, paused: false, living: true, jid: null, pushedAt: null }
-      expect(await t.store.crons()).toEqual([fresh])
-      expect(await t.store.defineCron('a', { old: TEXT, text: TEXT, tick: 9 }, 60)).toBe(true)
-      expect(await t.store.crons(['a'])).toEqual([fresh])
-      expect(await t.store.defineCron('a', { old: TEXT, text: 'same schedule', tick: null }, 60)).toBe(true)
-      expect(await t.store.crons(['a'])).toEqual([{ ...fresh, text: 'same schedule' }])
-      expect(await t.store.defineCron('a', { old: 'same schedule', text: 'another', tick: 7 }, 60)).toBe(true)
-      expect(await t.store.crons(['a', 'nobody'])).toEqual([{ ...fresh, text: 'another', tick: 7 }])
+      expect(await t.store.crons.list()).toEqual([fresh])
+      expect(await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: 9 }, 60)).toBe(true)
+      expect(await t.store.crons.list(['a'])).toEqual([fresh])
+      expect(await t.store.crons.define('a', { old: TEXT, text: 'same schedule', tick: null }, 60)).toBe(true)
+      expect(await t.store.crons.list(['a'])).toEqual([{ ...fresh, text: 'same schedule' }])
+      expect(await t.store.crons.define('a', { old: 'same schedule', text: 'another', tick: 7 }, 60)).toBe(true)
+      expect(await t.store.crons.list(['a', 'nobody'])).toEqual([{ ...fresh, text: 'another', tick: 7 }])
       // Whose clock is behind must not have ticks decided once more.
-      expect(await t.store.defineCron('a', { old: 'another', text: 'a third', tick: 6 }, 60)).toBe(true)
-      expect(await t.store.crons(['a'])).toEqual([{ ...fresh, text: 'a third', tick: 7 }])
+      expect(await t.store.crons.define('a', { old: 'another', text: 'a third', tick: 6 }, 60)).toBe(true)
+      expect(await t.store.crons.list(['a'])).toEqual([{ ...fresh, text: 'a third', tick: 7 }])
     },
   },
   {
     name: 'entries come by their names, whatever these are',
     async run(t) {
       const names = ['B', 'a', 'b:c', 'hk:crons', "it's {queue:x} *?[", 'ä ü', '日本']
-      for (const name of names) await t.store.defineCron(name, { old: null, text: name, tick: NOW }, 60)
-      expect((await t.store.crons()).map(({ name }) => name)).toEqual([...names].sort())
-      expect((await t.store.crons(['b:c', 'B', 'x'])).map(({ text }) => text)).toEqual(['B', 'b:c'])
-      expect(await t.store.crons([])).toEqual([])
+      for (const name of names) await t.store.crons.define(name, { old: null, text: name, tick: NOW }, 60)
+      expect((await t.store.crons.list()).map(({ name }) => name)).toEqual([...names].sort())
+      expect((await t.store.crons.list(['b:c', 'B', 'x'])).map(({ text }) => text)).toEqual(['B', 'b:c'])
+      expect(await t.store.crons.list([])).toEqual([])
     },
   },
   {
@@ -46,7 +46,7 @@ export const crons: Case[] = [
       const at = (n: number) => (n % 2 ? t.store : other)
       const all = [0, 1, 2, 3, 4, 5]
       const define = (old: string | null) =>
-        Promise.all(all.map((n) => at(n).defineCron('a', { old, text: `${old}/${n}`, tick: n }, 60)))
+        Promise.all(all.map((n) => at(n).crons.define('a', { old, text: `${old}/${n}`, tick: n }, 60)))
       const first = await define(null)
       expect(first.filter(Boolean)).toHaveLength(1)
       const { text, tick } = await record(t)
@@ -60,10 +60,10 @@ export const crons: Case[] = [
       await entry(t)
       expect((await record(t)).living).toBe(true)
       const said = performance.now()
-      await t.store.defineCron('a', { old: TEXT, text: TEXT, tick: null }, 0.3)
+      await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 0.3)
       await until('nobody lives', async () => !(await record(t)).living)
       expect(performance.now() - said).toBeGreaterThan(290)
-      await t.store.defineCron('a', { old: TEXT, text: TEXT, tick: null }, 60)
+      await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 60)
       expect((await record(t)).living).toBe(true)
     },
   },
@@ -71,7 +71,7 @@ export const crons: Case[] = [
     name: 'a tick and its job come in one step',
     async run(t) {
       await entry(t)
-      expect(await t.store.tickCron('a', tick(t, 1), NOW + 7)).toBe('ok')
+      expect(await t.store.crons.tick('a', tick(t, 1), NOW + 7)).toBe('ok')
       expect(await t.waiting('q')).toEqual([t.job(1)])
       expect(await record(t)).toMatchObject({ tick: NOW + HOUR, jid: 'jid-1', pushedAt: NOW + 7, paused: false })
     },
@@ -80,16 +80,16 @@ export const crons: Case[] = [
     name: 'a tick is decided once: repeated, or from elsewhere, it changes nothing',
     async run(t) {
       await entry(t)
-      expect(await t.store.tickCron('a', tick(t, 1), NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', tick(t, 1), NOW)).toBe('ok')
       const before = await record(t)
-      expect(await t.store.tickCron('a', tick(t, 1), NOW + 1)).toBe('gone')
-      expect(await t.store.tickCron('a', tick(t, 1, { from: NOW - HOUR }), NOW + 1)).toBe('gone')
-      expect(await t.store.tickCron('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW + 1)).toBe('gone')
-      expect(await t.store.tickCron('a', tick(t, 2, { from: NOW + HOUR, text: 'old' }), NOW + 1)).toBe('gone')
-      expect(await t.store.tickCron('b', tick(t, 1), NOW + 1)).toBe('gone')
+      expect(await t.store.crons.tick('a', tick(t, 1), NOW + 1)).toBe('gone')
+      expect(await t.store.crons.tick('a', tick(t, 1, { from: NOW - HOUR }), NOW + 1)).toBe('gone')
+      expect(await t.store.crons.tick('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW + 1)).toBe('gone')
+      expect(await t.store.crons.tick('a', tick(t, 2, { from: NOW + HOUR, text: 'old' }), NOW + 1)).toBe('gone')
+      expect(await t.store.crons.tick('b', tick(t, 1), NOW + 1)).toBe('gone')
       expect(await record(t)).toEqual(before)
       expect(await t.waiting('q')).toEqual([t.job(1)])
-      expect(await t.store.tickCron('a', tick(t, 2, { from: NOW + HOUR }), NOW + 2)).toBe('ok')
+      expect(await t.store.crons.tick('a', tick(t, 2, { from: NOW + HOUR }), NOW + 2)).toBe('ok')
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
     },
   },
@@ -101,9 +101,9 @@ export const crons: Case[] = [
       const stores = [t.store, await t.another(), await t.another()]
       const caller = async (store: Store, wins: number[]) => {
         for (let n = 1; n <= 20; ) {
-          const answer = await store.tickCron('a', tick(t, n, { from: NOW + (n - 1) * HOUR }), NOW)
+          const answer = await store.crons.tick('a', tick(t, n, { from: NOW + (n - 1) * HOUR }), NOW)
           if (answer === 'ok') wins.push(n)
-          const [now] = await store.crons(['a'])
+          const [now] = await store.crons.list(['a'])
           n = (sure(now).tick - NOW) / HOUR + 1
         }
       }
@@ -118,7 +118,7 @@ export const crons: Case[] = [
     name: 'a tick that is passed over pushes nothing',
     async run(t) {
       await entry(t)
-      expect(await t.store.tickCron('a', { ...tick(t, 1), push: null }, NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', { ...tick(t, 1), push: null }, NOW)).toBe('ok')
       expect(await t.waiting('q')).toEqual([])
       expect(await record(t)).toMatchObject({ tick: NOW + HOUR, jid: null, pushedAt: null })
     },
@@ -132,29 +132,29 @@ export const crons: Case[] = [
         push: { jid: `jid-${n}`, item: sure(item) },
       })
       await t.push('q', t.job(0))
-      expect(await t.store.tickCron('a', to(1, toQueue('q', t.job(1), 'front')), NOW)).toBe('ok')
-      expect(await t.store.tickCron('a', to(2, { to: 'schedule', text: t.job(2), score: 2e9 }), NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', to(1, toQueue('q', t.job(1), 'front')), NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', to(2, { to: 'schedule', text: t.job(2), score: 2e9 }), NOW)).toBe('ok')
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(0)])
-      expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: t.job(2), score: 2e9 }])
+      expect(await t.store.jobSets.page('schedule', { limit: 9 })).toEqual([{ text: t.job(2), score: 2e9 }])
     },
   },
   {
     name: 'a paused entry is not due, and goes on from now',
     async run(t) {
       await entry(t)
-      expect(await t.store.pauseCron('a', true, NOW)).toBe(true)
-      expect(await t.store.tickCron('a', tick(t, 1), NOW)).toBe('gone')
-      expect(await t.store.tickCron('a', { ...tick(t, 1), push: null }, NOW)).toBe('gone')
+      expect(await t.store.crons.pause('a', true, NOW)).toBe(true)
+      expect(await t.store.crons.tick('a', tick(t, 1), NOW)).toBe('gone')
+      expect(await t.store.crons.tick('a', { ...tick(t, 1), push: null }, NOW)).toBe('gone')
       expect(await record(t)).toMatchObject({ paused: true, tick: NOW })
-      expect(await t.store.pauseCron('a', true, NOW)).toBe(true)
-      expect(await t.store.defineCron('a', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(true)
+      expect(await t.store.crons.pause('a', true, NOW)).toBe(true)
+      expect(await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(true)
       expect((await record(t)).paused).toBe(true)
-      expect(await t.store.pauseCron('a', false, NOW + 3 * HOUR)).toBe(true)
+      expect(await t.store.crons.pause('a', false, NOW + 3 * HOUR)).toBe(true)
       expect(await record(t)).toMatchObject({ paused: false, tick: NOW + 3 * HOUR })
       // One that is not paused goes on as it did, and none goes back.
-      expect(await t.store.pauseCron('a', false, NOW + 9 * HOUR)).toBe(true)
-      await t.store.pauseCron('a', true, NOW)
-      await t.store.pauseCron('a', false, NOW)
+      expect(await t.store.crons.pause('a', false, NOW + 9 * HOUR)).toBe(true)
+      await t.store.crons.pause('a', true, NOW)
+      await t.store.crons.pause('a', false, NOW)
       expect(await record(t)).toMatchObject({ paused: false, tick: NOW + 3 * HOUR })
       expect(await t.waiting('q')).toEqual([])
     },
@@ -163,11 +163,11 @@ export const crons: Case[] = [
     name: 'out of turn a job is pushed also in a pause, and the ticks come as before',
     async run(t) {
       await entry(t)
-      await t.store.pauseCron('a', true, NOW)
-      expect(await t.store.tickCron('a', { ...tick(t, 1), to: NOW }, NOW + 5)).toBe('ok')
+      await t.store.crons.pause('a', true, NOW)
+      expect(await t.store.crons.tick('a', { ...tick(t, 1), to: NOW }, NOW + 5)).toBe('ok')
       expect(await record(t)).toMatchObject({ tick: NOW, paused: true, jid: 'jid-1', pushedAt: NOW + 5 })
-      await t.store.pauseCron('a', false, NOW)
-      expect(await t.store.tickCron('a', tick(t, 2, { from: NOW }), NOW + 9)).toBe('ok')
+      await t.store.crons.pause('a', false, NOW)
+      expect(await t.store.crons.tick('a', tick(t, 2, { from: NOW }), NOW + 9)).toBe('ok')
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
     },
   },
@@ -175,12 +175,12 @@ export const crons: Case[] = [
     name: 'an entry that is forgotten is gone, and may come again as new',
     async run(t) {
       await entry(t)
-      await t.store.pauseCron('a', true, NOW)
-      expect(await t.store.forgetCron('a')).toBe(true)
-      expect(await t.store.forgetCron('a')).toBe(false)
-      expect(await t.store.pauseCron('a', true, NOW)).toBe(false)
-      expect(await t.store.pauseCron('a', false, NOW)).toBe(false)
-      expect(await t.store.crons()).toEqual([])
+      await t.store.crons.pause('a', true, NOW)
+      expect(await t.store.crons.remove('a')).toBe(true)
+      expect(await t.store.crons.remove('a')).toBe(false)
+      expect(await t.store.crons.pause('a', true, NOW)).toBe(false)
+      expect(await t.store.crons.pause('a', false, NOW)).toBe(false)
+      expect(await t.store.crons.list()).toEqual([])
       await entry(t)
       expect(await record(t)).toMatchObject({ paused: false, jid: null })
     },
@@ -189,20 +189,20 @@ export const crons: Case[] = [
     name: 'a lock is given with the job, and nothing happens while another one has it',
     async run(t) {
       await entry(t)
-      expect(await t.store.tickCron('a', tick(t, 1, { lock: 'l' }), NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', tick(t, 1, { lock: 'l' }), NOW)).toBe('ok')
       const before = await record(t)
       const next = tick(t, 2, { from: NOW + HOUR, lock: 'l' })
-      expect(await t.store.tickCron('a', next, NOW)).toEqual({ holder: 'jid-1' })
+      expect(await t.store.crons.tick('a', next, NOW)).toEqual({ holder: 'jid-1' })
       expect(await record(t)).toEqual(before)
       expect(await t.waiting('q')).toEqual([t.job(1)])
       // Whoever passes it over, or wants no lock, may; so may the one that has it.
-      expect(await t.store.tickCron('a', { ...next, push: null }, NOW)).toBe('ok')
-      expect(await t.store.tickCron('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW)).toBe('ok')
-      await t.store.unlock('l', 'jid-3')
+      expect(await t.store.crons.tick('a', { ...next, push: null }, NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW)).toBe('ok')
+      await t.store.crons.unlock('l', 'jid-3')
       const fourth = tick(t, 4, { from: NOW + 3 * HOUR, lock: 'l' })
-      expect(await t.store.tickCron('a', fourth, NOW)).toEqual({ holder: 'jid-1' })
-      await t.store.unlock('l', 'jid-1')
-      expect(await t.store.tickCron('a', fourth, NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', fourth, NOW)).toEqual({ holder: 'jid-1' })
+      await t.store.crons.unlock('l', 'jid-1')
+      expect(await t.store.crons.tick('a', fourth, NOW)).toBe('ok')
     },
   },
   {
@@ -219,32 +219,32 @@ export const crons: Case[] = [
         async () => settle(retry((await t.take(owner, 'p'))[0], 1, { effects })),
         async () => settle(release((await t.take(owner, 'p'))[0], { effects })),
         async () => {
-          await t.store.push([{ to: 'dead', text: t.job('dead'), score: 5 }], NOW)
+          await t.store.jobs.push([{ to: 'dead', text: t.job('dead'), score: 5 }], NOW)
           const swap = { text: t.job('dead'), score: 5, to: null, effects }
-          expect(await t.store.swap('dead', [swap], NOW)).toEqual(['ok'])
+          expect(await t.store.jobSets.swap('dead', [swap], NOW)).toEqual(['ok'])
         },
         async () => {
           const dying = await t.owner()
           await t.take(dying, 'p')
-          await t.store.claim(dying, null)
-          const [one] = await t.store.stranded(1)
+          await t.store.workers.claim(dying, null)
+          const [one] = await t.store.workers.orphaned(1)
           const { text } = sure(one)
-          expect(await t.store.restore([{ ...sure(one), to: toQueue('p', text, 'front'), effects }], NOW)).toEqual([
-            'ok',
-          ])
+          expect(
+            await t.store.workers.rescue([{ ...sure(one), to: toQueue('p', text, 'front'), effects }], NOW),
+          ).toEqual(['ok'])
         },
       ]
       for (const [n, way] of ways.entries()) {
         await t.push('p', t.job(`p${n}`))
         const push = { jid: 'me', item: toQueue('q', t.job(n)), lock: 'l' }
         const { tick: from } = await record(t)
-        expect(await t.store.tickCron('a', { text: TEXT, from, to: from + 1, push }, NOW)).toBe('ok')
+        expect(await t.store.crons.tick('a', { text: TEXT, from, to: from + 1, push }, NOW)).toBe('ok')
         await settle(done((await t.take(owner, 'q'))[0], { effects: [{ kind: 'unlock', lock: 'l', holder: 'other' }] }))
         const held = { text: TEXT, from: from + 1, to: from + 2, push: { ...push, jid: 'you' } }
-        expect(await t.store.tickCron('a', held, NOW)).toEqual({ holder: 'me' })
+        expect(await t.store.crons.tick('a', held, NOW)).toEqual({ holder: 'me' })
         await way()
-        expect(await t.store.tickCron('a', held, NOW)).toBe('ok')
-        await t.store.unlock('l', 'you')
+        expect(await t.store.crons.tick('a', held, NOW)).toBe('ok')
+        await t.store.crons.unlock('l', 'you')
         await t.take(owner, 'q')
       }
     },
@@ -252,11 +252,11 @@ export const crons: Case[] = [
 ]
 
 async function entry(t: Bench): Promise<void> {
-  expect(await t.store.defineCron('a', { old: null, text: TEXT, tick: NOW }, 60)).toBe(true)
+  expect(await t.store.crons.define('a', { old: null, text: TEXT, tick: NOW }, 60)).toBe(true)
 }
 
 async function record(t: Bench): Promise<CronRecord> {
-  return sure((await t.store.crons(['a']))[0])
+  return sure((await t.store.crons.list(['a']))[0])
 }
 
 /** The n-th tick of the entry, an hour after the one before; it pushes job n. */

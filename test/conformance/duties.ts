@@ -6,41 +6,41 @@ export const duties: Case[] = [
   {
     name: 'a duty is held by one at a time, who may go on holding it',
     async run(t) {
-      expect(await t.store.hold('sweep', 'ann', 60)).toBe(true)
-      expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
-      expect(await t.store.hold('sweep', 'ann', 60)).toBe(true)
-      expect(await t.store.hold('promote', 'bob', 60)).toBe(true)
+      expect(await t.store.workers.acquireLock('sweep', 'ann', 60)).toBe(true)
+      expect(await t.store.workers.acquireLock('sweep', 'bob', 60)).toBe(false)
+      expect(await t.store.workers.acquireLock('sweep', 'ann', 60)).toBe(true)
+      expect(await t.store.workers.acquireLock('promote', 'bob', 60)).toBe(true)
     },
   },
   {
     name: 'a duty given up is free; only its holder can give it up',
     async run(t) {
-      await t.store.hold('sweep', 'ann', 60)
-      await t.store.letGo('sweep', 'bob')
-      await t.store.letGo('nothing', 'bob')
-      expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
-      await t.store.letGo('sweep', 'ann')
-      expect(await t.store.hold('sweep', 'bob', 60)).toBe(true)
-      expect(await t.store.hold('sweep', 'ann', 60)).toBe(false)
+      await t.store.workers.acquireLock('sweep', 'ann', 60)
+      await t.store.workers.releaseLock('sweep', 'bob')
+      await t.store.workers.releaseLock('nothing', 'bob')
+      expect(await t.store.workers.acquireLock('sweep', 'bob', 60)).toBe(false)
+      await t.store.workers.releaseLock('sweep', 'ann')
+      expect(await t.store.workers.acquireLock('sweep', 'bob', 60)).toBe(true)
+      expect(await t.store.workers.acquireLock('sweep', 'ann', 60)).toBe(false)
     },
   },
   {
     name: 'a duty is free again after its seconds, and not before',
     async run(t) {
       const start = performance.now()
-      await t.store.hold('sweep', 'ann', 0.3)
-      await until('the duty is free', () => t.store.hold('sweep', 'bob', 60))
+      await t.store.workers.acquireLock('sweep', 'ann', 0.3)
+      await until('the duty is free', () => t.store.workers.acquireLock('sweep', 'bob', 60))
       expect(performance.now() - start).toBeGreaterThan(290)
-      expect(await t.store.hold('sweep', 'ann', 60)).toBe(false)
+      expect(await t.store.workers.acquireLock('sweep', 'ann', 60)).toBe(false)
     },
   },
   {
     name: 'holding a duty again prolongs it',
     async run(t) {
-      await t.store.hold('sweep', 'ann', 0.15)
-      await t.store.hold('sweep', 'ann', 60)
+      await t.store.workers.acquireLock('sweep', 'ann', 0.15)
+      await t.store.workers.acquireLock('sweep', 'ann', 60)
       const end = performance.now() + 250
-      while (performance.now() < end) expect(await t.store.hold('sweep', 'bob', 60)).toBe(false)
+      while (performance.now() < end) expect(await t.store.workers.acquireLock('sweep', 'bob', 60)).toBe(false)
     },
   },
   {
@@ -48,7 +48,7 @@ export const duties: Case[] = [
     shared: true,
     async run(t) {
       const other = await t.another()
-      const wishes = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 ? t.store : other).hold('sweep', `p${n}`, 60))
+      const wishes = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 ? t.store : other).workers.acquireLock('sweep', `p${n}`, 60))
       expect((await Promise.all(wishes)).filter(Boolean)).toHaveLength(1)
     },
   },

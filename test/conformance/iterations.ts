@@ -15,46 +15,48 @@ export const iterations: Case[] = [
   {
     name: 'what is saved is found, the last of it; of others nothing is known',
     async run(t) {
-      expect(await t.store.saveIteration('one', state(1, 5, 0.25), NOW)).toBe(true)
-      await t.store.saveIteration('one', state(1, { page: 'ü"\n', n: [1] }, 2.75), NOW)
-      await t.store.saveIteration('two', state(3, null, 0), NOW)
-      expect(await t.store.iterations(['two', 'none', 'one'])).toEqual([
+      expect(await t.store.jobs.saveIteration('one', state(1, 5, 0.25), NOW)).toBe(true)
+      await t.store.jobs.saveIteration('one', state(1, { page: 'ü"\n', n: [1] }, 2.75), NOW)
+      await t.store.jobs.saveIteration('two', state(3, null, 0), NOW)
+      expect(await t.store.jobs.iterations(['two', 'none', 'one'])).toEqual([
         { executions: 3, runtime: 0, cursor: 'null', cancelled: null },
         null,
         { executions: 1, runtime: 2.75, cursor: '{"page":"ü\\"\\n","n":[1]}', cancelled: null },
       ])
-      expect(await t.store.iterations([])).toEqual([])
+      expect(await t.store.jobs.iterations([])).toEqual([])
     },
   },
   {
     name: 'an execution that was overtaken by a later one changes nothing',
     async run(t) {
-      await t.store.saveIteration('j', state(2, 'later'), NOW)
-      expect(await t.store.saveIteration('j', state(1, 'earlier'), NOW)).toBe(false)
-      expect(await t.store.iterations(['j'])).toMatchObject([{ executions: 2, cursor: '"later"' }])
-      expect(await t.store.saveIteration('j', state(2, 'on'), NOW)).toBe(true)
-      expect(await t.store.saveIteration('j', state(3, 'and on'), NOW)).toBe(true)
+      await t.store.jobs.saveIteration('j', state(2, 'later'), NOW)
+      expect(await t.store.jobs.saveIteration('j', state(1, 'earlier'), NOW)).toBe(false)
+      expect(await t.store.jobs.iterations(['j'])).toMatchObject([{ executions: 2, cursor: '"later"' }])
+      expect(await t.store.jobs.saveIteration('j', state(2, 'on'), NOW)).toBe(true)
+      expect(await t.store.jobs.saveIteration('j', state(3, 'and on'), NOW)).toBe(true)
     },
   },
   {
     name: 'a job that was cancelled before it ran has nothing but that; the first time stays, and what is saved',
     async run(t) {
-      await t.store.markCancelled('j', NOW)
-      const [first] = await t.store.iterations(['j'])
+      await t.store.cancellations.request('j', NOW)
+      const [first] = await t.store.jobs.iterations(['j'])
       expect(first).toEqual({ executions: 0, runtime: 0, cursor: null, cancelled: expect.any(Number) })
-      await t.store.markCancelled('j', NOW + 5000)
-      expect(await t.store.iterations(['j'])).toEqual([first])
-      expect(await t.store.saveIteration('j', state(1, 7), NOW)).toBe(true)
-      expect(await t.store.iterations(['j'])).toEqual([{ ...first, executions: 1, runtime: 1.5, cursor: '7' }])
-      await t.store.unmark('j', NOW)
-      expect(await t.store.iterations(['j'])).toEqual([{ executions: 1, runtime: 1.5, cursor: '7', cancelled: null }])
+      await t.store.cancellations.request('j', NOW + 5000)
+      expect(await t.store.jobs.iterations(['j'])).toEqual([first])
+      expect(await t.store.jobs.saveIteration('j', state(1, 7), NOW)).toBe(true)
+      expect(await t.store.jobs.iterations(['j'])).toEqual([{ ...first, executions: 1, runtime: 1.5, cursor: '7' }])
+      await t.store.cancellations.withdraw('j', NOW)
+      expect(await t.store.jobs.iterations(['j'])).toEqual([
+        { executions: 1, runtime: 1.5, cursor: '7', cancelled: null },
+      ])
     },
   },
   {
     name: 'a settlement keeps and ends iterations in its own step, and a fenced one does not',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
-      await Promise.all(['a', 'b', 'c', 'd'].map((jid) => t.store.saveIteration(jid, state(1, jid), NOW)))
+      await Promise.all(['a', 'b', 'c', 'd'].map((jid) => t.store.jobs.saveIteration(jid, state(1, jid), NOW)))
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
       const { settled } = await t.turn(owner, {
@@ -73,9 +75,9 @@ export const iterations: Case[] = [
         ],
       })
       expect(again.settled).toEqual(['fenced', 'fenced', 'fenced'])
-      await t.store.saveIteration('d', state(5, 'd'), NOW)
+      await t.store.jobs.saveIteration('d', state(5, 'd'), NOW)
       await t.turn(owner, { settlements: [retry(d, 9, { effects: [keeps('d', state(4, 'overtaken'))] })] })
-      expect(await t.store.iterations(['a', 'b', 'c', 'd'])).toMatchObject([
+      expect(await t.store.jobs.iterations(['a', 'b', 'c', 'd'])).toMatchObject([
         null,
         { executions: 2, cursor: '"failed here"' },
         { executions: 2, cursor: '"put back here"' },
@@ -88,30 +90,30 @@ export const iterations: Case[] = [
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
-      const waited = await t.store.wait(owner, ['q'], 1, 1000, new AbortController().signal)
+      const waited = await t.store.workers.waitForJobs(owner, ['q'], 1, 1000, new AbortController().signal)
       const job = waited[0] ?? sure((await t.take(owner, 'q'))[0])
       await t.turn(owner, { settlements: [release(job, { effects: [keeps('j', state(1, 3))] })] })
-      expect(await t.store.iterations(['j'])).toMatchObject([{ cursor: '3' }])
+      expect(await t.store.jobs.iterations(['j'])).toMatchObject([{ cursor: '3' }])
       const [next] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [done(next, { effects: [ends('j')] })] })
-      expect(await t.store.iterations(['j'])).toEqual([null])
+      expect(await t.store.jobs.iterations(['j'])).toEqual([null])
     },
   },
   {
     name: 'swaps and restores take iterations along',
     async run(t) {
-      await Promise.all(['a', 'b'].map((jid) => t.store.saveIteration(jid, state(1, jid), NOW)))
-      await t.store.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
-      expect(await t.store.swap('retry', [{ text: t.job(1), score: 1, to: null, effects: [ends('a')] }], NOW)).toEqual([
-        'ok',
-      ])
+      await Promise.all(['a', 'b'].map((jid) => t.store.jobs.saveIteration(jid, state(1, jid), NOW)))
+      await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
+      expect(
+        await t.store.jobSets.swap('retry', [{ text: t.job(1), score: 1, to: null, effects: [ends('a')] }], NOW),
+      ).toEqual(['ok'])
       await t.push('q', t.job(2))
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q')
-      await t.store.claim(owner, null)
+      await t.store.workers.claim(owner, null)
       const to = toQueue('q', taken.text, 'front')
-      expect(await t.store.restore([{ ...taken, owner, to, effects: [ends('b')] }], NOW)).toEqual(['ok'])
-      expect(await t.store.iterations(['a', 'b'])).toEqual([null, null])
+      expect(await t.store.workers.rescue([{ ...taken, owner, to, effects: [ends('b')] }], NOW)).toEqual(['ok'])
+      expect(await t.store.jobs.iterations(['a', 'b'])).toEqual([null, null])
     },
   },
 ]

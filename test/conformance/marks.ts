@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store, UnmarkEffect } from '#dist/store/contract.js'
+import type { CancellationEffect, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, pause, release, sure, textsOf, timed, toQueue, until } from './bench.ts'
 
 const NEVER = new AbortController().signal
@@ -12,11 +12,11 @@ export const marks: Case[] = [
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
-      expect(await t.turn(owner, { take: { queues: ['q'], n: 1 } })).toMatchObject({ marks: 0, taken: [{}] })
-      expect(await t.store.marks(0)).toEqual({ version: 0, jids: [] })
-      expect(await t.store.cancelledAmong(['a', 'b'])).toEqual([])
-      expect(await t.store.cancelledAmong([])).toEqual([])
-      expect(await t.store.unmark('a', NOW)).toBe('none')
+      expect(await t.turn(owner, { fetch: { queues: ['q'], n: 1 } })).toMatchObject({ cancellations: 0, fetched: [{}] })
+      expect(await t.store.cancellations.since(0)).toEqual({ version: 0, jids: [] })
+      expect(await t.store.cancellations.among(['a', 'b'])).toEqual([])
+      expect(await t.store.cancellations.among([])).toEqual([])
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('none')
     },
   },
   {
@@ -28,39 +28,39 @@ export const marks: Case[] = [
       let version = 0
       for (let n = 1; n <= 5; n++) {
         await t.push('q', t.job(n))
-        await other.markCancelled(`jid ${n}`, NOW)
-        const answer = await t.turn(owner, { take: { queues: ['q'], n: 1 } })
-        expect(answer.taken).toHaveLength(1)
-        expect(answer.marks).toBeGreaterThan(version)
-        version = answer.marks
-        const found = await t.store.marks(0)
+        await other.cancellations.request(`jid ${n}`, NOW)
+        const answer = await t.turn(owner, { fetch: { queues: ['q'], n: 1 } })
+        expect(answer.fetched).toHaveLength(1)
+        expect(answer.cancellations).toBeGreaterThan(version)
+        version = answer.cancellations
+        const found = await t.store.cancellations.since(0)
         expect(found).toEqual({ version, jids: Array.from({ length: n }, (_, i) => `jid ${i + 1}`) })
       }
-      expect(await t.turn(owner, {})).toMatchObject({ marks: version })
+      expect(await t.turn(owner, {})).toMatchObject({ cancellations: version })
     },
   },
   {
     name: 'marks are told once to who asks from where it was, and those cancelled are known among others',
     async run(t) {
-      await t.store.markCancelled('a', NOW)
-      const first = await t.store.marks(0)
+      await t.store.cancellations.request('a', NOW)
+      const first = await t.store.cancellations.since(0)
       expect(first.jids).toEqual(['a'])
-      expect(await t.store.marks(first.version)).toEqual({ version: first.version, jids: [] })
-      await t.store.markCancelled('b', NOW)
-      await t.store.markCancelled('c', NOW)
-      const second = await t.store.marks(first.version)
+      expect(await t.store.cancellations.since(first.version)).toEqual({ version: first.version, jids: [] })
+      await t.store.cancellations.request('b', NOW)
+      await t.store.cancellations.request('c', NOW)
+      const second = await t.store.cancellations.since(first.version)
       expect(second.jids).toEqual(['b', 'c'])
       expect(second.version).toBeGreaterThan(first.version)
-      expect((await t.store.cancelledAmong(['c', 'x', 'a', 'a b'])).sort()).toEqual(['a', 'c'])
+      expect((await t.store.cancellations.among(['c', 'x', 'a', 'a b'])).sort()).toEqual(['a', 'c'])
     },
   },
   {
     name: 'a job that is marked again keeps its mark, and nobody hears of it anew',
     async run(t) {
-      await t.store.markCancelled('a', NOW)
-      const { version } = await t.store.marks(0)
-      await t.store.markCancelled('a', NOW + 1000)
-      expect(await t.store.marks(0)).toEqual({ version, jids: ['a'] })
+      await t.store.cancellations.request('a', NOW)
+      const { version } = await t.store.cancellations.since(0)
+      await t.store.cancellations.request('a', NOW + 1000)
+      expect(await t.store.cancellations.since(0)).toEqual({ version, jids: ['a'] })
     },
   },
   {
@@ -68,25 +68,25 @@ export const marks: Case[] = [
     async run(t) {
       let before = 0
       for (const [i, ahead] of [0, 5000, -5000, 0].entries()) {
-        await t.store.markCancelled(`jid ${i}`, NOW + ahead)
-        const { version } = await t.store.marks(0)
+        await t.store.cancellations.request(`jid ${i}`, NOW + ahead)
+        const { version } = await t.store.cancellations.since(0)
         expect(version).toBeGreaterThan(before)
         before = version
       }
-      expect((await t.store.marks(0)).jids).toHaveLength(4)
+      expect((await t.store.cancellations.since(0)).jids).toHaveLength(4)
     },
   },
   {
     name: 'a mark that is taken back is gone, and one that is set anew is heard of',
     async run(t) {
-      await t.store.markCancelled('a', NOW)
-      const { version } = await t.store.marks(0)
-      expect(await t.store.unmark('a', NOW)).toBe('marked')
-      expect(await t.store.unmark('a', NOW)).toBe('none')
-      expect(await t.store.cancelledAmong(['a'])).toEqual([])
-      expect((await t.store.marks(0)).jids).toEqual([])
-      await t.store.markCancelled('a', NOW)
-      expect((await t.store.marks(version)).jids).toEqual(['a'])
+      await t.store.cancellations.request('a', NOW)
+      const { version } = await t.store.cancellations.since(0)
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('none')
+      expect(await t.store.cancellations.among(['a'])).toEqual([])
+      expect((await t.store.cancellations.since(0)).jids).toEqual([])
+      await t.store.cancellations.request('a', NOW)
+      expect((await t.store.cancellations.since(version)).jids).toEqual(['a'])
     },
   },
   {
@@ -94,33 +94,33 @@ export const marks: Case[] = [
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
-      await t.store.markCancelled('a', NOW)
+      await t.store.cancellations.request('a', NOW)
       const [taken] = await t.take(owner, 'q')
       const settlement = done(taken, { processed: 0, effects: [unmark('a')] })
       expect((await t.turn(owner, { settlements: [settlement] })).settled).toEqual(['ok'])
-      expect(await t.store.cancelledAmong(['a'])).toEqual([])
-      expect((await t.store.marks(0)).jids).toEqual([])
-      expect(await t.store.unmark('a', NOW)).toBe('dropped')
-      expect(await t.store.unmark('a', NOW)).toBe('dropped')
-      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, taken: 0 })
+      expect(await t.store.cancellations.among(['a'])).toEqual([])
+      expect((await t.store.cancellations.since(0)).jids).toEqual([])
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('dropped')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('dropped')
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, fetched: 0 })
     },
   },
   {
     name: 'a job that was dropped can be marked again',
     async run(t) {
-      await t.store.markCancelled('a', NOW)
+      await t.store.cancellations.request('a', NOW)
       await deliver(t, unmark('a'))
-      await t.store.markCancelled('a', NOW + 10)
-      expect(await t.store.cancelledAmong(['a'])).toEqual(['a'])
-      expect(await t.store.unmark('a', NOW)).toBe('marked')
+      await t.store.cancellations.request('a', NOW + 10)
+      expect(await t.store.cancellations.among(['a'])).toEqual(['a'])
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
     },
   },
   {
     name: 'of a job that ended by itself the mark goes without a word, and a job without a mark gets none',
     async run(t) {
-      await t.store.markCancelled('a', NOW)
+      await t.store.cancellations.request('a', NOW)
       await deliver(t, unmark('a', false), unmark('b'), unmark('c', false))
-      for (const jid of ['a', 'b', 'c']) expect(await t.store.unmark(jid, NOW)).toBe('none')
+      for (const jid of ['a', 'b', 'c']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('none')
     },
   },
   {
@@ -128,35 +128,35 @@ export const marks: Case[] = [
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
-      await t.store.markCancelled('a', NOW)
+      await t.store.cancellations.request('a', NOW)
       const [taken] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [done(taken)] })
       const answer = await t.turn(owner, { settlements: [done(taken, { effects: [unmark('a')] })] })
       expect(answer.settled).toEqual(['fenced'])
-      expect(await t.store.unmark('a', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
     },
   },
   {
     name: 'a mark goes with a job that is dropped from a set, from a queue, or from a dead owner',
     async run(t) {
-      for (const jid of ['a', 'b', 'c', 'd']) await t.store.markCancelled(jid, NOW)
-      await t.store.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
+      for (const jid of ['a', 'b', 'c', 'd']) await t.store.cancellations.request(jid, NOW)
+      await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
       await t.push('q', t.job(2))
       await t.push('p', t.job(3))
       const dead = await t.owner({ queues: ['p'] })
       await t.take(dead, 'p')
-      await t.store.claim(dead, null)
-      const [stranded] = await t.store.stranded(1)
+      await t.store.workers.claim(dead, null)
+      const [stranded] = await t.store.workers.orphaned(1)
       const dropped = { to: null, effects: [unmark('a')] }
-      expect(await t.store.swap('retry', [{ text: t.job(1), score: 1, ...dropped }], NOW)).toEqual(['ok'])
+      expect(await t.store.jobSets.swap('retry', [{ text: t.job(1), score: 1, ...dropped }], NOW)).toEqual(['ok'])
       const pull = { text: t.job(2), to: null, effects: [unmark('b')] }
-      expect(await t.store.pull('q', [pull, pull], NOW)).toEqual(['ok', 'gone'])
+      expect(await t.store.search.pull('q', [pull, pull], NOW)).toEqual(['ok', 'gone'])
       const restore = { ...sure(stranded), to: null, effects: [unmark('c')] }
-      expect(await t.store.restore([restore], NOW)).toEqual(['ok'])
-      expect(await t.store.restore([restore], NOW)).toEqual(['gone'])
-      for (const jid of ['a', 'b', 'c']) expect(await t.store.unmark(jid, NOW)).toBe('dropped')
-      expect(await t.store.unmark('d', NOW)).toBe('marked')
-      expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 0, retries: 0, processed: 0 })
+      expect(await t.store.workers.rescue([restore], NOW)).toEqual(['ok'])
+      expect(await t.store.workers.rescue([restore], NOW)).toEqual(['gone'])
+      for (const jid of ['a', 'b', 'c']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('dropped')
+      expect(await t.store.cancellations.withdraw('d', NOW)).toBe('marked')
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0, retries: 0, processed: 0 })
     },
   },
   {
@@ -165,14 +165,14 @@ export const marks: Case[] = [
     async run(t) {
       const jids = Array.from({ length: 10_050 }, (_, n) => `jid ${n}`)
       for (let from = 0; from < jids.length; from += 500) {
-        await Promise.all(jids.slice(from, from + 500).map((jid) => t.store.markCancelled(jid, NOW)))
+        await Promise.all(jids.slice(from, from + 500).map((jid) => t.store.cancellations.request(jid, NOW)))
       }
-      const first = await t.store.marks(0)
-      const second = await t.store.marks(first.version)
+      const first = await t.store.cancellations.since(0)
+      const second = await t.store.cancellations.since(first.version)
       expect([first.jids.length, second.jids.length]).toEqual([10_000, 50])
       expect([...first.jids, ...second.jids].sort()).toEqual(jids.sort())
-      expect(await t.store.marks(second.version)).toMatchObject({ jids: [] })
-      expect(await t.store.cancelledAmong([...jids.slice(0, 3000), 'x'])).toHaveLength(3000)
+      expect(await t.store.cancellations.since(second.version)).toMatchObject({ jids: [] })
+      expect(await t.store.cancellations.among([...jids.slice(0, 3000), 'x'])).toHaveLength(3000)
     },
   },
 
@@ -184,36 +184,36 @@ export const marks: Case[] = [
       await t.push('p', t.job(1), t.job(2))
       await t.push('q', t.job(3))
       const [running] = await t.take(owner, 'p')
-      await t.store.pause('p', true)
+      await t.store.jobs.pauseQueue('p', true)
       expect(textsOf(await t.take(owner, ['p', 'q'], 5))).toEqual([t.job(3)])
       expect((await t.turn(owner, { settlements: [done(running)] })).settled).toEqual(['ok'])
       expect(await t.waiting('p')).toEqual([t.job(2)])
-      await t.store.pause('p', false)
+      await t.store.jobs.pauseQueue('p', false)
       expect(textsOf(await t.take(owner, ['p', 'q'], 5))).toEqual([t.job(2)])
     },
   },
   {
     name: 'paused queues are listed by name, each once, also those without jobs; a queue is resumed however often it was paused',
     async run(t) {
-      expect(await t.store.paused()).toEqual([])
-      for (const queue of ['z', 'a b', 'z']) await t.store.pause(queue, true)
-      expect(await t.store.paused()).toEqual(['a b', 'z'])
-      await t.store.pause('z', false)
-      await t.store.pause('never', false)
-      expect(await t.store.paused()).toEqual(['a b'])
-      expect(await t.store.queues()).toEqual([])
+      expect(await t.store.jobs.pausedQueues()).toEqual([])
+      for (const queue of ['z', 'a b', 'z']) await t.store.jobs.pauseQueue(queue, true)
+      expect(await t.store.jobs.pausedQueues()).toEqual(['a b', 'z'])
+      await t.store.jobs.pauseQueue('z', false)
+      await t.store.jobs.pauseQueue('never', false)
+      expect(await t.store.jobs.pausedQueues()).toEqual(['a b'])
+      expect(await t.store.jobs.queues()).toEqual([])
     },
   },
   {
     name: 'a pause lasts: it is there for who opens the store later',
     shared: true,
     async run(t) {
-      await t.store.pause('q', true)
+      await t.store.jobs.pauseQueue('q', true)
       await t.push('q', t.job(1))
       await t.store.close()
       const other = await t.another()
       const owner = await t.owner({ store: other })
-      expect(await other.paused()).toEqual(['q'])
+      expect(await other.jobs.pausedQueues()).toEqual(['q'])
       expect(await t.take(owner, 'q', 1, other)).toEqual([])
     },
   },
@@ -226,12 +226,12 @@ export const marks: Case[] = [
       await other.open()
       const waiting = receive(t.store, owner, ['q'])
       await pause(50)
-      await other.pause('q', true)
-      await other.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
+      await other.jobs.pauseQueue('q', true)
+      await other.jobs.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
       expect(await Promise.race([waiting, pause(700)])).toBeUndefined()
       await until('all are back', async () => (await t.waiting('q')).length === 2)
-      expect((await t.store.stats()).taken).toBe(0)
-      await other.pause('q', false)
+      expect((await t.store.metrics.totals()).fetched).toBe(0)
+      await other.jobs.pauseQueue('q', false)
       const { ms, value } = await timed(waiting)
       expect(value).toHaveLength(1)
       expect(ms).toBeLessThan(PROMPT)
@@ -241,7 +241,7 @@ export const marks: Case[] = [
     name: 'who waits on several queues gets the jobs of those that are not paused, promptly',
     async run(t) {
       const owner = await t.owner()
-      await t.store.pause('p', true)
+      await t.store.jobs.pauseQueue('p', true)
       await t.push('p', t.job(1))
       const waiting = timed(receive(t.store, owner, ['p', 'q']))
       await pause(100)
@@ -258,7 +258,7 @@ export const marks: Case[] = [
     async run(t) {
       const owner = await t.owner()
       const other = await t.another()
-      await other.pause('q', true)
+      await other.jobs.pauseQueue('q', true)
       await t.push('q', t.job(1))
       let slowest = 0
       for (let n = 0; n < 3; n++) {
@@ -266,9 +266,9 @@ export const marks: Case[] = [
         // Until it waits for this, and for no job.
         await pause(700)
         const resumed = timed(waiting)
-        await other.pause('q', false)
+        await other.jobs.pauseQueue('q', false)
         slowest = Math.max(slowest, (await resumed).ms)
-        await other.pause('q', true)
+        await other.jobs.pauseQueue('q', true)
         await t.push('q', t.job(n + 2))
       }
       expect(slowest).toBeLessThan(PROMPT)
@@ -278,14 +278,14 @@ export const marks: Case[] = [
     name: 'a wait on paused queues alone ends when it is aborted, and when its time is up',
     async run(t) {
       const owner = await t.owner()
-      await t.store.pause('q', true)
+      await t.store.jobs.pauseQueue('q', true)
       await t.push('q', t.job(1))
       expect(await t.take(owner, 'q')).toEqual([])
-      const short = await timed(t.store.wait(owner, ['q'], 1, 150, NEVER))
+      const short = await timed(t.store.workers.waitForJobs(owner, ['q'], 1, 150, NEVER))
       expect(short.value).toEqual([])
       expect(short.ms).toBeLessThan(150 + PROMPT)
       const stop = new AbortController()
-      const waiting = timed(t.store.wait(owner, ['q'], 1, 8000, stop.signal))
+      const waiting = timed(t.store.workers.waitForJobs(owner, ['q'], 1, 8000, stop.signal))
       await pause(20)
       stop.abort()
       expect((await waiting).ms).toBeLessThan(PROMPT)
@@ -298,35 +298,35 @@ export const marks: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const [mine] = await t.take(owner, 'q')
       const [lost] = await t.take(dead, 'q')
-      await t.store.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
-      await t.store.pause('q', true)
+      await t.store.jobs.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
+      await t.store.jobs.pauseQueue('q', true)
       await t.turn(owner, { settlements: [release(mine)] })
-      await t.store.claim(dead, null)
+      await t.store.workers.claim(dead, null)
       const back = toQueue('q', lost.text, 'front')
-      await t.store.restore([{ owner: dead, queue: 'q', ticket: lost.ticket, to: back }], NOW)
-      await t.store.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW)
+      await t.store.workers.rescue([{ owner: dead, queue: 'q', ticket: lost.ticket, to: back }], NOW)
+      await t.store.jobSets.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW)
       expect(await t.take(owner, 'q', 5)).toEqual([])
       expect(await t.waiting('q')).toHaveLength(3)
     },
   },
 ]
 
-function unmark(jid: string, dropped = true): UnmarkEffect {
+function unmark(jid: string, dropped = true): CancellationEffect {
   return { kind: 'unmark', jid, at: NOW, dropped }
 }
 
 /** Effects by themselves, on the back of a job that nobody takes. */
-async function deliver(t: Bench, ...effects: UnmarkEffect[]): Promise<void> {
-  await t.store.push([{ ...toQueue('carrier', '{}'), effects }], NOW)
+async function deliver(t: Bench, ...effects: CancellationEffect[]): Promise<void> {
+  await t.store.jobs.push([{ ...toQueue('carrier', '{}'), effects }], NOW)
 }
 
 /** Asks and waits, as a worker does, until something was taken. */
 async function receive(store: Store, owner: string, queues: string[]): Promise<string[]> {
   for (;;) {
-    const turn = { now: NOW, started: [], settlements: [], take: { queues, n: 1 } }
-    const { taken } = await store.turn(owner, turn)
+    const turn = { now: NOW, started: [], settlements: [], fetch: { queues, n: 1 } }
+    const { fetched: taken } = await store.workers.settleAndFetch(owner, turn)
     if (taken.length > 0) return textsOf(taken)
-    const handed = await store.wait(owner, queues, 1, 2000, NEVER)
+    const handed = await store.workers.waitForJobs(owner, queues, 1, 2000, NEVER)
     if (handed.length > 0) return textsOf(handed)
   }
 }

@@ -23,15 +23,17 @@ export const metrics: Case[] = [
         { at: NOW, name: 'A', processed: 5, failed: 1, ms: 57 },
         { at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 },
       ])
-      expect(await t.store.metrics(1, minutes, 'B')).toEqual([{ at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 }])
-      expect(await t.store.metrics(1, minutes, 'none')).toEqual([])
-      expect(await t.store.metrics(1, [])).toEqual([])
-      const found = await t.store.histograms('A', minutes)
+      expect(await t.store.metrics.sums(1, minutes, 'B')).toEqual([
+        { at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 },
+      ])
+      expect(await t.store.metrics.sums(1, minutes, 'none')).toEqual([])
+      expect(await t.store.metrics.sums(1, [])).toEqual([])
+      const found = await t.store.metrics.histograms('A', minutes)
       expect(found.sort((a, b) => a.at - b.at)).toEqual([
         { at: NOW, counts: buckets({ 0: 1, 3: 1 }) },
         { at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
       ])
-      expect(await t.store.histograms('B', minutes)).toEqual([])
+      expect(await t.store.metrics.histograms('B', minutes)).toEqual([])
     },
   },
   {
@@ -43,7 +45,7 @@ export const metrics: Case[] = [
       await Promise.all([record(t.store, { source: 'one', jobs }), record(other, { source: 'two', jobs })])
       await record(other, { source: 'two', number: 2, jobs })
       expect(await sums(t.store, 1, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 6, failed: 3, ms: 30 }])
-      expect(await t.store.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
+      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
     },
   },
   {
@@ -55,7 +57,7 @@ export const metrics: Case[] = [
       await record(t.store, { number: 2, at: NOW + MINUTE, jobs })
       await record(t.store, { number: 1, jobs })
       expect(await sums(t.store, 10, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 2, failed: 0, ms: 10 }])
-      expect(await t.store.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
     },
   },
   {
@@ -63,7 +65,7 @@ export const metrics: Case[] = [
     async run(t) {
       await record(t.store, { jobs: [counts('A', 65_530, 0, 1, { 0: 65_530, 1: 70_000, 25: 65_535 })] })
       await record(t.store, { number: 2, jobs: [counts('A', 10, 0, 1, { 0: 10, 1: 1, 2: 1, 25: 1 })] })
-      const [found] = await t.store.histograms('A', [NOW])
+      const [found] = await t.store.metrics.histograms('A', [NOW])
       expect(found?.counts).toEqual(buckets({ 0: 65_535, 1: 65_535, 2: 1, 25: 65_535 }))
       expect(await sums(t.store, 1, [NOW])).toMatchObject([{ processed: 65_540 }])
     },
@@ -84,8 +86,8 @@ export const metrics: Case[] = [
       const tens = [-10, 0, 10].map((n) => midnight + n * MINUTE)
       expect((await sums(t.store, 10, tens)).map(({ processed }) => processed)).toEqual([1, 2, 4])
       // The same time of another day is another minute.
-      expect(await t.store.metrics(1, [midnight - DAY, midnight + DAY])).toEqual([])
-      expect(await t.store.histograms('A', [midnight - DAY, midnight + DAY])).toEqual([])
+      expect(await t.store.metrics.sums(1, [midnight - DAY, midnight + DAY])).toEqual([])
+      expect(await t.store.metrics.histograms('A', [midnight - DAY, midnight + DAY])).toEqual([])
     },
   },
   {
@@ -93,13 +95,13 @@ export const metrics: Case[] = [
     async run(t) {
       const names = ['A|B', 'A', 'A|p', '|', 'Ünï::cødé', "x' OR 1 --", 'with space', 'a-17-12:0']
       await record(t.store, { jobs: names.map((name, i) => counts(name, i + 1, i, 10 * i, { 0: 1 })) })
-      const found = await t.store.metrics(1, [NOW])
+      const found = await t.store.metrics.sums(1, [NOW])
       expect(Object.fromEntries(found.map(({ name, processed, failed }) => [name, [processed, failed]]))).toEqual(
         Object.fromEntries(names.map((name, i) => [name, [i + 1, i]])),
       )
       for (const name of names) {
-        expect(await t.store.metrics(1, [NOW], name)).toEqual(found.filter((one) => one.name === name))
-        expect(await t.store.histograms(name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+        expect(await t.store.metrics.sums(1, [NOW], name)).toEqual(found.filter((one) => one.name === name))
+        expect(await t.store.metrics.histograms(name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
       }
     },
   },
@@ -107,28 +109,28 @@ export const metrics: Case[] = [
     name: 'a deploy is marked once, whoever of many says so, and read back by its day',
     async run(t) {
       const at = Date.UTC(2026, 4, 17, 23, 59)
-      const marks = await Promise.all([1, 2, 3].map(() => t.store.markDeploy({ at, label: 'v1' }, NOW)))
+      const marks = await Promise.all([1, 2, 3].map(() => t.store.metrics.recordDeploy({ at, label: 'v1' }, NOW)))
       expect(marks.sort()).toEqual([false, false, true])
-      expect(await t.store.markDeploy({ at: at - MINUTE, label: 'v1' }, NOW + 1)).toBe(false)
-      expect(await t.store.markDeploy({ at, label: 'the minute is marked' }, NOW)).toBe(false)
-      expect(await t.store.markDeploy({ at: at + MINUTE, label: 'v2 – größer' }, NOW)).toBe(true)
-      expect(await t.store.deploys(['2026-05-18', '2026-05-17', '2026-05-16'])).toEqual([
+      expect(await t.store.metrics.recordDeploy({ at: at - MINUTE, label: 'v1' }, NOW + 1)).toBe(false)
+      expect(await t.store.metrics.recordDeploy({ at, label: 'the minute is marked' }, NOW)).toBe(false)
+      expect(await t.store.metrics.recordDeploy({ at: at + MINUTE, label: 'v2 – größer' }, NOW)).toBe(true)
+      expect(await t.store.metrics.deploys(['2026-05-18', '2026-05-17', '2026-05-16'])).toEqual([
         { at, label: 'v1' },
         { at: at + MINUTE, label: 'v2 – größer' },
       ])
-      expect(await t.store.deploys(['2026-05-17'])).toEqual([{ at, label: 'v1' }])
-      expect(await t.store.deploys([])).toEqual([])
+      expect(await t.store.metrics.deploys(['2026-05-17'])).toEqual([{ at, label: 'v1' }])
+      expect(await t.store.metrics.deploys([])).toEqual([])
     },
   },
 ]
 
 function record(store: Store, batch: Partial<MetricsBatch>): Promise<void> {
   const source = batch.source ?? `source ${batch.number ? '' : batch.at}`
-  return store.recordMetrics({ source, number: 1, at: NOW, jobs: [], ...batch })
+  return store.metrics.record({ source, number: 1, at: NOW, jobs: [], ...batch })
 }
 
 async function sums(store: Store, span: 1 | 10, times: number[]) {
-  return (await store.metrics(span, times)).sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1))
+  return (await store.metrics.sums(span, times)).sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1))
 }
 
 export function counts(

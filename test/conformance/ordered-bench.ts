@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type {
+  FetchedBatch,
   OrderedEnd,
   OrderedPush,
+  OrderedSettleAndFetch,
+  OrderedSettleAndFetchAnswer,
   OrderedSettlement,
-  OrderedTaken,
-  OrderedTurn,
-  OrderedTurnAnswer,
   OrderedWaiting,
   ScoredPayload,
   Store,
@@ -16,7 +16,7 @@ import { type Bench, type Several, sure } from './bench.ts'
 export const T = 1000
 
 /** A taken id, and under what it was taken. */
-export interface Held extends OrderedTaken {
+export interface Held extends FetchedBatch {
   shard: number
   token: number
 }
@@ -79,7 +79,7 @@ export class OrderedQueue {
   }
 
   push(...items: OrderedPush[]): Promise<void> {
-    return this.store.pushOrdered(this.name, this.shards, items, this.ms)
+    return this.store.ordered.push(this.name, this.shards, items, this.ms)
   }
 
   /** Any number of them. */
@@ -89,9 +89,9 @@ export class OrderedQueue {
 
   /** A member that owns nothing yet. */
   async member(store = this.store, ...others: string[]): Promise<Owner> {
-    await this.store.defineOrdered(this.name, this.shards)
+    await this.store.ordered.define(this.name, this.shards)
     const owner = new Owner(this, await this.t.owner({ store, queues: [this.name, ...others] }), store)
-    expect(await store.joinOrdered(this.name, owner.name)).toBe(true)
+    expect(await store.ordered.join(this.name, owner.name)).toBe(true)
     return owner
   }
 
@@ -109,7 +109,7 @@ export class OrderedQueue {
 
   /** What waits of one id, in words. */
   async of(id: string): Promise<string | null> {
-    const { waiting } = await this.store.findOrdered(this.name, id)
+    const { waiting } = await this.store.ordered.find(this.name, id)
     return waiting && inWords(waiting)
   }
 
@@ -119,7 +119,7 @@ export class OrderedQueue {
     for (;;) {
       const last = all.at(-1)
       const after = last && { value: by === 'id' ? 0 : last[by], id: last.id }
-      const page = await this.store.orderedWaiting(this.name, by, { desc, after, limit, payloads: 1000 })
+      const page = await this.store.ordered.waiting(this.name, by, { desc, after, limit, payloads: 1000 })
       all.push(...page)
       if (page.length < limit) return all
     }
@@ -127,19 +127,19 @@ export class OrderedQueue {
 
   /** The morgue by id: `1{1000,{v1:1},"x"}`. */
   async dead(): Promise<string[]> {
-    const entries = await this.store.morgue(this.name, 'id', { limit: 1000 })
+    const entries = await this.store.ordered.morgue(this.name, 'id', { limit: 1000 })
     return entries.map(({ id, updatedAt, payloads, error }) => {
       return `${id}{${updatedAt},${words(payloads)}${error === null ? '' : `,${JSON.stringify(error)}`}}`
     })
   }
 
   async busy(): Promise<string[]> {
-    return (await this.store.orderedInFlight(this.name)).map(({ id }) => id).sort()
+    return (await this.store.ordered.inFlight(this.name)).map(({ id }) => id).sort()
   }
 
   /** Over all shards. */
   async sums(): Promise<Record<'length' | 'fresh' | 'retries' | 'busy' | 'processed' | 'failed', number>> {
-    const { shards } = sure(await this.store.orderedNumbers(this.name, this.ms))
+    const { shards } = sure(await this.store.ordered.counts(this.name, this.ms))
     const sum = { length: 0, fresh: 0, retries: 0, busy: 0, processed: 0, failed: 0 }
     for (const shard of shards) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += shard[key]
     return sum
@@ -161,27 +161,27 @@ export class Owner {
   }
 
   /** Asks for a shard. */
-  async ask(shard = 0, maxCrashes = 3): ReturnType<Store['ownShard']> {
-    const owned = await this.store.ownShard(this.queue.name, shard, this.name, maxCrashes, this.queue.ms)
+  async ask(shard = 0, maxCrashes = 3): ReturnType<Store['ordered']['acquireShard']> {
+    const owned = await this.store.ordered.acquireShard(this.queue.name, shard, this.name, maxCrashes, this.queue.ms)
     if (owned) this.tokens.set(shard, owned.token)
     return owned
   }
 
   /** Gets it. */
-  async own(shard = 0, maxCrashes = 3): Promise<NonNullable<Awaited<ReturnType<Store['ownShard']>>>> {
+  async own(shard = 0, maxCrashes = 3): Promise<NonNullable<Awaited<ReturnType<Store['ordered']['acquireShard']>>>> {
     return sure(await this.ask(shard, maxCrashes))
   }
 
   async ownAll(maxCrashes = 3): Promise<void> {
-    const { owners } = sure(await this.store.orderedBoard(this.queue.name))
+    const { owners } = sure(await this.store.ordered.assignments(this.queue.name))
     for (const { shard } of owners) if (!this.tokens.has(shard)) await this.own(shard, maxCrashes)
   }
 
-  async turn(part: Partial<OrderedTurn>): Promise<OrderedTurnAnswer> {
-    const turn = { now: this.queue.ms, settlements: [], takes: [], maxPayloads: 1000, ...part }
-    const answer = await this.store.orderedTurn(this.queue.name, this.name, turn)
+  async turn(part: Partial<OrderedSettleAndFetch>): Promise<OrderedSettleAndFetchAnswer> {
+    const turn = { now: this.queue.ms, settlements: [], fetch: [], maxPayloads: 1000, ...part }
+    const answer = await this.store.ordered.settleAndFetch(this.queue.name, this.name, turn)
     expect(answer.settled).toHaveLength(turn.settlements.length)
-    expect(answer.taken).toHaveLength(turn.takes.length)
+    expect(answer.fetched).toHaveLength(turn.fetch.length)
     for (const [i, { end }] of turn.settlements.entries()) {
       if (answer.settled[i] !== 'ok') continue
       if (end.kind === 'done') this.queue.processed++
@@ -190,15 +190,15 @@ export class Owner {
     return answer
   }
 
-  takes(n: number, shard = 0): OrderedTurn['takes'][number] {
+  takes(n: number, shard = 0): OrderedSettleAndFetch['fetch'][number] {
     return { shard, token: this.tokens.get(shard) ?? 0, n }
   }
 
   /** What comes of one shard that is ours. */
-  async take(n = 10, shard = 0, more: Partial<OrderedTurn> = {}): Promise<Several<Held>> {
+  async take(n = 10, shard = 0, more: Partial<OrderedSettleAndFetch> = {}): Promise<Several<Held>> {
     const asked = this.takes(n, shard)
-    const answer = await this.turn({ takes: [asked], ...more })
-    const [taken] = answer.taken
+    const answer = await this.turn({ fetch: [asked], ...more })
+    const [taken] = answer.fetched
     expect(taken?.lost).toBe(false)
     return sure(taken).ids.map((one) => ({ ...one, shard, token: asked.token })) as Several<Held>
   }
@@ -213,7 +213,7 @@ export class Owner {
   /** The same where a shard may be gone. */
   async takeThere(n = 10): Promise<Held[]> {
     const takes = [...this.tokens.keys()].map((shard) => this.takes(n, shard))
-    const { taken } = await this.turn({ takes })
+    const { fetched: taken } = await this.turn({ fetch: takes })
     return taken.flatMap(({ ids }, i) => ids.map((one) => ({ ...one, ...sure(takes[i]) })))
   }
 
@@ -227,7 +227,7 @@ export class Owner {
 
   /** Its lease is taken away, as that of a process that is known to be dead. */
   async die(): Promise<void> {
-    expect(await this.queue.store.claim(this.name, null)).toBe(true)
+    expect(await this.queue.store.workers.claim(this.name, null)).toBe(true)
   }
 }
 

@@ -42,7 +42,7 @@ export const orderedBrowse: Case[] = [
               return desc ? place < 0 : place > 0
             })
             const page = { desc, after: { value, id }, limit: 100, payloads: 10 }
-            expect(await o.store.orderedWaiting(o.name, by, page)).toEqual(behind)
+            expect(await o.store.ordered.waiting(o.name, by, page)).toEqual(behind)
           }
         }
       }
@@ -56,31 +56,31 @@ export const orderedBrowse: Case[] = [
       [2, '{v1:1,v2:2}'],
       [9, '{v1:1,v2:2,v3:3}'],
     ] as const) {
-      const [one] = await o.store.orderedWaiting(o.name, 'id', { limit: 9, payloads })
+      const [one] = await o.store.ordered.waiting(o.name, 'id', { limit: 9, payloads })
       expect(one?.size).toBe(3)
       expect(words(sure(one).payloads)).toBe(wanted)
     }
-    expect(await o.store.orderedWaiting(o.name, 'id', { limit: 0, payloads: 1 })).toEqual([])
+    expect(await o.store.ordered.waiting(o.name, 'id', { limit: 0, payloads: 1 })).toEqual([])
   }),
   ordered('of a queue that is not there nothing is told', async (o) => {
-    expect(await o.store.orderedQueues()).toEqual([])
-    expect(await o.store.orderedWaiting('none', 'performIn', { limit: 9, payloads: 9 })).toEqual([])
-    expect(await o.store.findOrdered('none', '1')).toEqual({ waiting: null, inFlight: null, dead: null })
-    expect(await o.store.morgue('none', 'id', { limit: 9 })).toEqual([])
-    expect(await o.store.orderedInFlight('none')).toEqual([])
-    expect(await o.store.cancelOrdered('none', ['1'])).toEqual(['not-found'])
-    expect(await o.store.resurrect('none', ['1'], o.ms)).toBe(0)
-    expect(await o.store.orderedQueues()).toEqual([])
+    expect(await o.store.ordered.queues()).toEqual([])
+    expect(await o.store.ordered.waiting('none', 'performIn', { limit: 9, payloads: 9 })).toEqual([])
+    expect(await o.store.ordered.find('none', '1')).toEqual({ waiting: null, inFlight: null, dead: null })
+    expect(await o.store.ordered.morgue('none', 'id', { limit: 9 })).toEqual([])
+    expect(await o.store.ordered.inFlight('none')).toEqual([])
+    expect(await o.store.ordered.cancel('none', ['1'])).toEqual(['not-found'])
+    expect(await o.store.ordered.resurrect('none', ['1'], o.ms)).toBe(0)
+    expect(await o.store.ordered.queues()).toEqual([])
   }),
   ordered('what is to be performed now is due now, and keeps its count and its error', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v', 1))
     await owner.settle(failed(5000, 3, 'no'), (await owner.take())[0])
     await o.push(item('2', 'v', 1, { performIn: 5000 }), item('3', 'v', 1, { performIn: 5000 }))
-    expect(await o.store.actOrdered(o.name, 'now', ['1', '2', '2', '9'], { now: o.ms })).toBe(2)
+    expect(await o.store.ordered.act(o.name, 'now', ['1', '2', '2', '9'], { now: o.ms })).toBe(2)
     expect(await o.waiting()).toEqual(['1{1000,3,{v:1},"no"}', '2{1000,-1,{v:1}}', '3{5000,-1,{v:1}}'])
     await o.push(item('4', 'v', 1, { performIn: 5000 }))
-    expect(await o.store.actOrdered(o.name, 'now', ['1', '3', '4'], { now: o.ms + 500, failed: true })).toBe(1)
+    expect(await o.store.ordered.act(o.name, 'now', ['1', '3', '4'], { now: o.ms + 500, failed: true })).toBe(1)
     o.now += 0.5
     expect((await owner.take()).map(({ id }) => id).sort()).toEqual(['1', '2'])
   }),
@@ -90,7 +90,7 @@ export const orderedBrowse: Case[] = [
     await owner.settle(failed(5000), ...(await owner.take()))
     await o.push(item('3', 'v', 1), item('4', 'v', 1))
     const act = (ids: string[], failedOnly = false) =>
-      o.store.actOrdered(o.name, 'delete', ids, { now: o.ms, failed: failedOnly })
+      o.store.ordered.act(o.name, 'delete', ids, { now: o.ms, failed: failedOnly })
     expect(await act(['1', '3'], true)).toBe(1)
     expect(await act(['1', '3'], true)).toBe(0)
     expect(await o.waiting()).toEqual(['2{5000,0,{v:1},"x"}', '3{1000,-1,{v:1}}', '4{1000,-1,{v:1}}'])
@@ -105,13 +105,13 @@ export const orderedBrowse: Case[] = [
     await owner.settle(failed(5000, 1, 'no'), ...(await owner.take()))
     await o.push(item('2', 'v1', 1), item('2', 'v2', 2))
     const kill = (options: { failed?: boolean; error?: string }) =>
-      o.store.actOrdered(o.name, 'kill', ['1', '2', '9'], { now: o.ms, ...options })
+      o.store.ordered.act(o.name, 'kill', ['1', '2', '9'], { now: o.ms, ...options })
     expect(await kill({ failed: true })).toBe(1)
     expect((await o.dead())[0]).toMatch(/^1\{1000,\{v1:1,v2:2\}/)
     expect(await o.waiting()).toHaveLength(1)
     expect(await kill({ error: 'by hand' })).toBe(1)
     expect((await o.dead())[1]).toBe('2{1000,{v1:1,v2:2},"by hand"}')
-    expect(await o.store.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 1 }, { deaths: 1 }])
+    expect(await o.store.ordered.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 1 }, { deaths: 1 }])
     expect(await o.sums()).toMatchObject({ length: 0, processed: 0, failed: 1 })
   }),
   ordered('acts leave alone what is in flight, and take what waits behind it', async (o) => {
@@ -119,9 +119,9 @@ export const orderedBrowse: Case[] = [
     await o.push(item('1', 'v1', 1), item('2', 'v1', 1), item('3', 'v1', 1))
     const held = await owner.take()
     await o.push(item('1', 'v2', 2), item('2', 'v2', 2))
-    expect(await o.store.actOrdered(o.name, 'delete', ['1', '3'], { now: o.ms })).toBe(1)
-    expect(await o.store.actOrdered(o.name, 'kill', ['2', '3'], { now: o.ms, error: 'k' })).toBe(1)
-    expect(await o.store.actOrdered(o.name, 'now', ['1', '2', '3'], { now: o.ms })).toBe(0)
+    expect(await o.store.ordered.act(o.name, 'delete', ['1', '3'], { now: o.ms })).toBe(1)
+    expect(await o.store.ordered.act(o.name, 'kill', ['2', '3'], { now: o.ms, error: 'k' })).toBe(1)
+    expect(await o.store.ordered.act(o.name, 'now', ['1', '2', '3'], { now: o.ms })).toBe(0)
     expect(await o.busy()).toEqual(['1', '2', '3'])
     expect(await o.waiting()).toEqual([])
     await owner.settle(failed(2000), ...held)
@@ -130,7 +130,7 @@ export const orderedBrowse: Case[] = [
   }),
   ordered('a single payload that waits is taken away; with the last one the id is gone', async (o) => {
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2), item('1', 'v3', 3))
-    const take = (id: string, payload: string) => o.store.deleteOrderedPayload(o.name, id, JSON.stringify(payload))
+    const take = (id: string, payload: string) => o.store.ordered.deletePayload(o.name, id, JSON.stringify(payload))
     expect(await take('1', 'v2')).toBe(true)
     expect(await take('1', 'v2')).toBe(false)
     expect(await take('2', 'v1')).toBe(false)
@@ -138,7 +138,7 @@ export const orderedBrowse: Case[] = [
     expect(await take('1', 'v1')).toBe(true)
     expect(await o.waiting()).toEqual(['1{1000,-1,{v3:3}}'])
     expect(await take('1', 'v3')).toBe(true)
-    expect(await o.store.findOrdered(o.name, '1')).toMatchObject({ waiting: null })
+    expect(await o.store.ordered.find(o.name, '1')).toMatchObject({ waiting: null })
     expect(await o.sums()).toMatchObject({ length: 0 })
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
@@ -152,14 +152,14 @@ export const orderedBrowse: Case[] = [
     await o.push(item('1', 'v1', 1), item('2', 'v1', 1))
     const [one, two] = await owner.take()
     await o.push(item('1', 'v2', 2), item('3', 'v1', 1))
-    expect(await o.store.cancelOrdered(o.name, ['1', '3', '9'])).toEqual(['signalled', 'removed', 'not-found'])
+    expect(await o.store.ordered.cancel(o.name, ['1', '3', '9'])).toEqual(['signalled', 'removed', 'not-found'])
     expect(await o.waiting()).toEqual([])
-    expect(await o.store.cancelOrdered(o.name, ['3', '1'])).toEqual(['not-found', 'signalled'])
+    expect(await o.store.ordered.cancel(o.name, ['3', '1'])).toEqual(['not-found', 'signalled'])
     const told = [{ id: '1', ticket: one.ticket }]
     expect((await owner.turn({})).cancelled).toEqual(told)
     await o.push(item('1', 'v3', 3))
-    const answer = await owner.turn({ settlements: [{ ...two, end: done }], takes: [owner.takes(5)] })
-    expect(answer).toMatchObject({ settled: ['ok'], cancelled: told, taken: [{ ids: [] }] })
+    const answer = await owner.turn({ settlements: [{ ...two, end: done }], fetch: [owner.takes(5)] })
+    expect(answer).toMatchObject({ settled: ['ok'], cancelled: told, fetched: [{ ids: [] }] })
     await owner.settle(cancelled, one)
     expect((await owner.turn({})).cancelled).toEqual([])
     expect(await o.sums()).toMatchObject({ processed: 1, failed: 0, length: 1 })
@@ -172,7 +172,7 @@ export const orderedBrowse: Case[] = [
     for (const end of [failed(1), dead(), { kind: 'back' } as const]) {
       await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
       const [taken] = await owner.take()
-      await o.store.cancelOrdered(o.name, ['1'])
+      await o.store.ordered.cancel(o.name, ['1'])
       expect((await owner.turn({ settlements: [{ ...taken, end }] })).settled).toEqual(['ok'])
       expect(await o.waiting()).toEqual([])
       expect(await o.dead()).toEqual([])
@@ -181,8 +181,8 @@ export const orderedBrowse: Case[] = [
     o.failed = (await o.sums()).failed
     await o.push(item('1', 'v1', 1))
     await owner.take()
-    await o.store.cancelOrdered(o.name, ['1'])
-    await o.store.leaveOrdered(o.name, owner.name, o.ms)
+    await o.store.ordered.cancel(o.name, ['1'])
+    await o.store.ordered.leave(o.name, owner.name, o.ms)
     expect(await o.waiting()).toEqual([])
     expect(await o.sums()).toMatchObject({ busy: 0, processed: 0 })
   }),
@@ -191,12 +191,12 @@ export const orderedBrowse: Case[] = [
     await o.push(item('1', 'v1', 1))
     await owner.settle(dead(), (await owner.take())[0])
     const before = await everything(o)
-    expect(await o.store.cancelOrdered(o.name, ['1'])).toEqual(['not-found'])
+    expect(await o.store.ordered.cancel(o.name, ['1'])).toEqual(['not-found'])
     expect(await everything(o)).toEqual(before)
   }),
   ordered('lag and lengths are those of each shard', async (o) => {
     await o.push(item('1', 'v', 1, { performIn: 400.5 }), item('2', 'v', 1, { performIn: 2000 }))
-    expect(sure(await o.store.orderedNumbers(o.name, o.ms))).toEqual({
+    expect(sure(await o.store.ordered.counts(o.name, o.ms))).toEqual({
       name: 'o',
       paused: false,
       morgueLength: 0,
@@ -204,7 +204,7 @@ export const orderedBrowse: Case[] = [
         { shard: 0, owner: null, length: 2, fresh: 2, retries: 0, busy: 0, processed: 0, failed: 0, lag: 599.5 },
       ],
     })
-    expect(sure(await o.store.orderedNumbers(o.name, 300_000)).shards[0]?.lag).toBe(0)
+    expect(sure(await o.store.ordered.counts(o.name, 300_000)).shards[0]?.lag).toBe(0)
     expect((await o.all('performIn')).map(inWords)).toEqual(['1{400.5,-1,{v:1}}', '2{2000,-1,{v:1}}'])
   }),
 ]

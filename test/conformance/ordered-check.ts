@@ -23,7 +23,7 @@ export function ordered(
       const before = await t.contents()
       const queue = new OrderedQueue(t, 'o', shards)
       await run(queue, t)
-      if (!(await t.store.orderedBoard(queue.name))) return
+      if (!(await t.store.ordered.assignments(queue.name))) return
       await expectInOrder(queue)
       await windUp(queue)
       // Leases are not an ordered queue's.
@@ -38,10 +38,10 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 /** All that the store tells of a queue fits together, and what was counted is what was settled. */
 export async function expectInOrder(queue: OrderedQueue): Promise<void> {
   const { store, name } = queue
-  const board = sure(await store.orderedBoard(name))
-  const numbers = sure(await store.orderedNumbers(name, queue.ms))
+  const board = sure(await store.ordered.assignments(name))
+  const numbers = sure(await store.ordered.counts(name, queue.ms))
   const waiting = await queue.all('id', false, 7)
-  const inFlight = await store.orderedInFlight(name)
+  const inFlight = await store.ordered.inFlight(name)
   const busy = new Set(inFlight.map(({ id }) => id))
 
   expect(board.owners.map(({ shard }) => shard)).toEqual(
@@ -63,7 +63,7 @@ export async function expectInOrder(queue: OrderedQueue): Promise<void> {
   for (const { shard, token } of inFlight) expect(token).toBeLessThanOrEqual(board.owners[shard]?.token ?? token)
   for (const owner of new Set(inFlight.map(({ owner }) => owner))) {
     const theirs = inFlight.filter((one) => one.owner === owner)
-    expect(byId(await store.orderedInFlight(name, owner))).toEqual(byId(theirs))
+    expect(byId(await store.ordered.inFlight(name, owner))).toEqual(byId(theirs))
   }
 
   expectSameOrder(waiting, (one) => [one.id])
@@ -94,9 +94,9 @@ export async function expectInOrder(queue: OrderedQueue): Promise<void> {
     }
   }
 
-  const morgue = await store.morgue(name, 'id', { limit: 10_000 })
+  const morgue = await store.ordered.morgue(name, 'id', { limit: 10_000 })
   expect(numbers.morgueLength).toBe(morgue.length)
-  expect(byId(await store.morgue(name, 'updatedAt', { limit: 10_000 }))).toEqual(morgue)
+  expect(byId(await store.ordered.morgue(name, 'updatedAt', { limit: 10_000 }))).toEqual(morgue)
   for (const { payloads, deaths } of morgue) {
     expect(payloads.length).toBeGreaterThan(0)
     expect(deaths).toBeGreaterThan(0)
@@ -105,7 +105,7 @@ export async function expectInOrder(queue: OrderedQueue): Promise<void> {
 
   const some = new Set([...waiting, ...inFlight, ...morgue].slice(0, 30).map(({ id }) => id))
   const look = async (id: string) => {
-    const found = await store.findOrdered(name, id)
+    const found = await store.ordered.find(name, id)
     const shown = waiting.find((one) => one.id === id) ?? null
     expect(found.waiting && { ...found.waiting, payloads: found.waiting.payloads.slice(0, 1000) }).toEqual(shown)
     expect(found.inFlight).toEqual(inFlight.find((one) => one.id === id) ?? null)
@@ -141,13 +141,13 @@ function expectSameOrder(list: OrderedWaiting[], keyOf: (one: OrderedWaiting) =>
 /** Everybody who worked dies; an heir works off all that is left, and the queue is deleted. Answers what the heir ran. */
 export async function windUp(queue: OrderedQueue): Promise<Run[]> {
   const { store, name } = queue
-  await store.pauseOrdered(name, false)
-  for (const { owner, claimed } of await store.leases()) if (!claimed) await store.claim(owner, null)
+  await store.ordered.pause(name, false)
+  for (const { owner, claimed } of await store.workers.leases()) if (!claimed) await store.workers.claim(owner, null)
   const before = queue.processed
-  while ((await store.moveShards(name)) > 0);
+  while ((await store.ordered.moveShards(name)) > 0);
   const heir = await queue.member()
   await heir.ownAll(1000)
-  while ((await store.moveShards(name)) > 0);
+  while ((await store.ordered.moveShards(name)) > 0);
   queue.now = 1e11
   const runs = await workOff(heir)
   expect(queue.processed - before).toBe(runs.length)
@@ -155,18 +155,18 @@ export async function windUp(queue: OrderedQueue): Promise<Run[]> {
   expect(await queue.sums()).toMatchObject({ length: 0, busy: 0 })
 
   for (;;) {
-    const some = await store.morgue(name, 'id', { limit: 100 })
+    const some = await store.ordered.morgue(name, 'id', { limit: 100 })
     if (some.length === 0) break
     const ids = some.map(({ id }) => id)
-    expect(await store.deleteDead(name, ids)).toBe(ids.length)
+    expect(await store.ordered.deleteDead(name, ids)).toBe(ids.length)
   }
-  expect(await store.deleteOrderedQueue(name), 'a queue that has a member is not deleted').toBe(false)
-  await store.leaveOrdered(name, heir.name, queue.ms)
-  expect(await store.leave(heir.name)).toBe(true)
-  expect(await store.deleteOrderedQueue(name)).toBe(true)
-  expect(await store.orderedBoard(name)).toBe(null)
-  expect(await store.orderedNumbers(name, queue.ms)).toBe(null)
-  expect(await store.orderedQueues()).not.toContain(name)
+  expect(await store.ordered.deleteQueue(name), 'a queue that has a member is not deleted').toBe(false)
+  await store.ordered.leave(name, heir.name, queue.ms)
+  expect(await store.workers.release(heir.name)).toBe(true)
+  expect(await store.ordered.deleteQueue(name)).toBe(true)
+  expect(await store.ordered.assignments(name)).toBe(null)
+  expect(await store.ordered.counts(name, queue.ms)).toBe(null)
+  expect(await store.ordered.queues()).not.toContain(name)
   return runs
 }
 
@@ -177,10 +177,10 @@ export async function workOff(owner: Owner, n = 20): Promise<Run[]> {
   for (;;) {
     const asked = [...owner.tokens].map(([shard, token]) => ({ shard, token, n }))
     const settlements = held.map((one) => settlement(one, done))
-    const answer = await owner.turn({ settlements, takes: asked })
+    const answer = await owner.turn({ settlements, fetch: asked })
     expect(answer.settled).toEqual(settlements.map(() => 'ok'))
     const ended = held.length
-    held = answer.taken.flatMap(({ ids }, i) => ids.map((one) => ({ ...one, ...sure(asked[i]) })))
+    held = answer.fetched.flatMap(({ ids }, i) => ids.map((one) => ({ ...one, ...sure(asked[i]) })))
     expectApart(held)
     for (const { id, payloads } of held) {
       expectSorted(payloads)

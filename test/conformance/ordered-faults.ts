@@ -1,4 +1,4 @@
-import type { OrderedTurn, OrderedTurnAnswer, Store } from '#dist/store/contract.js'
+import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, Store } from '#dist/store/contract.js'
 import type { Fault } from './fault.ts'
 import { orderedCrash } from './ordered-crash.ts'
 import { orderedLife } from './ordered-life.ts'
@@ -14,17 +14,23 @@ export const orderedFaults: Fault[] = [
   {
     name: 'nobody is fenced: whoever settles an id in flight settles it',
     wrap: (store) => ({
-      async orderedTurn(queue, owner, turn) {
-        const answer = await store.orderedTurn(queue, owner, turn)
-        for (const [i, one] of turn.settlements.entries()) {
-          if (answer.settled[i] !== 'fenced') continue
-          const now = (await store.orderedInFlight(queue)).find(({ id }) => id === one.id)
-          if (!now) continue
-          const settlements = [{ ...one, ticket: now.ticket, shard: now.shard, token: now.token }]
-          const { settled } = await store.orderedTurn(queue, now.owner, { ...turn, settlements, takes: [] })
-          answer.settled[i] = settled[0] ?? 'fenced'
-        }
-        return answer
+      ordered: {
+        async settleAndFetch(queue, owner, turn) {
+          const answer = await store.ordered.settleAndFetch(queue, owner, turn)
+          for (const [i, one] of turn.settlements.entries()) {
+            if (answer.settled[i] !== 'fenced') continue
+            const now = (await store.ordered.inFlight(queue)).find(({ id }) => id === one.id)
+            if (!now) continue
+            const settlements = [{ ...one, ticket: now.ticket, shard: now.shard, token: now.token }]
+            const { settled } = await store.ordered.settleAndFetch(queue, now.owner, {
+              ...turn,
+              settlements,
+              fetch: [],
+            })
+            answer.settled[i] = settled[0] ?? 'fenced'
+          }
+          return answer
+        },
       },
     }),
     cases: [...orderedSettle, ...orderedOwners, ...orderedLife],
@@ -37,17 +43,19 @@ export const orderedFaults: Fault[] = [
   {
     name: 'the score that came first stays',
     wrap: (store) => ({
-      async pushOrdered(queue, shards, items, now) {
-        const seen = new Map<string, number>()
-        const first: (typeof items)[number][] = []
-        for (const one of items) {
-          const { waiting } = await store.findOrdered(queue, one.id)
-          const key = JSON.stringify([one.id, one.payload])
-          const had = seen.get(key) ?? waiting?.payloads.find(([text]) => text === one.payload)?.[1]
-          seen.set(key, had ?? one.score)
-          first.push({ ...one, score: had ?? one.score })
-        }
-        return store.pushOrdered(queue, shards, first, now)
+      ordered: {
+        async push(queue, shards, items, now) {
+          const seen = new Map<string, number>()
+          const first: (typeof items)[number][] = []
+          for (const one of items) {
+            const { waiting } = await store.ordered.find(queue, one.id)
+            const key = JSON.stringify([one.id, one.payload])
+            const had = seen.get(key) ?? waiting?.payloads.find(([text]) => text === one.payload)?.[1]
+            seen.set(key, had ?? one.score)
+            first.push({ ...one, score: had ?? one.score })
+          }
+          return store.ordered.push(queue, shards, first, now)
+        },
       },
     }),
     cases: [...orderedPush, ...orderedLife],
@@ -58,16 +66,18 @@ export const orderedFaults: Fault[] = [
     wrap(store) {
       let number = 0
       return {
-        async orderedTurn(queue, owner, turn) {
-          const isHalf = turn.settlements.map(
-            ({ end }) => end.kind !== 'done' && end.kind !== 'cancelled' && ++number % 3 === 0,
-          )
-          const settlements = turn.settlements.map((one, i) =>
-            isHalf[i] ? { ...one, end: { kind: 'cancelled' } as const } : one,
-          )
-          const answer = await store.orderedTurn(queue, owner, { ...turn, settlements })
-          const settled = answer.settled.map((one, i) => (isHalf[i] && one === 'ok' ? ('error' as const) : one))
-          return { ...answer, settled }
+        ordered: {
+          async settleAndFetch(queue, owner, turn) {
+            const isHalf = turn.settlements.map(
+              ({ end }) => end.kind !== 'done' && end.kind !== 'cancelled' && ++number % 3 === 0,
+            )
+            const settlements = turn.settlements.map((one, i) =>
+              isHalf[i] ? { ...one, end: { kind: 'cancelled' } as const } : one,
+            )
+            const answer = await store.ordered.settleAndFetch(queue, owner, { ...turn, settlements })
+            const settled = answer.settled.map((one, i) => (isHalf[i] && one === 'ok' ? ('error' as const) : one))
+            return { ...answer, settled }
+          },
         },
       }
     },
@@ -77,9 +87,11 @@ export const orderedFaults: Fault[] = [
   {
     name: 'what is settled counts, whatever is answered',
     wrap: (store) => ({
-      async orderedTurn(queue, owner, turn) {
-        const answer = await store.orderedTurn(queue, owner, turn)
-        return { ...answer, settled: answer.settled.map(() => 'ok' as const) }
+      ordered: {
+        async settleAndFetch(queue, owner, turn) {
+          const answer = await store.ordered.settleAndFetch(queue, owner, turn)
+          return { ...answer, settled: answer.settled.map(() => 'ok' as const) }
+        },
       },
     }),
     cases: [...orderedSettle, ...orderedLife],
@@ -89,21 +101,24 @@ export const orderedFaults: Fault[] = [
     name: 'an id in flight is taken again when something is pushed for it',
     wrap(store) {
       /** What waits behind an id in flight is handed out under a ticket of its own. */
-      const more = async (queue: string, turn: OrderedTurn, answer: OrderedTurnAnswer) => {
-        const inFlight = new Set((await store.orderedInFlight(queue)).map(({ id }) => id))
-        const waiting = await store.orderedWaiting(queue, 'id', { limit: 100, payloads: 1000 })
-        const taken = answer.taken.map((one, i) => {
-          const shard = turn.takes[i]?.shard
+      const more = async (queue: string, turn: OrderedSettleAndFetch, answer: OrderedSettleAndFetchAnswer) => {
+        const inFlight = new Set((await store.ordered.inFlight(queue)).map(({ id }) => id))
+        const waiting = await store.ordered.waiting(queue, 'id', { limit: 100, payloads: 1000 })
+        const taken = answer.fetched.map((one, i) => {
+          const shard = turn.fetch[i]?.shard
           const again = waiting.filter((other) => inFlight.has(other.id) && other.shard === shard && !one.lost)
           const ids = again.map(({ shard: _, size: __, ...other }) => {
             return { ...other, ticket: `again ${other.id}`, stalls: 0, suspect: false }
           })
-          return turn.takes[i]?.n ? { ...one, ids: [...one.ids, ...ids] } : one
+          return turn.fetch[i]?.n ? { ...one, ids: [...one.ids, ...ids] } : one
         })
-        return { ...answer, taken }
+        return { ...answer, fetched: taken }
       }
       return {
-        orderedTurn: async (queue, owner, turn) => more(queue, turn, await store.orderedTurn(queue, owner, turn)),
+        ordered: {
+          settleAndFetch: async (queue, owner, turn) =>
+            more(queue, turn, await store.ordered.settleAndFetch(queue, owner, turn)),
+        },
       }
     },
     cases: [...orderedTake, ...orderedLife],
@@ -112,7 +127,9 @@ export const orderedFaults: Fault[] = [
   {
     name: 'a crash is nobody’s fault',
     wrap: (store: Store) => ({
-      ownShard: (queue, shard, owner, _most, now) => store.ownShard(queue, shard, owner, 1000, now),
+      ordered: {
+        acquireShard: (queue, shard, owner, _most, now) => store.ordered.acquireShard(queue, shard, owner, 1000, now),
+      },
     }),
     cases: [...orderedCrash],
     seen: ['[32] an id that was alone in flight at three crashes in a row goes to the morgue'],

@@ -60,14 +60,15 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
     for (const payload of ends) (through.has(line.call) ? ended : perhaps).add(payload)
   }
 
-  for (const { owner, claimed } of await store.leases()) if (!claimed) expect(await store.claim(owner, null)).toBe(true)
-  if (!(await store.orderedBoard('o'))) return expect(pushed.size).toBe(0)
+  for (const { owner, claimed } of await store.workers.leases())
+    if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
+  if (!(await store.ordered.assignments('o'))) return expect(pushed.size).toBe(0)
   const queue = new OrderedQueue({ ...t, store }, 'o')
   queue.now = CLOCK / 1000
-  while ((await store.moveShards(queue.name)) > 0);
+  while ((await store.ordered.moveShards(queue.name)) > 0);
   const heir = await queue.member()
   await heir.ownAll(1000)
-  const morgue = await store.morgue(queue.name, 'id', { limit: 1000 })
+  const morgue = await store.ordered.morgue(queue.name, 'id', { limit: 1000 })
   const dead = morgue.flatMap(({ payloads }) => payloads.map(([text]) => text))
   const waiting = (await queue.all('id')).flatMap(({ payloads }) => payloads.map(([text]) => text))
   expect(await queue.busy()).toEqual([])
@@ -85,7 +86,7 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
     'payloads that are back',
   ).toEqual([])
 
-  await store.resurrect(
+  await store.ordered.resurrect(
     queue.name,
     morgue.map(({ id }) => id),
     queue.ms,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type OrderedEnd, type OrderedTaken, type OrderedTurnAnswer, shardOf } from '#dist/store/contract.js'
+import { type FetchedBatch, type OrderedEnd, type OrderedSettleAndFetchAnswer, shardOf } from '#dist/store/contract.js'
 import { type Bench, type Case, sure } from './bench.ts'
 import { chance } from './chance.js'
 import { type Held, inWords, item, OrderedQueue, type Owner, settlement } from './ordered-bench.ts'
@@ -110,7 +110,7 @@ class Life {
 
   /** One asks for a shard. */
   async own(owner = this.some(this.team)): Promise<void> {
-    const { owners } = sure(await this.store.orderedBoard(this.name))
+    const { owners } = sure(await this.store.ordered.assignments(this.name))
     const free = owners.filter((one) => !this.owners.has(one.shard))
     const { shard, token } = this.some(free.length > 0 && this.dice(4) > 0 ? free : owners)
     const had = this.owners.get(shard)
@@ -163,7 +163,7 @@ class Life {
     const turn = {
       now: this.queue.ms,
       settlements: ends.map((one) => settlement(one, this.fate(one))),
-      takes: shards.map((shard) => owner.takes(this.some([0, 1, 1, 2, 3]), shard)),
+      fetch: shards.map((shard) => owner.takes(this.some([0, 1, 1, 2, 3]), shard)),
       maxPayloads: this.some([1, 2, 100]),
     }
     return { turn, ends: ends.map((held, i) => ({ held, end: sure(turn.settlements[i]).end })) }
@@ -182,7 +182,7 @@ class Life {
     return this.some([...kinds, ...kinds, { kind: 'cancelled' }])
   }
 
-  settled(owner: Owner, answer: OrderedTurnAnswer, ends: { held: Held; end: OrderedEnd }[]): void {
+  settled(owner: Owner, answer: OrderedSettleAndFetchAnswer, ends: { held: Held; end: OrderedEnd }[]): void {
     for (const [i, { held, end }] of ends.entries()) {
       // Not done and nothing changed: it is asked again some time.
       if (answer.settled[i] === 'error') continue
@@ -201,9 +201,13 @@ class Life {
     this.gone.push({ owner, held })
   }
 
-  async taken(owner: Owner, answer: OrderedTurnAnswer, turn: ReturnType<Life['plan']>['turn']): Promise<void> {
-    for (const [i, { shard, token, n }] of turn.takes.entries()) {
-      const { lost, ids } = sure(answer.taken[i])
+  async taken(
+    owner: Owner,
+    answer: OrderedSettleAndFetchAnswer,
+    turn: ReturnType<Life['plan']>['turn'],
+  ): Promise<void> {
+    for (const [i, { shard, token, n }] of turn.fetch.entries()) {
+      const { lost, ids } = sure(answer.fetched[i])
       expect(lost, `shard ${shard}`).toBe(this.owners.get(shard) !== owner)
       expect(ids.length).toBeLessThanOrEqual(n)
       if (lost) expect(ids).toEqual([])
@@ -235,7 +239,7 @@ class Life {
 
   shardCount?: number
 
-  checkTaken(one: OrderedTaken, shard: number, most: number): void {
+  checkTaken(one: FetchedBatch, shard: number, most: number): void {
     expect(this.model.running.has(one.id), `${one.id} is in flight already`).toBe(false)
     expect(this.tickets.has(`${one.id} ${one.ticket}`)).toBe(false)
     this.tickets.add(`${one.id} ${one.ticket}`)
@@ -251,12 +255,12 @@ class Life {
     const { turn, ends } = this.plan(owner)
     const first = await owner.turn(turn)
     this.settled(owner, first, ends)
-    const again = await owner.turn({ ...turn, takes: [] })
+    const again = await owner.turn({ ...turn, fetch: [] })
     expect(again.settled).toEqual(first.settled.map((one) => (one === 'ok' ? 'fenced' : one)))
     await this.taken(owner, first, turn)
     const known = new Set(sure(this.held.get(owner)).map(({ ticket }) => ticket))
-    const found = await this.store.orderedInFlight(this.name, owner.name)
-    const lost = found.filter(({ ticket }) => first.taken.some(({ ids }) => ids.some((one) => one.ticket === ticket)))
+    const found = await this.store.ordered.inFlight(this.name, owner.name)
+    const lost = found.filter(({ ticket }) => first.fetched.some(({ ids }) => ids.some((one) => one.ticket === ticket)))
     expect(found.map(({ ticket }) => ticket).sort()).toEqual([...known].sort())
     const held = sure(this.held.get(owner)).filter((one) => lost.some(({ ticket }) => ticket === one.ticket))
     const back = held.map((one) => ({ held: one, end: { kind: 'back' } as const }))
@@ -292,7 +296,9 @@ class Life {
     const owner = this.some(this.team)
     const [shard, token] = this.some([...owner.tokens, [0, 0] as const])
     const isOwner = this.owners.get(shard) === owner
-    expect(await this.store.releaseShard(this.name, shard, owner.name, token, this.queue.ms)).toBe(isOwner && token > 0)
+    expect(await this.store.ordered.releaseShard(this.name, shard, owner.name, token, this.queue.ms)).toBe(
+      isOwner && token > 0,
+    )
     if (isOwner && token > 0) this.free(shard)
   }
 
@@ -307,20 +313,20 @@ class Life {
 
   async leave(): Promise<void> {
     const owner = this.some(this.team)
-    await this.store.leaveOrdered(this.name, owner.name, this.queue.ms)
+    await this.store.ordered.leave(this.name, owner.name, this.queue.ms)
     for (const [shard, its] of this.owners) if (its === owner) this.free(shard)
-    expect(await this.store.joinOrdered(this.name, owner.name)).toBe(true)
+    expect(await this.store.ordered.join(this.name, owner.name)).toBe(true)
   }
 
   async resurrect(): Promise<void> {
     const ids = this.ids()
-    const n = await this.store.resurrect(this.name, ids, this.queue.ms)
+    const n = await this.store.ordered.resurrect(this.name, ids, this.queue.ms)
     expect(n).toBe(ids.filter((id) => this.model.resurrect(id, this.queue.now)).length)
   }
 
   async cancel(): Promise<void> {
     const ids = this.ids()
-    const answers = await this.store.cancelOrdered(this.name, ids)
+    const answers = await this.store.ordered.cancel(this.name, ids)
     for (const [i, id] of ids.entries()) {
       const running = this.model.running.get(id)
       const waited = this.model.waiting.delete(id)
@@ -332,7 +338,7 @@ class Life {
   async act(act: 'now' | 'delete' | 'kill'): Promise<void> {
     const ids = this.ids()
     const failed = this.dice(2) === 0
-    const n = await this.store.actOrdered(this.name, act, ids, { now: this.queue.ms, failed, error: 'k' })
+    const n = await this.store.ordered.act(this.name, act, ids, { now: this.queue.ms, failed, error: 'k' })
     const there = ids.filter((id) => (this.model.waiting.get(id)?.retryCount ?? -2) >= (failed ? 0 : -1))
     expect(n).toBe(there.length)
     for (const id of there) {
@@ -352,30 +358,30 @@ class Life {
     const one = this.model.waiting.get(id)
     const wasThere = one?.payloads.delete(payload) ?? false
     if (one?.payloads.size === 0) this.model.waiting.delete(id)
-    expect(await this.store.deleteOrderedPayload(this.name, id, payload)).toBe(wasThere)
+    expect(await this.store.ordered.deletePayload(this.name, id, payload)).toBe(wasThere)
   }
 
   async reshard(): Promise<void> {
-    const { shards, from } = sure(await this.store.orderedBoard(this.name))
+    const { shards, from } = sure(await this.store.ordered.assignments(this.name))
     const target = 1 + this.dice(4)
-    expect(await this.store.reshard(this.name, target)).toBe(from === null || shards === target)
-    const board = sure(await this.store.orderedBoard(this.name))
+    expect(await this.store.ordered.reshard(this.name, target)).toBe(from === null || shards === target)
+    const board = sure(await this.store.ordered.assignments(this.name))
     if (from === null) this.shardCount = board.shards
     expect(board.shards).toBe(from === null ? target : shards)
   }
 
   async move(): Promise<void> {
-    await this.store.moveShards(this.name)
+    await this.store.ordered.moveShards(this.name)
   }
 
   /** Everything that is shown is what the model says. */
   async check(after: string): Promise<void> {
     const { store, name, model } = this
     const [found, all, busy, morgue, { processed, failed }] = await Promise.all([
-      store.orderedBoard(name),
+      store.ordered.assignments(name),
       this.queue.all('id'),
       this.queue.busy(),
-      store.morgue(name, 'id', { limit: 100 }),
+      store.ordered.morgue(name, 'id', { limit: 100 }),
       this.queue.sums(),
     ])
     const board = sure(found)

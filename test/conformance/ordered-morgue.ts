@@ -9,7 +9,7 @@ export const orderedMorgue: Case[] = [
   ordered('[39] what is resurrected is due now, fresh, with its scores and its error', async (o) => {
     await bury(o, '1', [['v1', 10]], 'no')
     o.now = 2000
-    expect(await o.store.resurrect(o.name, ['1'], o.ms)).toBe(1)
+    expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(1)
     expect(await o.dead()).toEqual([])
     expect(await o.waiting()).toEqual(['1{2000,-1,{v1:10},"no"}'])
   }),
@@ -21,7 +21,7 @@ export const orderedMorgue: Case[] = [
     const owner = await o.owner()
     await o.push(item('3', 'v3', 3, { performIn: 1 }))
     await owner.settle(failed(1010, 0, 'x'), (await owner.take(1))[0])
-    expect(await o.store.resurrect(o.name, ['1', '2', '3'], o.ms)).toBe(3)
+    expect(await o.store.ordered.resurrect(o.name, ['1', '2', '3'], o.ms)).toBe(3)
     expect(await o.waiting()).toEqual([
       '1{1000,-1,{v1:1000},"x"}',
       '2{1000,-1,{v2:5,v1:10},"x"}',
@@ -33,7 +33,7 @@ export const orderedMorgue: Case[] = [
     const owner = await o.owner()
     await o.push(item('1', 'v2', 20))
     const [taken] = await owner.take()
-    expect(await o.store.resurrect(o.name, ['1'], o.ms)).toBe(1)
+    expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(1)
     expect(await owner.take()).toEqual([])
     expect(await o.sums()).toMatchObject({ length: 0, busy: 1 })
     expect((await o.all('id')).map(({ payloads }) => words(payloads))).toEqual(['{v1:10}'])
@@ -42,12 +42,12 @@ export const orderedMorgue: Case[] = [
   }),
   ordered('[39] of ids that are not in the morgue nothing comes', async (o) => {
     await bury(o, '1', [['v1', 10]])
-    expect(await o.store.resurrect(o.name, ['2', '__proto__'], o.ms)).toBe(0)
-    expect(await o.store.resurrect(o.name, [], o.ms)).toBe(0)
-    expect(await o.store.resurrect(o.name, ['1', '2', '1'], o.ms)).toBe(1)
-    expect(await o.store.resurrect(o.name, ['1'], o.ms)).toBe(0)
+    expect(await o.store.ordered.resurrect(o.name, ['2', '__proto__'], o.ms)).toBe(0)
+    expect(await o.store.ordered.resurrect(o.name, [], o.ms)).toBe(0)
+    expect(await o.store.ordered.resurrect(o.name, ['1', '2', '1'], o.ms)).toBe(1)
+    expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(0)
     expect(await o.waiting()).toHaveLength(1)
-    expect(await o.store.deleteDead(o.name, ['1'])).toBe(0)
+    expect(await o.store.ordered.deleteDead(o.name, ['1'])).toBe(0)
   }),
   ordered('[39] a payload that dies again keeps its first score; when it died and why is new', async (o) => {
     await bury(o, '1', [['v1', 10]], 'first')
@@ -58,17 +58,17 @@ export const orderedMorgue: Case[] = [
     await bury(o, '1', [['v1', 5]], 'third')
     await bury(o, '1', [['v0', 7]], 'fourth')
     expect(await o.dead()).toEqual(['1{1600,{v0:7,v1:10},"fourth"}'])
-    expect(await o.store.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 4 }])
-    await o.store.resurrect(o.name, ['1'], o.ms)
-    await o.store.actOrdered(o.name, 'delete', ['1'], { now: o.ms })
+    expect(await o.store.ordered.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 4 }])
+    await o.store.ordered.resurrect(o.name, ['1'], o.ms)
+    await o.store.ordered.act(o.name, 'delete', ['1'], { now: o.ms })
     await bury(o, '1', [['v1', 5]])
-    expect(await o.store.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 1 }])
+    expect(await o.store.ordered.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 1 }])
   }),
   ordered('what is dead is deleted by its ids, and only there', async (o) => {
     for (const id of ['1', '2', '3']) await bury(o, id, [['v', 1]])
     await o.push(item('2', 'w', 1))
-    expect(await o.store.deleteDead(o.name, ['2', '2', '9'])).toBe(1)
-    expect(await o.store.deleteDead(o.name, [])).toBe(0)
+    expect(await o.store.ordered.deleteDead(o.name, ['2', '2', '9'])).toBe(1)
+    expect(await o.store.ordered.deleteDead(o.name, [])).toBe(0)
     expect((await o.dead()).map((text) => text[0])).toEqual(['1', '3'])
     expect(await o.waiting()).toHaveLength(1)
   }),
@@ -93,16 +93,20 @@ export const orderedMorgue: Case[] = [
           for (let more = true; more; ) {
             const last = told.at(-1)
             const after = last === undefined ? undefined : { value: by === 'id' ? 0 : age(last), id: last }
-            const page = await o.store.morgue(o.name, by, { desc, limit, ...(after && { after }) })
+            const page = await o.store.ordered.morgue(o.name, by, { desc, limit, ...(after && { after }) })
             told.push(...page.map(({ id }) => id))
             more = page.length === limit
           }
           expect(told).toEqual(wanted)
         }
       }
-      const between = await o.store.morgue(o.name, 'updatedAt', { desc, after: { value: T0 + 0.5, id: '' }, limit: 9 })
+      const between = await o.store.ordered.morgue(o.name, 'updatedAt', {
+        desc,
+        after: { value: T0 + 0.5, id: '' },
+        limit: 9,
+      })
       expect(between.map(({ id }) => id)).toEqual(desc ? byAge.slice(0, 2).reverse() : byAge.slice(2))
-      const behind = await o.store.morgue(o.name, 'id', { desc, after: { value: 0, id: 'aa' }, limit: 9 })
+      const behind = await o.store.ordered.morgue(o.name, 'id', { desc, after: { value: 0, id: 'aa' }, limit: 9 })
       expect(behind.map(({ id }) => id)).toEqual(desc ? ['a', 'B'] : byId.slice(2))
     }
   }),
@@ -111,14 +115,14 @@ export const orderedMorgue: Case[] = [
       o.now = T0 + n
       await bury(o, `${n}`, [['v', n]])
     }
-    expect(await o.store.trimMorgue(o.name, 100, 0)).toBe(0)
-    expect(await o.store.trimMorgue(o.name, 8, 0)).toBe(2)
+    expect(await o.store.ordered.pruneMorgue(o.name, 100, 0)).toBe(0)
+    expect(await o.store.ordered.pruneMorgue(o.name, 8, 0)).toBe(2)
     expect((await o.dead()).map((text) => text[0])).toEqual(['2', '3', '4', '5', '6', '7', '8', '9'])
-    expect(await o.store.trimMorgue(o.name, 8, T0 + 4)).toBe(2)
-    expect(await o.store.trimMorgue(o.name, 3, T0 + 5)).toBe(3)
+    expect(await o.store.ordered.pruneMorgue(o.name, 8, T0 + 4)).toBe(2)
+    expect(await o.store.ordered.pruneMorgue(o.name, 3, T0 + 5)).toBe(3)
     expect((await o.dead()).map((text) => text[0])).toEqual(['7', '8', '9'])
-    expect(await o.store.trimMorgue(o.name, 0, 0)).toBe(3)
-    expect(await o.store.trimMorgue(o.name, 0, 0)).toBe(0)
+    expect(await o.store.ordered.pruneMorgue(o.name, 0, 0)).toBe(3)
+    expect(await o.store.ordered.pruneMorgue(o.name, 0, 0)).toBe(0)
     expect(await o.dead()).toEqual([])
   }),
   ordered(
@@ -135,8 +139,8 @@ export const orderedMorgue: Case[] = [
         ])
         return [answer, ends[0]]
       }
-      const dead = async () => (await o.store.findOrdered(o.name, 'a')).dead
-      const kill = () => o.store.actOrdered(o.name, 'kill', ['a', 'none'], { now: o.ms, error: 'x' })
+      const dead = async () => (await o.store.ordered.find(o.name, 'a')).dead
+      const kill = () => o.store.ordered.act(o.name, 'kill', ['a', 'none'], { now: o.ms, error: 'x' })
       const sum = (payloads: readonly ScoredPayload[] = []) => payloads.reduce((total, [, score]) => total + score, 0)
       await some(0, 4100, 10)
       expect(await kill()).toBe(1)
@@ -148,29 +152,29 @@ export const orderedMorgue: Case[] = [
       expect((await dead())?.payloads).toHaveLength(7200)
       expect(sum((await dead())?.payloads)).toBe(4100 * 10 + 3100 * 20)
       await some(7100, 200, 5)
-      expect(await first(o.store.resurrect(o.name, ['none', 'a'], o.ms), 'c')).toEqual([1, 'push'])
+      expect(await first(o.store.ordered.resurrect(o.name, ['none', 'a'], o.ms), 'c')).toEqual([1, 'push'])
       expect(await dead()).toBe(null)
-      const { waiting } = await o.store.findOrdered(o.name, 'a')
+      const { waiting } = await o.store.ordered.find(o.name, 'a')
       expect(waiting).toMatchObject({ size: 7300, retryCount: -1, error: 'x', performIn: o.ms / 1000 })
-      const [all] = await o.store.orderedWaiting(o.name, 'id', { limit: 1, payloads: 9000 })
+      const [all] = await o.store.ordered.waiting(o.name, 'id', { limit: 1, payloads: 9000 })
       expect(sum(all?.payloads)).toBe(4100 * 10 + 3000 * 20 + 200 * 5)
       expect(await kill()).toBe(1)
-      expect(await o.store.deleteDead(o.name, ['a', 'none'])).toBe(1)
+      expect(await o.store.ordered.deleteDead(o.name, ['a', 'none'])).toBe(1)
       expect(await dead()).toBe(null)
       await some(0, 4100, 10)
-      expect(await o.store.actOrdered(o.name, 'delete', ['a', 'b', 'c'], { now: o.ms })).toBe(3)
+      expect(await o.store.ordered.act(o.name, 'delete', ['a', 'b', 'c'], { now: o.ms })).toBe(3)
       await some(0, 4100, 10)
-      expect(await o.store.cancelOrdered(o.name, ['a'])).toEqual(['removed'])
+      expect(await o.store.ordered.cancel(o.name, ['a'])).toEqual(['removed'])
       expect(await o.all('id')).toEqual([])
       expect(await o.sums()).toMatchObject({ length: 0 })
     },
   ),
   ordered('a queue with something in its morgue is not empty', async (o) => {
     await bury(o, '1', [['v', 1]])
-    for (const { name } of sure(await o.store.orderedBoard(o.name)).members.map((name) => ({ name }))) {
-      await o.store.leaveOrdered(o.name, name, o.ms)
+    for (const { name } of sure(await o.store.ordered.assignments(o.name)).members.map((name) => ({ name }))) {
+      await o.store.ordered.leave(o.name, name, o.ms)
     }
-    expect(await o.store.deleteOrderedQueue(o.name)).toBe(false)
+    expect(await o.store.ordered.deleteQueue(o.name)).toBe(false)
     expect(await o.dead()).toHaveLength(1)
   }),
 ]
@@ -186,5 +190,5 @@ async function bury(o: OrderedQueue, id: string, payloads: [string, number][], e
     expect(taken).toMatchObject({ id })
     await owner.settle(dead(error), taken)
   }
-  await o.store.leaveOrdered(o.name, owner.name, o.ms)
+  await o.store.ordered.leave(o.name, owner.name, o.ms)
 }

@@ -16,8 +16,8 @@ export const orderedOwners: Case[] = [
     expect(await other.ask()).toBe(null)
     const token = sure(owner.tokens.get(0))
     for (const guess of [0, token, token + 1]) {
-      const answer = await other.turn({ takes: [{ shard: 0, token: guess, n: 5 }] })
-      expect(answer.taken).toMatchObject([{ lost: true, ids: [] }])
+      const answer = await other.turn({ fetch: [{ shard: 0, token: guess, n: 5 }] })
+      expect(answer.fetched).toMatchObject([{ lost: true, ids: [] }])
     }
     expect(await everything(o)).toEqual(before)
     expect(await owner.take(5)).toMatchObject([{ id: '2' }])
@@ -27,7 +27,7 @@ export const orderedOwners: Case[] = [
     await o.push(item('1'))
     const [taken] = await owner.take()
     const token = sure(owner.tokens.get(0))
-    const again = await o.store.ownShard(o.name, 0, owner.name, 3, o.ms)
+    const again = await o.store.ordered.acquireShard(o.name, 0, owner.name, 3, o.ms)
     expect([null, token]).toContain(again?.token ?? null)
     expect(again?.restored ?? 0).toBe(0)
     expect(await o.busy()).toEqual(['1'])
@@ -47,9 +47,9 @@ export const orderedOwners: Case[] = [
         ])
         last = token
         const winner = sure(members[answers.findIndex(Boolean)])
-        const { owners } = sure(await o.store.orderedBoard(o.name))
+        const { owners } = sure(await o.store.ordered.assignments(o.name))
         expect(owners).toEqual([{ shard: 0, owner: winner.name, token }])
-        expect(await o.store.releaseShard(o.name, 0, winner.name, token, o.ms)).toBe(true)
+        expect(await o.store.ordered.releaseShard(o.name, 0, winner.name, token, o.ms)).toBe(true)
       }
     },
     { shared: true },
@@ -68,23 +68,23 @@ export const orderedOwners: Case[] = [
       expect(await owner.answers(end, ...held)).toEqual(['fenced', 'fenced'])
       expect(await heir.answers(end, ...held)).toEqual(['fenced', 'fenced'])
     }
-    expect((await owner.turn({ takes: [owner.takes(5)] })).taken).toMatchObject([{ lost: true, ids: [] }])
-    expect((await owner.turn({ takes: [heir.takes(5)] })).taken).toMatchObject([{ lost: true, ids: [] }])
+    expect((await owner.turn({ fetch: [owner.takes(5)] })).fetched).toMatchObject([{ lost: true, ids: [] }])
+    expect((await owner.turn({ fetch: [heir.takes(5)] })).fetched).toMatchObject([{ lost: true, ids: [] }])
     expect(await everything(o)).toEqual(before)
     await heir.settle(done, first)
-    expect(await o.store.ownShard(o.name, 0, owner.name, 3, o.ms)).toBe(null)
-    expect(await o.store.joinOrdered(o.name, owner.name)).toBe(false)
-    expect(await o.store.releaseShard(o.name, 0, owner.name, sure(owner.tokens.get(0)), o.ms)).toBe(false)
-    expect(sure(await o.store.orderedBoard(o.name)).owners).toMatchObject([{ owner: heir.name }])
+    expect(await o.store.ordered.acquireShard(o.name, 0, owner.name, 3, o.ms)).toBe(null)
+    expect(await o.store.ordered.join(o.name, owner.name)).toBe(false)
+    expect(await o.store.ordered.releaseShard(o.name, 0, owner.name, sure(owner.tokens.get(0)), o.ms)).toBe(false)
+    expect(sure(await o.store.ordered.assignments(o.name)).owners).toMatchObject([{ owner: heir.name }])
   }),
   ordered('an owner whose lease was taken is fenced at once, though nobody owns its shard yet', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
     const held = await owner.take(1)
     await owner.die()
-    const answer = await owner.turn({ settlements: held.map((one) => settlement(one, done)), takes: [owner.takes(1)] })
-    expect(answer).toMatchObject({ settled: ['fenced'], taken: [{ lost: true, ids: [] }] })
-    expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({
+    const answer = await owner.turn({ settlements: held.map((one) => settlement(one, done)), fetch: [owner.takes(1)] })
+    expect(answer).toMatchObject({ settled: ['fenced'], fetched: [{ lost: true, ids: [] }] })
+    expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({
       members: [],
       owners: [{ owner: null, token: owner.tokens.get(0) }],
     })
@@ -95,29 +95,31 @@ export const orderedOwners: Case[] = [
     async (o, t) => {
       await o.push(item('1'))
       const name = await t.owner({ queues: [o.name], seconds: 0.05 })
-      expect(await o.store.joinOrdered(o.name, name)).toBe(true)
-      await o.store.renew(name, 60)
-      const token = sure(await o.store.ownShard(o.name, 0, name, 3, o.ms)).token
-      await o.store.renew(name, 0.05)
-      await until('the lease is over', async () => (await o.store.leases()).every(({ ended }) => ended))
-      expect(await o.store.renew(name, 60)).toBe(true)
+      expect(await o.store.ordered.join(o.name, name)).toBe(true)
+      await o.store.workers.renew(name, 60)
+      const token = sure(await o.store.ordered.acquireShard(o.name, 0, name, 3, o.ms)).token
+      await o.store.workers.renew(name, 0.05)
+      await until('the lease is over', async () => (await o.store.workers.leases()).every(({ ended }) => ended))
+      expect(await o.store.workers.renew(name, 60)).toBe(true)
       const takes = [{ shard: 0, token, n: 5 }]
-      const turn = { now: o.ms, settlements: [], takes, maxPayloads: 10 }
-      expect((await o.store.orderedTurn(o.name, name, turn)).taken).toMatchObject([{ lost: false, ids: [{ id: '1' }] }])
+      const turn = { now: o.ms, settlements: [], fetch: takes, maxPayloads: 10 }
+      expect((await o.store.ordered.settleAndFetch(o.name, name, turn)).fetched).toMatchObject([
+        { lost: false, ids: [{ id: '1' }] },
+      ])
     },
   ),
   ordered('only who has a lease is a member, and members are told in order', async (o, t) => {
-    await o.store.defineOrdered(o.name, 1)
-    expect(await o.store.joinOrdered(o.name, t.ownerName())).toBe(false)
+    await o.store.ordered.define(o.name, 1)
+    expect(await o.store.ordered.join(o.name, t.ownerName())).toBe(false)
     const members = [await o.member(), await o.member(), await o.member()]
-    expect(await o.store.joinOrdered(o.name, members[1]?.name ?? '')).toBe(true)
+    expect(await o.store.ordered.join(o.name, members[1]?.name ?? '')).toBe(true)
     const names = members.map(({ name }) => name).sort()
-    expect(sure(await o.store.orderedBoard(o.name)).members).toEqual(names)
+    expect(sure(await o.store.ordered.assignments(o.name)).members).toEqual(names)
     const [gone] = members
     await sure(gone).die()
-    expect(sure(await o.store.orderedBoard(o.name)).members).toEqual(names.filter((name) => name !== gone?.name))
+    expect(sure(await o.store.ordered.assignments(o.name)).members).toEqual(names.filter((name) => name !== gone?.name))
     const stranger = await t.owner({ queues: [o.name] })
-    expect(await o.store.ownShard(o.name, 0, stranger, 3, o.ms)).toBe(null)
+    expect(await o.store.ordered.acquireShard(o.name, 0, stranger, 3, o.ms)).toBe(null)
   }),
   ordered(
     'who leaves hands its shards over, and what it had in flight goes back unmarked',
@@ -126,16 +128,16 @@ export const orderedOwners: Case[] = [
       await o.pushAll(Array.from({ length: 9 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
       await owner.takeAll(2)
       await o.push(item('0', 'v2', 2))
-      await o.store.leaveOrdered(o.name, owner.name, o.ms)
-      await o.store.leaveOrdered(o.name, owner.name, o.ms)
+      await o.store.ordered.leave(o.name, owner.name, o.ms)
+      await o.store.ordered.leave(o.name, owner.name, o.ms)
       expect(await o.sums()).toMatchObject({ length: 9, busy: 0 })
       expect(await o.of('0')).toBe('0{900,-1,{v1:1,v2:2}}')
-      const { members, owners } = sure(await o.store.orderedBoard(o.name))
+      const { members, owners } = sure(await o.store.ordered.assignments(o.name))
       expect(members).toEqual([])
       expect(owners.map((one) => [one.owner, one.token])).toEqual(
         [0, 1, 2].map((shard) => [null, owner.tokens.get(shard)]),
       )
-      expect((await owner.turn({ takes: [owner.takes(5)] })).taken).toMatchObject([{ lost: true, ids: [] }])
+      expect((await owner.turn({ fetch: [owner.takes(5)] })).fetched).toMatchObject([{ lost: true, ids: [] }])
       const heir = await o.member()
       for (let shard = 0; shard < 3; shard++) {
         const token = sure(owner.tokens.get(shard)) + 1
@@ -154,9 +156,9 @@ export const orderedOwners: Case[] = [
       await o.pushAll(Array.from({ length: 12 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
       const held = await owner.takeAll(3)
       const token = sure(owner.tokens.get(1))
-      expect(await o.store.releaseShard(o.name, 1, owner.name, token + 1, o.ms)).toBe(false)
-      expect(await o.store.releaseShard(o.name, 1, owner.name, token, o.ms)).toBe(true)
-      expect(await o.store.releaseShard(o.name, 1, owner.name, token, o.ms)).toBe(false)
+      expect(await o.store.ordered.releaseShard(o.name, 1, owner.name, token + 1, o.ms)).toBe(false)
+      expect(await o.store.ordered.releaseShard(o.name, 1, owner.name, token, o.ms)).toBe(true)
+      expect(await o.store.ordered.releaseShard(o.name, 1, owner.name, token, o.ms)).toBe(false)
       const [left, gone] = [held.filter(({ shard }) => shard === 0), held.filter(({ shard }) => shard === 1)]
       expect(await owner.answers(done, ...gone)).toEqual(gone.map(() => 'fenced'))
       const other = await o.member()
@@ -174,37 +176,37 @@ export const orderedOwners: Case[] = [
     for (const member of [one, two, one, one, two]) {
       const { token } = await member.own()
       tokens.push(token)
-      expect(await o.store.releaseShard(o.name, 0, member.name, token, o.ms)).toBe(true)
+      expect(await o.store.ordered.releaseShard(o.name, 0, member.name, token, o.ms)).toBe(true)
     }
     const [first = 0] = tokens
     expect(tokens).toEqual([0, 1, 2, 3, 4].map((n) => first + n))
     await o.push(item('1'))
-    await o.store.leaveOrdered(o.name, one.name, o.ms)
-    await o.store.leaveOrdered(o.name, two.name, o.ms)
+    await o.store.ordered.leave(o.name, one.name, o.ms)
+    await o.store.ordered.leave(o.name, two.name, o.ms)
     expect(await (await o.member()).own()).toMatchObject({ token: first + 5 })
   }),
   ordered('a member that was struck off may come back', async (o) => {
     const member = await o.owner()
     const token = sure(member.tokens.get(0))
-    await o.store.leaveOrdered(o.name, member.name, o.ms)
+    await o.store.ordered.leave(o.name, member.name, o.ms)
     expect(await member.ask()).toBe(null)
-    expect(await o.store.joinOrdered(o.name, member.name)).toBe(true)
+    expect(await o.store.ordered.join(o.name, member.name)).toBe(true)
     expect(await member.own()).toMatchObject({ token: token + 1 })
   }),
   ordered('a queue that was deleted and is begun anew gives none of the tokens that it gave before', async (o) => {
     const before = await o.owner()
     const { token } = await (async () => {
-      await o.store.releaseShard(o.name, 0, before.name, sure(before.tokens.get(0)), o.ms)
+      await o.store.ordered.releaseShard(o.name, 0, before.name, sure(before.tokens.get(0)), o.ms)
       return before.own()
     })()
-    await o.store.leaveOrdered(o.name, before.name, o.ms)
-    expect(await o.store.deleteOrderedQueue(o.name)).toBe(true)
+    await o.store.ordered.leave(o.name, before.name, o.ms)
+    expect(await o.store.ordered.deleteQueue(o.name)).toBe(true)
     // A call of the store may take less than the clock can tell.
     await sleep(5)
-    await o.store.defineOrdered(o.name, 1)
+    await o.store.ordered.define(o.name, 1)
     const heir = await o.member()
     expect((await heir.own()).token).toBeGreaterThan(token)
-    expect((await before.turn({ takes: [before.takes(1)] })).taken).toMatchObject([{ lost: true }])
+    expect((await before.turn({ fetch: [before.takes(1)] })).fetched).toMatchObject([{ lost: true }])
   }),
   ordered('an owner that asks for its shard again hears the same token, and nobody else anything', async (o) => {
     const owner = await o.owner()

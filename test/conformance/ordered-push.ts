@@ -106,13 +106,13 @@ export const orderedPush: Case[] = [
     const one = sure(taken.find(({ id }) => id === '1'))
     expect(one.payloads).toEqual(wanted)
     await owner.settle(failed(1764000000.123456), one)
-    expect(sure((await o.store.findOrdered(o.name, '1')).waiting)).toMatchObject({
+    expect(sure((await o.store.ordered.find(o.name, '1')).waiting)).toMatchObject({
       performIn: 1764000000.123456,
       payloads: wanted,
     })
     const far = (await o.all('performIn')).filter(({ performIn }) => performIn > 1e9)
     const ids = far.map(({ id }) => id)
-    expect(await o.store.actOrdered(o.name, 'delete', ids, { now: o.ms })).toBe(ids.length)
+    expect(await o.store.ordered.act(o.name, 'delete', ids, { now: o.ms })).toBe(ids.length)
   }),
   ordered('equal scores come by the bytes of the payloads', async (o) => {
     const texts = ['', 'Z', 'a', 'aa', 'ä', '～', '😀', 'b', '0'].map((text) => JSON.stringify(text))
@@ -152,11 +152,11 @@ export const orderedPush: Case[] = [
         expect(payloads).toEqual([[JSON.stringify({ id, n, of: [null, 1.5, '__proto__'] }), n]])
       }
       await owner.settle(failed(900), ...taken)
-      for (const id of ids) expect((await o.store.findOrdered(o.name, id)).waiting?.id).toBe(id)
+      for (const id of ids) expect((await o.store.ordered.find(o.name, id)).waiting?.id).toBe(id)
       const again = await owner.takeAll(100)
       await owner.settle({ kind: 'dead', error: '😀 \u0000' }, ...again)
-      expect(await o.store.resurrect(o.name, ids, o.ms)).toBe(ids.length)
-      expect(await o.store.actOrdered(o.name, 'delete', ids.slice(0, 9), { now: o.ms })).toBe(9)
+      expect(await o.store.ordered.resurrect(o.name, ids, o.ms)).toBe(ids.length)
+      expect(await o.store.ordered.act(o.name, 'delete', ids.slice(0, 9), { now: o.ms })).toBe(9)
     },
     { shards: 3 },
   ),
@@ -168,36 +168,36 @@ export const orderedPush: Case[] = [
   ordered(
     'a push defines its queue, and who defines it afterwards hears how many shards it has',
     async (o) => {
-      expect(await o.store.orderedBoard(o.name)).toBe(null)
-      expect(await o.store.orderedNumbers(o.name, o.ms)).toBe(null)
+      expect(await o.store.ordered.assignments(o.name)).toBe(null)
+      expect(await o.store.ordered.counts(o.name, o.ms)).toBe(null)
       await o.push(item('1'))
-      expect(await o.store.defineOrdered(o.name, 9)).toBe(4)
-      expect(await o.store.defineOrdered('a', 2)).toBe(2)
-      expect(await o.store.defineOrdered('a', 3)).toBe(2)
-      expect(await o.store.orderedQueues()).toEqual(['a', 'o'])
-      expect(await o.store.orderedBoard(o.name)).toEqual({
+      expect(await o.store.ordered.define(o.name, 9)).toBe(4)
+      expect(await o.store.ordered.define('a', 2)).toBe(2)
+      expect(await o.store.ordered.define('a', 3)).toBe(2)
+      expect(await o.store.ordered.queues()).toEqual(['a', 'o'])
+      expect(await o.store.ordered.assignments(o.name)).toEqual({
         shards: 4,
         from: null,
         paused: false,
         members: [],
         owners: [0, 1, 2, 3].map((shard) => ({ shard, owner: null, token: 0 })),
       })
-      expect(await o.store.deleteOrderedQueue('a')).toBe(true)
-      expect(await o.store.deleteOrderedQueue(o.name)).toBe(false)
-      expect(await o.store.orderedQueues()).toEqual(['o'])
+      expect(await o.store.ordered.deleteQueue('a')).toBe(true)
+      expect(await o.store.ordered.deleteQueue(o.name)).toBe(false)
+      expect(await o.store.ordered.queues()).toEqual(['o'])
     },
     { shards: 4 },
   ),
   ordered('an ordinary queue of the same name has nothing to do with it', async (o, t) => {
     await t.push(o.name, t.job(1))
     await o.push(item('1'))
-    await o.store.pauseOrdered(o.name, true)
+    await o.store.ordered.pause(o.name, true)
     const owner = await t.owner({ queues: [o.name] })
-    expect(await o.store.peek(o.name, 0, 10)).toEqual([t.job(1)])
+    expect(await o.store.jobs.peek(o.name, 0, 10)).toEqual([t.job(1)])
     const [taken] = await t.take(owner, o.name)
     await t.turn(owner, { settlements: [{ queue: o.name, ticket: taken.ticket, move: null, processed: 1, failed: 0 }] })
     expect(await o.waiting()).toEqual(['1{1000,-1,{"":1000}}'])
-    await o.store.clearQueue(o.name, [], 100)
+    await o.store.search.clearQueue(o.name, [], 100)
     expect(await o.waiting()).toEqual(['1{1000,-1,{"":1000}}'])
   }),
   ordered(
@@ -210,16 +210,16 @@ export const orderedPush: Case[] = [
       const [taken] = await owner.take(10, 0, { maxPayloads: 1000 })
       expect(taken.payloads).toEqual(Array.from({ length: 1000 }, (_, n) => [`${n}`, n]))
       await owner.settle(done, taken)
-      expect((await o.store.findOrdered(o.name, '1')).waiting?.size).toBe(many - 1000)
+      expect((await o.store.ordered.find(o.name, '1')).waiting?.size).toBe(many - 1000)
       const [next] = await owner.take(10, 0, { maxPayloads: 1000 })
       expect(next.payloads[0]).toEqual(['1000', 1000])
       await owner.settle(failed(900), next)
-      const [page] = await o.store.orderedWaiting(o.name, 'id', { limit: 1, payloads: 3 })
+      const [page] = await o.store.ordered.waiting(o.name, 'id', { limit: 1, payloads: 3 })
       expect(page).toMatchObject({ size: many - 1000, retryCount: 0 })
       expect(page?.payloads).toEqual([1000, 1001, 1002].map((n) => [`${n}`, n]))
-      expect(await o.store.actOrdered(o.name, 'kill', ['1'], { now: o.ms })).toBe(1)
+      expect(await o.store.ordered.act(o.name, 'kill', ['1'], { now: o.ms })).toBe(1)
       expect(await o.sums()).toMatchObject({ length: 0 })
-      expect(await o.store.deleteDead(o.name, ['1'])).toBe(1)
+      expect(await o.store.ordered.deleteDead(o.name, ['1'])).toBe(1)
     },
     { seconds: 120 },
   ),

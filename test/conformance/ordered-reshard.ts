@@ -22,14 +22,14 @@ export const orderedReshard: Case[] = [
       for (const [n, one] of some.entries()) await owner.settle(failed(700 + n, n % 3, `e${n}`), one)
       await o.pushAll(Array.from({ length: 1200 }, (_, n) => item(`${n}`, 'v2', 7, { performIn: 3000 })))
       const before = await o.waiting()
-      expect(await o.store.reshard(o.name, 7)).toBe(true)
+      expect(await o.store.ordered.reshard(o.name, 7)).toBe(true)
       const moved = await moveAll(o)
       expect(moved.length).toBeGreaterThan(2)
       expect(Math.max(...moved)).toBeLessThanOrEqual(500)
       expect(await o.waiting()).toEqual(before)
       for (const { id, shard } of await o.all('id')) expect(shard).toBe(shardOf(id, 7))
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 7, from: null })
-      expect(await o.store.moveShards(o.name)).toBe(0)
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 7, from: null })
+      expect(await o.store.ordered.moveShards(o.name)).toBe(0)
       expect((await owner.turn({})).shards).toBe(7)
     },
     { shards: 2 },
@@ -38,31 +38,31 @@ export const orderedReshard: Case[] = [
     'resharding goes on when it is asked for again, and is refused to another number until it is through',
     async (o) => {
       await o.pushAll(Array.from({ length: 700 }, (_, n) => item(`${n}`)))
-      expect(await o.store.reshard(o.name, 3)).toBe(true)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 3, from: 2 })
-      expect(await o.store.moveShards(o.name)).toBeGreaterThan(0)
-      expect(await o.store.reshard(o.name, 4)).toBe(false)
-      expect(await o.store.reshard(o.name, 2)).toBe(false)
-      expect(await o.store.reshard(o.name, 3)).toBe(true)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 3, from: 2 })
+      expect(await o.store.ordered.reshard(o.name, 3)).toBe(true)
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 3, from: 2 })
+      expect(await o.store.ordered.moveShards(o.name)).toBeGreaterThan(0)
+      expect(await o.store.ordered.reshard(o.name, 4)).toBe(false)
+      expect(await o.store.ordered.reshard(o.name, 2)).toBe(false)
+      expect(await o.store.ordered.reshard(o.name, 3)).toBe(true)
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 3, from: 2 })
       await moveAll(o)
-      expect(await o.store.reshard(o.name, 4)).toBe(true)
+      expect(await o.store.ordered.reshard(o.name, 4)).toBe(true)
       await moveAll(o)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 4, from: null })
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 4, from: null })
     },
     { shards: 2 },
   ),
   ordered(
     'an empty queue is resharded, and to the number that it has',
     async (o) => {
-      expect(await o.store.defineOrdered(o.name, 2)).toBe(2)
-      expect(await o.store.reshard(o.name, 2)).toBe(true)
-      expect(await o.store.moveShards(o.name)).toBe(0)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 2, from: null })
-      expect(await o.store.reshard(o.name, 5)).toBe(true)
-      expect(await o.store.moveShards(o.name)).toBe(0)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 5, from: null })
-      expect(await o.store.defineOrdered(o.name, 2)).toBe(5)
+      expect(await o.store.ordered.define(o.name, 2)).toBe(2)
+      expect(await o.store.ordered.reshard(o.name, 2)).toBe(true)
+      expect(await o.store.ordered.moveShards(o.name)).toBe(0)
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 2, from: null })
+      expect(await o.store.ordered.reshard(o.name, 5)).toBe(true)
+      expect(await o.store.ordered.moveShards(o.name)).toBe(0)
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 5, from: null })
+      expect(await o.store.ordered.define(o.name, 2)).toBe(5)
     },
     { shards: 2 },
   ),
@@ -72,7 +72,7 @@ export const orderedReshard: Case[] = [
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
       const held = await owner.takeAll(2)
-      expect(await o.store.reshard(o.name, 2)).toBe(true)
+      expect(await o.store.ordered.reshard(o.name, 2)).toBe(true)
       await moveAll(o)
       await o.pushAll(held.map(({ id }) => item(id, 'v2', 2)))
       const others = await owner.takeThere(50)
@@ -88,7 +88,7 @@ export const orderedReshard: Case[] = [
       expect(again).toHaveLength(held.length)
       await owner.settle(done, ...again)
       await moveAll(o)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 2, from: null })
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 2, from: null })
     },
     { shards: 8 },
   ),
@@ -99,7 +99,7 @@ export const orderedReshard: Case[] = [
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
       const held = await owner.takeAll(1)
       expect(held.some(({ shard }) => shard >= 2)).toBe(true)
-      await o.store.reshard(o.name, 2)
+      await o.store.ordered.reshard(o.name, 2)
       await moveAll(o)
       await owner.die()
       await moveAll(o)
@@ -109,7 +109,7 @@ export const orderedReshard: Case[] = [
       const runs = await workOff(heir)
       expect(runs.map(({ id }) => id).sort()).toEqual(Array.from({ length: 40 }, (_, n) => `${n}`).sort())
       await moveAll(o)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: 2, from: null })
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: 2, from: null })
     },
     { shards: 8 },
   ),
@@ -120,10 +120,10 @@ export const orderedReshard: Case[] = [
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`)))
       await owner.settle(done, ...(await owner.takeAll(3)))
       await owner.settle(failed(5000), ...(await owner.takeAll(2)))
-      await o.store.reshard(o.name, 1)
+      await o.store.ordered.reshard(o.name, 1)
       await moveAll(o)
       expect(await o.sums()).toMatchObject({ processed: o.processed, failed: o.failed })
-      await o.store.reshard(o.name, 8)
+      await o.store.ordered.reshard(o.name, 8)
       await moveAll(o)
     },
     { shards: 8 },
@@ -135,13 +135,13 @@ export const orderedReshard: Case[] = [
       await o.push(item('1'), item('2'), item('3'))
       const held = await owner.takeAll(3)
       await owner.settle({ kind: 'dead', error: 'x' }, sure(held.find(({ id }) => id === '1')))
-      await o.store.cancelOrdered(o.name, ['2'])
-      await o.store.pauseOrdered(o.name, true)
-      await o.store.reshard(o.name, 5)
+      await o.store.ordered.cancel(o.name, ['2'])
+      await o.store.ordered.pause(o.name, true)
+      await o.store.ordered.reshard(o.name, 5)
       await moveAll(o)
-      expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ paused: true })
+      expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ paused: true })
       expect((await owner.turn({})).cancelled).toMatchObject([{ id: '2' }])
-      expect(await o.store.resurrect(o.name, ['1'], o.ms)).toBe(1)
+      expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(1)
       const [one] = await o.all('id')
       expect(one).toMatchObject({ id: '1', shard: shardOf('1', 5) })
     },
@@ -153,7 +153,7 @@ export const orderedReshard: Case[] = [
 async function moveAll(o: OrderedQueue): Promise<number[]> {
   const moved: number[] = []
   for (;;) {
-    const n = await o.store.moveShards(o.name)
+    const n = await o.store.ordered.moveShards(o.name)
     if (n === 0) return moved
     moved.push(n)
   }
@@ -192,9 +192,9 @@ async function reshardUnderWay(o: OrderedQueue, target: number): Promise<void> {
   const first = [...running.values()]
   const before = new Map((await o.all('id')).map((one) => [one.id, inWords(one)]))
 
-  expect(await o.store.reshard(o.name, target)).toBe(true)
+  expect(await o.store.ordered.reshard(o.name, target)).toBe(true)
   for (let step = 0; ; step++) {
-    const moved = await o.store.moveShards(o.name)
+    const moved = await o.store.ordered.moveShards(o.name)
     await push([...named('w', 10), ...named(`new${step}-`, 10), ...first.slice(0, 5).map(({ id }) => id)])
     await owner.ownAll()
     await take(2)
@@ -204,18 +204,18 @@ async function reshardUnderWay(o: OrderedQueue, target: number): Promise<void> {
       await owner.die()
       running.clear()
       owner = await o.owner()
-      expect(await o.store.reshard(o.name, target)).toBe(true)
+      expect(await o.store.ordered.reshard(o.name, target)).toBe(true)
     }
     await expectInOrder(o)
     if (moved === 0 && step > 2) break
   }
   await end([...running.values()])
-  while ((await o.store.moveShards(o.name)) > 0);
+  while ((await o.store.ordered.moveShards(o.name)) > 0);
   for (const one of await o.all('id')) {
     expect(one.shard).toBe(shardOf(one.id, target))
     if (one.id.startsWith('later')) expect(inWords(one)).toBe(before.get(one.id))
   }
-  expect(sure(await o.store.orderedBoard(o.name))).toMatchObject({ shards: target, from: null })
+  expect(sure(await o.store.ordered.assignments(o.name))).toMatchObject({ shards: target, from: null })
 
   const heir: Owner = owner
   o.now = 9000

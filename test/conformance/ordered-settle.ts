@@ -22,7 +22,7 @@ export const orderedSettle: Case[] = [
     await o.push(item('1', 'v1'), item('1', 'v2'), item('2'))
     await owner.settle(done, ...(await owner.take()))
     expect(await o.sums()).toEqual({ length: 0, fresh: 0, retries: 0, busy: 0, processed: 2, failed: 0 })
-    expect(await o.store.findOrdered(o.name, '1')).toEqual({ waiting: null, inFlight: null, dead: null })
+    expect(await o.store.ordered.find(o.name, '1')).toEqual({ waiting: null, inFlight: null, dead: null })
     // What is counted and what counts tickets may come to be.
     const left = (await t.contents()).filter((thing) => !before.includes(thing))
     expect(left.filter((thing) => /payload|inflight|in_flight|due/.test(thing))).toEqual([])
@@ -39,7 +39,7 @@ export const orderedSettle: Case[] = [
         expect(await owner.answers(other, taken)).toEqual(['fenced'])
       }
       expect(await everything(o)).toEqual(before)
-      await o.store.actOrdered(o.name, 'delete', ['1'], { now: o.ms })
+      await o.store.ordered.act(o.name, 'delete', ['1'], { now: o.ms })
     }
   }),
   ordered('[17] an old settlement does not touch a later take of the same id', async (o) => {
@@ -181,7 +181,7 @@ export const orderedSettle: Case[] = [
     expect(calls).toEqual(['{v1:1,v2:2}', '{v1:1,v2:2}', '{v2:2}', '{v2:2}'])
     expect(await o.dead()).toEqual(['1{1000,{v1:1,v2:2},"x"}'])
     expect(await o.waiting()).toEqual([])
-    expect(await o.store.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 2 }])
+    expect(await o.store.ordered.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 2 }])
   }),
   ordered('what goes back is as it was taken, merged with what came meanwhile', async (o) => {
     const owner = await o.owner()
@@ -198,8 +198,8 @@ export const orderedSettle: Case[] = [
     await o.push(item('1', 'v1', 1))
     const [first] = await owner.take()
     await o.push(item('1', 'v2', 2))
-    const answer = await owner.turn({ settlements: [settlement(first, failed(1000))], takes: [owner.takes(5)] })
-    expect(answer.taken[0]?.ids.map(({ id, payloads }) => id + words(payloads))).toEqual(['1{v1:1,v2:2}'])
+    const answer = await owner.turn({ settlements: [settlement(first, failed(1000))], fetch: [owner.takes(5)] })
+    expect(answer.fetched[0]?.ids.map(({ id, payloads }) => id + words(payloads))).toEqual(['1{v1:1,v2:2}'])
     await expectInOrder(o)
   }),
   ordered(
@@ -223,10 +223,10 @@ export const orderedSettle: Case[] = [
 /** All that is shown of a queue. */
 export async function everything(o: OrderedQueue): Promise<unknown> {
   return {
-    board: await o.store.orderedBoard(o.name),
-    numbers: await o.store.orderedNumbers(o.name, o.ms),
+    board: await o.store.ordered.assignments(o.name),
+    numbers: await o.store.ordered.counts(o.name, o.ms),
     waiting: await o.all('id'),
-    inFlight: await o.store.orderedInFlight(o.name),
-    morgue: await o.store.morgue(o.name, 'id', { limit: 1000 }),
+    inFlight: await o.store.ordered.inFlight(o.name),
+    morgue: await o.store.ordered.morgue(o.name, 'id', { limit: 1000 }),
   }
 }

@@ -25,7 +25,7 @@ export const orderedTake: Case[] = [
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     await owner.settle(failed(900, 1, 'no'), (await owner.take())[0])
     await o.push(item('2', 'v', 5, { performIn: 950 }), item('3', 'v', 5, { performIn: 2000 }))
-    const [numbers] = sure(await o.store.orderedNumbers(o.name, o.ms)).shards
+    const [numbers] = sure(await o.store.ordered.counts(o.name, o.ms)).shards
     expect(numbers).toMatchObject({ length: 3, fresh: 2, retries: 1, busy: 0, lag: 100 })
     const taken = await owner.take(1)
     expect(taken).toMatchObject([{ id: '1', performIn: 900, retryCount: 1, error: 'no', stalls: 0, suspect: false }])
@@ -33,13 +33,13 @@ export const orderedTake: Case[] = [
     const more = await owner.take(5)
     expect(await o.waiting()).toEqual(['3{2000,-1,{v:5}}'])
     expect(await o.sums()).toMatchObject({ length: 1, busy: 2 })
-    expect(sure(await o.store.orderedNumbers(o.name, o.ms)).shards[0]?.lag).toBe(0)
-    expect(await o.store.orderedInFlight(o.name, owner.name)).toEqual(
+    expect(sure(await o.store.ordered.counts(o.name, o.ms)).shards[0]?.lag).toBe(0)
+    expect(await o.store.ordered.inFlight(o.name, owner.name)).toEqual(
       [taken[0], more[0]].map(({ id, ticket, shard, token }) => {
-        return { id, ticket, shard, token, owner: owner.name, takenAt: o.ms }
+        return { id, ticket, shard, token, owner: owner.name, fetchedAt: o.ms }
       }),
     )
-    expect(await o.store.orderedInFlight(o.name, 'nobody')).toEqual([])
+    expect(await o.store.ordered.inFlight(o.name, 'nobody')).toEqual([])
     expect(await owner.take(5)).toEqual([])
   }),
   ordered('[12] taking from an empty queue gives nothing and writes nothing', async (o, t) => {
@@ -60,24 +60,24 @@ export const orderedTake: Case[] = [
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
     const taken = await owner.take(1)
-    await o.store.pauseOrdered(o.name, true)
-    await o.store.pauseOrdered(o.name, true)
-    expect(sure(await o.store.orderedBoard(o.name)).paused).toBe(true)
+    await o.store.ordered.pause(o.name, true)
+    await o.store.ordered.pause(o.name, true)
+    expect(sure(await o.store.ordered.assignments(o.name)).paused).toBe(true)
     await o.push(item('3'))
     const answer = await owner.turn({
       settlements: [{ ...taken[0], end: failed(1000) }],
-      takes: [owner.takes(10)],
+      fetch: [owner.takes(10)],
     })
-    expect(answer).toMatchObject({ settled: ['ok'], paused: true, taken: [{ lost: false, ids: [] }] })
+    expect(answer).toMatchObject({ settled: ['ok'], paused: true, fetched: [{ lost: false, ids: [] }] })
     await expectInOrder(o)
-    await o.store.pauseOrdered(o.name, false)
-    const after = await owner.turn({ takes: [owner.takes(10)] })
+    await o.store.ordered.pause(o.name, false)
+    const after = await owner.turn({ fetch: [owner.takes(10)] })
     expect(after.paused).toBe(false)
-    expect(after.taken[0]?.ids.map(({ id }) => id)).toEqual(['1', '2', '3'])
+    expect(after.fetched[0]?.ids.map(({ id }) => id)).toEqual(['1', '2', '3'])
   }),
   ordered('a take answers what is due next, also when it asks for none', async (o) => {
     const owner = await o.owner()
-    const next = async (n: number) => (await owner.turn({ takes: [owner.takes(n)] })).taken
+    const next = async (n: number) => (await owner.turn({ fetch: [owner.takes(n)] })).fetched
     expect(await next(0)).toEqual([{ lost: false, ids: [], next: null }])
     await o.push(item('1', '', 1, { performIn: 900 }), item('2', '', 1, { performIn: 950 }))
     await o.push(item('3', '', 1, { performIn: 2000.5 }))
@@ -91,19 +91,19 @@ export const orderedTake: Case[] = [
     await o.push(item('1'))
     const [taken] = await owner.take()
     await o.push(item('1', 'v2'))
-    expect((await owner.turn({ takes: [owner.takes(0)] })).taken).toEqual([{ lost: false, ids: [], next: null }])
-    const answer = await owner.turn({ settlements: [{ ...taken, end: done }], takes: [owner.takes(5)] })
-    expect(answer.taken).toMatchObject([{ ids: [{ id: '1' }], next: null }])
+    expect((await owner.turn({ fetch: [owner.takes(0)] })).fetched).toEqual([{ lost: false, ids: [], next: null }])
+    const answer = await owner.turn({ settlements: [{ ...taken, end: done }], fetch: [owner.takes(5)] })
+    expect(answer.fetched).toMatchObject([{ ids: [{ id: '1' }], next: null }])
   }),
   ordered(
     'one turn takes of several shards, of each its own',
     async (o) => {
       await o.pushAll(Array.from({ length: 60 }, (_, n) => item(`${n}`)))
       const owner = await o.owner()
-      const answer = await owner.turn({ takes: [2, 0, 1].map((shard) => owner.takes(4, shard)) })
+      const answer = await owner.turn({ fetch: [2, 0, 1].map((shard) => owner.takes(4, shard)) })
       expect(answer.shards).toBe(3)
-      const board = (await o.store.orderedInFlight(o.name)).map(({ id, shard }) => [id, shard])
-      const said = answer.taken.flatMap(({ ids }, i) => ids.map(({ id }) => [id, [2, 0, 1][i]]))
+      const board = (await o.store.ordered.inFlight(o.name)).map(({ id, shard }) => [id, shard])
+      const said = answer.fetched.flatMap(({ ids }, i) => ids.map(({ id }) => [id, [2, 0, 1][i]]))
       expect(said).toHaveLength(12)
       expect(board.sort()).toEqual(said.sort())
     },
@@ -141,7 +141,7 @@ export const orderedTake: Case[] = [
     expect((await owner.take(10)).map(({ id }) => id)).toEqual(['2', '3'])
     await o.push(item('huge', big(0, 1_100_000), 1, { performIn: 2 }), item('huge', big(1, 10), 2))
     await owner.settle(back, first[0])
-    expect((await o.store.findOrdered(o.name, 'large')).waiting).toMatchObject({ size: 2 })
+    expect((await o.store.ordered.find(o.name, 'large')).waiting).toMatchObject({ size: 2 })
     for (const n of [0, 1]) {
       const [large] = await owner.take(10)
       expect(large.payloads).toEqual([[`"${big(n, 900_000)}"`, n + 1]])
@@ -199,7 +199,7 @@ export const orderedTake: Case[] = [
       const producer = (async () => {
         for (let n = 0; n < 60; n++) {
           const items = Array.from({ length: 5 }, (_, i) => item(`${i}`, n, n))
-          await other.pushOrdered(o.name, o.shards, items, NOW)
+          await other.ordered.push(o.name, o.shards, items, NOW)
         }
         pushing = false
       })()

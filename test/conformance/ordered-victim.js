@@ -83,23 +83,23 @@ async function push(count) {
     return { id: `${dice(8)}`, payload, score: pushed, performIn: 0 }
   })
   const pushes = items.map(({ payload }) => payload)
-  await call({ what: 'push', pushes }, () => store.pushOrdered(QUEUE, 2, items, CLOCK))
+  await call({ what: 'push', pushes }, () => store.ordered.push(QUEUE, 2, items, CLOCK))
 }
 
 async function join() {
   owner = `victim:${process.pid}:${++owners}`
-  await store.join(owner, { queues: [QUEUE], seconds: 60, host: 'gallows' })
-  await call({ what: 'joinOrdered' }, () => store.joinOrdered(QUEUE, owner))
+  await store.workers.join(owner, { queues: [QUEUE], seconds: 60, host: 'gallows' })
+  await call({ what: 'joinOrdered' }, () => store.ordered.join(QUEUE, owner))
   held = []
   tokens = []
   await own()
 }
 
 async function own() {
-  const board = await store.orderedBoard(QUEUE)
+  const board = await store.ordered.assignments(QUEUE)
   for (const { shard, owner: whose } of board?.owners ?? []) {
     if (whose !== null) continue
-    const answer = await call({ what: 'ownShard' }, () => store.ownShard(QUEUE, shard, owner, 3, CLOCK))
+    const answer = await call({ what: 'ownShard' }, () => store.ordered.acquireShard(QUEUE, shard, owner, 3, CLOCK))
     if (answer) tokens.push([shard, answer.token])
   }
 }
@@ -114,10 +114,10 @@ async function turn(n, fate) {
   const ends = ending.flatMap(({ payloads }, i) => (settlements[i]?.end.kind === 'done' ? payloads : []))
   const takes = tokens.map(([shard, token]) => ({ shard, token, n }))
   const answer = await call({ what: 'turn', ends }, () =>
-    store.orderedTurn(QUEUE, owner, { now: CLOCK, settlements, takes, maxPayloads: 3 }),
+    store.ordered.settleAndFetch(QUEUE, owner, { now: CLOCK, settlements, fetch: takes, maxPayloads: 3 }),
   )
   if (answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
-  const taken = answer.taken.flatMap(({ ids }, i) => {
+  const _taken = answer.fetched.flatMap(({ ids }, i) => {
     const [shard = 0, token = 0] = tokens[i] ?? []
     return ids.map(({ id, ticket, payloads }) => ({
       id,
@@ -127,7 +127,7 @@ async function turn(n, fate) {
       payloads: payloads.map(([text]) => text),
     }))
   })
-  held = [...held.filter((one) => !ending.includes(one)), ...taken]
+  held = [...held.filter((one) => !ending.includes(one)), ...fetched]
 }
 
 function endOf(kind) {
@@ -136,37 +136,37 @@ function endOf(kind) {
 }
 
 async function resurrect() {
-  const ids = (await store.morgue(QUEUE, 'id', { limit: 2 })).map(({ id }) => id)
-  await call({ what: 'resurrect' }, () => store.resurrect(QUEUE, ids, CLOCK))
+  const ids = (await store.ordered.morgue(QUEUE, 'id', { limit: 2 })).map(({ id }) => id)
+  await call({ what: 'resurrect' }, () => store.ordered.resurrect(QUEUE, ids, CLOCK))
 }
 
 async function act(what) {
-  await call({ what }, () => store.actOrdered(QUEUE, what, [`${dice(8)}`], { now: CLOCK }))
+  await call({ what }, () => store.ordered.act(QUEUE, what, [`${dice(8)}`], { now: CLOCK }))
 }
 
 async function reshard() {
-  await call({ what: 'reshard' }, () => store.reshard(QUEUE, 1 + dice(4)))
+  await call({ what: 'reshard' }, () => store.ordered.reshard(QUEUE, 1 + dice(4)))
 }
 
 async function move() {
-  await call({ what: 'moveShards' }, () => store.moveShards(QUEUE))
+  await call({ what: 'moveShards' }, () => store.ordered.moveShards(QUEUE))
   await own()
 }
 
 /** It is given up, and another owner of this process takes over. */
 async function takeOver() {
-  await call({ what: 'claim' }, () => store.claim(owner, null))
+  await call({ what: 'claim' }, () => store.workers.claim(owner, null))
   await join()
 }
 
 async function release() {
   const [shard, token] = tokens.shift() ?? [0, 0]
   held = held.filter((one) => one.shard !== shard)
-  await call({ what: 'releaseShard' }, () => store.releaseShard(QUEUE, shard, owner, token, CLOCK))
+  await call({ what: 'releaseShard' }, () => store.ordered.releaseShard(QUEUE, shard, owner, token, CLOCK))
   await own()
 }
 
 async function leave() {
   held = []
-  await call({ what: 'leaveOrdered' }, () => store.leaveOrdered(QUEUE, owner, CLOCK))
+  await call({ what: 'leaveOrdered' }, () => store.ordered.leave(QUEUE, owner, CLOCK))
 }

@@ -61,7 +61,7 @@ export const orderedWait: Case[] = [
       const owner = await o.owner()
       const waiting = timed(receive(owner))
       await pause(100)
-      await other.pushOrdered(o.name, o.shards, [item('1')], NOW)
+      await other.ordered.push(o.name, o.shards, [item('1')], NOW)
       const { ms, value } = await waiting
       expect(value).toEqual(['1'])
       expect(ms).toBeLessThan(100 + 2 * PROMPT)
@@ -80,35 +80,39 @@ export const orderedWait: Case[] = [
   ordered('who waits on several queues is woken by each of them', async (o) => {
     const owner = await o.member(o.store, 'p')
     await owner.own()
-    await o.store.defineOrdered('p', 1)
-    expect(await o.store.joinOrdered('p', owner.name)).toBe(true)
-    const owned = sure(await o.store.ownShard('p', 0, owner.name, 3, o.ms))
-    const waiting = timed(o.store.waitOrdered(owner.name, ['o', 'p'], 5000, NEVER))
+    await o.store.ordered.define('p', 1)
+    expect(await o.store.ordered.join('p', owner.name)).toBe(true)
+    const owned = sure(await o.store.ordered.acquireShard('p', 0, owner.name, 3, o.ms))
+    const waiting = timed(o.store.ordered.wait(owner.name, ['o', 'p'], 5000, NEVER))
     await pause(50)
-    await o.store.pushOrdered('p', 1, [item('1')], o.ms)
+    await o.store.ordered.push('p', 1, [item('1')], o.ms)
     expect((await waiting).ms).toBeLessThan(50 + PROMPT)
     const takes = [{ shard: 0, token: owned.token, n: 1 }]
-    const turn = { now: o.ms, settlements: [], takes, maxPayloads: 9 }
-    const [taken] = (await o.store.orderedTurn('p', owner.name, turn)).taken
+    const turn = { now: o.ms, settlements: [], fetch: takes, maxPayloads: 9 }
+    const [taken] = (await o.store.ordered.settleAndFetch('p', owner.name, turn)).fetched
     const [one] = sure(taken).ids
     const settlements = [{ id: '1', ticket: sure(one).ticket, shard: 0, token: owned.token, end: done }]
-    await o.store.orderedTurn('p', owner.name, { ...turn, settlements })
-    await o.store.leaveOrdered('p', owner.name, o.ms)
-    expect(await o.store.deleteOrderedQueue('p')).toBe(true)
+    await o.store.ordered.settleAndFetch('p', owner.name, { ...turn, settlements })
+    await o.store.ordered.leave('p', owner.name, o.ms)
+    expect(await o.store.ordered.deleteQueue('p')).toBe(true)
   }),
   ...(
     [
       [
         'a cancellation of what is in flight',
-        (store, name) => store.cancelOrdered(name, ['1']),
+        (store, name) => store.ordered.cancel(name, ['1']),
         async (owner) => (await owner.turn({})).cancelled.length > 0,
       ],
       [
         'a pause',
-        (store, name) => store.pauseOrdered(name, true),
-        async (owner) => sure(await owner.store.orderedBoard(owner.queue.name)).paused,
+        (store, name) => store.ordered.pause(name, true),
+        async (owner) => sure(await owner.store.ordered.assignments(owner.queue.name)).paused,
       ],
-      ['resharding', (store, name) => store.reshard(name, 2), async (owner) => (await owner.turn({})).shards === 2],
+      [
+        'resharding',
+        (store, name) => store.ordered.reshard(name, 2),
+        async (owner) => (await owner.turn({})).shards === 2,
+      ],
     ] as [string, (store: Store, name: string) => Promise<unknown>, (owner: Owner) => Promise<boolean>][]
   ).map(([what, act, seen]) =>
     ordered(
@@ -133,25 +137,25 @@ export const orderedWait: Case[] = [
       const owner = await o.owner()
       const other = await t.another()
       await other.open()
-      const members = (n: number) => async () => sure(await o.store.orderedBoard(o.name)).members.length === n
+      const members = (n: number) => async () => sure(await o.store.ordered.assignments(o.name)).members.length === n
       const joins = timed(untilSeen(owner, members(2)))
       await pause(100)
       const member = await o.member(other)
       expect((await joins).ms).toBeLessThan(100 + 2 * PROMPT)
       const leaves = timed(untilSeen(owner, members(1)))
       await pause(100)
-      await other.leaveOrdered(o.name, member.name, o.ms)
+      await other.ordered.leave(o.name, member.name, o.ms)
       expect((await leaves).ms).toBeLessThan(100 + 2 * PROMPT)
     },
     { shared: true },
   ),
   ordered('a resumed queue wakes who waits', async (o) => {
     const owner = await o.owner()
-    await o.store.pauseOrdered(o.name, true)
+    await o.store.ordered.pause(o.name, true)
     await o.push(item('1'))
     const waiting = timed(receive(owner))
     await pause(100)
-    await o.store.pauseOrdered(o.name, false)
+    await o.store.ordered.pause(o.name, false)
     expect((await waiting).ms).toBeLessThan(100 + PROMPT)
   }),
   ordered('what is resurrected, or to be performed now, wakes who waits', async (o) => {
@@ -160,18 +164,18 @@ export const orderedWait: Case[] = [
     await owner.settle({ kind: 'dead', error: 'x' }, (await owner.take())[0])
     const first = timed(receive(owner))
     await pause(50)
-    await o.store.resurrect(o.name, ['1'], o.ms)
+    await o.store.ordered.resurrect(o.name, ['1'], o.ms)
     expect((await first).ms).toBeLessThan(50 + PROMPT)
     await o.push(item('2', '', 1, { performIn: 9000 }))
     await next(owner)
     const second = timed(receive(owner))
     await pause(50)
-    await o.store.actOrdered(o.name, 'now', ['2'], { now: o.ms })
+    await o.store.ordered.act(o.name, 'now', ['2'], { now: o.ms })
     expect((await second).ms).toBeLessThan(50 + PROMPT)
   }),
   ordered('a wait ends after its time, when it is aborted, and at once if it is already', async (o) => {
     const owner = await o.owner()
-    const wait = (ms: number, signal = NEVER) => timed(o.store.waitOrdered(owner.name, [o.name], ms, signal))
+    const wait = (ms: number, signal = NEVER) => timed(o.store.ordered.wait(owner.name, [o.name], ms, signal))
     // An owner that has just joined may be rung for that.
     await wait(50)
     const short = await wait(200)
@@ -189,7 +193,7 @@ export const orderedWait: Case[] = [
     let wakes = 0
     for (; performance.now() - start < 1500; wakes++) {
       expect(await next(owner)).toBe(9000)
-      await o.store.waitOrdered(owner.name, [o.name], 1500, NEVER)
+      await o.store.ordered.wait(owner.name, [o.name], 1500, NEVER)
     }
     expect(wakes).toBeLessThan(6)
   }),
@@ -198,7 +202,7 @@ export const orderedWait: Case[] = [
     async (o, t) => {
       const other = await t.another()
       const owner = await o.owner(other)
-      const waiting = timed(other.waitOrdered(owner.name, [o.name], 20_000, NEVER).catch(() => {}))
+      const waiting = timed(other.ordered.wait(owner.name, [o.name], 20_000, NEVER).catch(() => {}))
       await pause(100)
       await other.close()
       expect((await waiting).ms).toBeLessThan(100 + PROMPT)
@@ -208,7 +212,7 @@ export const orderedWait: Case[] = [
 ]
 
 async function next(owner: Owner): Promise<number | null> {
-  const { taken } = await owner.turn({ takes: [owner.takes(0)] })
+  const { fetched: taken } = await owner.turn({ fetch: [owner.takes(0)] })
   return sure(taken[0]).next
 }
 
@@ -226,7 +230,7 @@ async function receive(owner: Owner, waitFirst = false): Promise<string[]> {
 }
 
 async function untilSeen(owner: Owner, seen: () => Promise<boolean>, waitFirst = false): Promise<void> {
-  const wait = () => owner.store.waitOrdered(owner.name, [owner.queue.name], 5000, NEVER)
+  const wait = () => owner.store.ordered.wait(owner.name, [owner.queue.name], 5000, NEVER)
   if (waitFirst) await wait()
   while (!(await seen())) await wait()
 }

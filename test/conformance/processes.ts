@@ -7,10 +7,10 @@ export const processes: Case[] = [
   {
     name: 'a process is shown as it was told last',
     async run(t) {
-      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
-      await t.store.beat(record('host:2', { busy: 3 }), 60)
-      await t.store.beat(record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }), 60)
-      const seen = (await t.store.processes()).sort((a, b) => (a.identity < b.identity ? -1 : 1))
+      expect(await t.store.workers.heartbeat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
+      await t.store.workers.heartbeat(record('host:2', { busy: 3 }), 60)
+      await t.store.workers.heartbeat(record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }), 60)
+      const seen = (await t.store.workers.processes()).sort((a, b) => (a.identity < b.identity ? -1 : 1))
       expect(seen).toEqual([
         record('host:1', { busy: 7, quiet: true, beat: NOW + 10_000 }),
         record('host:2', { busy: 3 }),
@@ -20,81 +20,84 @@ export const processes: Case[] = [
   {
     name: 'a process that said goodbye is not shown',
     async run(t) {
-      await t.store.beat(record('host:1'), 60)
-      await t.store.beat(record('host:2'), 60)
-      await t.store.forget('host:1')
-      await t.store.forget('unknown')
-      expect((await t.store.processes()).map(({ identity }) => identity)).toEqual(['host:2'])
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      await t.store.workers.heartbeat(record('host:2'), 60)
+      await t.store.workers.removeProcess('host:1')
+      await t.store.workers.removeProcess('unknown')
+      expect((await t.store.workers.processes()).map(({ identity }) => identity)).toEqual(['host:2'])
     },
   },
   {
     name: 'a process that does not beat is gone after its seconds',
     async run(t) {
-      await t.store.beat(record('host:1'), 0.2)
-      await t.store.beat(record('host:2'), 60)
-      expect(await t.store.processes()).toHaveLength(2)
-      await until('the process is gone', async () => (await t.store.processes()).length === 1)
-      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
+      await t.store.workers.heartbeat(record('host:1'), 0.2)
+      await t.store.workers.heartbeat(record('host:2'), 60)
+      expect(await t.store.workers.processes()).toHaveLength(2)
+      await until('the process is gone', async () => (await t.store.workers.processes()).length === 1)
+      expect(await t.store.workers.signal('host:1', 'TERM')).toBe(false)
     },
   },
   {
     name: 'a beat tells whether its process was shown before: not the first one, nor one after its seconds',
     async run(t) {
-      const known = async (seconds: number) => (await t.store.beat(record('host:1'), seconds)).known
+      const known = async (seconds: number) => (await t.store.workers.heartbeat(record('host:1'), seconds)).known
       expect(await known(60)).toBe(false)
       expect(await known(0.2)).toBe(true)
-      await until('the process is gone', async () => (await t.store.processes()).length === 0)
+      await until('the process is gone', async () => (await t.store.workers.processes()).length === 0)
       expect(await known(60)).toBe(false)
     },
   },
   {
     name: 'signals arrive with the beats, oldest first, each once',
     async run(t) {
-      await t.store.beat(record('host:1'), 60)
-      await t.store.beat(record('host:2'), 60)
-      for (const signal of ['TTIN', 'TSTP', 'TERM'] as const) expect(await t.store.signal('host:1', signal)).toBe(true)
-      expect(await t.store.beat(record('host:2'), 60)).toMatchObject({ signal: null })
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      await t.store.workers.heartbeat(record('host:2'), 60)
+      for (const signal of ['TTIN', 'TSTP', 'TERM'] as const)
+        expect(await t.store.workers.signal('host:1', signal)).toBe(true)
+      expect(await t.store.workers.heartbeat(record('host:2'), 60)).toMatchObject({ signal: null })
       const heard = []
-      for (let i = 0; i < 4; i++) heard.push((await t.store.beat(record('host:1'), 60)).signal)
+      for (let i = 0; i < 4; i++) heard.push((await t.store.workers.heartbeat(record('host:1'), 60)).signal)
       expect(heard).toEqual(['TTIN', 'TSTP', 'TERM', null])
     },
   },
   {
     name: 'a signal to a process that is not there is refused',
     async run(t) {
-      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
-      await t.store.beat(record('host:1'), 60)
-      await t.store.forget('host:1')
-      expect(await t.store.signal('host:1', 'TERM')).toBe(false)
-      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
+      expect(await t.store.workers.signal('host:1', 'TERM')).toBe(false)
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      await t.store.workers.removeProcess('host:1')
+      expect(await t.store.workers.signal('host:1', 'TERM')).toBe(false)
+      expect(await t.store.workers.heartbeat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
     },
   },
   {
     name: 'what processes work on is shown as each told last',
     async run(t) {
       const job = (slot: string, n: number) => ({ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 })
-      await t.store.beat(record('host:1', { busy: 1 }), 60, [job('a', 9)])
+      await t.store.workers.heartbeat(record('host:1', { busy: 1 }), 60, [job('a', 9)])
       const far = { ...job('b', 2), progress: { done: 1, total: 2.5, note: 'žluťoučký "kůň"' } }
-      await t.store.beat(record('host:1', { busy: 2 }), 60, [job('a', 1), far])
-      await t.store.beat(record('host:2', { busy: 1 }), 60, [{ ...job('a', 3), progress: { done: 0 } }])
-      await t.store.beat(record('host:3'), 60)
-      const shown = (await t.store.running()).sort((x, y) => x.startedAt - y.startedAt)
+      await t.store.workers.heartbeat(record('host:1', { busy: 2 }), 60, [job('a', 1), far])
+      await t.store.workers.heartbeat(record('host:2', { busy: 1 }), 60, [{ ...job('a', 3), progress: { done: 0 } }])
+      await t.store.workers.heartbeat(record('host:3'), 60)
+      const shown = (await t.store.workers.running()).sort((x, y) => x.startedAt - y.startedAt)
       expect(shown).toEqual([
         { identity: 'host:1', ...job('a', 1) },
         { identity: 'host:1', ...far },
         { identity: 'host:2', ...job('a', 3), progress: { done: 0 } },
       ])
-      await t.store.beat(record('host:1'), 60)
-      await t.store.forget('host:2')
-      expect(await t.store.running()).toEqual([])
-      expect(await t.store.leader()).toBe(null)
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      await t.store.workers.removeProcess('host:2')
+      expect(await t.store.workers.running()).toEqual([])
+      expect(await t.store.workers.leader()).toBe(null)
     },
   },
   {
     name: 'what a process worked on is gone with it',
     async run(t) {
-      await t.store.beat(record('host:1'), 0.2, [{ slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW }])
-      await until('the process is gone', async () => (await t.store.running()).length === 0)
+      await t.store.workers.heartbeat(record('host:1'), 0.2, [
+        { slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW },
+      ])
+      await until('the process is gone', async () => (await t.store.workers.running()).length === 0)
     },
   },
   {
@@ -102,10 +105,10 @@ export const processes: Case[] = [
     shared: true,
     async run(t) {
       const other = await t.another()
-      await t.store.beat(record('host:1'), 60)
-      expect(await other.processes()).toEqual([record('host:1')])
-      expect(await other.signal('host:1', 'TSTP')).toBe(true)
-      expect(await t.store.beat(record('host:1'), 60)).toMatchObject({ signal: 'TSTP', known: true })
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      expect(await other.workers.processes()).toEqual([record('host:1')])
+      expect(await other.workers.signal('host:1', 'TSTP')).toBe(true)
+      expect(await t.store.workers.heartbeat(record('host:1'), 60)).toMatchObject({ signal: 'TSTP', known: true })
     },
   },
 ]

@@ -17,11 +17,11 @@ export const push: Case[] = [
     name: 'a job pushed to the front is next, the last one pushed there first',
     async run(t) {
       await t.push('q', t.job(1))
-      await t.store.push(
+      await t.store.jobs.push(
         [toQueue('q', t.job(2), 'front'), toQueue('q', t.job(3), 'front'), toQueue('q', t.job(4))],
         NOW,
       )
-      await t.store.push([toQueue('q', t.job(5), 'front')], NOW)
+      await t.store.jobs.push([toQueue('q', t.job(5), 'front')], NOW)
       const order = [5, 3, 2, 1, 4].map((n) => t.job(n))
       expect(await t.waiting('q')).toEqual(order)
       const owner = await t.owner()
@@ -31,7 +31,7 @@ export const push: Case[] = [
   {
     name: 'one push may go to several queues and sets',
     async run(t) {
-      await t.store.push(
+      await t.store.jobs.push(
         [
           toQueue('a', t.job(1)),
           { to: 'schedule', text: t.job(2), score: 2e9 },
@@ -44,9 +44,9 @@ export const push: Case[] = [
       )
       expect(await t.waiting('a')).toEqual([t.job(1), t.job(6)])
       expect(await t.waiting('b')).toEqual([t.job(3)])
-      expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: t.job(2), score: 2e9 }])
-      expect(await t.store.entries('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 2e9 + 0.5 }])
-      expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: t.job(5), score: 1e9 }])
+      expect(await t.store.jobSets.page('schedule', { limit: 9 })).toEqual([{ text: t.job(2), score: 2e9 }])
+      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 2e9 + 0.5 }])
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: t.job(5), score: 1e9 }])
     },
   },
   {
@@ -73,7 +73,7 @@ export const push: Case[] = [
         failed: 1 as const,
       }))
       expect((await t.turn(owner, { settlements: moved })).settled).toEqual(texts.map(() => 'ok'))
-      expect(await t.store.entries('retry', { limit: 10 })).toEqual(texts.map((text, score) => ({ text, score })))
+      expect(await t.store.jobSets.page('retry', { limit: 10 })).toEqual(texts.map((text, score) => ({ text, score })))
     },
   },
   {
@@ -104,7 +104,7 @@ export const push: Case[] = [
     async run(t) {
       const [first, again] = [t.job(1), t.job(1, { created_at: NOW + 1000 })]
       const [second, third] = [t.job(2), t.job(3)]
-      await t.store.push([{ ...toQueue('q', first), once: '1' }], NOW)
+      await t.store.jobs.push([{ ...toQueue('q', first), once: '1' }], NOW)
       const repeated: PushItem[] = [
         { ...toQueue('q', again), once: '1' },
         { ...toQueue('q', second), once: '2' },
@@ -112,25 +112,25 @@ export const push: Case[] = [
         { to: 'schedule', text: third, score: 2e9, once: '3' },
       ]
       const other = await t.another()
-      await other.push(repeated, NOW + 1000)
-      await other.push([{ to: 'schedule', text: again, score: 2e9, once: '1' }], NOW + 2000)
-      await other.push([{ ...toQueue('p', third), once: '3' }, toQueue('q', second)], NOW + 2000)
+      await other.jobs.push(repeated, NOW + 1000)
+      await other.jobs.push([{ to: 'schedule', text: again, score: 2e9, once: '1' }], NOW + 2000)
+      await other.jobs.push([{ ...toQueue('p', third), once: '3' }, toQueue('q', second)], NOW + 2000)
       expect(await t.waiting('q')).toEqual([first, second, second])
       expect(await t.waiting('p')).toEqual([])
-      expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: third, score: 2e9 }])
+      expect(await t.store.jobSets.page('schedule', { limit: 9 })).toEqual([{ text: third, score: 2e9 }])
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 9)
       await t.turn(owner, { settlements: taken.map((one) => done(one)) })
-      await t.store.push([...repeated, { ...toQueue('q', first), once: '1' }], NOW + 299_000)
+      await t.store.jobs.push([...repeated, { ...toQueue('q', first), once: '1' }], NOW + 299_000)
       expect(await t.waiting('q')).toEqual([])
-      expect(await t.store.stats()).toMatchObject({ enqueued: 0, scheduled: 1, processed: 3 })
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, scheduled: 1, processed: 3 })
     },
   },
   {
     name: 'a push of nothing stores nothing',
     async run(t) {
-      await t.store.push([], NOW)
-      expect(await t.store.stats()).toMatchObject({ enqueued: 0, scheduled: 0 })
+      await t.store.jobs.push([], NOW)
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, scheduled: 0 })
     },
   },
   {
@@ -139,7 +139,7 @@ export const push: Case[] = [
       const names = ['q', 'Q', 'q ', 'q:1', 'fronta č. 1', "q'", 'q%', 'q_']
       for (const name of names) await t.push(name, t.job(name))
       for (const name of names) expect(await t.waiting(name)).toEqual([t.job(name)])
-      const infos = await t.store.queues()
+      const infos = await t.store.jobs.queues()
       expect(infos.map(({ name }) => name).sort()).toEqual([...names].sort())
     },
   },
@@ -167,11 +167,11 @@ export const push: Case[] = [
       const other = await t.another()
       await Promise.all([
         t.push('q', t.job(1), t.job(2)),
-        other.push([toQueue('p', t.job(3)), { to: 'schedule', text: t.job(4), score: NOW / 1000 }], NOW),
+        other.jobs.push([toQueue('p', t.job(3)), { to: 'schedule', text: t.job(4), score: NOW / 1000 }], NOW),
       ])
-      expect(await other.peek('q', 0, 9)).toEqual([t.job(1), t.job(2)])
+      expect(await other.jobs.peek('q', 0, 9)).toEqual([t.job(1), t.job(2)])
       expect(await t.waiting('p')).toEqual([t.job(3)])
-      expect(await t.store.size('schedule')).toBe(1)
+      expect(await t.store.jobSets.size('schedule')).toBe(1)
     },
   },
   {
@@ -181,7 +181,7 @@ export const push: Case[] = [
       const stores = [t.store, await t.another(), await t.another()]
       await Promise.all(stores.map((store) => store.open()))
       await Promise.all(stores.map((store) => store.open()))
-      await Promise.all(stores.map((store, n) => store.push([toQueue('q', t.job(n))], NOW)))
+      await Promise.all(stores.map((store, n) => store.jobs.push([toQueue('q', t.job(n))], NOW)))
       expect((await t.waiting('q')).sort()).toEqual([t.job(0), t.job(1), t.job(2)])
     },
   },
@@ -190,10 +190,10 @@ export const push: Case[] = [
     shared: true,
     async run(t) {
       const other = await t.another()
-      await other.push([toQueue('q', t.job(1))], NOW)
+      await other.jobs.push([toQueue('q', t.job(1))], NOW)
       await other.close()
       const third = await t.another()
-      expect(await third.peek('q', 0, 9)).toEqual([t.job(1)])
+      expect(await third.jobs.peek('q', 0, 9)).toEqual([t.job(1)])
     },
   },
   {
@@ -203,8 +203,8 @@ export const push: Case[] = [
       await t.store.close()
       const refused = { code: 'STORE_CLOSED' }
       // A push is refused with a PushError that says that nothing was pushed.
-      await expect(t.store.push([toQueue('q', t.job(2))], NOW)).rejects.toMatchObject({ maybePushed: false })
-      await expect(t.store.stats()).rejects.toMatchObject(refused)
+      await expect(t.store.jobs.push([toQueue('q', t.job(2))], NOW)).rejects.toMatchObject({ maybePushed: false })
+      await expect(t.store.metrics.totals()).rejects.toMatchObject(refused)
       await expect(t.turn('somebody', {})).rejects.toMatchObject(refused)
       await expect(t.store.open()).rejects.toMatchObject(refused)
       await t.store.close()

@@ -9,8 +9,8 @@ export const recovery: Case[] = [
     async run(t) {
       const name = t.ownerName()
       const about = { queues: ['q'], seconds: 60, host: 'here' }
-      expect(await t.store.join(name, about)).toBe(true)
-      expect(await t.store.join(name, about)).toBe(false)
+      expect(await t.store.workers.join(name, about)).toBe(true)
+      expect(await t.store.workers.join(name, about)).toBe(false)
     },
   },
   {
@@ -19,8 +19,8 @@ export const recovery: Case[] = [
       const name = await t.owner()
       await t.push('q', t.job(1))
       await t.take(name, 'q')
-      await t.store.claim(name, null)
-      expect(await t.store.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
+      await t.store.workers.claim(name, null)
+      expect(await t.store.workers.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
       expect(await t.turn(name, {})).toMatchObject({ fenced: true })
     },
   },
@@ -28,8 +28,8 @@ export const recovery: Case[] = [
     name: 'a claimed name is never used again, also when it held nothing',
     async run(t) {
       const name = await t.owner()
-      await t.store.claim(name, null)
-      expect(await t.store.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
+      await t.store.workers.claim(name, null)
+      expect(await t.store.workers.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
       expect(await t.turn(name, {})).toMatchObject({ fenced: true })
     },
   },
@@ -40,8 +40,8 @@ export const recovery: Case[] = [
       const [alive, dead] = [await t.owner({ host }), await t.owner({ host: 'there' })]
       await t.push('q', t.job(1))
       await t.take(dead, 'q')
-      await t.store.claim(dead, null)
-      const leases = await t.store.leases()
+      await t.store.workers.claim(dead, null)
+      const leases = await t.store.workers.leases()
       expect(leases.find(({ owner }) => owner === alive)).toMatchObject({ host, ended: false, claimed: false })
       expect(leases.find(({ owner }) => owner === dead)).toMatchObject({ host: 'there', claimed: true })
     },
@@ -52,10 +52,10 @@ export const recovery: Case[] = [
       const owner = await t.owner({ seconds: 0.3 })
       const first = await leaseOf(t, owner)
       expect(first.ended).toBe(false)
-      expect(await t.store.renew(owner, 60)).toBe(true)
+      expect(await t.store.workers.renew(owner, 60)).toBe(true)
       const renewed = await leaseOf(t, owner)
       expect(renewed.ends).not.toBe(first.ends)
-      expect(await t.store.renew(owner, 0.1)).toBe(true)
+      expect(await t.store.workers.renew(owner, 0.1)).toBe(true)
       await ended(t, owner)
     },
   },
@@ -66,12 +66,12 @@ export const recovery: Case[] = [
       const owner = await t.owner({ seconds: 0.05 })
       const [first] = await t.take(owner, 'q')
       const lease = await ended(t, owner)
-      const answer = await t.turn(owner, { settlements: [done(first)], take: { queues: ['q'], n: 1 } })
+      const answer = await t.turn(owner, { settlements: [done(first)], fetch: { queues: ['q'], n: 1 } })
       expect(answer).toMatchObject({ fenced: false, settled: ['ok'] })
-      expect(answer.taken).toHaveLength(1)
-      expect(await t.store.renew(owner, 60)).toBe(true)
+      expect(answer.fetched).toHaveLength(1)
+      expect(await t.store.workers.renew(owner, 60)).toBe(true)
       expect((await leaseOf(t, owner)).ended).toBe(false)
-      expect(await t.store.claim(owner, lease.ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, lease.ends)).toBe(false)
       expect(await t.take(owner, 'q')).toHaveLength(1)
     },
   },
@@ -79,11 +79,11 @@ export const recovery: Case[] = [
     name: 'renew refuses an unknown, a claimed and a departed owner',
     async run(t) {
       const [claimed, departed] = [await t.owner(), await t.owner()]
-      await t.store.claim(claimed, null)
-      expect(await t.store.leave(departed)).toBe(true)
-      expect(await t.store.renew(t.ownerName(), 60)).toBe(false)
-      expect(await t.store.renew(claimed, 60)).toBe(false)
-      expect(await t.store.renew(departed, 60)).toBe(false)
+      await t.store.workers.claim(claimed, null)
+      expect(await t.store.workers.release(departed)).toBe(true)
+      expect(await t.store.workers.renew(t.ownerName(), 60)).toBe(false)
+      expect(await t.store.workers.renew(claimed, 60)).toBe(false)
+      expect(await t.store.workers.renew(departed, 60)).toBe(false)
     },
   },
   {
@@ -92,11 +92,11 @@ export const recovery: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      expect(await t.store.leave(owner)).toBe(false)
+      expect(await t.store.workers.release(owner)).toBe(false)
       expect((await t.turn(owner, { settlements: [release(first)] })).settled).toEqual(['ok'])
-      expect(await t.store.leave(owner)).toBe(true)
-      expect((await t.store.leases()).map((lease) => lease.owner)).not.toContain(owner)
-      expect(await t.turn(owner, { take: { queues: ['q'], n: 1 } })).toMatchObject({ fenced: true, taken: [] })
+      expect(await t.store.workers.release(owner)).toBe(true)
+      expect((await t.store.workers.leases()).map((lease) => lease.owner)).not.toContain(owner)
+      expect(await t.turn(owner, { fetch: { queues: ['q'], n: 1 } })).toMatchObject({ fenced: true, fetched: [] })
       expect(await t.waiting('q')).toEqual([t.job(1)])
     },
   },
@@ -107,34 +107,36 @@ export const recovery: Case[] = [
       const owner = await t.owner({ seconds: 60 })
       await t.take(owner, 'q')
       const { ends } = await leaseOf(t, owner)
-      expect(await t.store.claim(owner, ends - 1)).toBe(false)
-      expect(await t.store.claim(owner, ends + 1)).toBe(false)
+      expect(await t.store.workers.claim(owner, ends - 1)).toBe(false)
+      expect(await t.store.workers.claim(owner, ends + 1)).toBe(false)
       expect(await t.turn(owner, {})).toMatchObject({ fenced: false })
-      expect(await t.store.claim(owner, ends)).toBe(true)
+      expect(await t.store.workers.claim(owner, ends)).toBe(true)
       expect(await leaseOf(t, owner)).toMatchObject({ claimed: true })
-      expect(await t.store.claim(owner, ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, ends)).toBe(false)
     },
   },
   {
     name: 'the owners that have not renewed since a stamp are told, each with its seconds, until they renew or are claimed',
     async run(t) {
       const [ann, bob, dead] = [await t.owner({ seconds: 7 }), await t.owner({ seconds: 9 }), await t.owner()]
-      await t.store.claim(dead, null)
-      const { stamp, leases } = await t.store.unrenewed(null)
+      await t.store.workers.claim(dead, null)
+      const { stamp, leases } = await t.store.workers.unrenewed(null)
       expect(leases).toEqual([])
       // A store may take stamps from the clock; the next stamp must be a later one.
       await until('the stamp has passed', async () => {
-        await t.store.renew(ann, 7)
-        return (await t.store.unrenewed(null)).stamp > stamp
+        await t.store.workers.renew(ann, 7)
+        return (await t.store.workers.unrenewed(null)).stamp > stamp
       })
-      await t.store.renew(ann, 7)
-      const since = await t.store.unrenewed(stamp)
+      await t.store.workers.renew(ann, 7)
+      const since = await t.store.workers.unrenewed(stamp)
       expect(since.stamp).toBeGreaterThan(stamp)
       expect(since.leases).toMatchObject([{ owner: bob, seconds: 9, claimed: false }])
       expect(since.leases[0]?.renewed).toBeLessThanOrEqual(stamp)
-      expect((await t.store.unrenewed(since.stamp)).leases.map(({ owner }) => owner).sort()).toEqual([ann, bob].sort())
-      await t.store.claim(bob, null)
-      expect((await t.store.unrenewed(stamp)).leases).toEqual([])
+      expect((await t.store.workers.unrenewed(since.stamp)).leases.map(({ owner }) => owner).sort()).toEqual(
+        [ann, bob].sort(),
+      )
+      await t.store.workers.claim(bob, null)
+      expect((await t.store.workers.unrenewed(stamp)).leases).toEqual([])
     },
   },
   {
@@ -146,11 +148,11 @@ export const recovery: Case[] = [
         await t.owner({ host: 'here\n3 4' }),
         await t.owner({ host: 'there\n1 2' }),
       ]
-      await t.store.claim(dead, null)
-      expect(await t.store.leave(left)).toBe(true)
-      expect(await t.store.ownersOn('here')).toMatchObject([{ owner: here, host: 'here\n1 2' }])
-      expect(await t.store.ownersOn('there')).toMatchObject([{ owner: there }])
-      expect(await t.store.ownersOn('nowhere')).toEqual([])
+      await t.store.workers.claim(dead, null)
+      expect(await t.store.workers.release(left)).toBe(true)
+      expect(await t.store.workers.ownersOn('here')).toMatchObject([{ owner: here, host: 'here\n1 2' }])
+      expect(await t.store.workers.ownersOn('there')).toMatchObject([{ owner: there }])
+      expect(await t.store.workers.ownersOn('nowhere')).toEqual([])
     },
   },
   {
@@ -163,14 +165,14 @@ export const recovery: Case[] = [
         await t.push(`p${round}`, t.job(round))
         const owner = await t.owner({ queues: ['q'] })
         const [taken] = await Promise.all([
-          t.turn(owner, { take: { queues: [`p${round}`], n: 1 } }),
-          other.claim(owner, null),
+          t.turn(owner, { fetch: { queues: [`p${round}`], n: 1 } }),
+          other.workers.claim(owner, null),
         ])
-        expect(await t.turn(owner, { take: { queues: [`p${round}`], n: 1 } })).toMatchObject({
+        expect(await t.turn(owner, { fetch: { queues: [`p${round}`], n: 1 } })).toMatchObject({
           fenced: true,
-          taken: [],
+          fetched: [],
         })
-        expect(await t.store.stranded(10)).toHaveLength(taken.taken.length)
+        expect(await t.store.workers.orphaned(10)).toHaveLength(taken.fetched.length)
         await restoreAll(other)
         expect(await t.waiting(`p${round}`)).toEqual([t.job(round)])
       }
@@ -181,19 +183,19 @@ export const recovery: Case[] = [
     async run(t) {
       const owner = await t.owner({ seconds: 0.05 })
       const { ends } = await ended(t, owner)
-      await t.store.renew(owner, 0.05)
+      await t.store.workers.renew(owner, 0.05)
       await until('the renewed lease ends', async () => {
         const lease = await leaseOf(t, owner)
         return lease.ended && lease.ends !== ends
       })
-      expect(await t.store.claim(owner, ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, ends)).toBe(false)
       expect(await t.turn(owner, {})).toMatchObject({ fenced: false })
     },
   },
   {
     name: 'an unknown owner cannot be claimed by an end',
     async run(t) {
-      expect(await t.store.claim(t.ownerName(), 123)).toBe(false)
+      expect(await t.store.workers.claim(t.ownerName(), 123)).toBe(false)
     },
   },
   {
@@ -201,7 +203,7 @@ export const recovery: Case[] = [
     async run(t) {
       const owner = await t.owner({ seconds: 0.02 })
       const { ends } = await ended(t, owner)
-      const answers = await Promise.all([t.store.claim(owner, ends), t.store.claim(owner, ends)])
+      const answers = await Promise.all([t.store.workers.claim(owner, ends), t.store.workers.claim(owner, ends)])
       expect(answers.sort()).toEqual([false, true])
     },
   },
@@ -211,10 +213,10 @@ export const recovery: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      expect(await t.store.claim(owner, null)).toBe(true)
-      const answer = await t.turn(owner, { settlements: [retry(first, 1)], take: { queues: ['q'], n: 1 } })
-      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
-      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
+      expect(await t.store.workers.claim(owner, null)).toBe(true)
+      const answer = await t.turn(owner, { settlements: [retry(first, 1)], fetch: { queues: ['q'], n: 1 } })
+      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
     },
   },
   {
@@ -223,23 +225,23 @@ export const recovery: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner({ seconds: 0.05 })
       const [first] = await t.take(owner, 'q')
-      expect(await t.store.stranded(10)).toEqual([])
+      expect(await t.store.workers.orphaned(10)).toEqual([])
       const { ends } = await ended(t, owner)
-      expect(await t.store.stranded(10)).toEqual([])
-      expect(await t.store.claim(owner, ends)).toBe(true)
-      expect(await t.store.stats()).toMatchObject({ taken: 1, enqueued: 0 })
+      expect(await t.store.workers.orphaned(10)).toEqual([])
+      expect(await t.store.workers.claim(owner, ends)).toBe(true)
+      expect(await t.store.metrics.totals()).toMatchObject({ fetched: 1, enqueued: 0 })
 
-      const stranded = await t.store.stranded(10)
+      const stranded = await t.store.workers.orphaned(10)
       expect(stranded).toEqual([{ owner, queue: 'q', ticket: first.ticket, text: t.job(1) }])
       const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue('q', `${text} `, 'front') }))
-      expect(await t.store.restore(items, NOW)).toEqual(['ok'])
-      expect(await t.store.restore(items, NOW)).toEqual(['gone'])
-      expect(await t.store.stranded(10)).toEqual([])
+      expect(await t.store.workers.rescue(items, NOW)).toEqual(['ok'])
+      expect(await t.store.workers.rescue(items, NOW)).toEqual(['gone'])
+      expect(await t.store.workers.orphaned(10)).toEqual([])
       expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['fenced'])
 
       const next = await t.owner()
       expect(textsOf(await t.take(next, 'q', 5))).toEqual([`${t.job(1)} `])
-      expect(await t.store.stats()).toMatchObject({ processed: 0, taken: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, fetched: 1 })
     },
   },
   {
@@ -253,9 +255,9 @@ export const recovery: Case[] = [
       await t.take(owner, 'q', 1)
       await t.take(owner, ['p', 'q'], 4)
       await t.take(owner, 'q', 1)
-      await t.store.claim(owner, null)
+      await t.store.workers.claim(owner, null)
 
-      const stranded = await t.store.stranded(100)
+      const stranded = await t.store.workers.orphaned(100)
       expect(textsOf(stranded.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
       expect(textsOf(stranded.filter(({ queue }) => queue === 'p'))).toEqual([others[2], others[1], others[0]])
       await restoreAll(t.store)
@@ -270,8 +272,8 @@ export const recovery: Case[] = [
       await t.push('q', ...texts)
       const owner = await t.owner()
       for (let i = 0; i < 3; i++) await t.take(owner, 'q', 7)
-      await t.store.claim(owner, null)
-      expect(await t.store.stranded(4)).toHaveLength(4)
+      await t.store.workers.claim(owner, null)
+      expect(await t.store.workers.orphaned(4)).toHaveLength(4)
       await restoreAll(t.store, 4)
       expect(await t.waiting('q')).toEqual(texts)
     },
@@ -283,9 +285,9 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       const item = { owner, queue: 'q', ticket: first.ticket, to: toQueue('q', t.job(1)) }
-      expect(await t.store.restore([item], NOW)).toEqual(['gone'])
-      expect(await t.store.restore([{ ...item, owner: t.ownerName() }], NOW)).toEqual(['gone'])
-      expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 1 })
+      expect(await t.store.workers.rescue([item], NOW)).toEqual(['gone'])
+      expect(await t.store.workers.rescue([{ ...item, owner: t.ownerName() }], NOW)).toEqual(['gone'])
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 1 })
       expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['ok'])
     },
   },
@@ -296,8 +298,8 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [a, b, c, d] = await t.take(owner, 'q', 4)
       await t.turn(owner, { settlements: [done(b)] })
-      await t.store.claim(owner, null)
-      const answers = await t.store.restore(
+      await t.store.workers.claim(owner, null)
+      const answers = await t.store.workers.rescue(
         [
           { owner, queue: 'q', ticket: a.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
           { owner, queue: 'q', ticket: b.ticket, to: toQueue('q', t.job(2)) },
@@ -307,11 +309,11 @@ export const recovery: Case[] = [
         NOW,
       )
       expect(answers).toEqual(['ok', 'gone', 'ok', 'ok'])
-      expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: '{"stalls":3}', score: 9 }])
-      expect(await t.store.entries('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 1.5 }])
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: '{"stalls":3}', score: 9 }])
+      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 1.5 }])
       expect(await t.waiting('other')).toEqual(['{"stalls":1}'])
       expect(await t.waiting('q')).toEqual([])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0 })
     },
   },
   {
@@ -323,13 +325,13 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       await t.take(owner, 'q', 12)
       const other = await t.another()
-      await other.claim(owner, null)
-      const stranded = await t.store.stranded(99)
+      await other.workers.claim(owner, null)
+      const stranded = await t.store.workers.orphaned(99)
       const answers = await Promise.all(
         [t.store, other].map(async (store) => {
           const mine = []
           for (const { text, ...job } of stranded) {
-            mine.push(...(await store.restore([{ ...job, to: toQueue('q', text, 'front') }], NOW)))
+            mine.push(...(await store.workers.rescue([{ ...job, to: toQueue('q', text, 'front') }], NOW)))
           }
           return mine
         }),
@@ -348,10 +350,13 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       const other = await t.another()
-      expect(await other.claim(owner, null)).toBe(true)
-      const answer = await t.store.turn(owner, turnOf({ settlements: [done(first)], take: { queues: ['q'], n: 1 } }))
-      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], taken: [] })
-      expect(await t.store.renew(owner, 60)).toBe(false)
+      expect(await other.workers.claim(owner, null)).toBe(true)
+      const answer = await t.store.workers.settleAndFetch(
+        owner,
+        turnOf({ settlements: [done(first)], fetch: { queues: ['q'], n: 1 } }),
+      )
+      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
+      expect(await t.store.workers.renew(owner, 60)).toBe(false)
       await restoreAll(other)
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
     },
@@ -360,7 +365,7 @@ export const recovery: Case[] = [
     name: 'the renewer, if the store has one, survives being posted to a thread, renews, and tells a lost lease',
     async run(t) {
       await t.store.open()
-      const renewer = t.store.renewer()
+      const renewer = t.store.workers.renewer()
       if (!renewer) return
       const { module, options } = structuredClone(renewer) as Renewer
       const { openRenewer } = (await import(module)) as {
@@ -372,7 +377,7 @@ export const recovery: Case[] = [
         await ended(t, owner)
         expect(await open.renew(owner, 60)).toBe(true)
         expect(await leaseOf(t, owner)).toMatchObject({ ended: false })
-        await t.store.claim(owner, null)
+        await t.store.workers.claim(owner, null)
         expect(await open.renew(owner, 60)).toBe(false)
         expect(await open.renew(t.ownerName(), 60)).toBe(false)
       } finally {
@@ -393,11 +398,11 @@ export const recovery: Case[] = [
         const owner = await t.owner({ queues: [queue] })
         const [first] = await t.take(owner, queue)
         const [answer] = await Promise.all([
-          t.turn(owner, { now: NOW, settlements: [done(first)], take: { queues: [queue], n: 1 } }),
-          other.claim(owner, null),
+          t.turn(owner, { now: NOW, settlements: [done(first)], fetch: { queues: [queue], n: 1 } }),
+          other.workers.claim(owner, null),
         ])
         expect(answer.settled).toEqual([answer.fenced ? 'fenced' : 'ok'])
-        expect(answer.taken).toHaveLength(answer.fenced ? 0 : 1)
+        expect(answer.fetched).toHaveLength(answer.fenced ? 0 : 1)
         await restoreAll(other)
         expect(await t.waiting(queue)).toEqual(answer.fenced ? texts : texts.slice(1))
       }
@@ -413,9 +418,9 @@ interface OpenRenewer {
 /** Puts every stranded job back to the front of its queue, as a sweeper does. */
 export async function restoreAll(store: Store, page = 100): Promise<void> {
   for (;;) {
-    const stranded = await store.stranded(page)
+    const stranded = await store.workers.orphaned(page)
     if (stranded.length === 0) return
-    await store.restore(
+    await store.workers.rescue(
       stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') })),
       NOW,
     )
@@ -423,7 +428,7 @@ export async function restoreAll(store: Store, page = 100): Promise<void> {
 }
 
 async function leaseOf(t: Bench, owner: string): Promise<Lease> {
-  const lease = (await t.store.leases()).find((one) => one.owner === owner)
+  const lease = (await t.store.workers.leases()).find((one) => one.owner === owner)
   if (!lease) throw new Error(`no lease of ${owner}`)
   return lease
 }

@@ -17,7 +17,7 @@ export const removal: Case[] = [
         ...string[],
       ]
       await t.push('q', a, b, c, d as string, e as string, f as string)
-      const answers = await t.store.pull(
+      const answers = await t.store.search.pull(
         'q',
         [
           { text: c, to: null },
@@ -30,8 +30,8 @@ export const removal: Case[] = [
       expect(answers).toEqual(['ok', 'ok', 'ok', 'ok'])
       expect(await t.waiting('q')).toEqual([e, b, d])
       expect(await t.waiting('other')).toEqual([f])
-      expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: `${a} `, score: 5 }])
-      expect(await t.store.stats()).toMatchObject({ enqueued: 4, dead: 1, processed: 0 })
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: `${a} `, score: 5 }])
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 4, dead: 1, processed: 0 })
     },
   },
   {
@@ -41,7 +41,7 @@ export const removal: Case[] = [
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q')
       const to = toQueue('other', 'moved')
-      const answers = await t.store.pull(
+      const answers = await t.store.search.pull(
         'q',
         [
           { text: taken.text, to },
@@ -52,8 +52,8 @@ export const removal: Case[] = [
         NOW,
       )
       expect(answers).toEqual(['gone', 'gone', 'gone', 'gone'])
-      expect(await t.store.pull('none', [{ text: t.job(1), to }], NOW)).toEqual(['gone'])
-      expect(await t.store.pull('q', [], NOW)).toEqual([])
+      expect(await t.store.search.pull('none', [{ text: t.job(1), to }], NOW)).toEqual(['gone'])
+      expect(await t.store.search.pull('q', [], NOW)).toEqual([])
       expect(await t.waiting('q')).toEqual([t.job(2)])
       expect(await t.waiting('other')).toEqual([])
       expect((await t.turn(owner, { settlements: [done(taken)] })).settled).toEqual(['ok'])
@@ -64,10 +64,10 @@ export const removal: Case[] = [
     async run(t) {
       const twin = t.job('twin')
       await t.push('q', twin, t.job(1), twin, t.job(2), twin)
-      expect(await t.store.pull('q', [{ text: twin, to: null }], NOW)).toEqual(['ok'])
+      expect(await t.store.search.pull('q', [{ text: twin, to: null }], NOW)).toEqual(['ok'])
       expect((await t.waiting('q')).filter((text) => text === twin)).toHaveLength(2)
       const thrice = [1, 2, 3].map(() => ({ text: twin, to: null }))
-      expect((await t.store.pull('q', thrice, NOW)).sort()).toEqual(['gone', 'ok', 'ok'])
+      expect((await t.store.search.pull('q', thrice, NOW)).sort()).toEqual(['gone', 'ok', 'ok'])
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
     },
   },
@@ -76,7 +76,7 @@ export const removal: Case[] = [
     async run(t) {
       const texts = Array.from({ length: 30 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
-      const { items } = await t.store.scanQueue('q', '', { limit: 30 })
+      const { items } = await t.store.search.scanQueue('q', '', { limit: 30 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q', 3)
       await t.push('q', t.job('later'))
@@ -84,9 +84,12 @@ export const removal: Case[] = [
       const hints = [...items.map(({ at }) => at).reverse(), '-5', '1e9', 'x', '']
       const some = [texts[0], texts[9], texts[20], texts[29]] as string[]
       for (const [i, text] of some.entries()) {
-        expect(await t.store.pull('q', [{ text, at: hints[(i * 13) % hints.length], to: null }], NOW)).toEqual(['ok'])
+        expect(await t.store.search.pull('q', [{ text, at: hints[(i * 13) % hints.length], to: null }], NOW)).toEqual([
+          'ok',
+        ])
       }
-      for (const at of hints) expect(await t.store.pull('q', [{ text: 'none', at, to: null }], NOW)).toEqual(['gone'])
+      for (const at of hints)
+        expect(await t.store.search.pull('q', [{ text: 'none', at, to: null }], NOW)).toEqual(['gone'])
       expect(await t.waiting('q')).toEqual([
         ...texts.filter((_, n) => n > 2 && ![9, 20, 29].includes(n)),
         t.job('later'),
@@ -101,12 +104,12 @@ export const removal: Case[] = [
       await t.push('q', ...texts)
       const other = await t.another()
       const [mine, theirs] = await Promise.all([
-        t.store.pull(
+        t.store.search.pull(
           'q',
           texts.map((text) => ({ text, to: toQueue('mine', text) })),
           NOW,
         ),
-        other.pull(
+        other.search.pull(
           'q',
           texts.map((text) => ({ text, to: toQueue('theirs', text) })),
           NOW,
@@ -133,7 +136,7 @@ export const removal: Case[] = [
       const pulled: string[] = []
       for (let n = 0; n < texts.length; n += 20) {
         const some = texts.slice(n, n + 20)
-        const answers = await other.pull(
+        const answers = await other.search.pull(
           'q',
           some.map((text) => ({ text, to: null })),
           NOW,
@@ -150,12 +153,12 @@ export const removal: Case[] = [
       const task = await taskWith(t, 1, 5)
       const [first] = await t.waiting('q')
       const deleted = change({ text: first }, { attempt: 0, status: 'cancelled', code: 'deleted' })
-      expect(await t.store.pull('q', [{ text: first, to: null, effects: [deleted] }], NOW)).toEqual(['ok'])
+      expect(await t.store.search.pull('q', [{ text: first, to: null, effects: [deleted] }], NOW)).toEqual(['ok'])
       expect((await expectExact(t, task)).counts).toMatchObject({ cancelled: 1, enqueued: 4 })
       expect(await t.waiting('q')).toHaveLength(3)
       // Gone: no effect.
       const again = change({ text: first }, { attempt: 9, status: 'finished' })
-      expect(await t.store.pull('q', [{ text: first, to: null, effects: [again] }], NOW)).toEqual(['gone'])
+      expect(await t.store.search.pull('q', [{ text: first, to: null, effects: [again] }], NOW)).toEqual(['gone'])
       expect((await expectExact(t, task)).counts).toMatchObject({ cancelled: 1, finished: 0 })
     },
   },
@@ -163,12 +166,12 @@ export const removal: Case[] = [
     name: 'many jobs are pulled in one call',
     async run(t) {
       const texts = Array.from({ length: 2500 }, (_, n) => t.job(n))
-      await t.store.push(
+      await t.store.jobs.push(
         texts.map((text) => toQueue('q', text)),
         NOW,
       )
       const odd = texts.filter((_, n) => n % 2)
-      const answers = await t.store.pull(
+      const answers = await t.store.search.pull(
         'q',
         odd.map((text) => ({ text, to: null })),
         NOW,
@@ -185,14 +188,14 @@ export const removal: Case[] = [
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q')
       expect(await clearedQueue(t, 100)).toBe(29)
-      expect(await t.store.stats()).toMatchObject({ enqueued: 1, taken: 1 })
-      expect((await t.store.queues()).map(({ name }) => name)).toEqual(['other'])
-      expect(await t.store.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 1 })
+      expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['other'])
+      expect(await t.store.search.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, met: [], done: true })
       // It goes on as if nothing had been.
       await t.turn(owner, { settlements: [done(taken, { move: toQueue('q', taken.text, 'front'), processed: 0 })] })
       await t.push('q', t.job('later'))
       expect(await t.waiting('q')).toEqual([taken.text, t.job('later')])
-      expect(await t.store.queues()).toContainEqual({ name: 'q', size: 2, next: taken.text })
+      expect(await t.store.jobs.queues()).toContainEqual({ name: 'q', size: 2, next: taken.text })
       expect(textsOf(await t.take(owner, 'q', 5))).toEqual([taken.text, t.job('later')])
     },
   },
@@ -203,23 +206,23 @@ export const removal: Case[] = [
       const texts = Array.from({ length: 10 }, (_, n) => (n % 4 === 1 ? t.job(n, { hk_run: 1 }) : t.job(n)))
       await t.push('q', ...texts)
       const marked = texts.filter((text) => text.includes(MARK))
-      const some = await t.store.clearQueue('q', [MARK], 4)
+      const some = await t.store.search.clearQueue('q', [MARK], 4)
       expect(some).toMatchObject({ removed: 3, done: false })
       expect(textsOf(some.met)).toEqual(marked.slice(0, 1))
       expect(await t.waiting('q')).toEqual([texts[1], ...texts.slice(4)])
-      const rest = await t.store.clearQueue('q', [MARK], 100)
+      const rest = await t.store.search.clearQueue('q', [MARK], 100)
       expect(rest).toMatchObject({ removed: 4, done: true })
       expect(textsOf(rest.met)).toEqual(marked)
       expect(await t.waiting('q')).toEqual(marked)
       expect(
-        await t.store.pull(
+        await t.store.search.pull(
           'q',
           rest.met.map((item) => ({ ...item, to: null })),
           NOW,
         ),
       ).toEqual(['ok', 'ok', 'ok'])
-      expect(await t.store.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, met: [], done: true })
-      expect((await t.store.queues()).map(({ name }) => name)).toEqual(['rows'])
+      expect(await t.store.search.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, met: [], done: true })
+      expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['rows'])
       expect((await expectExact(t, task)).counts).toMatchObject({ enqueued: 4 })
     },
   },
@@ -239,21 +242,21 @@ export const removal: Case[] = [
   {
     name: 'clearSet drops a set, and no other',
     async run(t) {
-      await t.store.push(
+      await t.store.jobs.push(
         Array.from({ length: 2500 }, (_, n) => ({ to: 'retry', text: t.job(n), score: n % 50 })),
         NOW,
       )
-      await t.store.push([{ to: 'dead', text: t.job('x'), score: 1 }], NOW)
+      await t.store.jobs.push([{ to: 'dead', text: t.job('x'), score: 1 }], NOW)
       let removed = 0
       for (;;) {
-        const cleared = await t.store.clearSet('retry', [MARK])
+        const cleared = await t.store.search.clearSet('retry', [MARK])
         removed += cleared.removed
         if (cleared.done) break
       }
       expect(removed).toBe(2500)
-      expect(await t.store.stats()).toMatchObject({ retries: 0, dead: 1 })
-      expect(await t.store.size('retry')).toBe(0)
-      expect(await t.store.clearSet('schedule', [])).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.metrics.totals()).toMatchObject({ retries: 0, dead: 1 })
+      expect(await t.store.jobSets.size('retry')).toBe(0)
+      expect(await t.store.search.clearSet('schedule', [])).toEqual({ removed: 0, met: [], done: true })
     },
   },
   {
@@ -261,17 +264,17 @@ export const removal: Case[] = [
     async run(t) {
       await taskWith(t, 1, 1, { queue: 'rows' })
       const fill = (to: 'retry' | 'dead') =>
-        t.store.push(
+        t.store.jobs.push(
           [1, 2, 3, 4].map((n) => ({ to, score: n, text: n === 3 ? t.job(n, { hk_run: 1 }) : t.job(n) })),
           NOW,
         )
       await fill('retry')
       await fill('dead')
       const marked = { text: t.job(3, { hk_run: 1 }), score: 3 }
-      expect(await t.store.clearSet('retry', [MARK])).toEqual({ removed: 3, met: [marked], done: true })
-      expect(await t.store.entries('retry', { limit: 9 })).toEqual([marked])
-      expect(await t.store.size('retry')).toBe(1)
-      expect(await t.store.clearSet('dead', [])).toEqual({ removed: 4, met: [], done: true })
+      expect(await t.store.search.clearSet('retry', [MARK])).toEqual({ removed: 3, met: [marked], done: true })
+      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([marked])
+      expect(await t.store.jobSets.size('retry')).toBe(1)
+      expect(await t.store.search.clearSet('dead', [])).toEqual({ removed: 4, met: [], done: true })
     },
   },
   {
@@ -280,27 +283,27 @@ export const removal: Case[] = [
       const locked = t.job('locked', { hk_lock: 'l' })
       const row = t.job('row', { hk_run: 1 })
       await t.push('q', t.job(1), row)
-      await t.store.defineCron('c', { old: null, text: 'c', tick: NOW }, 60)
+      await t.store.crons.define('c', { old: null, text: 'c', tick: NOW }, 60)
       const push = { jid: 'locked', item: toQueue('q', locked), lock: 'l' }
-      expect(await t.store.tickCron('c', { text: 'c', from: NOW, to: NOW, push }, NOW)).toBe('ok')
+      expect(await t.store.crons.tick('c', { text: 'c', from: NOW, to: NOW, push }, NOW)).toBe('ok')
       await t.push('q', t.job(2))
-      const cleared = await t.store.clearQueue('q', [MARK, LOCK], 100)
+      const cleared = await t.store.search.clearQueue('q', [MARK, LOCK], 100)
       expect(cleared).toMatchObject({ removed: 2, done: true })
       expect(textsOf(cleared.met)).toEqual([row, locked])
       expect(await t.waiting('q')).toEqual([row, locked])
 
       const texts = [t.job(1), row, t.job(2), locked]
-      await t.store.push(
+      await t.store.jobs.push(
         texts.map((text, score) => ({ to: 'retry', text, score })),
         NOW,
       )
-      const set = await t.store.clearSet('retry', [MARK, LOCK])
+      const set = await t.store.search.clearSet('retry', [MARK, LOCK])
       expect(set).toMatchObject({ removed: 2, done: true })
       expect(set.met).toEqual([
         { text: row, score: 1 },
         { text: locked, score: 3 },
       ])
-      expect(await t.store.size('retry')).toBe(2)
+      expect(await t.store.jobSets.size('retry')).toBe(2)
     },
   },
 ]
@@ -309,7 +312,7 @@ export const removal: Case[] = [
 async function clearedQueue(t: Bench, most: number): Promise<number> {
   let removed = 0
   for (;;) {
-    const cleared = await t.store.clearQueue('q', [MARK], most)
+    const cleared = await t.store.search.clearQueue('q', [MARK], most)
     expect(cleared.met).toEqual([])
     removed += cleared.removed
     if (cleared.done) return removed

@@ -22,7 +22,7 @@ export const search: Case[] = [
       }
       expect((await wholeQueue(t, '', 7)).hits).toEqual([...texts].reverse())
       expect((await wholeQueue(t, 'green', 7)).hits).toEqual([])
-      expect(await t.store.scanQueue('none', '', { limit: 5 })).toEqual({ items: [], next: null, scanned: 0 })
+      expect(await t.store.search.scanQueue('none', '', { limit: 5 })).toEqual({ items: [], next: null, scanned: 0 })
       expect(await t.waiting('q')).toEqual(texts)
     },
   },
@@ -32,7 +32,7 @@ export const search: Case[] = [
       const odd = ['%', '*', '?', '[a-z]', '^x', '.', '\\n', "'", 'žluť', '\u{1f600}', '_']
       const texts = odd.map((what, n) => t.job(n, { what: `<${what}>` }))
       await t.push('q', ...texts)
-      await t.store.push(
+      await t.store.jobs.push(
         texts.map((text, score) => ({ to: 'dead', text, score })),
         NOW,
       )
@@ -53,7 +53,7 @@ export const search: Case[] = [
       let after: string | undefined
       let n = 0
       for (;;) {
-        const page: Scan<{ text: string }> = await t.store.scanQueue('q', '', { after, limit: 4 })
+        const page: Scan<{ text: string }> = await t.store.search.scanQueue('q', '', { after, limit: 4 })
         for (const { text } of page.items) met.add(text)
         if (page.next === null) break
         after = page.next
@@ -70,20 +70,20 @@ export const search: Case[] = [
     async run(t) {
       const texts = Array.from({ length: 3000 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
-      const first = await t.store.scanQueue('q', '', { limit: 1000 })
-      const second = await t.store.scanQueue('q', '', { after: first.next ?? '', limit: 1000 })
+      const first = await t.store.search.scanQueue('q', '', { limit: 1000 })
+      const second = await t.store.search.scanQueue('q', '', { after: first.next ?? '', limit: 1000 })
       const listed = [...first.items, ...second.items]
       const chosen = [0, 500, 1500, 1999].map((i) => listed[i] as (typeof listed)[number])
       await t.push('q', ...Array.from({ length: 300 }, (_, n) => t.job(`new ${n}`)))
       await t.take(await t.owner(), 'q', 200)
       const back = Array.from({ length: 300 }, (_, n) => toQueue('q', t.job(`back ${n}`), 'front'))
-      await t.store.push(back, NOW)
+      await t.store.jobs.push(back, NOW)
       for (const { text, at } of chosen) {
         let looked = 0
         let after: string | undefined
         let isMet = false
         do {
-          const page: Scan<{ text: string }> = await t.store.scanQueue('q', '', { at, after, limit: 100 })
+          const page: Scan<{ text: string }> = await t.store.search.scanQueue('q', '', { at, after, limit: 100 })
           looked += page.scanned
           isMet = page.items.some((item) => item.text === text)
           after = page.next ?? undefined
@@ -101,10 +101,10 @@ export const search: Case[] = [
       const met: string[] = []
       let after: string | undefined
       for (;;) {
-        const page: Scan<{ text: string; at: string }> = await t.store.scanQueue('q', '', { after, limit: 7 })
+        const page: Scan<{ text: string; at: string }> = await t.store.search.scanQueue('q', '', { after, limit: 7 })
         met.push(...textsOf(page.items))
         const pulls = page.items.filter((_, i) => i !== 2).map((item) => ({ ...item, to: null }))
-        expect(await t.store.pull('q', pulls, NOW)).toEqual(pulls.map(() => 'ok'))
+        expect(await t.store.search.pull('q', pulls, NOW)).toEqual(pulls.map(() => 'ok'))
         if (page.next === null) break
         after = page.next
       }
@@ -128,38 +128,38 @@ export const search: Case[] = [
         score: n % 3 ? 10 : n / 7,
         text: t.job(n, { color: n % 10 ? 'blue' : 'red' }),
       }))
-      await t.store.push(
+      await t.store.jobs.push(
         all.map((entry) => ({ to: 'retry', ...entry })),
         NOW,
       )
-      await t.store.push([{ to: 'dead', text: t.job('x', { color: 'red' }), score: 1 }], NOW)
+      await t.store.jobs.push([{ to: 'dead', text: t.job('x', { color: 'red' }), score: 1 }], NOW)
       const red = all.filter(({ text }) => text.includes('red'))
       for (const limit of [1, 25, 1000]) {
         expect(sorted((await wholeSet(t, '"color":"red"', limit, 'retry')).hits)).toEqual(sorted(red))
       }
       expect(sorted((await wholeSet(t, '', 20, 'retry')).hits)).toEqual(sorted(all))
-      expect(await t.store.scanSet('schedule', '', { limit: 5 })).toMatchObject({ items: [], next: null })
+      expect(await t.store.search.scanSet('schedule', '', { limit: 5 })).toMatchObject({ items: [], next: null })
     },
   },
   {
     name: 'what a scan of a set has found can be removed before its next page, and it skips nothing',
     async run(t) {
       const all = Array.from({ length: 250 }, (_, n) => ({ score: n % 40 ? 7 : n, text: t.job(n) }))
-      await t.store.push(
+      await t.store.jobs.push(
         all.map((entry) => ({ to: 'dead', ...entry })),
         NOW,
       )
       let after: string | undefined
       do {
-        const page: Scan<Entry> = await t.store.scanSet('dead', '', { after, limit: 20 })
-        await t.store.swap(
+        const page: Scan<Entry> = await t.store.search.scanSet('dead', '', { after, limit: 20 })
+        await t.store.jobSets.swap(
           'dead',
           page.items.map((entry) => ({ ...entry, to: null })),
           NOW,
         )
         after = page.next ?? undefined
       } while (after !== undefined)
-      expect(await t.store.size('dead')).toBe(0)
+      expect(await t.store.jobSets.size('dead')).toBe(0)
     },
   },
   {
@@ -168,11 +168,11 @@ export const search: Case[] = [
     async run(t) {
       const texts = Array.from({ length: SEARCHED }, (_, n) => t.job(n))
       for (let from = 0; from < texts.length; from += 10_000) {
-        await t.store.push(
+        await t.store.jobs.push(
           texts.slice(from, from + 10_000).map((text) => toQueue('q', text)),
           NOW,
         )
-        await t.store.push(
+        await t.store.jobs.push(
           texts.slice(from, from + 10_000).map((text, n) => ({ to: 'dead', text, score: n % 100 })),
           NOW,
         )
@@ -193,7 +193,7 @@ async function wholeQueue(t: Bench, needle: string, limit: number) {
   const found: { hits: string[]; scanned: number; pages: number[] } = { hits: [], scanned: 0, pages: [] }
   let after: string | undefined
   do {
-    const page = await t.store.scanQueue('q', needle, { after, limit })
+    const page = await t.store.search.scanQueue('q', needle, { after, limit })
     found.hits.push(...textsOf(page.items))
     found.pages.push(page.items.length)
     found.scanned += page.scanned
@@ -206,7 +206,7 @@ async function wholeSet(t: Bench, needle: string, limit: number, set: 'dead' | '
   const found: { hits: Entry[]; pages: number[] } = { hits: [], pages: [] }
   let after: string | undefined
   do {
-    const page = await t.store.scanSet(set, needle, { after, limit })
+    const page = await t.store.search.scanSet(set, needle, { after, limit })
     found.hits.push(...page.items)
     found.pages.push(page.items.length)
     after = page.next ?? undefined

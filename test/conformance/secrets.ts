@@ -6,11 +6,11 @@ export const secrets: Case[] = [
   {
     name: 'the first text that is proposed for a name stays, whoever asks',
     async run(t) {
-      const given = await Promise.all(['a', 'b', 'c'].map((text) => t.store.secret('links', text)))
+      const given = await Promise.all(['a', 'b', 'c'].map((text) => t.store.results.secret('links', text)))
       expect(new Set(given).size).toBe(1)
       expect(['a', 'b', 'c']).toContain(given[0])
-      expect(await t.store.secret('links', 'd')).toBe(given[0])
-      expect(await t.store.secret('others', 'd')).toBe('d')
+      expect(await t.store.results.secret('links', 'd')).toBe(given[0])
+      expect(await t.store.results.secret('others', 'd')).toBe('d')
     },
   },
 ]

@@ -7,7 +7,7 @@ export const sets: Case[] = [
   {
     name: 'the sets are kept apart, each with its size',
     async run(t) {
-      await t.store.push(
+      await t.store.jobs.push(
         [
           { to: 'retry', text: t.job(1), score: 1 },
           { to: 'retry', text: t.job(2), score: 2 },
@@ -15,19 +15,19 @@ export const sets: Case[] = [
         ],
         NOW,
       )
-      expect(await t.store.size('retry')).toBe(2)
-      expect(await t.store.size('dead')).toBe(1)
-      expect(await t.store.size('schedule')).toBe(0)
-      expect(await t.store.entries('schedule', { limit: 5 })).toEqual([])
+      expect(await t.store.jobSets.size('retry')).toBe(2)
+      expect(await t.store.jobSets.size('dead')).toBe(1)
+      expect(await t.store.jobSets.size('schedule')).toBe(0)
+      expect(await t.store.jobSets.page('schedule', { limit: 5 })).toEqual([])
     },
   },
   {
     name: 'entries come by score, then text, upwards and downwards',
     async run(t) {
       const all = await filled(t)
-      expect(await t.store.entries('dead', { limit: 100 })).toEqual(all)
-      expect(await t.store.entries('dead', { desc: true, limit: 100 })).toEqual([...all].reverse())
-      expect(await t.store.entries('dead', { limit: 3 })).toEqual(all.slice(0, 3))
+      expect(await t.store.jobSets.page('dead', { limit: 100 })).toEqual(all)
+      expect(await t.store.jobSets.page('dead', { desc: true, limit: 100 })).toEqual([...all].reverse())
+      expect(await t.store.jobSets.page('dead', { limit: 3 })).toEqual(all.slice(0, 3))
     },
   },
   {
@@ -45,9 +45,9 @@ export const sets: Case[] = [
     async run(t) {
       const all = await filled(t)
       const after = sure(all[4])
-      await t.store.swap('dead', [{ ...after, to: null }], 0)
-      expect(await t.store.entries('dead', { after, limit: 2 })).toEqual(all.slice(5, 7))
-      expect(await t.store.entries('dead', { after, desc: true, limit: 2 })).toEqual([all[3], all[2]])
+      await t.store.jobSets.swap('dead', [{ ...after, to: null }], 0)
+      expect(await t.store.jobSets.page('dead', { after, limit: 2 })).toEqual(all.slice(5, 7))
+      expect(await t.store.jobSets.page('dead', { after, desc: true, limit: 2 })).toEqual([all[3], all[2]])
     },
   },
   {
@@ -58,12 +58,12 @@ export const sets: Case[] = [
         { score: 4, text: '{"first":1}' },
         { score: 6, text: '{"last":1}' },
       ]
-      await t.store.push(
+      await t.store.jobs.push(
         [...all, first, last].map((entry) => ({ to: 'dead', ...entry })),
         NOW,
       )
       const behind = (text: string, desc: boolean) =>
-        t.store.entries('dead', { after: { score: 5, text }, desc, limit: 2 })
+        t.store.jobSets.page('dead', { after: { score: 5, text }, desc, limit: 2 })
       expect(await behind('{"n":"0700', false)).toEqual(all.slice(700, 702))
       expect(await behind('{"n":"0700', true)).toEqual([all[699], all[698]])
       expect(await behind('{"n":"0700~', false)).toEqual(all.slice(700, 702))
@@ -72,22 +72,22 @@ export const sets: Case[] = [
       expect(await behind('', true)).toEqual([first])
       expect(await behind('\u{10ffff}', false)).toEqual([last])
       expect(await behind('\u{10ffff}', true)).toEqual([all[999], all[998]])
-      expect(await t.store.entries('dead', { after: { score: 5.5, text: 'x' }, limit: 2 })).toEqual([last])
-      expect(await t.store.entries('dead', { after: { score: 7, text: 'x' }, limit: 2 })).toEqual([])
-      expect(await t.store.entries('dead', { after: { score: 3, text: 'x' }, limit: 1 })).toEqual([first])
+      expect(await t.store.jobSets.page('dead', { after: { score: 5.5, text: 'x' }, limit: 2 })).toEqual([last])
+      expect(await t.store.jobSets.page('dead', { after: { score: 7, text: 'x' }, limit: 2 })).toEqual([])
+      expect(await t.store.jobSets.page('dead', { after: { score: 3, text: 'x' }, limit: 1 })).toEqual([first])
     },
   },
   {
     name: 'scores keep their fractions',
     async run(t) {
       const scores = [1_779_019_200.123, 1_779_019_200.1230001, 1_779_019_200.5, 0.1]
-      await t.store.push(
+      await t.store.jobs.push(
         scores.map((score, n) => ({ to: 'retry', text: t.job(n), score })),
         NOW,
       )
-      const kept = await t.store.entries('retry', { limit: 9 })
+      const kept = await t.store.jobSets.page('retry', { limit: 9 })
       expect(kept.map(({ score }) => score)).toEqual([...scores].sort((a, b) => a - b))
-      const answers = await t.store.swap(
+      const answers = await t.store.jobSets.swap(
         'retry',
         kept.map((entry) => ({ ...entry, to: null })),
         0,
@@ -104,7 +104,7 @@ async function filled(t: Bench): Promise<Entry[]> {
     for (let i = 0; i < (score === 10 ? 6 : 2); i++) all.push({ score, text: `{"n":"${score}/${i}"}` })
   }
   const shuffled = [...all].sort(() => t.random() - 0.5)
-  await t.store.push(
+  await t.store.jobs.push(
     shuffled.map((entry) => ({ to: 'dead', ...entry })),
     NOW,
   )
@@ -114,7 +114,7 @@ async function filled(t: Bench): Promise<Entry[]> {
 async function paged(t: Bench, limit: number, desc: boolean): Promise<Entry[]> {
   const all: Entry[] = []
   for (;;) {
-    const page = await t.store.entries('dead', { after: all.at(-1), desc, limit })
+    const page = await t.store.jobSets.page('dead', { after: all.at(-1), desc, limit })
     expect(page.length).toBeLessThanOrEqual(limit)
     if (page.length === 0) return all
     all.push(...page)

@@ -1,6 +1,6 @@
 /** The jobs of victims, which tell in their texts who they are. (Plain JavaScript, for victims are started often.) */
 
-export const TASK = { id: '00000000000c4a54', adder: 'victim', queue: 'rows', window: 3 }
+export const TASK = { id: '00000000000c4a54', producer: 'victim', queue: 'rows', window: 3 }
 export const CLOCK = Date.UTC(2026, 4, 17, 12)
 
 /**
@@ -43,11 +43,11 @@ export function queueOf(text) {
  *
  * @param {string} text
  * @param {EventEffect['status']} status
- * @param {EventEffect['place']} place
+ * @param {EventEffect['window']} place
  * @param {0 | 1} next
  * @returns {EventEffect[]}
  */
 export function change(text, status, place, next) {
   const { jid, hk_run: run = 1, ended = 0 } = storyOf(text)
-  return jid ? [{ kind: 'event', jid, run, attempt: ended + next, status, at: CLOCK, place }] : []
+  return jid ? [{ kind: 'event', jid, run, attempt: ended + next, status, at: CLOCK, window: place }] : []
 }

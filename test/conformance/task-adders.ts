@@ -27,24 +27,28 @@ export const taskAdders: Case[] = [
     name: 'one more adder adds to a running task, with a cursor of its own; the last to end ends adding',
     async run(t) {
       const task = await taskWith(t, 1, 2)
-      expect(await twice(t, task, () => t.store.openAdding(task.id, 'a', NOW))).toEqual({ ok: true, total: 2 })
+      expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'a', NOW))).toEqual({ ok: true, total: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
-      await t.store.openAdding(task.id, 'b', NOW)
-      expect(await twice(t, task, () => t.store.addRows(task.id, 'a', 0, rows(2, 2), NOW))).toEqual({
+      await t.store.tasks.openAdding(task.id, 'b', NOW)
+      expect(await twice(t, task, () => t.store.tasks.addRows(task.id, 'a', 0, rows(2, 2), NOW))).toEqual({
         ok: true,
         total: 4,
       })
-      expect(await twice(t, task, () => t.store.addRows(task.id, 'b', 0, rows(4, 1), NOW))).toEqual({
+      expect(await twice(t, task, () => t.store.tasks.addRows(task.id, 'b', 0, rows(4, 1), NOW))).toEqual({
         ok: true,
         total: 5,
       })
-      expect(await t.store.addRows(task.id, 'a', 1, rows(9, 2), NOW)).toEqual({ ok: false, reason: 'gap', cursor: 2 })
-      await twice(t, task, () => t.store.endAdding(task.id, 'a', NOW))
+      expect(await t.store.tasks.addRows(task.id, 'a', 1, rows(9, 2), NOW)).toEqual({
+        ok: false,
+        reason: 'gap',
+        cursor: 2,
+      })
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, 'a', NOW))
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
       const owner = await t.owner()
       while ((await work(t, owner)).length > 0);
       expect(await record(t, task)).toMatchObject({ state: 'adding', finishedAt: null })
-      await twice(t, task, () => t.store.endAdding(task.id, 'b', NOW))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, 'b', NOW))
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', total: 5, counts: counts({ finished: 5 }) })
     },
   },
@@ -53,7 +57,7 @@ export const taskAdders: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 0, { open: true })
       expect((await record(t, task)).lastRow).toBe(null)
-      const add = (from: number, last?: string) => t.store.addRows(task.id, ADDER, from, rows(from, 2), NOW, last)
+      const add = (from: number, last?: string) => t.store.tasks.addRows(task.id, ADDER, from, rows(from, 2), NOW, last)
       await twice(t, task, () => add(0, 'second'))
       expect((await record(t, task)).lastRow).toBe('second')
       await twice(t, task, () => add(2))
@@ -70,19 +74,19 @@ export const taskAdders: Case[] = [
       const task = await taskWith(t, 1, 0)
       const before = await record(t, task)
       expect(before.state).toBe('done')
-      expect(await t.store.openAdding(task.id, 'a', NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      expect(await t.store.openAdding(task.id, 'a', NOW, ADDER)).toMatchObject({ ok: false, reason: 'ended' })
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW)).toMatchObject({ ok: false, reason: 'ended' })
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, ADDER)).toMatchObject({ ok: false, reason: 'ended' })
       expect(await record(t, task)).toEqual(before)
-      expect(await t.store.openAdding(taskId(9), 'a', NOW)).toMatchObject({ ok: false, reason: 'unknown' })
+      expect(await t.store.tasks.openAdding(taskId(9), 'a', NOW)).toMatchObject({ ok: false, reason: 'unknown' })
     },
   },
   {
     name: 'who has ended adding does not begin anew by a late repeat of its opening',
     async run(t) {
       const task = await taskWith(t, 1, 2)
-      await t.store.openAdding(task.id, 'a', NOW)
-      await t.store.endAdding(task.id, 'a', NOW)
-      expect(await t.store.openAdding(task.id, 'a', NOW)).toMatchObject({ ok: false, reason: 'ended' })
+      await t.store.tasks.openAdding(task.id, 'a', NOW)
+      await t.store.tasks.endAdding(task.id, 'a', NOW)
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW)).toMatchObject({ ok: false, reason: 'ended' })
       expect(await record(t, task)).toMatchObject({ state: 'running', adding: false })
     },
   },
@@ -90,12 +94,12 @@ export const taskAdders: Case[] = [
     name: 'a chunk that is repeated after adding has ended, or the task, is answered as the first time',
     async run(t) {
       const task = await taskWith(t, 1, 2)
-      const again = () => t.store.addRows(task.id, ADDER, 0, rows(0, 2), NOW)
+      const again = () => t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 2), NOW)
       expect(await again()).toEqual({ ok: true, total: 2 })
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'done' })
       expect(await again()).toEqual({ ok: true, total: 2 })
-      expect(await t.store.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual({
+      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual({
         ok: false,
         reason: 'ended',
         cursor: 2,
@@ -107,25 +111,25 @@ export const taskAdders: Case[] = [
     name: 'who takes the place of an adder that broke off goes on where that one was, and the task is adding again',
     async run(t) {
       const task = await taskWith(t, 1, 3, { open: true })
-      await twice(t, task, () => t.store.endAdding(task.id, ADDER, NOW, true))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW, true))
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, adding: false })
-      expect(await twice(t, task, () => t.store.openAdding(task.id, 'next', NOW, ADDER))).toEqual({
+      expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'next', NOW, ADDER))).toEqual({
         ok: true,
         total: 3,
       })
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true, reason: null })
       const old = { ok: false, reason: 'taken-over', cursor: 3 }
-      expect(await t.store.addRows(task.id, ADDER, 3, rows(3, 1), NOW)).toEqual(old)
-      expect(await t.store.addRows(task.id, ADDER, 0, rows(0, 3), NOW)).toEqual(old)
-      expect(await t.store.endAdding(task.id, ADDER, NOW)).toEqual(old)
-      expect(await t.store.addRows(task.id, 'next', 0, rows(0, 3), NOW)).toEqual({ ok: true, total: 3 })
-      expect(await t.store.addRows(task.id, 'next', 4, rows(4, 1), NOW)).toEqual({
+      expect(await t.store.tasks.addRows(task.id, ADDER, 3, rows(3, 1), NOW)).toEqual(old)
+      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 3), NOW)).toEqual(old)
+      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual(old)
+      expect(await t.store.tasks.addRows(task.id, 'next', 0, rows(0, 3), NOW)).toEqual({ ok: true, total: 3 })
+      expect(await t.store.tasks.addRows(task.id, 'next', 4, rows(4, 1), NOW)).toEqual({
         ok: false,
         reason: 'gap',
         cursor: 3,
       })
-      expect(await t.store.addRows(task.id, 'next', 3, rows(3, 2), NOW)).toEqual({ ok: true, total: 5 })
-      await t.store.endAdding(task.id, 'next', NOW)
+      expect(await t.store.tasks.addRows(task.id, 'next', 3, rows(3, 2), NOW)).toEqual({ ok: true, total: 5 })
+      await t.store.tasks.endAdding(task.id, 'next', NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', total: 5 })
     },
   },
@@ -133,14 +137,17 @@ export const taskAdders: Case[] = [
     name: 'one that lives can be taken over too; of two who want that only one does',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      expect(await t.store.openAdding(task.id, 'a', NOW, ADDER)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, ADDER)).toEqual({ ok: true, total: 2 })
       const late = { ok: false, reason: 'taken-over', cursor: 2 }
-      expect(await t.store.openAdding(task.id, 'b', NOW, ADDER)).toEqual(late)
-      expect(await t.store.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual(late)
-      expect(await t.store.addRows(task.id, 'b', 2, rows(2, 1), NOW)).toMatchObject({ reason: 'taken-over' })
-      expect(await t.store.openAdding(task.id, 'b', NOW, 'nobody')).toMatchObject({ ok: false, reason: 'taken-over' })
+      expect(await t.store.tasks.openAdding(task.id, 'b', NOW, ADDER)).toEqual(late)
+      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual(late)
+      expect(await t.store.tasks.addRows(task.id, 'b', 2, rows(2, 1), NOW)).toMatchObject({ reason: 'taken-over' })
+      expect(await t.store.tasks.openAdding(task.id, 'b', NOW, 'nobody')).toMatchObject({
+        ok: false,
+        reason: 'taken-over',
+      })
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
-      await t.store.endAdding(task.id, 'a', NOW)
+      await t.store.tasks.endAdding(task.id, 'a', NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', adding: false })
     },
   },
@@ -148,15 +155,15 @@ export const taskAdders: Case[] = [
     name: 'while one adder goes on, the task shows that; then that another broke off',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.openAdding(task.id, 'a', NOW)
-      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.openAdding(task.id, 'a', NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
-      await t.store.endAdding(task.id, 'a', NOW)
+      await t.store.tasks.endAdding(task.id, 'a', NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
       // One more adder alone does not mend it.
-      await t.store.openAdding(task.id, 'b', NOW)
+      await t.store.tasks.openAdding(task.id, 'b', NOW)
       expect(await record(t, task)).toMatchObject({ state: 'adding' })
-      await t.store.endAdding(task.id, 'b', NOW)
+      await t.store.tasks.endAdding(task.id, 'b', NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
     },
   },
@@ -165,12 +172,12 @@ export const taskAdders: Case[] = [
     async run(t) {
       const onDone = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 2, { open: true, onDone })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', finishedAt: null })
       expect(await t.waiting('calls')).toEqual([])
-      await t.store.openAdding(task.id, 'next', NOW, ADDER)
-      await t.store.endAdding(task.id, 'next', NOW + 1000)
+      await t.store.tasks.openAdding(task.id, 'next', NOW, ADDER)
+      await t.store.tasks.endAdding(task.id, 'next', NOW + 1000)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', finishedAt: NOW + 1000 })
       expect(await t.waiting('calls')).toHaveLength(1)
     },
@@ -179,10 +186,10 @@ export const taskAdders: Case[] = [
     name: 'why it broke off is said no more when somebody goes on',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
-      await t.store.changeTask(task.id, { reason: REASON }, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.change(task.id, { reason: REASON }, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', reason: REASON })
-      await t.store.openAdding(task.id, 'next', NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, 'next', NOW, ADDER)
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
     },
   },
@@ -190,19 +197,19 @@ export const taskAdders: Case[] = [
     name: 'the death of an adder interrupts only what it was adding; one that was taken over interrupts nothing',
     async run(t) {
       const [first, second] = [await t.owner(), await t.owner()]
-      const task = await taskWith(t, 1, 1, { open: true, adder: ADDER })
-      await t.store.openAdding(task.id, first, NOW)
-      await t.store.openAdding(task.id, second, NOW, ADDER)
-      expect(await t.store.claim(first, null)).toBe(true)
+      const task = await taskWith(t, 1, 1, { open: true, producer: ADDER })
+      await t.store.tasks.openAdding(task.id, first, NOW)
+      await t.store.tasks.openAdding(task.id, second, NOW, ADDER)
+      expect(await t.store.workers.claim(first, null)).toBe(true)
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
-      await t.store.endAdding(task.id, second, NOW)
+      await t.store.tasks.endAdding(task.id, second, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
       const third = await t.owner()
-      await t.store.openAdding(task.id, third, NOW, first)
+      await t.store.tasks.openAdding(task.id, third, NOW, first)
       expect(await record(t, task)).toMatchObject({ state: 'adding' })
-      await t.store.claim(second, null)
+      await t.store.workers.claim(second, null)
       expect(await record(t, task)).toMatchObject({ state: 'adding' })
-      await t.store.claim(third, null)
+      await t.store.workers.claim(third, null)
       expect(await expectExact(t, task)).toMatchObject({ state: 'interrupted', adding: false })
     },
   },
@@ -210,13 +217,13 @@ export const taskAdders: Case[] = [
     name: 'the death of an adder of a paused task shows when it goes on',
     async run(t) {
       const adder = await t.owner()
-      const task = spec(1, { adder })
-      await t.store.createTask(task)
-      await t.store.addRows(task.id, adder, 0, rows(0, 1), NOW)
-      await t.store.changeTask(task.id, { paused: true }, NOW)
-      await t.store.claim(adder, null)
+      const task = spec(1, { producer: adder })
+      await t.store.tasks.create(task)
+      await t.store.tasks.addRows(task.id, adder, 0, rows(0, 1), NOW)
+      await t.store.tasks.change(task.id, { paused: true }, NOW)
+      await t.store.workers.claim(adder, null)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: false })
-      await t.store.changeTask(task.id, { paused: false }, NOW)
+      await t.store.tasks.change(task.id, { paused: false }, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
     },
   },
@@ -227,17 +234,17 @@ export const taskAdders: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { started: [begin(first)] })
-      const add = (from: number, chunk: NewRow[]) => t.store.addRows(task.id, 'row:0', from, chunk, NOW)
+      const add = (from: number, chunk: NewRow[]) => t.store.tasks.addRows(task.id, 'row:0', from, chunk, NOW)
       expect(await twice(t, task, () => add(0, rows(1, 2)))).toEqual({ ok: true, total: 3 })
       expect(await twice(t, task, () => add(2, rows(3, 1)))).toEqual({ ok: true, total: 4 })
       expect(await record(t, task)).toMatchObject({ state: 'running', adding: false })
-      const back = [change(first, { status: 'enqueued', place: 'keep' })]
+      const back = [change(first, { status: 'enqueued', window: 'keep' })]
       await t.turn(owner, { settlements: [release(first, { effects: back })] })
       expect(await add(0, rows(1, 2))).toEqual({ ok: true, total: 4 })
       expect(await add(4, rows(4, 1))).toEqual({ ok: false, reason: 'gap', cursor: 3 })
       expect(await add(3, rows(4, 1))).toEqual({ ok: true, total: 5 })
       expect(await argsIn(t)).toEqual([[0], [1], [2], [3]])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 4, held: 1, counts: counts({ enqueued: 5 }) })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 4, backlog: 1, counts: counts({ enqueued: 5 }) })
     },
   },
   {
@@ -246,16 +253,16 @@ export const taskAdders: Case[] = [
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
       await work(t, owner, { n: 1 })
-      expect(await t.store.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
-      expect(await t.store.addRows(task.id, 'row:3', 0, rows(3, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      expect(await t.store.tasks.addRows(task.id, 'row:3', 0, rows(3, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'unknown',
       })
       await work(t, owner)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', total: 3 })
-      expect(await t.store.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      expect(await t.store.tasks.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
       const refused = { ok: false, reason: 'ended', cursor: 1 }
-      expect(await t.store.addRows(task.id, 'row:0', 1, rows(3, 1), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, 'row:0', 1, rows(3, 1), NOW)).toEqual(refused)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', total: 3 })
     },
   },
@@ -265,7 +272,7 @@ export const taskAdders: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
       await t.turn(owner, { settlements: [finish(first)] })
       expect(await record(t, task)).toMatchObject({ state: 'running' })
       await work(t, owner)
@@ -276,9 +283,9 @@ export const taskAdders: Case[] = [
     name: "a row of another class says so, and brings its own payload's text",
     async run(t) {
       const task = spec(1)
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const other = '{"class":"Other","queue":"q","args":[7.0]}'
-      await t.store.addRows(task.id, ADDER, 0, [{ args: '[0]' }, { args: other, job: 'Other' }], NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[0]' }, { args: other, job: 'Other' }], NOW)
       expect(await eventOf(t, task, 0)).toMatchObject({ job: null, args: '[0]' })
       expect(await eventOf(t, task, 1)).toMatchObject({ job: 'Other', args: other })
       const [, text = ''] = await t.waiting('q')

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Branch, EventEffect, Settlement, Taken, TaskSpec } from '#dist/store/contract.js'
+import type { Branch, EventEffect, FetchedJob, Settlement, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, done, textsOf } from './bench.ts'
 import { branchesOf, effectsOf } from './task-groups.ts'
 import { allEvents, counts, expectExact, postpone, taskWith } from './tracked.ts'
@@ -24,7 +24,11 @@ export const taskApart: Case[] = [
         const whole = apart(taken)
         expect(await settle(t, owner, whole)).toEqual(['ok'])
         const after = await all(t, task)
-        expect(after.task).toMatchObject({ placed: 3, held: 0, counts: counts({ finished: 1, enqueued: 7, error: 1 }) })
+        expect(after.task).toMatchObject({
+          inWindow: 3,
+          backlog: 0,
+          counts: counts({ finished: 1, enqueued: 7, error: 1 }),
+        })
         const [two, three, four, five] = textsOf((whole.also as Branch[]).map(({ to }) => to))
         expect(after.queue.toSorted()).toEqual([...before.queue, two, five].toSorted())
         expect({ retry: after.retry, dead: after.dead }).toEqual({ retry: [three], dead: [four] })
@@ -42,8 +46,8 @@ export const taskApart: Case[] = [
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q', 1)
       expect(await settle(t, owner, apart(taken, 3))).toEqual(['error'])
-      expect(await t.store.claim(owner, null)).toBe(true)
-      expect(textsOf(await t.store.stranded(10))).toEqual([taken.text])
+      expect(await t.store.workers.claim(owner, null)).toBe(true)
+      expect(textsOf(await t.store.workers.orphaned(10))).toEqual([taken.text])
       expect(await all(t, task)).toMatchObject({ queue: [], retry: [], dead: [] })
     },
   },
@@ -59,16 +63,16 @@ export const taskApart: Case[] = [
         expect(await all(t, task)).toEqual(before)
       }
       expect(await settle(t, owner, postpone(taken, 5))).toEqual(['ok'])
-      expect(await all(t, task)).toMatchObject({ retry: [taken.text], task: { placed: 1, held: 0 } })
+      expect(await all(t, task)).toMatchObject({ retry: [taken.text], task: { inWindow: 1, backlog: 0 } })
     },
   },
 ]
 
 /** Of five rows the first is done; the others go to the queue, to both sets, and to the queue. */
-export function apart(taken: Taken, broken?: number): Settlement {
+export function apart(taken: FetchedJob, broken?: number): Settlement {
   const [first, , , dead] = effectsOf(taken) as [EventEffect, ...EventEffect[]]
   const [, two, three, four, five] = branchesOf(taken) as Branch[]
-  const away = { status: 'enqueued', place: 'leave' } as const
+  const away = { status: 'enqueued', window: 'leave' } as const
   const also = [
     two,
     { to: { to: 'retry', text: three?.to.text, score: 7 }, effects: [{ ...effectsOf(taken, away)[2] }] },
@@ -91,13 +95,13 @@ async function settle(t: Bench, owner: string, settlement: Settlement) {
 
 /** All that there is of a task, and where its texts are. */
 async function all(t: Bench, task: TaskSpec) {
-  const { processed, failed } = await t.store.stats()
+  const { processed, failed } = await t.store.metrics.totals()
   return {
     task: await expectExact(t, task),
     events: await allEvents(t, task),
     queue: await t.waiting(task.queue),
-    retry: textsOf(await t.store.entries('retry', { limit: 10 })),
-    dead: textsOf(await t.store.entries('dead', { limit: 10 })),
+    retry: textsOf(await t.store.jobSets.page('retry', { limit: 10 })),
+    dead: textsOf(await t.store.jobSets.page('dead', { limit: 10 })),
     processed,
     failed,
   }
@@ -105,7 +109,7 @@ async function all(t: Bench, task: TaskSpec) {
 
 /** Leaves the sets empty for the next. */
 async function sweep(t: Bench, task: TaskSpec): Promise<void> {
-  await t.store.clearSet('retry', [])
-  await t.store.clearSet('dead', [])
-  await t.store.deleteTask(task.id, 1000)
+  await t.store.search.clearSet('retry', [])
+  await t.store.search.clearSet('dead', [])
+  await t.store.tasks.delete(task.id, 1000)
 }

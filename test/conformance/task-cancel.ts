@@ -31,13 +31,18 @@ export const taskCancel: Case[] = [
       const task = await taskWith(t, 1, 25, { window: 4 })
       const owner = await t.owner()
       await work(t, owner, { n: 3 })
-      expect(await twice(t, task, () => t.store.cancelTask(task.id, REASON, NOW))).toBe('ok')
-      expect(await record(t, task)).toMatchObject({ state: 'cancelling', reason: REASON, finishedAt: null, held: 18 })
+      expect(await twice(t, task, () => t.store.tasks.cancel(task.id, REASON, NOW))).toBe('ok')
+      expect(await record(t, task)).toMatchObject({
+        state: 'cancelling',
+        reason: REASON,
+        finishedAt: null,
+        backlog: 18,
+      })
       let cancelled = 0
       const placed: string[] = []
       for (let calls = 0; ; calls++) {
         expect(calls).toBeLessThan(30)
-        const answer = await t.store.cancelRows(task.id, 5, NOW + SECOND)
+        const answer = await t.store.tasks.cancelRows(task.id, 5, NOW + SECOND)
         placed.push(...answer.placed)
         expect(answer.cancelled).toBeLessThanOrEqual(10)
         cancelled += answer.cancelled
@@ -51,21 +56,25 @@ export const taskCancel: Case[] = [
         state: 'cancelled',
         finishedAt: NOW + SECOND,
         reason: REASON,
-        held: 0,
-        placed: 0,
+        backlog: 0,
+        inWindow: 0,
         counts: counts({ finished: 3, cancelled: 22 }),
       })
-      expect(await eventOf(t, task, 24)).toMatchObject({ status: 'cancelled', code: 'cancelled', place: 'elsewhere' })
+      expect(await eventOf(t, task, 24)).toMatchObject({
+        status: 'cancelled',
+        code: 'cancelled',
+        location: 'elsewhere',
+      })
       expect((await eventOf(t, task, 24)).finishedAt).toBe(NOW + SECOND)
-      expect(await t.store.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, placed: [], done: true })
-      expect(await t.store.cancelTask(task.id, null, NOW)).toBe('ended')
+      expect(await t.store.tasks.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, placed: [], done: true })
+      expect(await t.store.tasks.cancel(task.id, null, NOW)).toBe('ended')
     },
   },
   {
     name: 'a task without open rows is cancelled at once',
     async run(t) {
       const task = await taskWith(t, 1, 0, { open: true, onDone: { queue: 'calls', template: '{}' } })
-      expect(await t.store.cancelTask(task.id, null, NOW + SECOND)).toBe('ok')
+      expect(await t.store.tasks.cancel(task.id, null, NOW + SECOND)).toBe('ok')
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', adding: false, finishedAt: NOW + SECOND })
       expect(await t.waiting('calls')).toHaveLength(1)
     },
@@ -76,21 +85,24 @@ export const taskCancel: Case[] = [
       const task = await taskWith(t, 1, 6, { window: 2, open: true })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelling', adding: false })
       await t.turn(owner, { settlements: [finish(first)] })
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 1,
-        held: 4,
+        inWindow: 1,
+        backlog: 4,
         counts: counts({ finished: 1, enqueued: 5 }),
       })
       const refused = { ok: false, reason: 'ended', cursor: 6 }
-      expect(await t.store.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toEqual(refused)
-      expect(await t.store.addRows(task.id, 'row:1', 0, rows(6, 1), NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      expect(await t.store.openAdding(task.id, 'other', NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      expect(await t.store.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: 6 })
-      expect(await t.store.changeTask(task.id, { paused: true, window: 9 }, NOW)).toBe('ok')
-      expect(await expectExact(t, task)).toMatchObject({ state: 'cancelling', placed: 1, held: 4 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, 'row:1', 0, rows(6, 1), NOW)).toMatchObject({
+        ok: false,
+        reason: 'ended',
+      })
+      expect(await t.store.tasks.openAdding(task.id, 'other', NOW)).toMatchObject({ ok: false, reason: 'ended' })
+      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: 6 })
+      expect(await t.store.tasks.change(task.id, { paused: true, window: 9 }, NOW)).toBe('ok')
+      expect(await expectExact(t, task)).toMatchObject({ state: 'cancelling', inWindow: 1, backlog: 4 })
     },
   },
   {
@@ -99,13 +111,17 @@ export const taskCancel: Case[] = [
       const task = await taskWith(t, 1, 3, { window: 2 })
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       for (let again = 0; again < 2; again++) {
         expect((await t.turn(owner, { started: [begin(first)] })).started).toEqual(['superseded'])
-        expect(await eventOf(t, task, 0)).toMatchObject({ status: 'cancelled', code: 'cancelled', place: 'elsewhere' })
+        expect(await eventOf(t, task, 0)).toMatchObject({
+          status: 'cancelled',
+          code: 'cancelled',
+          location: 'elsewhere',
+        })
         expect(await expectExact(t, task)).toMatchObject({
-          placed: 1,
-          held: 1,
+          inWindow: 1,
+          backlog: 1,
           counts: counts({ cancelled: 1, enqueued: 2 }),
         })
       }
@@ -115,7 +131,7 @@ export const taskCancel: Case[] = [
       // One that had ended before it heard of that has ended as it did.
       await t.turn(owner, { settlements: [finish(second)] })
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 1, cancelled: 1, enqueued: 1 }) })
-      expect((await t.store.cancelRows(task.id, 9, NOW)).done).toBe(true)
+      expect((await t.store.tasks.cancelRows(task.id, 9, NOW)).done).toBe(true)
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled' })
     },
   },
@@ -127,21 +143,21 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first, second, third] = await t.take(owner, 'q', 3)
       await t.turn(owner, { started: [begin(first), begin(third)] })
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       expect((await t.turn(owner, { started: [begin(first)] })).started).toEqual(['ok'])
       const placed: string[] = []
       for (let done = false; !done; ) {
-        const answer = await t.store.cancelRows(task.id, 2, NOW)
+        const answer = await t.store.tasks.cancelRows(task.id, 2, NOW)
         placed.push(...answer.placed)
         done = answer.done
       }
       expect(new Set(placed)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelling',
-        placed: 2,
+        inWindow: 2,
         counts: counts({ working: 2, cancelled: 3 }),
       })
-      expect(await t.store.cancelRows(task.id, 9, NOW)).toMatchObject({ cancelled: 0, done: true })
+      expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toMatchObject({ cancelled: 0, done: true })
       await t.turn(owner, { settlements: [done(second), finish(first, { status: 'failed', code: 'no' })] })
       expect(await record(t, task)).toMatchObject({ state: 'cancelling' })
       expect(await t.waiting('calls')).toEqual([])
@@ -149,7 +165,7 @@ export const taskCancel: Case[] = [
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
         finishedAt: NOW + SECOND,
-        placed: 0,
+        inWindow: 0,
         counts: counts({ finished: 1, failed: 1, cancelled: 3 }),
       })
       expect(await t.waiting('calls')).toHaveLength(1)
@@ -162,23 +178,25 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first, second, third] = await t.take(owner, 'q', 3)
       await t.turn(owner, { started: [begin(first), begin(second), begin(third)] })
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       const messages = [{ at: NOW, code: 'broke', params: {} }]
       await t.turn(owner, { settlements: [postpone(first, 5, { messages })] })
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'cancelled', attempts: 1, messages })
-      const back = [change(second, { status: 'enqueued', place: 'keep' })]
+      const back = [change(second, { status: 'enqueued', window: 'keep' })]
       await t.turn(owner, { settlements: [done(second, { move: toQueue('q', second.text, 'front'), effects: back })] })
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, counts: counts({ working: 1, cancelled: 2 }) })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, counts: counts({ working: 1, cancelled: 2 }) })
       // Recovered from a dead owner.
-      await t.store.claim(owner, null)
-      const [item] = await t.store.stranded(9)
+      await t.store.workers.claim(owner, null)
+      const [item] = await t.store.workers.orphaned(9)
       if (!item) throw new Error('nothing is stranded')
-      const effects = [change(item, { status: 'enqueued', place: 'keep' })]
+      const effects = [change(item, { status: 'enqueued', window: 'keep' })]
       const to = toQueue('q', item.text, 'front')
-      expect(await t.store.restore([{ owner, queue: 'q', ticket: item.ticket, to, effects }], NOW)).toEqual(['ok'])
+      expect(await t.store.workers.rescue([{ owner, queue: 'q', ticket: item.ticket, to, effects }], NOW)).toEqual([
+        'ok',
+      ])
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
-        placed: 0,
+        inWindow: 0,
         counts: counts({ cancelled: 3 }),
       })
       // Their texts turn up and are settled unrun.
@@ -197,15 +215,15 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      await t.store.cancelTask(task.id, null, NOW)
-      expect((await t.store.cancelRows(task.id, 9, NOW)).done).toBe(true)
+      await t.store.tasks.cancel(task.id, null, NOW)
+      expect((await t.store.tasks.cancelRows(task.id, 9, NOW)).done).toBe(true)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
       const swap = { text: first.text, score: 5, to: toQueue('p', first.text), effects }
-      expect(await t.store.swap('retry', [swap], NOW)).toEqual(['ok'])
+      expect(await t.store.jobSets.swap('retry', [swap], NOW)).toEqual(['ok'])
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
-        placed: 0,
+        inWindow: 0,
         counts: counts({ cancelled: 2 }),
       })
       const [again] = await t.take(owner, 'p')
@@ -221,10 +239,10 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      await t.store.cancelTask(task.id, null, NOW)
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('retry', [{ text: first.text, score: 5, to: toQueue('p', first.text), effects }], NOW)
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, counts: counts({ cancelled: 1, enqueued: 1 }) })
+      await t.store.tasks.cancel(task.id, null, NOW)
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('retry', [{ text: first.text, score: 5, to: toQueue('p', first.text), effects }], NOW)
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, counts: counts({ cancelled: 1, enqueued: 1 }) })
     },
   },
   {
@@ -234,12 +252,12 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', first.text), effects }], NOW)
-      expect(await expectExact(t, task)).toMatchObject({ held: 2, placed: 1 })
-      await t.store.cancelTask(task.id, null, NOW)
-      while (!(await t.store.cancelRows(task.id, 1, NOW)).done) await expectExact(t, task)
-      expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', held: 0, placed: 0 })
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', first.text), effects }], NOW)
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 2, inWindow: 1 })
+      await t.store.tasks.cancel(task.id, null, NOW)
+      while (!(await t.store.tasks.cancelRows(task.id, 1, NOW)).done) await expectExact(t, task)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', backlog: 0, inWindow: 0 })
       expect(await t.waiting('q')).toHaveLength(1)
     },
   },
@@ -250,12 +268,12 @@ export const taskCancel: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [bury(first, 5, { code: 'TypeError' })] })
-      await t.store.cancelTask(task.id, null, NOW)
-      await t.store.cancelRows(task.id, 9, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
+      await t.store.tasks.cancelRows(task.id, 9, NOW)
       const before = await expectExact(t, task)
       const event = await eventOf(t, task, 0)
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('dead', [{ text: first.text, score: 5, to: toQueue('p', first.text), effects }], NOW)
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('dead', [{ text: first.text, score: 5, to: toQueue('p', first.text), effects }], NOW)
       const [again] = await t.take(owner, 'p')
       expect((await t.turn(owner, { started: [begin(again, { attempt: 2 })] })).started).toEqual(['superseded'])
       await t.turn(owner, { settlements: [done(again)] })
@@ -267,10 +285,10 @@ export const taskCancel: Case[] = [
     name: 'a paused task is cancelled too; what was said of the pause is said no more',
     async run(t) {
       const task = await taskWith(t, 1, 4)
-      await t.store.changeTask(task.id, { paused: true, reason: REASON }, NOW)
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.change(task.id, { paused: true, reason: REASON }, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelling', reason: null })
-      await t.store.cancelRows(task.id, 9, NOW)
+      await t.store.tasks.cancelRows(task.id, 9, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', counts: counts({ cancelled: 4 }) })
     },
   },
@@ -278,10 +296,10 @@ export const taskCancel: Case[] = [
     name: 'an interrupted task is cancelled too, also one whose rows have all ended',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', counts: counts({ finished: 1 }) })
     },
   },
@@ -290,10 +308,10 @@ export const taskCancel: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 4)
       const nothing = { cancelled: 0, placed: [], done: true }
-      expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual(nothing)
+      expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual(nothing)
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ enqueued: 4 }) })
-      expect(await t.store.cancelRows(taskId(9), 9, NOW)).toEqual(nothing)
-      expect(await t.store.cancelTask(taskId(9), null, NOW)).toBe(null)
+      expect(await t.store.tasks.cancelRows(taskId(9), 9, NOW)).toEqual(nothing)
+      expect(await t.store.tasks.cancel(taskId(9), null, NOW)).toBe(null)
     },
   },
   {
@@ -302,12 +320,12 @@ export const taskCancel: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q', 2)
-      await t.store.cancelTask(task.id, null, NOW)
-      await t.store.cancelRows(task.id, 9, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
+      await t.store.tasks.cancelRows(task.id, 9, NOW)
       const before = await expectExact(t, task)
       for (const attempt of [1, 2, 7]) {
         for (const status of ['working', 'enqueued', 'finished', 'failed', 'error'] as const) {
-          await deliver(t, change(first, { attempt, status, place: status === 'working' ? 'keep' : 'leave' }))
+          await deliver(t, change(first, { attempt, status, window: status === 'working' ? 'keep' : 'leave' }))
         }
       }
       expect(await expectExact(t, task)).toEqual(before)
@@ -317,16 +335,16 @@ export const taskCancel: Case[] = [
     name: 'cancelling 3,000 rows takes many small steps while the rest of the task goes on ending',
     async run(t) {
       const task = await taskWith(t, 1, 1000, { window: 10, open: true })
-      for (const from of [1000, 2000]) await t.store.addRows(task.id, ADDER, from, rows(from, 1000), NOW)
+      for (const from of [1000, 2000]) await t.store.tasks.addRows(task.id, ADDER, from, rows(from, 1000), NOW)
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 10)
       await t.turn(owner, { started: taken.map((one) => begin(one)) })
-      await t.store.cancelTask(task.id, null, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
       let cancelled = 0
       for (let done = false; !done; ) {
         const [last] = taken.splice(-1)
         if (last) await t.turn(owner, { settlements: [finish(last)] })
-        const answer = await t.store.cancelRows(task.id, 300, NOW)
+        const answer = await t.store.tasks.cancelRows(task.id, 300, NOW)
         cancelled += answer.cancelled
         done = answer.done
       }

@@ -15,14 +15,14 @@ export const taskFaults: Fault[] = [
   {
     name: 'a pause is forgotten',
     wrap: (store) => ({
-      changeTask: (id, { paused: _, ...change }, now) => store.changeTask(id, change, now),
+      tasks: { change: (id, { paused: _, ...change }, now) => store.tasks.change(id, change, now) },
     }),
     cases: [...taskSteering, ...taskLife],
     seen: ['of a paused task no row comes into the queue; what is there runs; then it goes on', LIFE],
   },
   {
     name: 'nothing is told when a task is done or has a rejected row',
-    wrap: (store) => ({ createTask: (task) => store.createTask({ ...task, onDone: null, onFailure: null }) }),
+    wrap: (store) => ({ tasks: { create: (task) => store.tasks.create({ ...task, onDone: null, onFailure: null }) } }),
     cases: [...taskSteering, ...taskLife],
     seen: [
       'done is told once in a run, by a job of its own, in the step of the last row',
@@ -32,7 +32,7 @@ export const taskFaults: Fault[] = [
   },
   {
     name: 'rejected rows are tolerated without an end',
-    wrap: (store) => ({ createTask: (task) => store.createTask({ ...task, tolerance: null }) }),
+    wrap: (store) => ({ tasks: { create: (task) => store.tasks.create({ ...task, maxFailures: null }) } }),
     cases: taskSteering,
     seen: [
       'one rejected row more than is tolerated pauses the task in that step, and it says why',
@@ -42,7 +42,9 @@ export const taskFaults: Fault[] = [
   },
   {
     name: 'a task that is cancelled is only paused',
-    wrap: (store) => ({ cancelTask: (id, reason, now) => store.changeTask(id, { paused: true, reason }, now) }),
+    wrap: (store) => ({
+      tasks: { cancel: (id, reason, now) => store.tasks.change(id, { paused: true, reason }, now) },
+    }),
     cases: taskCancel,
     seen: [
       'a row in the queue is superseded at its start, is cancelled, and its settlement changes nothing',
@@ -51,7 +53,7 @@ export const taskFaults: Fault[] = [
   },
   {
     name: 'an adder that is taken over goes on beside the other',
-    wrap: (store) => ({ openAdding: (task, adder, now) => store.openAdding(task, adder, now) }),
+    wrap: (store) => ({ tasks: { openAdding: (task, adder, now) => store.tasks.openAdding(task, adder, now) } }),
     cases: taskAdders,
     seen: [
       'who takes the place of an adder that broke off goes on where that one was, and the task is adding again',
@@ -60,16 +62,18 @@ export const taskFaults: Fault[] = [
   },
   {
     name: 'an adder that broke off has ended',
-    wrap: (store) => ({ endAdding: (task, adder, now) => store.endAdding(task, adder, now) }),
+    wrap: (store) => ({ tasks: { endAdding: (task, adder, now) => store.tasks.endAdding(task, adder, now) } }),
     cases: taskAdders,
     seen: ['an interrupted task stays so when all its rows have ended, until its adder is taken over and ends'],
   },
   {
     name: 'a row that is put back leaves its dead entry',
     wrap: (store) => ({
-      retryRows(id, run, rows, now) {
-        const bare = rows.map(({ dead: _, ...row }) => row)
-        return store.retryRows(id, run, bare, now)
+      tasks: {
+        retryRows(id, run, rows, now) {
+          const bare = rows.map(({ dead: _, ...row }) => row)
+          return store.tasks.retryRows(id, run, bare, now)
+        },
       },
     }),
     cases: taskRuns,
@@ -78,9 +82,11 @@ export const taskFaults: Fault[] = [
   {
     name: 'a row that is put back keeps the arguments that it had',
     wrap: (store) => ({
-      retryRows(id, run, rows, now) {
-        const bare = rows.map(({ args: _, source: __, ...row }) => row)
-        return store.retryRows(id, run, bare, now)
+      tasks: {
+        retryRows(id, run, rows, now) {
+          const bare = rows.map(({ args: _, source: __, ...row }) => row)
+          return store.tasks.retryRows(id, run, bare, now)
+        },
       },
     }),
     cases: taskRuns,
@@ -89,10 +95,12 @@ export const taskFaults: Fault[] = [
   {
     name: 'a row that is lost keeps its place',
     wrap: (store) => ({
-      freePlaces: async () => {},
-      changeEvents(effects, now) {
-        const kept = effects.map((effect) => ({ ...effect, place: 'keep' as const }))
-        return store.changeEvents(kept, now)
+      tasks: {
+        leaveWindow: async () => {},
+        changeEvents(effects, now) {
+          const kept = effects.map((effect) => ({ ...effect, window: 'keep' as const }))
+          return store.tasks.changeEvents(kept, now)
+        },
       },
     }),
     cases: taskSweeping,
@@ -104,10 +112,12 @@ export const taskFaults: Fault[] = [
   {
     name: 'a task is deleted by its last step alone',
     wrap: (store) => ({
-      async deleteTask(id, most) {
-        const task = await store.task(id)
-        if (task && task.total > most) return false
-        return store.deleteTask(id, most)
+      tasks: {
+        async delete(id, most) {
+          const task = await store.tasks.find(id)
+          if (task && task.total > most) return false
+          return store.tasks.delete(id, most)
+        },
       },
     }),
     cases: taskSweeping,
@@ -116,11 +126,13 @@ export const taskFaults: Fault[] = [
   {
     name: 'a tracked job is pushed again when its push is repeated',
     wrap: (store) => ({
-      async pushTracked(items, now) {
-        await store.pushTracked(items, now)
-        const found = await Promise.all(items.map(({ task }) => store.task(task.id)))
-        const again = items.filter((_, i) => found[i]?.state === 'done').map(({ item }) => item)
-        await store.push(again, NOW)
+      tasks: {
+        async pushTracked(items, now) {
+          await store.tasks.pushTracked(items, now)
+          const found = await Promise.all(items.map(({ task }) => store.tasks.find(task.id)))
+          const again = items.filter((_, i) => found[i]?.state === 'done').map(({ item }) => item)
+          await store.jobs.push(again, NOW)
+        },
       },
     }),
     cases: taskKeeping,
@@ -129,8 +141,10 @@ export const taskFaults: Fault[] = [
   {
     name: 'the last value is remembered',
     wrap: (store) => ({
-      async remember(key, value, seconds) {
-        return store.remember(`${key} ${value}`, value, seconds)
+      results: {
+        async remember(key, value, seconds) {
+          return store.results.remember(`${key} ${value}`, value, seconds)
+        },
       },
     }),
     cases: taskKeeping,

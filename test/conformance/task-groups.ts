@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Branch, EventEffect, EventStatus, Settlement, Taken, TaskSpec } from '#dist/store/contract.js'
+import type { Branch, EventEffect, EventStatus, FetchedJob, Settlement, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release } from './bench.ts'
 import { chance } from './chance.js'
 import {
@@ -30,15 +30,15 @@ export const taskGroups: Case[] = [
         text([0, 1, 2, 3], NOW, task.template),
         text([4, 5, 6, 7], NOW, task.template),
       ])
-      expect(await expectExact(t, task)).toMatchObject({ rowsPerJob: 4, placed: 2, held: 3 })
-      expect((await eventOf(t, task, 1)).place).toBe('elsewhere')
+      expect(await expectExact(t, task)).toMatchObject({ rowsPerJob: 4, inWindow: 2, backlog: 3 })
+      expect((await eventOf(t, task, 1)).location).toBe('elsewhere')
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [ends(first)], now: NOW + 1500 })
       expect(await t.waiting('q')).toEqual([text([8, 9, 10], NOW + 1500, task.template)])
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 2,
-        held: 0,
+        inWindow: 2,
+        backlog: 0,
         counts: counts({ finished: 4, enqueued: 7 }),
       })
       // One row is in a list, too.
@@ -52,17 +52,17 @@ export const taskGroups: Case[] = [
     name: 'a whole payload, a row of another run, one that came back and one too many bytes are jobs of their own',
     async run(t) {
       const task = spec(1, { rowsPerJob: 10, window: 20 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const whole = '{"class":"Other","args":[9]}'
       const added = [...rows(0, 2), { args: whole, job: 'Other' }, ...rows(3, 2), ...rows(5, 0)]
-      await t.store.addRows(task.id, ADDER, 0, added, NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
       const large = Array.from({ length: 3 }, () => ({ args: `["${'x'.repeat(400_000)}"]` }))
-      await t.store.addRows(task.id, ADDER, 5, large, NOW)
-      await t.store.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 5, large, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
       const sizes = async () => (await t.waiting('q')).map((text) => sizeOf({ text }))
       expect(await sizes()).toEqual([2, 1, 2, 2, 1])
       expect((await argsIn(t))[1]).toEqual([9])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 5, held: 0 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 5, backlog: 0 })
 
       // Rejected rows are put back: each is alone, also beside others.
       const owner = await t.owner()
@@ -70,13 +70,13 @@ export const taskGroups: Case[] = [
         await t.turn(owner, { settlements: [ends(taken[0], { status: 'failed' })] })
       }
       const putter = await t.owner()
-      expect(await t.store.startRun(task.id, 1, putter, NOW)).toBe('ok')
+      expect(await t.store.tasks.startRun(task.id, 1, putter, NOW)).toBe('ok')
       const again = [0, 1, 3].map((index) => ({ index }))
-      expect(await t.store.retryRows(task.id, 2, again, NOW)).toEqual(['ok', 'ok', 'ok'])
-      await t.store.openAdding(task.id, 'later', NOW)
-      await t.store.addRows(task.id, 'later', 0, rows(8, 2), NOW)
+      expect(await t.store.tasks.retryRows(task.id, 2, again, NOW)).toEqual(['ok', 'ok', 'ok'])
+      await t.store.tasks.openAdding(task.id, 'later', NOW)
+      await t.store.tasks.addRows(task.id, 'later', 0, rows(8, 2), NOW)
       expect(await argsIn(t)).toEqual([[[0]], [[1]], [[3]], [[8, 9]]])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 4, held: 0 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 4, backlog: 0 })
     },
   },
   {
@@ -91,9 +91,9 @@ export const taskGroups: Case[] = [
       ]
       for (const [i, [character, lengths, sizes]] of together.entries()) {
         const task = spec(i + 1, { rowsPerJob: 10, window: 20, queue: `sizes${i}` })
-        await t.store.createTask(task)
+        await t.store.tasks.create(task)
         const added = lengths.map((length) => ({ args: `["${character.repeat(length)}"]` }))
-        await t.store.addRows(task.id, ADDER, 0, added, NOW)
+        await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
         expect((await t.waiting(task.queue)).map((text) => sizeOf({ text }))).toEqual(sizes)
       }
     },
@@ -104,17 +104,17 @@ export const taskGroups: Case[] = [
       const task = await taskWith(t, 1, 3, { rowsPerJob: 3 })
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q', 1)
-      await t.store.changeEvents([effectsOf(taken, { status: 'cancelled' })[1] as EventEffect], NOW)
-      await t.store.startRun(task.id, 1, await t.owner(), NOW)
-      await t.store.retryRows(task.id, 2, [{ index: 1 }], NOW)
-      const started = effectsOf(taken, { status: 'working', place: 'keep' }).map((effect) => ({
+      await t.store.tasks.changeEvents([effectsOf(taken, { status: 'cancelled' })[1] as EventEffect], NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.tasks.retryRows(task.id, 2, [{ index: 1 }], NOW)
+      const started = effectsOf(taken, { status: 'working', window: 'keep' }).map((effect) => ({
         queue: 'q',
         ticket: taken.ticket,
         effects: [effect],
       }))
       for (let n = 0; n < 2; n++) {
         expect((await t.turn(owner, { started })).started).toEqual(['ok', 'superseded', 'ok'])
-        expect(await expectExact(t, task)).toMatchObject({ placed: 2, counts: counts({ working: 2, enqueued: 1 }) })
+        expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, counts: counts({ working: 2, enqueued: 1 }) })
       }
       const [first, , last] = effectsOf(taken)
       const effects = [first as EventEffect, { ...(last as EventEffect), status: 'failed' as const, code: 'bad' }]
@@ -122,7 +122,7 @@ export const taskGroups: Case[] = [
       expect((await t.turn(owner, { settlements })).settled).toEqual(['ok'])
       expect((await t.turn(owner, { settlements })).settled).toEqual(['fenced'])
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 1,
+        inWindow: 1,
         counts: counts({ finished: 1, failed: 1, enqueued: 1 }),
       })
     },
@@ -134,7 +134,7 @@ export const taskGroups: Case[] = [
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q', 1)
       const [one, two, three, four] = branchesOf(taken) as [Branch, Branch, Branch, Branch]
-      const retry = { status: 'enqueued', place: 'leave' } as const
+      const retry = { status: 'enqueued', window: 'leave' } as const
       const settlement = done(taken, {
         failed: 1,
         effects: [effectsOf(taken)[0] as EventEffect],
@@ -154,13 +154,13 @@ export const taskGroups: Case[] = [
       expect((await t.turn(owner, { settlements: [settlement, settlement] })).settled).toEqual(['ok', 'fenced'])
       expect((await t.turn(owner, { settlements: [settlement] })).settled).toEqual(['fenced'])
       expect(await argsIn(t)).toEqual([[[3]], [[1]]])
-      expect(await t.store.entries('retry', { limit: 5 })).toEqual([{ text: three.to.text, score: 7 }])
+      expect(await t.store.jobSets.page('retry', { limit: 5 })).toEqual([{ text: three.to.text, score: 7 }])
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 2,
-        held: 0,
+        inWindow: 2,
+        backlog: 0,
         counts: counts({ finished: 1, enqueued: 3 }),
       })
-      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1 })
     },
   },
   {
@@ -172,10 +172,10 @@ export const taskGroups: Case[] = [
       const also = branchesOf(taken).toReversed()
       expect((await t.turn(owner, { settlements: [done(taken, { also })] })).settled).toEqual(['ok'])
       expect(await argsIn(t)).toEqual([[[0]]])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 5 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, backlog: 5 })
       const order: unknown[] = []
       for (
-        let next: Taken | undefined = (await t.take(owner, 'q', 1))[0];
+        let next: FetchedJob | undefined = (await t.take(owner, 'q', 1))[0];
         next;
         next = (await t.take(owner, 'q', 1))[0]
       ) {
@@ -183,7 +183,7 @@ export const taskGroups: Case[] = [
         await t.turn(owner, { settlements: [ends(next, { attempt: 2 })] })
       }
       expect(order).toEqual([[[0]], [[1]], [[2]], [[3, 4, 5]]])
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done', placed: 0, counts: counts({ finished: 6 }) })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', inWindow: 0, counts: counts({ finished: 6 }) })
 
       const off = await taskWith(t, 2, 4, { rowsPerJob: 2, window: 1, queue: 'off' })
       const by = await t.owner({ queues: ['off'] })
@@ -194,17 +194,17 @@ export const taskGroups: Case[] = [
       await t.turn(by, { settlements: [away] })
       // The other job has the place.
       expect(await argsIn(t, 'off')).toEqual([[[2, 3]]])
-      const back = effectsOf(put, { status: 'enqueued', place: 'keep' })
-      ;(back[0] as EventEffect).place = 'enter'
+      const back = effectsOf(put, { status: 'enqueued', window: 'keep' })
+      ;(back[0] as EventEffect).window = 'enter'
       const to = { to: 'queue', queue: 'off', text, end: 'back' } as const
-      expect(await t.store.swap('schedule', [{ text, score, to, effects: back }], NOW)).toEqual(['ok'])
-      expect(await expectExact(t, off)).toMatchObject({ placed: 1, held: 1, counts: counts({ enqueued: 4 }) })
+      expect(await t.store.jobSets.swap('schedule', [{ text, score, to, effects: back }], NOW)).toEqual(['ok'])
+      expect(await expectExact(t, off)).toMatchObject({ inWindow: 1, backlog: 1, counts: counts({ enqueued: 4 }) })
       const [second] = await t.take(by, 'off', 1)
       await t.turn(by, { settlements: [ends(second)] })
       expect(await t.waiting('off')).toEqual([text])
       expect(await expectExact(t, off)).toMatchObject({
-        placed: 1,
-        held: 0,
+        inWindow: 1,
+        backlog: 0,
         counts: counts({ enqueued: 2, finished: 2 }),
       })
     },
@@ -215,18 +215,18 @@ export const taskGroups: Case[] = [
       const task = await taskWith(t, 1, 8, { rowsPerJob: 2, window: 2 })
       const owner = await t.owner()
       const [taken] = await t.take(owner, 'q', 1)
-      const started = effectsOf(taken, { status: 'working', place: 'keep' })
+      const started = effectsOf(taken, { status: 'working', window: 'keep' })
       await t.turn(owner, {
         started: started.map((effect) => ({ queue: 'q', ticket: taken.ticket, effects: [effect] })),
       })
-      await t.store.cancelTask(task.id, null, NOW)
-      const answer = await t.store.cancelRows(task.id, 100, NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
+      const answer = await t.store.tasks.cancelRows(task.id, 100, NOW)
       expect(answer.cancelled).toBe(6)
       expect(answer.placed).toEqual(expect.arrayContaining([jidOf(task.id, 0), jidOf(task.id, 1)]))
       await t.turn(owner, { settlements: [ends(taken, { status: 'cancelled' })] })
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
-        placed: 0,
+        inWindow: 0,
         counts: counts({ cancelled: 8 }),
       })
     },
@@ -239,7 +239,7 @@ export const taskGroups: Case[] = [
       const [taken] = await t.take(owner, 'q', 1)
       expect(sizeOf(taken)).toBe(1000)
       expect((await t.turn(owner, { settlements: [done(taken, { also: branchesOf(taken) })] })).settled).toEqual(['ok'])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 2, held: 1999 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, backlog: 1999 })
     },
   },
   {
@@ -259,10 +259,10 @@ export const taskGroups: Case[] = [
             for (const command of commands) {
               await life.do(command)
               await expectExact(t, task)
-              expect((await record(t, task)).placed).toBeLessThanOrEqual(window)
+              expect((await record(t, task)).inWindow).toBeLessThanOrEqual(window)
             }
             await life.drain()
-            expect(await expectExact(t, task)).toMatchObject({ state: 'done', placed: 0, held: 0 })
+            expect(await expectExact(t, task)).toMatchObject({ state: 'done', inWindow: 0, backlog: 0 })
           },
         ),
         { seed: t.seed, numRuns: 40, interruptAfterTimeLimit: 4000 },
@@ -286,14 +286,14 @@ export function effectsOf(taken: { text: string }, more: Partial<EventEffect> = 
   return indexesOf(taken).map((index) => ({ ...change(taken, more), jid: jidOf(task, index) }))
 }
 
-function ends(taken: Taken, more: Partial<EventEffect> = {}): Settlement {
+function ends(taken: FetchedJob, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, { effects: effectsOf(taken, more) })
 }
 
 /** Each row as a job of its own, on its way back to the queue after an attempt. */
-export function branchesOf(taken: Taken, attempt = 1): Branch[] {
+export function branchesOf(taken: FetchedJob, attempt = 1): Branch[] {
   const { hk_rows: _, args, ...rest } = payloadOf(taken) as ReturnType<typeof payloadOf> & { hk_rows?: number[] }
-  const effects = effectsOf(taken, { attempt, status: 'enqueued', place: 'enter' })
+  const effects = effectsOf(taken, { attempt, status: 'enqueued', window: 'enter' })
   return effects.map((effect, i) => {
     const row = { ...rest, args: [[(args[0] as unknown[])[i]]], jid: effect.jid, hk_attempt: attempt }
     return { to: { to: 'queue', queue: taken.queue, text: JSON.stringify(row), end: 'front' }, effects: [effect] }
@@ -307,7 +307,7 @@ class Life {
   readonly #task: TaskSpec
   readonly #owner: string
   readonly #random: () => number
-  #held: Taken[] = []
+  #held: FetchedJob[] = []
 
   constructor(t: Bench, task: TaskSpec, owner: string) {
     this.#t = t
@@ -326,7 +326,7 @@ class Life {
   async #begin(): Promise<void> {
     const [taken] = this.#held
     if (!taken) return
-    const effects = effectsOf(taken, { attempt: attemptOf(taken), status: 'working', place: 'keep' })
+    const effects = effectsOf(taken, { attempt: attemptOf(taken), status: 'working', window: 'keep' })
     const started = effects.map((effect) => ({ queue: taken.queue, ticket: taken.ticket, effects: [effect] }))
     expect((await this.#t.turn(this.#owner, { started })).started).toEqual(started.map(() => 'ok'))
   }
@@ -340,16 +340,16 @@ class Life {
     expect((await this.#t.turn(this.#owner, { settlements })).settled).toEqual(['fenced'])
   }
 
-  #settlement(taken: Taken, attempt: number, how: 'finish' | 'apart' | 'some' | 'release' | 'away'): Settlement {
+  #settlement(taken: FetchedJob, attempt: number, how: 'finish' | 'apart' | 'some' | 'release' | 'away'): Settlement {
     const next = taken.text.replace(/,"hk_attempt":\d+/, '').replace(/}$/, `,"hk_attempt":${attempt}}`)
     const again = { attempt, status: 'enqueued' as EventStatus }
     if (how === 'release') {
       const move = { to: 'queue', queue: taken.queue, text: next, end: 'front' } as const
-      return release(taken, { move, effects: effectsOf(taken, { ...again, place: 'keep' }) })
+      return release(taken, { move, effects: effectsOf(taken, { ...again, window: 'keep' }) })
     }
     if (how === 'away') {
       const move = { to: 'schedule', text: next, score: 1 } as const
-      return done(taken, { move, effects: effectsOf(taken, { ...again, place: 'leave' }) })
+      return done(taken, { move, effects: effectsOf(taken, { ...again, window: 'leave' }) })
     }
     if (how === 'finish') return ends(taken, { attempt })
     const branches = branchesOf(taken, attempt)
@@ -362,16 +362,16 @@ class Life {
   /** What was put off comes back. */
   async #back(): Promise<void> {
     const { queue } = this.#task
-    const entries = await this.#t.store.entries('schedule', { limit: 100 })
+    const entries = await this.#t.store.jobSets.page('schedule', { limit: 100 })
     const swaps = entries
       .filter(({ text }) => text.includes(this.#task.id))
       .map(({ text, score }) => {
-        const effects = effectsOf({ text }, { attempt: attemptOf({ text }) - 1, status: 'enqueued', place: 'keep' })
+        const effects = effectsOf({ text }, { attempt: attemptOf({ text }) - 1, status: 'enqueued', window: 'keep' })
         const [first] = effects
-        if (first) first.place = 'enter'
+        if (first) first.window = 'enter'
         return { text, score, to: { to: 'queue' as const, queue, text, end: 'back' as const }, effects }
       })
-    expect(await this.#t.store.swap('schedule', swaps, NOW)).toEqual(swaps.map(() => 'ok'))
+    expect(await this.#t.store.jobSets.swap('schedule', swaps, NOW)).toEqual(swaps.map(() => 'ok'))
   }
 
   async drain(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { EventEffect, EventStatus, Tolerance } from '#dist/store/contract.js'
+import type { EventEffect, EventStatus, MaxFailures } from '#dist/store/contract.js'
 
 /** A task's life as the contract has it, small enough to be seen to be right; task-life.ts compares every store with it. */
 
@@ -32,10 +32,10 @@ export class TaskLife {
   run = 1
   /** The latest run with a rejected row. */
   failedRun = 0
-  tolerance: Tolerance | null
+  tolerance: MaxFailures | null
   readonly onMaxFailures: 'pause' | 'cancel'
 
-  constructor(tolerance: Tolerance | null, onMaxFailures: 'pause' | 'cancel') {
+  constructor(tolerance: MaxFailures | null, onMaxFailures: 'pause' | 'cancel') {
     this.tolerance = tolerance
     this.onMaxFailures = onMaxFailures
   }

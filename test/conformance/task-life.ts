@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Entry, EventEffect, EventStatus, Settlement, Taken, TaskSpec } from '#dist/store/contract.js'
+import type { Entry, EventEffect, EventStatus, FetchedJob, Settlement, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, sure, toQueue } from './bench.ts'
 import { chance } from './chance.js'
 import { type Adder, type Row, TaskLife } from './task-life-model.ts'
@@ -33,7 +33,7 @@ export const taskLife: Case[] = [
         fc.asyncProperty(
           fc.record({
             window: fc.integer({ min: 1, max: 4 }),
-            tolerance: fc.constantFrom(null, null, { rows: 1 }, { rows: 3 }),
+            maxFailures: fc.constantFrom(null, null, { rows: 1 }, { rows: 3 }),
             onMaxFailures: fc.constantFrom('pause' as const, 'cancel' as const),
           }),
           fc.array(fc.constantFrom(...weighted), { minLength: 20, maxLength: 90, size: 'max' }),
@@ -94,7 +94,7 @@ class Life {
   /** Attempts that have ended, by jid and run. */
   readonly ended = new Map<string, number>()
   readonly rowAdders = new Map<string, Adder>()
-  held: Taken[] = []
+  held: FetchedJob[] = []
   owner = ''
   window: number
   score: number
@@ -104,7 +104,7 @@ class Life {
   constructor(t: Bench, task: TaskSpec, number: number) {
     this.t = t
     this.task = task
-    this.model = new TaskLife(task.tolerance ?? null, task.onMaxFailures ?? 'pause')
+    this.model = new TaskLife(task.maxFailures ?? null, task.onMaxFailures ?? 'pause')
     this.random = chance(t.seed)
     this.window = task.window
     this.score = number * 1000
@@ -114,9 +114,9 @@ class Life {
     const queue = `t${number}`
     const told = { queue: `calls${number}`, template: '{}' }
     const adder = await t.owner()
-    const task = spec(number, { queue, adder, onDone: told, onFailure: told, ...terms })
+    const task = spec(number, { queue, producer: adder, onDone: told, onFailure: told, ...terms })
     const life = new Life(t, task, number)
-    expect(await t.store.createTask(task)).toBe(true)
+    expect(await t.store.tasks.create(task)).toBe(true)
     life.model.adders.set(adder, { state: 'open', cursor: 0, retry: false })
     life.owner = await t.owner({ queues: [queue] })
     return life
@@ -162,7 +162,7 @@ class Life {
     const chunk = rows(model.rows.length, 1 + this.dice(4))
     const refused = this.dice(6) === 0 ? this.dice(chunk.length) : -1
     if (refused >= 0) sure(chunk[refused]).rejected = { status: 'failed', code: 'refused', messages: [] }
-    const answer = await t.store.addRows(task.id, name, adder.cursor, chunk, NOW)
+    const answer = await t.store.tasks.addRows(task.id, name, adder.cursor, chunk, NOW)
     if (adder.state !== 'open') {
       const reason = adder.state === 'replaced' ? 'taken-over' : 'ended'
       expect(answer).toEqual({ ok: false, reason, cursor: adder.cursor })
@@ -177,7 +177,7 @@ class Life {
     const found = this.someAdder(({ cursor }) => cursor > 0)
     if (!found) return
     const [name, { state, cursor }] = found
-    const answer = await this.t.store.addRows(this.task.id, name, cursor - 1, rows(0, 1), NOW)
+    const answer = await this.t.store.tasks.addRows(this.task.id, name, cursor - 1, rows(0, 1), NOW)
     const replaced = { ok: false, reason: 'taken-over', cursor }
     expect(answer).toEqual(state === 'replaced' ? replaced : { ok: true, total: this.model.rows.length })
   }
@@ -187,7 +187,7 @@ class Life {
     if (!found) return
     const [name, adder] = found
     for (let again = 0; again < 2; again++) {
-      const { ok } = await this.t.store.endAdding(this.task.id, name, NOW, interrupted)
+      const { ok } = await this.t.store.tasks.endAdding(this.task.id, name, NOW, interrupted)
       expect(ok).toBe(adder.state !== 'replaced')
       this.model.endAdding(adder, interrupted)
     }
@@ -203,7 +203,7 @@ class Life {
     const old = instead === undefined ? undefined : sure(model.adders.get(instead))
     const refused = model.isStopped || model.hasEnded || old?.state === 'replaced'
     for (let again = 0; again < 2; again++) {
-      const answer = await t.store.openAdding(task.id, name, NOW, instead)
+      const answer = await t.store.tasks.openAdding(task.id, name, NOW, instead)
       expect(answer.ok).toBe(!refused)
     }
     if (refused) return
@@ -219,7 +219,7 @@ class Life {
   async adderDies(): Promise<void> {
     const found = this.someAdder(({ state }) => state === 'open')
     if (!found || this.dice(2) === 0) return
-    expect(await this.t.store.claim(found[0], null)).toBe(true)
+    expect(await this.t.store.workers.claim(found[0], null)).toBe(true)
     this.model.endAdding(found[1], true)
   }
 
@@ -229,7 +229,7 @@ class Life {
     const { model } = this
     for (let again = 0; again < 2; again++) {
       const ended = model.hasEnded
-      expect(await this.t.store.changeTask(this.task.id, change, NOW)).toBe(ended ? 'ended' : 'ok')
+      expect(await this.t.store.tasks.change(this.task.id, change, NOW)).toBe(ended ? 'ended' : 'ok')
       if (ended) return
       if (change.paused !== undefined && !model.isStopped) model.paused = change.paused
       this.window = change.window ?? this.window
@@ -251,13 +251,13 @@ class Life {
 
   async cancel(): Promise<void> {
     const ended = this.model.hasEnded
-    expect(await this.t.store.cancelTask(this.task.id, null, NOW)).toBe(ended ? 'ended' : 'ok')
+    expect(await this.t.store.tasks.cancel(this.task.id, null, NOW)).toBe(ended ? 'ended' : 'ok')
     if (!ended && !this.model.isStopped) this.model.cancel()
   }
 
   async cancelRows(): Promise<void> {
     const before = this.model.rows.filter(({ status }) => status === 'enqueued').length
-    const { cancelled, done: isDone } = await this.t.store.cancelRows(this.task.id, 1 + this.dice(4), NOW)
+    const { cancelled, done: isDone } = await this.t.store.tasks.cancelRows(this.task.id, 1 + this.dice(4), NOW)
     if (this.model.end !== 'cancelling') {
       expect({ cancelled, isDone }).toEqual({ cancelled: 0, isDone: true })
       return
@@ -277,12 +277,12 @@ class Life {
     const adder = await t.owner()
     const expected = model.end === 'cancelling' ? 'cancelling' : 'ok'
     const { run } = model
-    expect(await t.store.startRun(task.id, run, adder, NOW)).toBe(expected)
+    expect(await t.store.tasks.startRun(task.id, run, adder, NOW)).toBe(expected)
     if (expected !== 'ok') return
     model.startRun(adder)
     this.putter = adder
-    expect(await t.store.startRun(task.id, run, adder, NOW)).toBe('ok')
-    expect(await t.store.startRun(task.id, run, 'late', NOW)).toBe('gone')
+    expect(await t.store.tasks.startRun(task.id, run, adder, NOW)).toBe('ok')
+    expect(await t.store.tasks.startRun(task.id, run, 'late', NOW)).toBe('gone')
   }
 
   async retryRows(): Promise<void> {
@@ -293,7 +293,7 @@ class Life {
     const at = this.away.findIndex(({ set, entry }) => set === 'dead' && this.rowOf(entry.text).index === index)
     const dead = this.away[at]?.entry
     const row = { index, ...(dead ? { dead } : {}) }
-    const ask = () => t.store.retryRows(task.id, model.run, [row], NOW)
+    const ask = () => t.store.tasks.retryRows(task.id, model.run, [row], NOW)
     const retried = !model.isStopped && model.retry(index)
     expect(await ask()).toEqual([!model.isStopped && (retried || wasInRun) ? 'ok' : 'gone'])
     expect(await ask()).toEqual([!model.isStopped && (retried || wasInRun) ? 'ok' : 'gone'])
@@ -336,12 +336,12 @@ class Life {
 
   release(): Promise<void> {
     return this.settle((taken, attempt) =>
-      release(taken, { effects: [change(taken, { attempt, status: 'enqueued', place: 'keep' })] }),
+      release(taken, { effects: [change(taken, { attempt, status: 'enqueued', window: 'keep' })] }),
     )
   }
 
   async settle(
-    how: (taken: Taken, attempt: number, score: number) => Settlement,
+    how: (taken: FetchedJob, attempt: number, score: number) => Settlement,
     set?: 'retry' | 'dead',
   ): Promise<void> {
     const taken = this.some(this.held)
@@ -362,9 +362,9 @@ class Life {
     if (!one) return
     const { set, entry } = one
     const { index, attempt } = this.rowOf(entry.text)
-    const effect = change(entry, { attempt: attempt - 1, status: 'enqueued', place: 'enter' })
+    const effect = change(entry, { attempt: attempt - 1, status: 'enqueued', window: 'enter' })
     const swap = { ...entry, to: toQueue(this.task.queue, entry.text), effects: [effect] }
-    expect(await this.t.store.swap(set, [swap, swap], NOW)).toEqual(['ok', 'gone'])
+    expect(await this.t.store.jobSets.swap(set, [swap, swap], NOW)).toEqual(['ok', 'gone'])
     this.tell(index, effect)
   }
 
@@ -379,7 +379,7 @@ class Life {
     const effect = this.some(old)
     if (!effect) return
     if (this.dice(2) === 0) await deliver(this.t, effect, effect)
-    else await this.t.store.changeEvents([effect, effect], NOW)
+    else await this.t.store.tasks.changeEvents([effect, effect], NOW)
   }
 
   /** A row is judged lost, whatever has become of its job. */
@@ -391,7 +391,7 @@ class Life {
     const text = JSON.stringify({ jid, hk_run: row.run })
     const effect = change({ text }, { attempt: row.step >> 1, status: 'error', code: 'lost' })
     for (let again = 0; again < 2; again++) {
-      await this.t.store.changeEvents([effect], NOW)
+      await this.t.store.tasks.changeEvents([effect], NOW)
       this.tell(index, effect)
       this.model.settle()
     }
@@ -421,10 +421,12 @@ class Life {
     expect(new Set(jobs).size).toBe(jobs.length)
     for (const event of events) {
       const isThere = jobs.includes(`${event.jid}:${event.run}`)
-      if (event.place !== 'elsewhere') expect({ event, isThere }).toEqual({ event, isThere: event.place === 'placed' })
+      if (event.location !== 'elsewhere')
+        expect({ event, isThere }).toEqual({ event, isThere: event.location === 'window' })
     }
     // Nobody waits beside a free place.
-    if (found.held > 0 && !model.paused && !model.isStopped) expect(found.placed).toBeGreaterThanOrEqual(this.window)
+    if (found.backlog > 0 && !model.paused && !model.isStopped)
+      expect(found.inWindow).toBeGreaterThanOrEqual(this.window)
     const calls = (await t.waiting(sure(task.onDone).queue)).map((text) => payloadOf({ text }).jid.slice(16))
     expect(calls).toEqual(model.calls)
   }
@@ -440,12 +442,12 @@ class Life {
     for (const [name, adder] of model.adders) {
       if (adder.state !== 'open') continue
       await step('drain: adding ends', async () => {
-        await t.store.endAdding(task.id, name, NOW)
+        await t.store.tasks.endAdding(task.id, name, NOW)
         model.endAdding(adder, false)
       })
     }
     model.tolerance = null
-    if (!model.hasEnded) await t.store.changeTask(task.id, { tolerance: null }, NOW)
+    if (!model.hasEnded) await t.store.tasks.change(task.id, { maxFailures: null }, NOW)
     await step('drain: resumed', () => this.resume())
     while (this.away.length > 0) await step('drain: back', () => this.comeBack())
     while (model.end === 'cancelling' && model.rows.some(({ status }) => status === 'enqueued')) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { EventEffect, EventStatus, Taken, TaskSpec } from '#dist/store/contract.js'
+import type { EventEffect, EventStatus, FetchedJob, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, release, sure, toQueue } from './bench.ts'
 import { chance } from './chance.js'
 import {
@@ -101,7 +101,7 @@ class Model {
   readonly random: () => number
   readonly task: TaskSpec
   readonly rows: Row[] = []
-  readonly held: Taken[] = []
+  readonly held: FetchedJob[] = []
   /** In the retry or the dead set. */
   readonly away: { set: 'retry' | 'dead'; text: string; score: number }[] = []
   readonly old: EventEffect[] = []
@@ -122,7 +122,7 @@ class Model {
   static async start(t: Bench, number: number, window: number): Promise<Model> {
     const queue = `t${number}`
     const model = new Model(t, spec(number, { queue, window, keepArgs: 'rejected' }))
-    await t.store.createTask(model.task)
+    await t.store.tasks.create(model.task)
     model.owner = await t.owner({ queues: [queue] })
     model.score = number * 1000
     return model
@@ -133,7 +133,7 @@ class Model {
   }
 
   /** Some job the owner holds, which it will hold no more. */
-  some(): Taken | undefined {
+  some(): FetchedJob | undefined {
     return this.held.splice(this.dice(this.held.length), 1)[0]
   }
 
@@ -143,7 +143,7 @@ class Model {
         return this.add(one.count, one.rejected, one.again)
       case 'stop':
         this.stopped = true
-        expect(await this.t.store.endAdding(this.task.id, ADDER, NOW)).toMatchObject({ ok: true })
+        expect(await this.t.store.tasks.endAdding(this.task.id, ADDER, NOW)).toMatchObject({ ok: true })
         return
       case 'take': {
         const taken = await this.t.take(this.owner, this.task.queue, one.n)
@@ -170,7 +170,7 @@ class Model {
     const chunk = rows(from, count)
     if (rejected) chunk[0] = { args: `[${from}]`, rejected: { status: 'failed', messages: [] } }
     for (let i = 0; i <= Number(again); i++) {
-      const answer = await this.t.store.addRows(this.task.id, ADDER, from, chunk, NOW)
+      const answer = await this.t.store.tasks.addRows(this.task.id, ADDER, from, chunk, NOW)
       expect(answer).toEqual({ ok: true, total: from + count })
     }
     for (const row of chunk) {
@@ -201,7 +201,7 @@ class Model {
         : how === 'bury'
           ? bury(taken, score, { attempt })
           : how === 'release'
-            ? release(taken, { effects: [change(taken, { attempt, status: 'enqueued', place: 'keep' })] })
+            ? release(taken, { effects: [change(taken, { attempt, status: 'enqueued', window: 'keep' })] })
             : finish(taken, { attempt, status: how })
     const answer = await this.t.turn(this.owner, { settlements: [settlement, settlement] })
     expect(answer.settled).toEqual(['ok', 'fenced'])
@@ -219,9 +219,9 @@ class Model {
     if (!entry) return
     const { set, text, score } = entry
     const row = this.rowOf(text)
-    const effect = change({ text }, { attempt: row.ended, status: 'enqueued', place: 'enter' })
+    const effect = change({ text }, { attempt: row.ended, status: 'enqueued', window: 'enter' })
     const swap = { text, score, to: toQueue(this.task.queue, text), effects: [effect] }
-    expect(await this.t.store.swap(set, [swap, swap], NOW)).toEqual(['ok', 'gone'])
+    expect(await this.t.store.jobSets.swap(set, [swap, swap], NOW)).toEqual(['ok', 'gone'])
     this.applied(row, effect)
   }
 
@@ -235,7 +235,7 @@ class Model {
   async stale(repeat: boolean): Promise<void> {
     // The text of a row that enters is the item's own: entering can't be repeated on the back of another job.
     const effects = repeat
-      ? this.rows.flatMap(({ last }) => (last && last.place !== 'enter' ? [last] : []))
+      ? this.rows.flatMap(({ last }) => (last && last.window !== 'enter' ? [last] : []))
       : this.old.filter((effect) => isOlder(effect, sure(this.rowOf(JSON.stringify({ jid: effect.jid })).last)))
     const effect = effects[this.dice(effects.length)]
     if (effect) await deliver(this.t, effect, effect)
@@ -250,10 +250,10 @@ class Model {
     const waiting = await t.waiting(task.queue)
     const placed = waiting.length + this.held.length
     expect(placed).toBeLessThanOrEqual(task.window)
-    if (found.held > 0) expect(placed).toBe(task.window)
+    if (found.backlog > 0) expect(placed).toBe(task.window)
     const live = this.rows.filter(({ status }) => status === 'enqueued' || status === 'working').length
     const retrying = this.away.filter(({ set }) => set === 'retry').length
-    expect(found.held).toBe(live - placed - retrying)
+    expect(found.backlog).toBe(live - placed - retrying)
     const final = live === 0
     expect(found.state).toBe(this.stopped ? (final ? 'done' : 'running') : 'adding')
   }

@@ -28,25 +28,28 @@ export const taskRows: Case[] = [
       expect(await record(t, task)).toMatchObject({
         state: 'adding',
         total: 10,
-        held: 7,
+        backlog: 7,
         counts: counts({ enqueued: 10 }),
       })
-      expect(await t.store.stats()).toMatchObject({ enqueued: 3, held: 7 })
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 3, backlog: 7 })
     },
   },
   {
     name: 'rows added later fill the window, then wait',
     async run(t) {
       const task = spec(1)
-      await t.store.createTask(task)
-      for (const [from, placed, held] of [
+      await t.store.tasks.create(task)
+      for (const [from, placed, backlog] of [
         [0, 2, 0],
         [2, 3, 1],
         [4, 3, 3],
       ] as const) {
-        expect(await t.store.addRows(task.id, ADDER, from, rows(from, 2), NOW)).toEqual({ ok: true, total: from + 2 })
+        expect(await t.store.tasks.addRows(task.id, ADDER, from, rows(from, 2), NOW)).toEqual({
+          ok: true,
+          total: from + 2,
+        })
         expect(await t.waiting('q')).toHaveLength(placed)
-        expect(await record(t, task)).toMatchObject({ held })
+        expect(await record(t, task)).toMatchObject({ backlog })
       }
     },
   },
@@ -56,14 +59,14 @@ export const taskRows: Case[] = [
       const template =
         '{"class":"RowJob","queue":"q","retry":3,"tags":["č","\\u00e9"],"nested":{"a":[]},"big":9007199254740993}'
       const task = spec(171, { template, window: 20 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const args = [
         '[]',
         '[{}, [], 1.0, 1e3, 12345678901234567890]',
         '[ "žluťoučký \\u010d \\"quoted\\" \\\\ 👩‍👩‍👧" , null ]',
         '[{"args":[1],"jid":"x"}]',
       ]
-      await t.store.addRows(
+      await t.store.tasks.addRows(
         task.id,
         ADDER,
         0,
@@ -99,10 +102,10 @@ export const taskRows: Case[] = [
     async run(t) {
       const template = '{"class":"RowJob","queue":"q","enqueued_at":0.0}'
       const task = spec(1, { template, window: 9 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const rest = (index: number, time: string) => `"jid":"${jidOf(task.id, index)}","hk_run":1,"enqueued_at":${time}}`
       const add = (index: number, args: string, ms: number) =>
-        t.store.addRows(task.id, ADDER, index, [{ args }], NOW + ms)
+        t.store.tasks.addRows(task.id, ADDER, index, [{ args }], NOW + ms)
       await add(0, '[0]', 0)
       await add(1, '[1]', 5)
       await add(2, '[2]', 120)
@@ -120,12 +123,12 @@ export const taskRows: Case[] = [
     name: 'a row may bring a whole payload of its own',
     async run(t) {
       const task = spec(1, { window: 1 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const own = (n: number) => `{"class":"Other","args":[${n},1.0],"queue":"q","note":"čau"}`
-      await t.store.addRows(task.id, ADDER, 0, [{ args: own(0) }, { args: own(1) }], NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: own(0) }, { args: own(1) }], NOW)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const { taken } = await t.turn(owner, { settlements: [finish(first)], take: { queues: ['q'], n: 1 } })
+      const { fetched: taken } = await t.turn(owner, { settlements: [finish(first)], fetch: { queues: ['q'], n: 1 } })
       const { run } = await record(t, task)
       for (const [index, { text }] of [first, taken[0]].entries()) {
         expect(payloadOf({ text })).toMatchObject({
@@ -148,10 +151,10 @@ export const taskRows: Case[] = [
         [3, 'all', ['{"a":" 0 "}', '{"a":" 1 "}', null]],
       ] as const) {
         const task = spec(n, { keepArgs, queue: `q${n}` })
-        await t.store.createTask(task)
+        await t.store.tasks.create(task)
         const all = [{ args: '[0]', source: '{"a":" 0 "}' }, { args: '[1]', source: '{"a":" 1 "}' }, { args: '[2]' }]
-        await t.store.addRows(task.id, ADDER, 0, all, NOW)
-        expect((await t.store.events(task.id, { limit: 9 })).map(({ source }) => source)).toEqual([
+        await t.store.tasks.addRows(task.id, ADDER, 0, all, NOW)
+        expect((await t.store.tasks.events(task.id, { limit: 9 })).map(({ source }) => source)).toEqual([
           '{"a":" 0 "}',
           '{"a":" 1 "}',
           null,
@@ -161,7 +164,7 @@ export const taskRows: Case[] = [
         await t.turn(owner, {
           settlements: [finish(sure(first)), finish(sure(second), { status: 'failed' })],
         })
-        const kept = (await t.store.events(task.id, { limit: 9 })).map(({ source }) => source)
+        const kept = (await t.store.tasks.events(task.id, { limit: 9 })).map(({ source }) => source)
         expect(kept).toEqual(expected)
       }
     },
@@ -170,12 +173,12 @@ export const taskRows: Case[] = [
     name: "an event is named by its task and index, and knows its row's number and arguments",
     async run(t) {
       const task = spec(0xabc)
-      await t.store.createTask(task)
-      await t.store.addRows(task.id, ADDER, 0, [{ args: '[1.0]', number: 17 }, { args: '[2]' }], NOW)
+      await t.store.tasks.create(task)
+      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[1.0]', number: 17 }, { args: '[2]' }], NOW)
       const { run } = await record(t, task)
       const plain = {
         job: null,
-        place: 'placed',
+        location: 'window',
         status: 'enqueued',
         run,
         attempts: 0,
@@ -189,7 +192,7 @@ export const taskRows: Case[] = [
         { ...plain, index: 0, jid: '0000000000000abc00000000', number: 17, args: '[1.0]', messages: [] },
         { ...plain, index: 1, jid: '0000000000000abc00000001', number: null, args: '[2]', messages: [] },
       ]
-      expect(await t.store.events(task.id, { limit: 10 })).toEqual(events)
+      expect(await t.store.tasks.events(task.id, { limit: 10 })).toEqual(events)
       expect(await eventOf(t, task, 1)).toEqual(events[1])
     },
   },
@@ -197,9 +200,9 @@ export const taskRows: Case[] = [
     name: 'a rejected row gets a final event at once, and no job',
     async run(t) {
       const task = spec(1, { window: 2 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const messages = [{ at: NOW, code: 'bad_price', params: { row: 2, given: 'žádná' } }]
-      const answer = await t.store.addRows(
+      const answer = await t.store.tasks.addRows(
         task.id,
         ADDER,
         0,
@@ -215,7 +218,7 @@ export const taskRows: Case[] = [
       expect(answer).toEqual({ ok: true, total: 5 })
       expect((await t.waiting('q')).map((text) => payloadOf({ text }).args)).toEqual([[0], [3]])
       const found = await expectExact(t, task)
-      expect(found).toMatchObject({ total: 5, held: 1, counts: counts({ enqueued: 3, failed: 1, cancelled: 1 }) })
+      expect(found).toMatchObject({ total: 5, backlog: 1, counts: counts({ enqueued: 3, failed: 1, cancelled: 1 }) })
       expect(await eventOf(t, task, 1)).toMatchObject({
         status: 'failed',
         number: 2,
@@ -224,27 +227,31 @@ export const taskRows: Case[] = [
         args: '[1]',
         attempts: 0,
       })
-      expect(await t.store.event(jidOf(task.id, 2))).toMatchObject({ status: 'cancelled', code: null, messages: [] })
+      expect(await t.store.tasks.event(jidOf(task.id, 2))).toMatchObject({
+        status: 'cancelled',
+        code: null,
+        messages: [],
+      })
     },
   },
   {
     name: 'rows that wait leave many at a time, whatever stands between them, and in order',
     async run(t) {
       const task = spec(1, { window: 4 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const rejected = { status: 'failed' as const, code: 'no', messages: [] }
       const whole = (n: number) => ({ args: `{"class":"Other","queue":"q","args":[${n}]}`, job: 'Other' })
       const list: NewRow[] = rows(0, 30).map((row, n) =>
         n % 7 === 5 ? { ...row, rejected } : n === 20 ? whole(n) : row,
       )
-      await t.store.addRows(task.id, ADDER, 0, list.slice(0, 11), NOW)
-      await t.store.addRows(task.id, ADDER, 11, list.slice(11), NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 0, list.slice(0, 11), NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 11, list.slice(11), NOW)
       const wanted = list.flatMap((row, n) => (row.rejected ? [] : [n]))
       const owner = await t.owner()
       const seen: unknown[] = []
       for (;;) {
         const waits = Math.min(4, wanted.length - seen.length)
-        expect(await t.store.queues(['q'])).toMatchObject([{ size: waits }])
+        expect(await t.store.jobs.queues(['q'])).toMatchObject([{ size: waits }])
         const taken = await t.take(owner, 'q', 3)
         if (taken.length === 0) break
         for (const one of taken) {
@@ -256,23 +263,23 @@ export const taskRows: Case[] = [
         await expectExact(t, task)
       }
       expect(seen).toEqual(wanted)
-      await t.store.endAdding(task.id, ADDER, NOW)
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done', held: 0, placed: 0 })
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', backlog: 0, inWindow: 0 })
     },
   },
   {
     name: 'a chunk that is repeated is answered ok and adds nothing',
     async run(t) {
       const task = spec(1)
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const first = [{ args: '[0]' }, { args: '[1]', rejected: { status: 'failed' as const, messages: [] } }]
-      expect(await t.store.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
-      expect(await t.store.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
       expect(await expectExact(t, task)).toMatchObject({
         total: 5,
-        held: 1,
+        backlog: 1,
         counts: counts({ enqueued: 4, failed: 1 }),
       })
       expect(await t.waiting('q')).toHaveLength(3)
@@ -283,10 +290,10 @@ export const taskRows: Case[] = [
     shared: true,
     async run(t) {
       const task = spec(1, { window: 100 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const other = await t.another()
       for (let from = 0; from < 20; from += 4) {
-        const sent = [t.store, other].map((store) => store.addRows(task.id, ADDER, from, rows(from, 4), NOW))
+        const sent = [t.store, other].map((store) => store.tasks.addRows(task.id, ADDER, from, rows(from, 4), NOW))
         expect(await Promise.all(sent)).toEqual([
           { ok: true, total: from + 4 },
           { ok: true, total: from + 4 },
@@ -301,8 +308,8 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       const refused = { ok: false, reason: 'gap', cursor: 2 }
-      expect(await t.store.addRows(task.id, ADDER, 3, rows(3, 2), NOW)).toEqual(refused)
-      expect(await t.store.addRows(task.id, ADDER, 1, rows(1, 2), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, ADDER, 3, rows(3, 2), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, ADDER, 1, rows(1, 2), NOW)).toEqual(refused)
       expect(await expectExact(t, task)).toMatchObject({ total: 2 })
     },
   },
@@ -311,9 +318,9 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       const refused = { ok: false, reason: 'taken-over' }
-      expect(await t.store.addRows(task.id, 'other', 2, rows(2, 2), NOW)).toMatchObject(refused)
-      expect(await t.store.addRows(task.id, 'other', 0, rows(0, 2), NOW)).toMatchObject(refused)
-      expect(await t.store.endAdding(task.id, 'other', NOW)).toMatchObject(refused)
+      expect(await t.store.tasks.addRows(task.id, 'other', 2, rows(2, 2), NOW)).toMatchObject(refused)
+      expect(await t.store.tasks.addRows(task.id, 'other', 0, rows(0, 2), NOW)).toMatchObject(refused)
+      expect(await t.store.tasks.endAdding(task.id, 'other', NOW)).toMatchObject(refused)
       expect(await expectExact(t, task)).toMatchObject({ total: 2, state: 'adding' })
     },
   },
@@ -321,9 +328,12 @@ export const taskRows: Case[] = [
     name: 'a task that is done takes no more rows',
     async run(t) {
       const task = spec(1)
-      await t.store.createTask(task)
-      await t.store.endAdding(task.id, ADDER, NOW)
-      expect(await t.store.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toMatchObject({ ok: false, reason: 'ended' })
+      await t.store.tasks.create(task)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toMatchObject({
+        ok: false,
+        reason: 'ended',
+      })
       expect(await expectExact(t, task)).toMatchObject({ total: 0, state: 'done' })
       expect(await t.waiting('q')).toEqual([])
     },
@@ -332,9 +342,9 @@ export const taskRows: Case[] = [
     name: 'a chunk of 1,000 rows, and another, keep their order through the window',
     async run(t) {
       const task = spec(1, { window: 40 })
-      await t.store.createTask(task)
-      await t.store.addRows(task.id, ADDER, 0, rows(0, 1000), NOW)
-      await t.store.addRows(task.id, ADDER, 1000, rows(1000, 1000), NOW)
+      await t.store.tasks.create(task)
+      await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1000), NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 1000, rows(1000, 1000), NOW)
       const owner = await t.owner()
       const seen: unknown[] = []
       let taken = await t.take(owner, 'q', 50)
@@ -342,10 +352,10 @@ export const taskRows: Case[] = [
         expect(taken.length).toBeLessThanOrEqual(40)
         seen.push(...taken.map((one) => payloadOf(one).args[0]))
         const settlements = taken.map((one) => finish(one))
-        taken = (await t.turn(owner, { settlements, take: { queues: ['q'], n: 50 } })).taken
+        taken = (await t.turn(owner, { settlements, fetch: { queues: ['q'], n: 50 } })).fetched
       }
       expect(seen).toEqual(Array.from({ length: 2000 }, (_, n) => n))
-      expect(await record(t, task)).toMatchObject({ held: 0, counts: counts({ finished: 2000 }), state: 'adding' })
+      expect(await record(t, task)).toMatchObject({ backlog: 0, counts: counts({ finished: 2000 }), state: 'adding' })
     },
   },
 ]

@@ -32,9 +32,9 @@ const indexes = (...some: number[]): RetryRow[] => some.map((index) => ({ index 
 async function run(t: Bench, task: { id: string }, retried: RetryRow[]): Promise<('ok' | 'gone' | 'dropped')[]> {
   const { run: last } = await record(t, task)
   const adder = await t.owner()
-  expect(await t.store.startRun(task.id, last, adder, NOW)).toBe('ok')
-  const answers = await t.store.retryRows(task.id, last + 1, retried, NOW)
-  expect(await t.store.endAdding(task.id, adder, NOW)).toMatchObject({ ok: true })
+  expect(await t.store.tasks.startRun(task.id, last, adder, NOW)).toBe('ok')
+  const answers = await t.store.tasks.retryRows(task.id, last + 1, retried, NOW)
+  expect(await t.store.tasks.endAdding(task.id, adder, NOW)).toMatchObject({ ok: true })
   return answers
 }
 
@@ -47,14 +47,14 @@ export const taskRuns: Case[] = [
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'done', run: 1 })
       const [adder, other] = [await t.owner(), await t.owner()]
-      expect(await twice(t, task, () => t.store.startRun(task.id, 1, adder, NOW))).toBe('ok')
+      expect(await twice(t, task, () => t.store.tasks.startRun(task.id, 1, adder, NOW))).toBe('ok')
       expect(await record(t, task)).toMatchObject({ run: 2, adding: true, state: 'adding', finishedAt: null })
-      expect(await t.store.startRun(task.id, 1, other, NOW)).toBe('gone')
-      expect(await t.store.startRun(task.id, 3, other, NOW)).toBe('gone')
-      expect(await t.store.startRun(taskId(9), 1, other, NOW)).toBe(null)
-      await twice(t, task, () => t.store.endAdding(task.id, adder, NOW + SECOND))
+      expect(await t.store.tasks.startRun(task.id, 1, other, NOW)).toBe('gone')
+      expect(await t.store.tasks.startRun(task.id, 3, other, NOW)).toBe('gone')
+      expect(await t.store.tasks.startRun(taskId(9), 1, other, NOW)).toBe(null)
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, adder, NOW + SECOND))
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, finishedAt: NOW + SECOND })
-      expect(await t.store.startRun(task.id, 2, other, NOW)).toBe('ok')
+      expect(await t.store.tasks.startRun(task.id, 2, other, NOW)).toBe('ok')
       expect(await record(t, task)).toMatchObject({ run: 3 })
     },
   },
@@ -67,15 +67,15 @@ export const taskRuns: Case[] = [
       await work(t, owner, { n: 1 })
       await work(t, owner, { n: 2, status: 'failed', code: 'no', messages, attempt: 3, startedAt: NOW })
       const adder = await t.owner()
-      await t.store.startRun(task.id, 1, adder, NOW)
-      const put = () => t.store.retryRows(task.id, 2, indexes(2), NOW + SECOND)
+      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const put = () => t.store.tasks.retryRows(task.id, 2, indexes(2), NOW + SECOND)
       expect(await twice(t, task, put)).toEqual(['ok'])
       expect(await eventOf(t, task, 2)).toEqual({
         index: 2,
         jid: jidOf(task.id, 2),
         number: null,
         job: null,
-        place: 'placed',
+        location: 'window',
         status: 'enqueued',
         run: 2,
         attempts: 0,
@@ -88,7 +88,7 @@ export const taskRuns: Case[] = [
         messages,
       })
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 1, failed: 1, enqueued: 1 }) })
-      await t.store.endAdding(task.id, adder, NOW)
+      await t.store.tasks.endAdding(task.id, adder, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'running', run: 2 })
       const [again] = await t.take(owner, 'q', 9)
       expect(payloadOf(again)).toMatchObject({
@@ -112,12 +112,12 @@ export const taskRuns: Case[] = [
       await work(t, owner, { n: 1 })
       const [second] = await t.take(owner, 'q')
       await t.turn(owner, { started: [begin(second)] })
-      await t.store.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
       const before = await expectExact(t, task)
-      expect(await t.store.retryRows(task.id, 2, indexes(0, 1, 2, 4, 7), NOW)).toEqual(Array(5).fill('gone'))
-      expect(await t.store.retryRows(task.id, 1, indexes(0), NOW)).toEqual(['gone'])
-      expect(await t.store.retryRows(task.id, 3, indexes(0), NOW)).toEqual(['gone'])
-      expect(await t.store.retryRows(taskId(9), 1, indexes(0), NOW)).toEqual(['gone'])
+      expect(await t.store.tasks.retryRows(task.id, 2, indexes(0, 1, 2, 4, 7), NOW)).toEqual(Array(5).fill('gone'))
+      expect(await t.store.tasks.retryRows(task.id, 1, indexes(0), NOW)).toEqual(['gone'])
+      expect(await t.store.tasks.retryRows(task.id, 3, indexes(0), NOW)).toEqual(['gone'])
+      expect(await t.store.tasks.retryRows(taskId(9), 1, indexes(0), NOW)).toEqual(['gone'])
       expect(await expectExact(t, task)).toEqual(before)
     },
   },
@@ -146,7 +146,7 @@ export const taskRuns: Case[] = [
       await work(t, owner, { status: 'failed' })
       expect(await argsIn(t)).toEqual([[4], [5]])
       expect(await run(t, task, indexes(3, 0, 1))).toEqual(['ok', 'ok', 'ok'])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 2, held: 5 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, backlog: 5 })
       const seen: unknown[] = []
       for (let taken = await work(t, owner, { n: 1 }); taken.length > 0; taken = await work(t, owner, { n: 1 })) {
         seen.push(payloadOf(sure(taken[0])).args[0])
@@ -160,25 +160,25 @@ export const taskRuns: Case[] = [
     name: 'rows are corrected on their way back; without arguments they stay, and say so',
     async run(t) {
       const task = spec(1, { keepArgs: 'none', window: 4 })
-      await t.store.createTask(task)
-      await t.store.addRows(task.id, ADDER, 0, [{ args: '[0]', source: '{"a":0}' }, { args: '[1]' }], NOW)
-      await t.store.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.create(task)
+      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[0]', source: '{"a":0}' }, { args: '[1]' }], NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
       const adder = await t.owner()
-      await t.store.startRun(task.id, 1, adder, NOW)
+      await t.store.tasks.startRun(task.id, 1, adder, NOW)
       const corrected = [{ index: 0, args: '[ 9.0 ]', source: '{"a":9.0}' }, { index: 1 }]
-      expect(await twice(t, task, () => t.store.retryRows(task.id, 2, corrected, NOW))).toEqual(['ok', 'dropped'])
+      expect(await twice(t, task, () => t.store.tasks.retryRows(task.id, 2, corrected, NOW))).toEqual(['ok', 'dropped'])
       expect(await eventOf(t, task, 0)).toMatchObject({ args: '[ 9.0 ]', source: '{"a":9.0}', status: 'enqueued' })
       expect(await eventOf(t, task, 1)).toMatchObject({ args: null, status: 'failed', run: 1 })
       const [text = ''] = await t.waiting('q')
       expect(text).toContain('"args":[ 9.0 ],')
-      expect(await t.store.retryRows(task.id, 2, [{ index: 1, args: '{"class":"Own","args":[]}' }], NOW)).toEqual([
-        'ok',
-      ])
+      expect(await t.store.tasks.retryRows(task.id, 2, [{ index: 1, args: '{"class":"Own","args":[]}' }], NOW)).toEqual(
+        ['ok'],
+      )
       expect((await t.waiting('q'))[1]).toContain('"class":"Own"')
-      await t.store.endAdding(task.id, adder, NOW)
-      expect(await expectExact(t, task)).toMatchObject({ state: 'running', placed: 2 })
+      await t.store.tasks.endAdding(task.id, adder, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', inWindow: 2 })
     },
   },
   {
@@ -188,18 +188,21 @@ export const taskRuns: Case[] = [
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 3)
       await t.turn(owner, { settlements: taken.map((one, i) => bury(one, 5 + i)) })
-      const [zero, one, two] = await t.store.entries('dead', { limit: 9 })
+      const [zero, one, two] = await t.store.jobSets.page('dead', { limit: 9 })
       const dead = [
         { index: 0, dead: sure(zero) },
         { index: 1, dead: { ...sure(one), score: 99 } },
         { index: 9, dead: sure(two) },
       ]
       const adder = await t.owner()
-      await t.store.startRun(task.id, 1, adder, NOW)
-      expect(await twice(t, task, () => t.store.retryRows(task.id, 2, dead.slice(0, 2), NOW))).toEqual(['ok', 'ok'])
-      expect(await t.store.retryRows(task.id, 2, dead.slice(2), NOW)).toEqual(['gone'])
-      expect(await t.store.entries('dead', { limit: 9 })).toEqual([one, two])
-      expect(await t.store.size('dead')).toBe(2)
+      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      expect(await twice(t, task, () => t.store.tasks.retryRows(task.id, 2, dead.slice(0, 2), NOW))).toEqual([
+        'ok',
+        'ok',
+      ])
+      expect(await t.store.tasks.retryRows(task.id, 2, dead.slice(2), NOW)).toEqual(['gone'])
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([one, two])
+      expect(await t.store.jobSets.size('dead')).toBe(2)
     },
   },
   {
@@ -210,15 +213,15 @@ export const taskRuns: Case[] = [
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [bury(first, 5)] })
       await run(t, task, indexes(0))
-      const swap = (effects = [change(first, { status: 'enqueued', place: 'enter' })]) => ({
+      const swap = (effects = [change(first, { status: 'enqueued', window: 'enter' })]) => ({
         text: first.text,
         score: 5,
         to: toQueue('p', first.text),
         effects,
       })
-      expect(await t.store.swap('dead', [swap()], NOW)).toEqual(['ok'])
+      expect(await t.store.jobSets.swap('dead', [swap()], NOW)).toEqual(['ok'])
       const before = await expectExact(t, task)
-      expect(before).toMatchObject({ placed: 1, counts: counts({ enqueued: 1 }) })
+      expect(before).toMatchObject({ inWindow: 1, counts: counts({ enqueued: 1 }) })
       const [old] = await t.take(owner, 'p')
       expect((await t.turn(owner, { started: [begin(old, { attempt: 9 })] })).started).toEqual(['superseded'])
       await t.turn(owner, { settlements: [finish(old, { attempt: 9 })] })
@@ -235,7 +238,7 @@ export const taskRuns: Case[] = [
       const [first, second, third] = await t.take(owner, 'q', 3)
       await t.turn(owner, { settlements: [finish(first, { status: 'failed' })], started: [begin(second)] })
       await run(t, task, indexes(0))
-      expect(await expectExact(t, task)).toMatchObject({ state: 'running', run: 2, placed: 3 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', run: 2, inWindow: 3 })
       await t.turn(owner, { settlements: [finish(second), finish(third)] })
       await work(t, owner)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, counts: counts({ finished: 3 }) })
@@ -285,15 +288,15 @@ export const taskRuns: Case[] = [
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
       const adder = await t.owner()
-      await t.store.startRun(task.id, 1, adder, NOW)
-      await t.store.retryRows(task.id, 2, indexes(0), NOW)
-      await t.store.claim(adder, null)
+      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      await t.store.tasks.retryRows(task.id, 2, indexes(0), NOW)
+      await t.store.workers.claim(adder, null)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', adding: false, run: 2 })
       await work(t, owner)
       expect(await record(t, task)).toMatchObject({ state: 'done' })
       const next = await t.owner()
-      await t.store.startRun(task.id, 2, next, NOW)
-      await t.store.claim(next, null)
+      await t.store.tasks.startRun(task.id, 2, next, NOW)
+      await t.store.workers.claim(next, null)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 3 })
       expect((await record(t, task)).finishedAt).toBeTypeOf('number')
     },
@@ -306,18 +309,18 @@ export const taskRuns: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      await t.store.cancelTask(task.id, REASON, NOW)
+      await t.store.tasks.cancel(task.id, REASON, NOW)
       const adder = await t.owner()
-      expect(await t.store.startRun(task.id, 1, adder, NOW)).toBe('cancelling')
-      await t.store.cancelRows(task.id, 20, NOW)
+      expect(await t.store.tasks.startRun(task.id, 1, adder, NOW)).toBe('cancelling')
+      await t.store.tasks.cancelRows(task.id, 20, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
       expect(await run(t, task, indexes(0, 1, 4, 5))).toEqual(['ok', 'ok', 'ok', 'ok'])
       expect(await expectExact(t, task)).toMatchObject({
         state: 'running',
         reason: null,
         finishedAt: null,
-        placed: 2,
-        held: 2,
+        inWindow: 2,
+        backlog: 2,
         counts: counts({ enqueued: 4, cancelled: 2 }),
       })
       // What is left of the first run goes unrun.
@@ -340,7 +343,7 @@ export const taskRuns: Case[] = [
     name: 'an interrupted task is so again when the rows of a run are put back: those that were never read are missing',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
       await run(t, task, indexes(1))
@@ -350,9 +353,9 @@ export const taskRuns: Case[] = [
         state: 'interrupted',
         counts: counts({ finished: 1, failed: 1 }),
       })
-      await t.store.openAdding(task.id, 'adder-2', NOW, ADDER)
-      expect(await t.store.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
-      await t.store.endAdding(task.id, 'adder-2', NOW)
+      await t.store.tasks.openAdding(task.id, 'adder-2', NOW, ADDER)
+      expect(await t.store.tasks.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      await t.store.tasks.endAdding(task.id, 'adder-2', NOW)
       await work(t, await t.owner())
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, total: 3 })
     },
@@ -369,17 +372,17 @@ export const taskRuns: Case[] = [
       expect(await record(t, task)).toMatchObject({ runAt: NOW, endedBefore: 0 })
       const adder = await t.owner()
       const at = NOW + 60_000
-      await t.store.startRun(task.id, 1, adder, at)
-      await t.store.startRun(task.id, 1, adder, at + 1)
+      await t.store.tasks.startRun(task.id, 1, adder, at)
+      await t.store.tasks.startRun(task.id, 1, adder, at + 1)
       expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 6 })
       for (let i = 0; i < 2; i++)
-        await t.store.retryRows(
+        await t.store.tasks.retryRows(
           task.id,
           2,
           [0, 2, 3, 5].map((index) => ({ index })),
           at,
         )
-      await t.store.endAdding(task.id, adder, at)
+      await t.store.tasks.endAdding(task.id, adder, at)
       expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 3 })
       await work(t, owner)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', runAt: at, endedBefore: 3 })
@@ -390,27 +393,27 @@ export const taskRuns: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 2 })
       await work(t, await t.owner(), { n: 1, status: 'failed' })
-      const those = await t.store.events(task.id, { indexes: [4, 0, 99, 4, 1], limit: 10 })
+      const those = await t.store.tasks.events(task.id, { indexes: [4, 0, 99, 4, 1], limit: 10 })
       expect(those.map(({ index, status, args }) => [index, status, args])).toEqual([
         [0, 'failed', '[0]'],
         [1, 'enqueued', '[1]'],
         [4, 'enqueued', '[4]'],
       ])
-      expect(await t.store.events(task.id, { indexes: [4, 3], limit: 1 })).toMatchObject([{ index: 3 }])
-      expect(await t.store.events(task.id, { indexes: [], limit: 10 })).toEqual([])
-      expect(await t.store.events(taskId(9), { indexes: [0], limit: 10 })).toEqual([])
+      expect(await t.store.tasks.events(task.id, { indexes: [4, 3], limit: 1 })).toMatchObject([{ index: 3 }])
+      expect(await t.store.tasks.events(task.id, { indexes: [], limit: 10 })).toEqual([])
+      expect(await t.store.tasks.events(taskId(9), { indexes: [0], limit: 10 })).toEqual([])
     },
   },
   {
     name: 'a paused task stays paused when a run begins: its rows wait',
     async run(t) {
-      const task = await taskWith(t, 1, 2, { tolerance: { rows: 0 }, window: 1 })
+      const task = await taskWith(t, 1, 2, { maxFailures: { rows: 0 }, window: 1 })
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'paused' })
       await run(t, task, indexes(0))
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', held: 2, placed: 0, run: 2 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', backlog: 2, inWindow: 0, run: 2 })
       expect((await record(t, task)).reason).toMatchObject({ code: 'tolerance' })
-      await t.store.changeTask(task.id, { paused: false }, NOW)
+      await t.store.tasks.change(task.id, { paused: false }, NOW)
       expect(await argsIn(t)).toEqual([[1]])
     },
   },
@@ -422,14 +425,14 @@ export const taskRuns: Case[] = [
         const task = await taskWith(t, n + 1, 4, { window: 4, queue, open: true })
         const owner = await t.owner({ queues: [queue] })
         await work(t, owner, { queue, status: 'failed' })
-        await t.store.endAdding(task.id, ADDER, NOW)
+        await t.store.tasks.endAdding(task.id, ADDER, NOW)
         expect(await record(t, task)).toMatchObject({ state: 'done' })
         const adder = await t.owner()
-        await t.store.startRun(task.id, 1, adder, NOW)
-        await t.store.changeTask(task.id, { tolerance }, NOW)
-        await t.store.retryRows(task.id, 2, indexes(0, 1), NOW)
-        await t.store.endAdding(task.id, adder, NOW)
-        expect(await expectExact(t, task)).toMatchObject({ state: 'running', placed: 2 })
+        await t.store.tasks.startRun(task.id, 1, adder, NOW)
+        await t.store.tasks.change(task.id, { maxFailures: tolerance }, NOW)
+        await t.store.tasks.retryRows(task.id, 2, indexes(0, 1), NOW)
+        await t.store.tasks.endAdding(task.id, adder, NOW)
+        expect(await expectExact(t, task)).toMatchObject({ state: 'running', inWindow: 2 })
         await work(t, owner, { queue, n: 1, status: 'failed' })
         // A share of so few rows says nothing.
         expect(await record(t, task)).toMatchObject({ state: 'rows' in tolerance ? 'paused' : 'running' })
@@ -443,9 +446,9 @@ export const taskRuns: Case[] = [
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
       const adder = await t.owner()
-      await t.store.startRun(task.id, 1, adder, NOW)
-      await t.store.retryRows(task.id, 2, indexes(0), NOW)
-      await t.store.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      await t.store.tasks.retryRows(task.id, 2, indexes(0), NOW)
+      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
       expect(await eventOf(t, task, 1)).toMatchObject({ run: 2 })
       const [, text = ''] = await t.waiting('q')
       expect(payloadOf({ text }).hk_run).toBe(2)
@@ -456,16 +459,16 @@ export const taskRuns: Case[] = [
     name: 'a row that was refused before it ran is put back like any',
     async run(t) {
       const task = spec(1, { window: 2 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const refused = { args: '[1]', rejected: { status: 'failed' as const, code: 'bad', messages: [] } }
-      await t.store.addRows(
+      await t.store.tasks.addRows(
         task.id,
         ADDER,
         0,
         [...rows(0, 1), refused, ...rows(2, 3), { ...refused, args: '[5]' }],
         NOW,
       )
-      await t.store.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
       expect(await run(t, task, [{ index: 1, args: '["ok"]' }, { index: 5 }])).toEqual(['ok', 'ok'])
       await expectExact(t, task)
       const owner = await t.owner()
@@ -484,13 +487,13 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.changeEvents([change(first, { status: 'error', code: 'lost' })], NOW)
+      await t.store.tasks.changeEvents([change(first, { status: 'error', code: 'lost' })], NOW)
       await run(t, task, indexes(0))
       const before = await eventOf(t, task, 0)
       await t.turn(owner, { settlements: [finish(first)] })
       await deliver(t, change(first, { attempt: 4, status: 'failed' }))
       expect(await eventOf(t, task, 0)).toEqual(before)
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, counts: counts({ enqueued: 1 }) })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, counts: counts({ enqueued: 1 }) })
     },
   },
 ]

@@ -32,14 +32,14 @@ export const taskSteering: Case[] = [
     name: 'of a paused task no row comes into the queue; what is there runs; then it goes on',
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 2 })
-      expect(await twice(t, task, () => t.store.changeTask(task.id, { ...paused, reason: REASON }, NOW))).toBe('ok')
+      expect(await twice(t, task, () => t.store.tasks.change(task.id, { ...paused, reason: REASON }, NOW))).toBe('ok')
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: false, reason: REASON })
       const owner = await t.owner()
       expect(await work(t, owner)).toHaveLength(2)
       expect(await t.waiting('q')).toEqual([])
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', held: 3, placed: 0 })
-      expect(await twice(t, task, () => t.store.changeTask(task.id, resumed, NOW))).toBe('ok')
-      expect(await record(t, task)).toMatchObject({ state: 'running', reason: null, held: 1, placed: 2 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', backlog: 3, inWindow: 0 })
+      expect(await twice(t, task, () => t.store.tasks.change(task.id, resumed, NOW))).toBe('ok')
+      expect(await record(t, task)).toMatchObject({ state: 'running', reason: null, backlog: 1, inWindow: 2 })
       expect(await argsIn(t)).toEqual([[2], [3]])
       while ((await work(t, owner)).length > 0);
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 5 }) })
@@ -51,14 +51,14 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 3, { window: 1 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.changeTask(task.id, paused, NOW)
+      await t.store.tasks.change(task.id, paused, NOW)
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      expect(await expectExact(t, task)).toMatchObject({ placed: 0, held: 2 })
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', first.text), effects }], NOW)
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 0, backlog: 2 })
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', first.text), effects }], NOW)
       expect(await t.waiting('q')).toEqual([])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 0, held: 3 })
-      await t.store.changeTask(task.id, resumed, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 0, backlog: 3 })
+      await t.store.tasks.change(task.id, resumed, NOW)
       expect(await t.waiting('q')).toEqual([first.text])
     },
   },
@@ -66,25 +66,25 @@ export const taskSteering: Case[] = [
     name: 'rows are added to a paused task and wait; it stays paused when adding ends',
     async run(t) {
       const task = spec(1)
-      await t.store.createTask(task)
-      await t.store.changeTask(task.id, paused, NOW)
+      await t.store.tasks.create(task)
+      await t.store.tasks.change(task.id, paused, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: true })
-      expect(await twice(t, task, () => t.store.addRows(task.id, ADDER, 0, rows(0, 4), NOW))).toMatchObject({
+      expect(await twice(t, task, () => t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 4), NOW))).toMatchObject({
         ok: true,
       })
       expect(await t.waiting('q')).toEqual([])
-      expect(await twice(t, task, () => t.store.endAdding(task.id, ADDER, NOW))).toMatchObject({ ok: true })
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: false, held: 4, placed: 0 })
-      await t.store.changeTask(task.id, resumed, NOW)
-      expect(await record(t, task)).toMatchObject({ state: 'running', held: 1, placed: 3 })
+      expect(await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW))).toMatchObject({ ok: true })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: false, backlog: 4, inWindow: 0 })
+      await t.store.tasks.change(task.id, resumed, NOW)
+      expect(await record(t, task)).toMatchObject({ state: 'running', backlog: 1, inWindow: 3 })
     },
   },
   {
     name: 'a paused task that is resumed while rows are added is adding again',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.changeTask(task.id, paused, NOW)
-      await t.store.changeTask(task.id, resumed, NOW)
+      await t.store.tasks.change(task.id, paused, NOW)
+      await t.store.tasks.change(task.id, resumed, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
     },
   },
@@ -93,7 +93,7 @@ export const taskSteering: Case[] = [
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone })
-      await t.store.changeTask(task.id, { ...paused, reason: REASON }, NOW)
+      await t.store.tasks.change(task.id, { ...paused, reason: REASON }, NOW)
       const owner = await t.owner()
       const [first, last] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [finish(first)] })
@@ -103,12 +103,12 @@ export const taskSteering: Case[] = [
       await t.turn(owner, { now: at, settlements: [bury(last, 9, { at })] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: null, finishedAt: at })
       expect(await t.waiting('calls')).toHaveLength(1)
-      expect(await t.store.changeTask(task.id, resumed, at)).toBe('ended')
+      expect(await t.store.tasks.change(task.id, resumed, at)).toBe('ended')
 
       // Opened again, by hand, it runs: nothing is left of the pause.
-      await deliver(t, change(last, { attempt: 2, status: 'working', place: 'keep' }))
+      await deliver(t, change(last, { attempt: 2, status: 'working', window: 'keep' }))
       expect(await record(t, task)).toMatchObject({ state: 'running', finishedAt: null })
-      await deliver(t, change(last, { attempt: 2, status: 'finished', place: 'keep' }))
+      await deliver(t, change(last, { attempt: 2, status: 'finished', window: 'keep' }))
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 2 }) })
       expect(await t.waiting('calls')).toHaveLength(1)
     },
@@ -117,19 +117,19 @@ export const taskSteering: Case[] = [
     name: 'a task whose last row is one too many that was rejected is done, and says so until it runs again',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
-      const task = await taskWith(t, 1, 2, { onDone, tolerance: { rows: 0 } })
+      const task = await taskWith(t, 1, 2, { onDone, maxFailures: { rows: 0 } })
       await work(t, await t.owner(), { status: 'failed', n: 2 })
       const beyond = (rejected: number, ended: number) => ({ at: NOW, code: 'tolerance', params: { rejected, ended } })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: beyond(2, 2), finishedAt: NOW })
       expect(await t.waiting('calls')).toHaveLength(1)
 
-      const share = await taskWith(t, 2, 5, { window: 5, onDone, tolerance: { percent: 40 }, open: true })
+      const share = await taskWith(t, 2, 5, { window: 5, onDone, maxFailures: { percent: 40 }, open: true })
       await work(t, await t.owner(), { status: 'failed', n: 3 })
       await work(t, await t.owner(), { n: 2 })
-      await twice(t, share, () => t.store.endAdding(share.id, ADDER, NOW))
+      await twice(t, share, () => t.store.tasks.endAdding(share.id, ADDER, NOW))
       expect(await expectExact(t, share)).toMatchObject({ state: 'done', reason: beyond(3, 5) })
       expect(await t.waiting('calls')).toHaveLength(2)
-      expect(await t.store.startRun(share.id, 1, 'other', NOW)).toBe('ok')
+      expect(await t.store.tasks.startRun(share.id, 1, 'other', NOW)).toBe('ok')
       expect(await record(t, share)).toMatchObject({ state: 'adding', reason: null })
     },
   },
@@ -138,13 +138,13 @@ export const taskSteering: Case[] = [
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const empty = spec(2, { onDone })
-      await t.store.createTask(empty)
+      await t.store.tasks.create(empty)
       const task = await taskWith(t, 1, 2, { onDone, open: true })
       await work(t, await t.owner())
       for (const one of [task, empty]) {
-        await t.store.changeTask(one.id, { ...paused, reason: REASON }, NOW)
+        await t.store.tasks.change(one.id, { ...paused, reason: REASON }, NOW)
         expect(await record(t, one)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
-        await twice(t, one, () => t.store.endAdding(one.id, ADDER, NOW))
+        await twice(t, one, () => t.store.tasks.endAdding(one.id, ADDER, NOW))
         const done = { state: 'done', adding: false, reason: null, finishedAt: NOW }
         expect(await expectExact(t, one)).toMatchObject(done)
       }
@@ -157,35 +157,35 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [only] = await t.take(owner, 'q')
-      await t.store.changeTask(task.id, paused, NOW)
+      await t.store.tasks.change(task.id, paused, NOW)
       await t.turn(owner, { settlements: [postpone(only, 5)] })
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', placed: 0, held: 0 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', inWindow: 0, backlog: 0 })
     },
   },
   {
     name: 'a pause does not hide that a task was interrupted once all of its rows have ended; it goes on paused',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
-      await t.store.changeTask(task.id, { ...paused, reason: REASON }, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.change(task.id, { ...paused, reason: REASON }, NOW)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, finishedAt: null })
-      await t.store.openAdding(task.id, 'adder-2', NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, 'adder-2', NOW, ADDER)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
-      await t.store.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)
-      await t.store.endAdding(task.id, 'adder-2', NOW)
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', held: 1, placed: 0 })
+      await t.store.tasks.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)
+      await t.store.tasks.endAdding(task.id, 'adder-2', NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', backlog: 1, inWindow: 0 })
     },
   },
   {
     name: 'a pause hides that a task was interrupted, and no more',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
-      await t.store.changeTask(task.id, paused, NOW)
+      await t.store.tasks.change(task.id, paused, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'paused' })
-      await t.store.changeTask(task.id, resumed, NOW)
+      await t.store.tasks.change(task.id, resumed, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
     },
   },
@@ -193,13 +193,13 @@ export const taskSteering: Case[] = [
     name: 'a wider window is filled at once, a narrower one empties itself',
     async run(t) {
       const task = await taskWith(t, 1, 9, { window: 2 })
-      expect(await twice(t, task, () => t.store.changeTask(task.id, { window: 5 }, NOW))).toBe('ok')
+      expect(await twice(t, task, () => t.store.tasks.change(task.id, { window: 5 }, NOW))).toBe('ok')
       expect(await argsIn(t)).toEqual([[0], [1], [2], [3], [4]])
-      await t.store.changeTask(task.id, { window: 1 }, NOW)
-      expect(await expectExact(t, task)).toMatchObject({ window: 1, placed: 5, held: 4 })
+      await t.store.tasks.change(task.id, { window: 1 }, NOW)
+      expect(await expectExact(t, task)).toMatchObject({ window: 1, inWindow: 5, backlog: 4 })
       const owner = await t.owner()
       await work(t, owner, { n: 4 })
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 4 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, backlog: 4 })
       await work(t, owner, { n: 1 })
       expect(await argsIn(t)).toEqual([[5]])
     },
@@ -207,17 +207,17 @@ export const taskSteering: Case[] = [
   {
     name: 'what is told is changed, and nothing else',
     async run(t) {
-      const task = await taskWith(t, 1, 4, { tolerance: { rows: 2 } })
+      const task = await taskWith(t, 1, 4, { maxFailures: { rows: 2 } })
       const before = await record(t, task)
-      expect(before).toMatchObject({ tolerance: { rows: 2 }, onMaxFailures: 'pause', reason: null })
-      const told = { name: 'jiné jméno', tolerance: { percent: 2.5 }, onMaxFailures: 'cancel' as const }
-      expect(await twice(t, task, () => t.store.changeTask(task.id, told, NOW))).toBe('ok')
+      expect(before).toMatchObject({ maxFailures: { rows: 2 }, onMaxFailures: 'pause', reason: null })
+      const told = { name: 'jiné jméno', maxFailures: { percent: 2.5 }, onMaxFailures: 'cancel' as const }
+      expect(await twice(t, task, () => t.store.tasks.change(task.id, told, NOW))).toBe('ok')
       expect(await record(t, task)).toEqual({ ...before, ...told })
-      await t.store.changeTask(task.id, { tolerance: null, reason: REASON }, NOW)
-      expect(await record(t, task)).toEqual({ ...before, ...told, tolerance: null, reason: REASON })
-      await t.store.changeTask(task.id, { reason: null }, NOW)
-      await t.store.changeTask(task.id, {}, NOW)
-      expect(await record(t, task)).toEqual({ ...before, ...told, tolerance: null })
+      await t.store.tasks.change(task.id, { maxFailures: null, reason: REASON }, NOW)
+      expect(await record(t, task)).toEqual({ ...before, ...told, maxFailures: null, reason: REASON })
+      await t.store.tasks.change(task.id, { reason: null }, NOW)
+      await t.store.tasks.change(task.id, {}, NOW)
+      expect(await record(t, task)).toEqual({ ...before, ...told, maxFailures: null })
       expect(await argsIn(t)).toEqual([[0], [1], [2]])
     },
   },
@@ -227,38 +227,38 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 1)
       await work(t, await t.owner())
       const before = await record(t, task)
-      expect(await t.store.changeTask(task.id, { name: 'late', paused: true }, NOW)).toBe('ended')
+      expect(await t.store.tasks.change(task.id, { name: 'late', paused: true }, NOW)).toBe('ended')
       expect(await record(t, task)).toEqual(before)
-      expect(await t.store.changeTask(taskId(9), paused, NOW)).toBe(null)
+      expect(await t.store.tasks.change(taskId(9), paused, NOW)).toBe(null)
     },
   },
   {
     name: 'one rejected row more than is tolerated pauses the task in that step, and it says why',
     async run(t) {
-      const task = await taskWith(t, 1, 9, { window: 3, tolerance: { rows: 2 } })
+      const task = await taskWith(t, 1, 9, { window: 3, maxFailures: { rows: 2 } })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 2 })
-      expect(await expectExact(t, task)).toMatchObject({ state: 'running', reason: null, placed: 3 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', reason: null, inWindow: 3 })
       const [third] = await t.take(owner, 'q')
       const at = NOW + 7 * SECOND
       await t.turn(owner, { now: at, settlements: [finish(third, { status: 'error', at })] })
       const reason = { at, code: 'tolerance', params: { rejected: 3, ended: 3 } }
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason, placed: 2, held: 4 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason, inWindow: 2, backlog: 4 })
       await work(t, owner)
       expect(await t.waiting('q')).toEqual([])
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason, placed: 0, held: 4 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason, inWindow: 0, backlog: 4 })
     },
   },
   {
     name: 'other tolerance does not resume by itself; resumed beyond it, the next rejected row pauses again',
     async run(t) {
-      const task = await taskWith(t, 1, 9, { window: 1, tolerance: { rows: 0 } })
+      const task = await taskWith(t, 1, 9, { window: 1, maxFailures: { rows: 0 } })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'paused' })
-      await t.store.changeTask(task.id, { tolerance: { rows: 1 } }, NOW)
-      expect(await record(t, task)).toMatchObject({ state: 'paused', tolerance: { rows: 1 } })
-      await t.store.changeTask(task.id, resumed, NOW)
+      await t.store.tasks.change(task.id, { maxFailures: { rows: 1 } }, NOW)
+      expect(await record(t, task)).toMatchObject({ state: 'paused', maxFailures: { rows: 1 } })
+      await t.store.tasks.change(task.id, resumed, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'running', reason: null })
       await work(t, owner)
       expect(await record(t, task)).toMatchObject({ state: 'running' })
@@ -270,7 +270,7 @@ export const taskSteering: Case[] = [
   {
     name: 'beyond its tolerance a task is cancelled, where it shall be: nobody adds, nothing comes in',
     async run(t) {
-      const task = await taskWith(t, 1, 6, { window: 2, tolerance: { rows: 0 }, onMaxFailures: 'cancel', open: true })
+      const task = await taskWith(t, 1, 6, { window: 2, maxFailures: { rows: 0 }, onMaxFailures: 'cancel', open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'error', n: 1 })
       const reason = { at: NOW, code: 'tolerance', params: { rejected: 1, ended: 1 } }
@@ -278,11 +278,14 @@ export const taskSteering: Case[] = [
         state: 'cancelling',
         adding: false,
         reason,
-        placed: 1,
-        held: 4,
+        inWindow: 1,
+        backlog: 4,
       })
-      expect(await t.store.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      while (!(await t.store.cancelRows(task.id, 3, NOW)).done);
+      expect(await t.store.tasks.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toMatchObject({
+        ok: false,
+        reason: 'ended',
+      })
+      while (!(await t.store.tasks.cancelRows(task.id, 3, NOW)).done);
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
         reason,
@@ -293,7 +296,7 @@ export const taskSteering: Case[] = [
   {
     name: 'a share of rejected rows is judged from 100 ended rows on',
     async run(t) {
-      const task = await taskWith(t, 1, 300, { window: 300, tolerance: { percent: 5 } })
+      const task = await taskWith(t, 1, 300, { window: 300, maxFailures: { percent: 5 } })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 6 })
       await work(t, owner, { n: 93 })
@@ -309,12 +312,12 @@ export const taskSteering: Case[] = [
   {
     name: 'a share of fewer rows is judged when adding ends, of all that there are',
     async run(t) {
-      const task = await taskWith(t, 1, 10, { window: 10, tolerance: { percent: 20 }, open: true })
+      const task = await taskWith(t, 1, 10, { window: 10, maxFailures: { percent: 20 }, open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 3 })
       await work(t, owner, { n: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
-      await t.store.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
       const params = { rejected: 3, ended: 10 }
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
     },
@@ -322,10 +325,10 @@ export const taskSteering: Case[] = [
   {
     name: 'few rejected rows among the first that ended are no large share when many wait',
     async run(t) {
-      const task = await taskWith(t, 1, 150, { window: 150, tolerance: { percent: 2 }, open: true })
+      const task = await taskWith(t, 1, 150, { window: 150, maxFailures: { percent: 2 }, open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 3 })
-      await t.store.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', reason: null })
       await work(t, owner, { n: 96 })
       expect(await record(t, task)).toMatchObject({ state: 'running' })
@@ -339,23 +342,23 @@ export const taskSteering: Case[] = [
   {
     name: 'rows that are refused before they run count against the tolerance too',
     async run(t) {
-      const task = spec(1, { tolerance: { rows: 1 } })
-      await t.store.createTask(task)
+      const task = spec(1, { maxFailures: { rows: 1 } })
+      await t.store.tasks.create(task)
       const refused = { args: '[]', rejected: { status: 'failed' as const, code: 'bad', messages: [] } }
-      await t.store.addRows(task.id, ADDER, 0, [...rows(0, 1), refused], NOW)
-      expect(await record(t, task)).toMatchObject({ state: 'adding', placed: 1 })
-      await twice(t, task, () => t.store.addRows(task.id, ADDER, 2, [refused, ...rows(3, 2)], NOW))
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: true, held: 2, placed: 1 })
+      await t.store.tasks.addRows(task.id, ADDER, 0, [...rows(0, 1), refused], NOW)
+      expect(await record(t, task)).toMatchObject({ state: 'adding', inWindow: 1 })
+      await twice(t, task, () => t.store.tasks.addRows(task.id, ADDER, 2, [refused, ...rows(3, 2)], NOW))
+      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: true, backlog: 2, inWindow: 1 })
     },
   },
   {
     name: 'an effect that is repeated is not judged again',
     async run(t) {
-      const task = await taskWith(t, 1, 4, { window: 4, tolerance: { rows: 0 } })
+      const task = await taskWith(t, 1, 4, { window: 4, maxFailures: { rows: 0 } })
       const owner = await t.owner()
       const [first] = await work(t, owner, { status: 'failed', n: 1 })
       if (!first) throw new Error('nothing was taken')
-      await t.store.changeTask(task.id, resumed, NOW)
+      await t.store.tasks.change(task.id, resumed, NOW)
       await deliver(t, change(first, { status: 'failed' }))
       expect(await record(t, task)).toMatchObject({ state: 'running' })
     },
@@ -369,16 +372,16 @@ export const taskSteering: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [finish(first), finish(second, { status: 'failed' })] })
       expect(await t.waiting('calls')).toEqual([])
-      await twice(t, task, () => t.store.endAdding(task.id, ADDER, NOW + 3 * SECOND))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW + 3 * SECOND))
       const told = { class: 'Told', queue: 'calls', retry: 3, tags: ['č'] }
       const call = { ...told, args: [task.id, 1], jid: `${task.id}ff000001`, enqueued_at: NOW + 3 * SECOND }
       expect((await t.waiting('calls')).map((text) => JSON.parse(text) as unknown)).toEqual([call])
 
       await deliver(t, change(second, { status: 'failed' }))
       await t.turn(owner, { started: [] })
-      await deliver(t, change(second, { attempt: 2, status: 'working', place: 'keep' }))
+      await deliver(t, change(second, { attempt: 2, status: 'working', window: 'keep' }))
       expect(await record(t, task)).toMatchObject({ state: 'running', run: 1 })
-      await deliver(t, change(second, { attempt: 2, status: 'finished', place: 'keep' }))
+      await deliver(t, change(second, { attempt: 2, status: 'finished', window: 'keep' }))
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 1 })
       expect(await t.waiting('calls')).toHaveLength(1)
     },
@@ -408,15 +411,15 @@ export const taskSteering: Case[] = [
     async run(t) {
       const told = (queue: string) => ({ queue, template: '{}' })
       const empty = spec(1, { onDone: told('a'), onFailure: told('b') })
-      await t.store.createTask(empty)
-      await t.store.endAdding(empty.id, ADDER, NOW)
+      await t.store.tasks.create(empty)
+      await t.store.tasks.endAdding(empty.id, ADDER, NOW)
       expect([(await t.waiting('a')).length, (await t.waiting('b')).length]).toEqual([1, 0])
       const refused = spec(2, { onDone: told('c'), onFailure: told('d') })
-      await t.store.createTask(refused)
+      await t.store.tasks.create(refused)
       const row = { args: '[]', rejected: { status: 'failed' as const, messages: [] } }
-      await t.store.addRows(refused.id, ADDER, 0, [row, row], NOW)
+      await t.store.tasks.addRows(refused.id, ADDER, 0, [row, row], NOW)
       expect([(await t.waiting('c')).length, (await t.waiting('d')).length]).toEqual([0, 1])
-      await t.store.endAdding(refused.id, ADDER, NOW)
+      await t.store.tasks.endAdding(refused.id, ADDER, NOW)
       expect([(await t.waiting('c')).length, (await t.waiting('d')).length]).toEqual([1, 1])
     },
   },
@@ -427,8 +430,8 @@ export const taskSteering: Case[] = [
       const owner = await t.owner()
       await work(t, owner, { n: 1, status: 'failed' })
       expect(await argsIn(t)).toEqual([[1], [2], [task.id, 1]])
-      expect(await expectExact(t, task)).toMatchObject({ placed: 2 })
-      expect(await eventOf(t, task, 2)).toMatchObject({ place: 'placed' })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 2 })
+      expect(await eventOf(t, task, 2)).toMatchObject({ location: 'window' })
     },
   },
   {
@@ -437,7 +440,7 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.changeTask(task.id, paused, NOW)
+      await t.store.tasks.change(task.id, paused, NOW)
       expect((await t.turn(owner, { started: [begin(first)] })).started).toEqual(['ok'])
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', counts: counts({ working: 1 }) })
     },

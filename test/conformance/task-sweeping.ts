@@ -36,7 +36,7 @@ export const taskSweeping: Case[] = [
       const open = await taskWith(t, 1, 2, { queue: 'a', createdAt: NOW })
       const ended = await taskWith(t, 2, 1, { queue: 'b', createdAt: NOW })
       const empty = spec(3, { createdAt: NOW })
-      await t.store.createTask(empty)
+      await t.store.tasks.create(empty)
       const owner = await t.owner({ queues: ['a', 'b'] })
       await work(t, owner, { queue: 'b' })
       expect(await record(t, ended)).toMatchObject({ state: 'done' })
@@ -54,12 +54,12 @@ export const taskSweeping: Case[] = [
     name: 'a task that is being cancelled is found as such, until it is cancelled, and is not idle',
     async run(t) {
       const task = await taskWith(t, 1, 2)
-      await t.store.cancelTask(task.id, null, NOW)
-      expect(await t.store.cancellingTasks(10)).toEqual([task.id])
+      await t.store.tasks.cancel(task.id, null, NOW)
+      expect(await t.store.tasks.cancelling(10)).toEqual([task.id])
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
-      await t.store.cancelRows(task.id, 10, NOW)
+      await t.store.tasks.cancelRows(task.id, 10, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
-      expect(await t.store.cancellingTasks(10)).toEqual([])
+      expect(await t.store.tasks.cancelling(10)).toEqual([])
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
     },
   },
@@ -88,15 +88,15 @@ export const taskSweeping: Case[] = [
         return { task, item: { to: 'schedule' as const, text, score: at / 1000 } }
       }
       const [late, soon] = [single(1, NOW + DAY), single(2, NOW + HOUR)]
-      await t.store.pushTracked([late, soon], NOW)
+      await t.store.tasks.pushTracked([late, soon], NOW)
       const idle = async (before: number) => (await idleTasks(t, before)).map(({ id }) => id).sort()
       expect(await idle(NOW + SECOND)).toEqual([])
       expect(await idle(NOW + HOUR + SECOND)).toEqual([soon.task.id])
       expect(await idle(NOW + DAY + SECOND)).toEqual([late.task.id, soon.task.id])
       const { text, score } = late.item
-      const effects = [change({ text }, { status: 'enqueued', place: 'enter', attempt: 0, at: NOW + 2 * HOUR })]
+      const effects = [change({ text }, { status: 'enqueued', window: 'enter', attempt: 0, at: NOW + 2 * HOUR })]
       const to = { to: 'queue' as const, queue: 'q', text, end: 'back' as const }
-      expect(await t.store.swap('schedule', [{ text, score, to, effects }], NOW + 2 * HOUR)).toEqual(['ok'])
+      expect(await t.store.jobSets.swap('schedule', [{ text, score, to, effects }], NOW + 2 * HOUR)).toEqual(['ok'])
       expect(await idle(NOW + 2 * HOUR + SECOND)).toEqual([late.task.id, soon.task.id])
     },
   },
@@ -112,19 +112,19 @@ export const taskSweeping: Case[] = [
         change(first, { status: 'error', code: 'lost', messages }),
         change(second, { status: 'error', code: 'foreign', attempt: 0 }),
       ]
-      await twice(t, task, () => t.store.changeEvents(lost, NOW + SECOND))
+      await twice(t, task, () => t.store.tasks.changeEvents(lost, NOW + SECOND))
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'error', code: 'lost', attempts: 1, messages })
       expect(await eventOf(t, task, 1)).toMatchObject({ status: 'error', code: 'foreign', attempts: 0 })
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 2,
-        held: 0,
+        inWindow: 2,
+        backlog: 0,
         progressAt: NOW + SECOND,
         counts: counts({ error: 2, enqueued: 2 }),
       })
       expect(await argsIn(t)).toEqual([[2], [3]])
       await t.turn(owner, { settlements: [finish(first), finish(second, { status: 'failed', code: 'no' })] })
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 2,
+        inWindow: 2,
         counts: counts({ finished: 1, failed: 1, enqueued: 2 }),
       })
     },
@@ -136,7 +136,7 @@ export const taskSweeping: Case[] = [
       const task = await taskWith(t, 1, 1, { onDone: told, onFailure: told })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.changeEvents([change(first, { status: 'error', code: 'lost' })], NOW + SECOND)
+      await t.store.tasks.changeEvents([change(first, { status: 'error', code: 'lost' })], NOW + SECOND)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', finishedAt: NOW + SECOND })
       const jids = (await t.waiting('calls')).map((text) => payloadOf({ text }).jid)
       expect(jids).toEqual([`${task.id}fe000001`, `${task.id}ff000001`])
@@ -153,26 +153,26 @@ export const taskSweeping: Case[] = [
       const [first] = await t.take(owner, 'q')
       const text = (index: number) => ({ text: first.text.replace(jidOf(task.id, 0), jidOf(task.id, index)) })
       await t.turn(owner, { settlements: [postpone(first, 5)] })
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap(
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap(
         'retry',
         [{ text: first.text, score: 5, to: { to: 'queue', queue: 'q', text: first.text, end: 'back' }, effects }],
         NOW,
       )
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 5 })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, backlog: 5 })
       const ended = [
         change(first, { status: 'error', code: 'lost' }),
         change(text(2), { status: 'cancelled', code: 'deleted', attempt: 0 }),
         change(text(4), { status: 'finished' }),
       ]
-      await twice(t, task, () => t.store.changeEvents(ended, NOW))
-      expect(await expectExact(t, task)).toMatchObject({ placed: 1, held: 2 })
+      await twice(t, task, () => t.store.tasks.changeEvents(ended, NOW))
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, backlog: 2 })
       const seen: unknown[] = []
       for (let taken = await work(t, owner); taken.length > 0; taken = await work(t, owner)) {
         seen.push(...taken.map((one) => payloadOf(one).args[0]))
       }
       expect(seen).toEqual([1, 3, 5])
-      expect(await expectExact(t, task)).toMatchObject({ state: 'done', held: 0, placed: 0 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done', backlog: 0, inWindow: 0 })
     },
   },
   {
@@ -185,10 +185,12 @@ export const taskSweeping: Case[] = [
         const { hk_rows: mine = [0] } = payloadOf(first) as { hk_rows?: number[] }
         const next = mine.length
         const of = (index: number) => change(first, { jid: jidOf(task.id, index) })
-        await t.store.changeEvents([...mine, next].map(of), NOW)
-        expect(await expectExact(t, task)).toMatchObject({ placed: 1 })
+        await t.store.tasks.changeEvents([...mine, next].map(of), NOW)
+        expect(await expectExact(t, task)).toMatchObject({ inWindow: 1 })
         await work(t, owner, { queue: `q${n}`, n: 1 })
-        const ended = (await t.store.events(task.id, { status: ['finished'], limit: 9 })).map(({ index }) => index)
+        const ended = (await t.store.tasks.events(task.id, { status: ['finished'], limit: 9 })).map(
+          ({ index }) => index,
+        )
         expect(ended).toEqual(expect.arrayContaining([...mine, next, next + 1]))
       }
     },
@@ -203,8 +205,8 @@ export const taskSweeping: Case[] = [
       const before = await expectExact(t, task)
       const nobody = { ...change(first, { status: 'error' }), jid: jidOf(taskId(9), 0) }
       const noRow = { ...change(first, { status: 'error' }), jid: jidOf(task.id, 7) }
-      await t.store.changeEvents([change(first, { status: 'error', attempt: 2 }), nobody, noRow], NOW)
-      await t.store.changeEvents([], NOW)
+      await t.store.tasks.changeEvents([change(first, { status: 'error', attempt: 2 }), nobody, noRow], NOW)
+      await t.store.tasks.changeEvents([], NOW)
       expect(await expectExact(t, task)).toEqual(before)
     },
   },
@@ -215,24 +217,24 @@ export const taskSweeping: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 3)
       await t.turn(owner, { started: [begin(first)] })
-      await twice(t, task, () => t.store.freePlaces(task.id, [0, 1, 5, 99], NOW))
-      expect(await eventOf(t, task, 0)).toMatchObject({ status: 'working', place: 'elsewhere' })
-      expect(await eventOf(t, task, 1)).toMatchObject({ status: 'enqueued', place: 'elsewhere' })
-      expect(await eventOf(t, task, 5)).toMatchObject({ status: 'enqueued', place: 'held' })
+      await twice(t, task, () => t.store.tasks.leaveWindow(task.id, [0, 1, 5, 99], NOW))
+      expect(await eventOf(t, task, 0)).toMatchObject({ status: 'working', location: 'elsewhere' })
+      expect(await eventOf(t, task, 1)).toMatchObject({ status: 'enqueued', location: 'elsewhere' })
+      expect(await eventOf(t, task, 5)).toMatchObject({ status: 'enqueued', location: 'backlog' })
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 3,
-        held: 1,
+        inWindow: 3,
+        backlog: 1,
         counts: counts({ working: 1, enqueued: 5 }),
       })
       expect(await argsIn(t)).toEqual([[3], [4]])
       // They turn up after all, and give no second place away.
       await t.turn(owner, { settlements: [finish(first), finish(second)] })
       expect(await expectExact(t, task)).toMatchObject({
-        placed: 3,
-        held: 1,
+        inWindow: 3,
+        backlog: 1,
         counts: counts({ finished: 2, enqueued: 4 }),
       })
-      await t.store.freePlaces(taskId(9), [0], NOW)
+      await t.store.tasks.leaveWindow(taskId(9), [0], NOW)
     },
   },
   {
@@ -240,7 +242,7 @@ export const taskSweeping: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 8, { window: 8, open: true })
       const owner = await t.owner()
-      expect(await t.store.reasons(task.id)).toEqual([])
+      expect(await t.store.tasks.reasons(task.id)).toEqual([])
       await work(t, owner, { n: 3, status: 'failed', code: 'bad_price' })
       await work(t, owner, { n: 1, status: 'failed' })
       await work(t, owner, { n: 1, status: 'error', code: 'bad_price' })
@@ -248,9 +250,9 @@ export const taskSweeping: Case[] = [
       await t.turn(owner, { settlements: [bury(sixth, 5, { code: 'Žluťoučký: "kůň"' })] })
       await work(t, owner, { n: 1, status: 'cancelled', code: 'discarded' })
       const row = { args: '[]', rejected: { status: 'failed' as const, code: 'bad_price', messages: [] } }
-      await t.store.addRows(task.id, ADDER, 8, [row], NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 8, [row], NOW)
       const sorted = async () => {
-        const reasons = await t.store.reasons(task.id)
+        const reasons = await t.store.tasks.reasons(task.id)
         return reasons.map(({ status, code, count }) => `${status} ${code} ${count}`).sort()
       }
       expect(await sorted()).toEqual([
@@ -261,11 +263,11 @@ export const taskSweeping: Case[] = [
         'failed null 1',
       ])
       await expectExact(t, task)
-      await t.store.startRun(task.id, 1, await t.owner(), NOW)
-      await t.store.retryRows(task.id, 2, [{ index: 0 }, { index: 3 }, { index: 4 }], NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.tasks.retryRows(task.id, 2, [{ index: 0 }, { index: 3 }, { index: 4 }], NOW)
       expect(await sorted()).toEqual(['cancelled discarded 1', 'error Žluťoučký: "kůň" 1', 'failed bad_price 3'])
       await expectExact(t, task)
-      expect(await t.store.reasons(taskId(9))).toEqual([])
+      expect(await t.store.tasks.reasons(taskId(9))).toEqual([])
     },
   },
   {
@@ -277,9 +279,9 @@ export const taskSweeping: Case[] = [
         const code = codeOf(i)
         return { args: '[]', rejected: { status: 'failed', messages: [], ...(code === undefined ? {} : { code }) } }
       })
-      await t.store.addRows(task.id, ADDER, 0, added, NOW)
+      await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
       const indexes = async (query: CodeFilter, limit = 1000) => {
-        const events = await t.store.events(task.id, { status: ['failed'], ...query, limit })
+        const events = await t.store.tasks.events(task.id, { status: ['failed'], ...query, limit })
         return events.map(({ index }) => index)
       }
       for (const i of [1, 254, 255, 256, 257, 258, 259, 299])
@@ -289,7 +291,7 @@ export const taskSweeping: Case[] = [
       expect(await indexes({ code: null }, 2)).toEqual([0, 100])
       expect(await indexes({})).toHaveLength(600)
 
-      const reasons = await t.store.reasons(task.id)
+      const reasons = await t.store.tasks.reasons(task.id)
       expect(reasons.reduce((sum, { count }) => sum + count, 0)).toBe(600)
       const without = reasons.filter(({ code }) => code === null)
       expect(without.filter(({ otherCodes }) => !otherCodes)).toEqual([{ status: 'failed', code: null, count: 6 }])
@@ -300,9 +302,9 @@ export const taskSweeping: Case[] = [
       expect(counted.map(({ count }) => count)).toEqual(others.length > 0 ? [others.length] : [])
 
       // Rows that are put back and rejected again are counted with their old code.
-      await t.store.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
       const last = others.at(-1) ?? 599
-      await t.store.retryRows(task.id, 2, [{ index: 0 }, { index: last }], NOW)
+      await t.store.tasks.retryRows(task.id, 2, [{ index: 0 }, { index: last }], NOW)
       expect(await indexes({ code: null })).toEqual([100, 200, 300, 400, 500])
       expect(await indexes({ otherCodes: true })).toEqual(others.slice(0, -1))
     },
@@ -316,8 +318,8 @@ export const taskSweeping: Case[] = [
         const status = (['failed', 'error', 'cancelled', 'finished'] as const)[i % 4]
         await work(t, owner, { n: 1, status: sure(status), code: i % 3 === 0 ? 'three' : `code ${i % 2}` })
       }
-      const indexes = async (query: Parameters<typeof t.store.events>[1]) =>
-        (await t.store.events(task.id, query)).map(({ index }) => index)
+      const indexes = async (query: Parameters<typeof t.store.tasks.events>[1]) =>
+        (await t.store.tasks.events(task.id, query)).map(({ index }) => index)
       expect(await indexes({ code: 'three', limit: 99 })).toEqual([0, 6, 9])
       expect(await indexes({ code: 'three', limit: 2 })).toEqual([0, 6])
       expect(await indexes({ code: 'three', after: 0, limit: 99 })).toEqual([6, 9])
@@ -325,8 +327,8 @@ export const taskSweeping: Case[] = [
       expect(await indexes({ code: 'three', status: ['failed', 'cancelled'], limit: 99 })).toEqual([0, 6])
       expect(await indexes({ code: 'code 0', limit: 99 })).toEqual([2, 4, 8, 10])
       expect(await indexes({ code: 'nothing', limit: 99 })).toEqual([])
-      await t.store.startRun(task.id, 1, await t.owner(), NOW)
-      await t.store.retryRows(task.id, 2, [{ index: 6 }], NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
+      await t.store.tasks.retryRows(task.id, 2, [{ index: 6 }], NOW)
       expect(await indexes({ code: 'three', limit: 99 })).toEqual([0, 9])
     },
   },
@@ -336,19 +338,19 @@ export const taskSweeping: Case[] = [
       const done = await taskWith(t, 1, 0, { keep: HOUR })
       const usual = await taskWith(t, 2, 0)
       const cancelled = await taskWith(t, 3, 1, { keep: HOUR, open: true, queue: 'c' })
-      await t.store.cancelTask(cancelled.id, null, NOW)
+      await t.store.tasks.cancel(cancelled.id, null, NOW)
       const open = await taskWith(t, 4, 1, { keep: 0, queue: 'd' })
       const interrupted = await taskWith(t, 5, 0, { keep: 0, open: true })
-      await t.store.endAdding(interrupted.id, ADDER, NOW, true)
-      const over = async (now: number) => (await t.store.expiredTasks(now, 10)).sort()
+      await t.store.tasks.endAdding(interrupted.id, ADDER, NOW, true)
+      const over = async (now: number) => (await t.store.tasks.expired(now, 10)).sort()
       expect(await over(NOW + HOUR - SECOND)).toEqual([])
       expect(await over(NOW + HOUR + SECOND)).toEqual([done.id])
-      await t.store.cancelRows(cancelled.id, 9, NOW + HOUR)
+      await t.store.tasks.cancelRows(cancelled.id, 9, NOW + HOUR)
       expect(await over(NOW + HOUR + SECOND)).toEqual([done.id])
       expect(await over(NOW + 2 * HOUR + SECOND)).toEqual([done.id, cancelled.id])
       expect(await over(NOW + 30 * DAY + SECOND)).toEqual([done.id, usual.id, cancelled.id])
-      expect(await t.store.expiredTasks(NOW + 30 * DAY + SECOND, 2)).toHaveLength(2)
-      await t.store.startRun(done.id, 1, await t.owner(), NOW)
+      expect(await t.store.tasks.expired(NOW + 30 * DAY + SECOND, 2)).toHaveLength(2)
+      await t.store.tasks.startRun(done.id, 1, await t.owner(), NOW)
       expect(await over(NOW + 2 * HOUR + SECOND)).toEqual([cancelled.id])
       await work(t, await t.owner({ queues: ['d'] }), { queue: 'd' })
       expect(await over(NOW + SECOND)).toEqual([open.id])
@@ -363,37 +365,37 @@ export const taskSweeping: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       const messages = [{ at: NOW, code: 'no', params: {} }]
       await t.turn(owner, { settlements: [finish(first, { status: 'failed', messages })] })
-      await t.store.putPart(task.id, 0, new Uint8Array(10), 100)
+      await t.store.tasks.putPart(task.id, 0, new Uint8Array(10), 100)
       const waiting = await t.waiting('q')
       // A store may be able to remove all at once.
-      const all = await t.store.deleteTask(task.id, 7)
+      const all = await t.store.tasks.delete(task.id, 7)
       const gone = async () => {
-        expect(await t.store.task(task.id)).toBe(null)
-        expect((await t.store.tasks({ limit: 9 })).map(({ id }) => id)).toEqual([other.id])
-        expect(await t.store.event(jidOf(task.id, 39))).toBe(null)
-        expect(await t.store.events(task.id, { limit: 99 })).toEqual([])
-        expect(await t.store.part(task.id, 0)).toBe(null)
-        expect(await t.store.reasons(task.id)).toEqual([])
+        expect(await t.store.tasks.find(task.id)).toBe(null)
+        expect((await t.store.tasks.page({ limit: 9 })).map(({ id }) => id)).toEqual([other.id])
+        expect(await t.store.tasks.event(jidOf(task.id, 39))).toBe(null)
+        expect(await t.store.tasks.events(task.id, { limit: 99 })).toEqual([])
+        expect(await t.store.tasks.part(task.id, 0)).toBe(null)
+        expect(await t.store.tasks.reasons(task.id)).toEqual([])
         expect(await idleTasks(t, NOW + DAY)).toEqual([await record(t, other)])
         const refused = { ok: false, reason: 'unknown' }
-        expect(await t.store.addRows(task.id, ADDER, 40, rows(40, 1), NOW)).toMatchObject(refused)
-        expect(await t.store.openAdding(task.id, 'a', NOW)).toMatchObject(refused)
-        expect(await t.store.endAdding(task.id, ADDER, NOW)).toMatchObject(refused)
-        expect(await t.store.changeTask(task.id, { paused: true }, NOW)).toBe(null)
-        expect(await t.store.cancelTask(task.id, null, NOW)).toBe(null)
-        expect(await t.store.startRun(task.id, 1, 'a', NOW)).toBe(null)
-        expect(await t.store.putPart(task.id, 1, new Uint8Array(1), 9)).toBe('unknown')
-        expect(await t.store.stats()).toMatchObject({ held: 0 })
+        expect(await t.store.tasks.addRows(task.id, ADDER, 40, rows(40, 1), NOW)).toMatchObject(refused)
+        expect(await t.store.tasks.openAdding(task.id, 'a', NOW)).toMatchObject(refused)
+        expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toMatchObject(refused)
+        expect(await t.store.tasks.change(task.id, { paused: true }, NOW)).toBe(null)
+        expect(await t.store.tasks.cancel(task.id, null, NOW)).toBe(null)
+        expect(await t.store.tasks.startRun(task.id, 1, 'a', NOW)).toBe(null)
+        expect(await t.store.tasks.putPart(task.id, 1, new Uint8Array(1), 9)).toBe('unknown')
+        expect(await t.store.metrics.totals()).toMatchObject({ backlog: 0 })
       }
       await gone()
       // Half deleted and left alone: whoever looks for what is over goes on.
-      if (!all) expect(await t.store.expiredTasks(NOW, 9)).toEqual([task.id])
+      if (!all) expect(await t.store.tasks.expired(NOW, 9)).toEqual([task.id])
       let calls = 0
-      while (!(await t.store.deleteTask(task.id, 7))) expect(++calls).toBeLessThan(50)
+      while (!(await t.store.tasks.delete(task.id, 7))) expect(++calls).toBeLessThan(50)
       await gone()
-      expect(await t.store.expiredTasks(NOW, 9)).toEqual([])
-      expect(await t.store.deleteTask(task.id, 7)).toBe(true)
-      expect(await t.store.deleteTask(taskId(99), 7)).toBe(true)
+      expect(await t.store.tasks.expired(NOW, 9)).toEqual([])
+      expect(await t.store.tasks.delete(task.id, 7)).toBe(true)
+      expect(await t.store.tasks.delete(taskId(99), 7)).toBe(true)
       // Its jobs run untracked, and nothing follows them.
       expect((await t.turn(owner, { started: [begin(second)] })).started).toEqual(['ok'])
       expect((await t.turn(owner, { settlements: [finish(second)] })).settled).toEqual(['ok'])
@@ -407,21 +409,25 @@ export const taskSweeping: Case[] = [
     name: 'the id of a deleted task is free again',
     async run(t) {
       const task = await taskWith(t, 1, 3)
-      while (!(await t.store.deleteTask(task.id, 100)));
-      expect(await t.store.createTask(spec(1, { name: 'another' }))).toBe(true)
+      while (!(await t.store.tasks.delete(task.id, 100)));
+      expect(await t.store.tasks.create(spec(1, { name: 'another' }))).toBe(true)
       expect(await expectExact(t, task)).toMatchObject({ name: 'another', total: 0, run: 1, state: 'adding' })
-      expect(await t.store.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
     },
   },
   {
     name: 'a task is deleted while it is cancelling, or adding, and leaves nothing idle',
     async run(t) {
       const task = await taskWith(t, 1, 9, { open: true })
-      await t.store.cancelTask(task.id, null, NOW)
-      while (!(await t.store.deleteTask(task.id, 4)));
+      await t.store.tasks.cancel(task.id, null, NOW)
+      while (!(await t.store.tasks.delete(task.id, 4)));
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
-      expect(await t.store.cancellingTasks(9)).toEqual([])
-      expect(await t.store.cancelRows(task.id, 9, NOW)).toEqual({ cancelled: 0, placed: expect.any(Array), done: true })
+      expect(await t.store.tasks.cancelling(9)).toEqual([])
+      expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual({
+        cancelled: 0,
+        placed: expect.any(Array),
+        done: true,
+      })
     },
   },
 ]

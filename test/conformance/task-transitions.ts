@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Taken } from '#dist/store/contract.js'
+import type { FetchedJob } from '#dist/store/contract.js'
 import { type Case, NOW, sure, toQueue } from './bench.ts'
 import {
   ADDER,
@@ -83,27 +83,31 @@ export const taskTransitions: Case[] = [
     async run(t) {
       for (const [i, keepArgs] of (['all', 'rejected', 'none'] as const).entries()) {
         const task = spec(i + 1, { queue: `q${i}`, window: 8, keepArgs })
-        await t.store.createTask(task)
+        await t.store.tasks.create(task)
         const plain = rows(0, 12)
         const withSource = plain.map((row, n) => ({ ...row, number: n + 2, source: '{"id":1.0}' }))
-        await t.store.addRows(task.id, ADDER, 0, [...withSource.slice(0, 6), ...plain.slice(6)], NOW)
-        await t.store.endAdding(task.id, ADDER, NOW)
+        await t.store.tasks.addRows(task.id, ADDER, 0, [...withSource.slice(0, 6), ...plain.slice(6)], NOW)
+        await t.store.tasks.endAdding(task.id, ADDER, NOW)
         const owner = await t.owner({ queues: [task.queue] })
         const first = await t.take(owner, task.queue, 8)
         const [, begun, postponed, failed, , copied] = first
         if (!begun || !postponed || !failed || !copied) throw new Error('no rows came')
-        await t.store.push([toQueue(task.queue, copied.text)], NOW)
+        await t.store.jobs.push([toQueue(task.queue, copied.text)], NOW)
         const [copy] = await t.take(owner, task.queue)
         await t.turn(owner, { now: NOW + SECOND, started: [begin(begun, { at: NOW + SECOND })] })
         // Another attempt has begun elsewhere, and a row that was rejected has its code.
-        await deliver(t, change(postponed, { attempt: 2, status: 'working', place: 'keep' }))
-        await deliver(t, change(failed, { attempt: 1, status: 'failed', code: 'no', place: 'keep' }))
+        await deliver(t, change(postponed, { attempt: 2, status: 'working', window: 'keep' }))
+        await deliver(t, change(failed, { attempt: 1, status: 'failed', code: 'no', window: 'keep' }))
 
-        const ends = [...first, copy, first[7]].map((one) => finish(one as Taken, { at: NOW + 3 * SECOND }))
+        const ends = [...first, copy, first[7]].map((one) => finish(one as FetchedJob, { at: NOW + 3 * SECOND }))
         const { settled } = await t.turn(owner, { now: NOW + 3 * SECOND, settlements: ends })
         expect(settled).toEqual([...Array(9).fill('ok'), 'fenced'])
         const found = await expectExact(t, task)
-        expect(found).toMatchObject({ counts: counts({ finished: 7, working: 1, enqueued: 4 }), placed: 5, held: 0 })
+        expect(found).toMatchObject({
+          counts: counts({ finished: 7, working: 1, enqueued: 4 }),
+          inWindow: 5,
+          backlog: 0,
+        })
         expect(await eventOf(t, task, 1)).toMatchObject({ startedAt: NOW + SECOND, finishedAt: NOW + 3 * SECOND })
         expect(await eventOf(t, task, 2)).toMatchObject({ status: 'working', attempts: 2 })
         expect(await eventOf(t, task, 3)).toMatchObject({ status: 'finished', code: null })
@@ -121,7 +125,11 @@ export const taskTransitions: Case[] = [
         expect(await expectExact(t, task)).toEqual(found)
         await work(t, owner, { queue: task.queue })
         await deliver(t, change(postponed, { attempt: 2 }))
-        expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 12 }), placed: 0 })
+        expect(await expectExact(t, task)).toMatchObject({
+          state: 'done',
+          counts: counts({ finished: 12 }),
+          inWindow: 0,
+        })
       }
     },
   },
@@ -132,7 +140,7 @@ export const taskTransitions: Case[] = [
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 300)
       const some = taken.filter((_, i) => i % 3 === 0 || i > 200)
-      const at = (one: Taken) => NOW + (payloadOf(one).args[0] as number) * SECOND
+      const at = (one: FetchedJob) => NOW + (payloadOf(one).args[0] as number) * SECOND
       const begun = await t.turn(owner, { started: some.map((one) => begin(one, { at: at(one) })) })
       expect(begun.started).toEqual(some.map(() => 'ok'))
       // One more time, as after a lost answer, together with one that was not told.
@@ -140,7 +148,7 @@ export const taskTransitions: Case[] = [
       expect((await t.turn(owner, { started: [sure(repeated), sure(untold)] })).started).toEqual(['ok', 'ok'])
       const working = some.length + 1
       const some2 = counts({ working, enqueued: 300 - working })
-      expect(await expectExact(t, task)).toMatchObject({ counts: some2, placed: 300 })
+      expect(await expectExact(t, task)).toMatchObject({ counts: some2, inWindow: 300 })
 
       const ends = taken.filter((_, i) => i < 60 || i % 100 === 99)
       const settlements = ends.map((one, i) => {
@@ -159,8 +167,8 @@ export const taskTransitions: Case[] = [
           result: i % 2 ? `"ř${index}\\u0000\\""` : null,
         })
       }
-      expect(await expectExact(t, task)).toMatchObject({ placed: 300 - ends.length, progressAt: NOW })
-      expect(await eventOf(t, task, 61)).toMatchObject({ status: 'enqueued', place: 'placed', finishedAt: null })
+      expect(await expectExact(t, task)).toMatchObject({ inWindow: 300 - ends.length, progressAt: NOW })
+      expect(await eventOf(t, task, 61)).toMatchObject({ status: 'enqueued', location: 'window', finishedAt: null })
       expect(await eventOf(t, task, 63)).toMatchObject({ status: 'working', startedAt: NOW + 63 * SECOND })
     },
   },
@@ -178,7 +186,7 @@ export const taskTransitions: Case[] = [
         { status: 'cancelled' as const, code: 'discarded' },
       ]
       await t.turn(owner, { settlements: taken.map((one, i) => finish(one, ends[i])) })
-      const events = await t.store.events(task.id, { limit: 10 })
+      const events = await t.store.tasks.events(task.id, { limit: 10 })
       expect(events.map(({ status, code, messages: kept }) => [status, code, kept.length])).toEqual([
         ['finished', null, 0],
         ['failed', 'bad_price', 1],
@@ -220,7 +228,7 @@ export const taskTransitions: Case[] = [
       const [taken] = await t.take(owner, 'q')
       const { run } = await record(t, task)
       await t.turn(owner, { settlements: [finish(taken, { attempt: 3, status: 'failed' })] })
-      await deliver(t, change(taken, { run: run + 1, attempt: 1, status: 'working', place: 'keep' }))
+      await deliver(t, change(taken, { run: run + 1, attempt: 1, status: 'working', window: 'keep' }))
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'working', run: run + 1 })
       await deliver(t, change(taken, { run, attempt: 9, status: 'finished' }))
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'working', run: run + 1 })
@@ -233,10 +241,10 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await deliver(t, change(first, { attempt: 4, status: 'error', place: 'keep' }))
+      await deliver(t, change(first, { attempt: 4, status: 'error', window: 'keep' }))
       expect((await t.turn(owner, { settlements: [finish(first, { attempt: 1 })] })).settled).toEqual(['ok'])
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'error' })
-      expect(await t.store.stats()).toMatchObject({ processed: 1, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, fetched: 0 })
       await expectExact(t, task)
     },
   },
@@ -248,13 +256,13 @@ export const taskTransitions: Case[] = [
       const { run } = await record(t, task)
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [bury(first, 5)] })
-      await deliver(t, change(first, { run: run + 1, attempt: 1, status: 'error', place: 'keep' }))
+      await deliver(t, change(first, { run: run + 1, attempt: 1, status: 'error', window: 'keep' }))
       const before = await record(t, task)
       const event = await eventOf(t, task, 0)
 
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
       const swap = { text: first.text, score: 5, to: toQueue('q', first.text), effects }
-      expect(await t.store.swap('dead', [swap], NOW)).toEqual(['ok'])
+      expect(await t.store.jobSets.swap('dead', [swap], NOW)).toEqual(['ok'])
       expect((await t.waiting('q')).map((text) => payloadOf({ text }).args)).toEqual([[1], [0]])
       expect(await expectExact(t, task)).toEqual(before)
       expect(await eventOf(t, task, 0)).toEqual(event)
@@ -274,7 +282,7 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
-      await deliver(t, change(first, { attempt: 2, status: 'cancelled', place: 'keep' }))
+      await deliver(t, change(first, { attempt: 2, status: 'cancelled', window: 'keep' }))
       const answer = await t.turn(owner, { started: [begin(first, { attempt: 2 }), begin(second)] })
       expect(answer.started).toEqual(['superseded', 'ok'])
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ cancelled: 1, working: 1 }) })
@@ -291,14 +299,14 @@ export const taskTransitions: Case[] = [
       const begun = begin(first)
       await t.turn(owner, { started: [begun] })
       await t.turn(owner, { started: [begun] })
-      expect(await expectExact(t, task)).toMatchObject({ held: 4, counts: counts({ working: 1, enqueued: 5 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 4, counts: counts({ working: 1, enqueued: 5 }) })
       const failure = { status: 'failed' as const, code: 'no' }
       await t.turn(owner, { settlements: [finish(first, failure)] })
-      expect(await record(t, task)).toMatchObject({ held: 3 })
+      expect(await record(t, task)).toMatchObject({ backlog: 3 })
       for (let i = 0; i < 2; i++) await deliver(t, change(first, failure))
       expect(await t.waiting('q')).toHaveLength(2)
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'failed', attempts: 1 })
-      expect(await expectExact(t, task)).toMatchObject({ held: 3, counts: counts({ failed: 1, enqueued: 5 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 3, counts: counts({ failed: 1, enqueued: 5 }) })
     },
   },
   {
@@ -323,8 +331,8 @@ export const taskTransitions: Case[] = [
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ error: 1, finished: 1 }) })
       const { run } = await record(t, task)
 
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text), effects }], NOW)
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text), effects }], NOW)
       expect(await expectExact(t, task)).toMatchObject({
         state: 'running',
         run,
@@ -345,7 +353,7 @@ export const taskTransitions: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [bury(first, 7), finish(second)] })
-      await t.store.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text) }], NOW)
+      await t.store.jobSets.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text) }], NOW)
       expect(await record(t, task)).toMatchObject({ state: 'done' })
       const [again] = await t.take(owner, 'q')
       expect((await t.turn(owner, { started: [begin(again, { attempt: 2 })] })).started).toEqual(['ok'])
@@ -365,8 +373,8 @@ export const taskTransitions: Case[] = [
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [bury(first, 7, { code: 'TypeError' })] })
       expect((await eventOf(t, task, 0)).code).toBe('TypeError')
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
-      await t.store.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text), effects }], NOW)
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
+      await t.store.jobSets.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text), effects }], NOW)
       const [again] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(again, { attempt: 2 })] })
       expect((await eventOf(t, task, 0)).code).toBe(null)
@@ -380,8 +388,8 @@ export const taskTransitions: Case[] = [
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(first)] })
       expect(await record(t, task)).toMatchObject({ state: 'adding', finishedAt: null })
-      expect(await t.store.addRows(task.id, ADDER, 1, rows(1, 1), NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.endAdding(task.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, ADDER, 1, rows(1, 1), NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'running', finishedAt: null })
       const [second] = await t.take(owner, 'q')
       await t.turn(owner, { now: NOW + 2 * SECOND, settlements: [finish(second, { at: NOW + 2 * SECOND })] })
@@ -392,14 +400,20 @@ export const taskTransitions: Case[] = [
     name: 'a task whose events are all final is done when adding ends, also one without rows',
     async run(t) {
       const empty = spec(1)
-      await t.store.createTask(empty)
-      expect(await t.store.endAdding(empty.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 0 })
+      await t.store.tasks.create(empty)
+      expect(await t.store.tasks.endAdding(empty.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 0 })
       expect(await record(t, empty)).toMatchObject({ state: 'done', finishedAt: NOW + SECOND })
 
       const rejected = spec(2)
-      await t.store.createTask(rejected)
-      await t.store.addRows(rejected.id, ADDER, 0, [{ args: '[]', rejected: { status: 'failed', messages: [] } }], NOW)
-      await t.store.endAdding(rejected.id, ADDER, NOW + SECOND)
+      await t.store.tasks.create(rejected)
+      await t.store.tasks.addRows(
+        rejected.id,
+        ADDER,
+        0,
+        [{ args: '[]', rejected: { status: 'failed', messages: [] } }],
+        NOW,
+      )
+      await t.store.tasks.endAdding(rejected.id, ADDER, NOW + SECOND)
       expect(await record(t, rejected)).toMatchObject({ state: 'done', counts: counts({ failed: 1 }) })
     },
   },
@@ -408,7 +422,7 @@ export const taskTransitions: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const before = await record(t, task)
-      await t.store.endAdding(task.id, ADDER, NOW + 9 * SECOND)
+      await t.store.tasks.endAdding(task.id, ADDER, NOW + 9 * SECOND)
       expect(await record(t, task)).toEqual(before)
     },
   },
@@ -420,8 +434,8 @@ export const taskTransitions: Case[] = [
       const owner = await t.owner({ queues: ['q', 'p'] })
       const [a] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(a)] })
-      expect(await record(t, one)).toMatchObject({ held: 2, counts: counts({ finished: 1, enqueued: 3 }) })
-      expect(await record(t, two)).toMatchObject({ held: 3, counts: counts({ enqueued: 4 }) })
+      expect(await record(t, one)).toMatchObject({ backlog: 2, counts: counts({ finished: 1, enqueued: 3 }) })
+      expect(await record(t, two)).toMatchObject({ backlog: 3, counts: counts({ enqueued: 4 }) })
       expect(await t.waiting('p')).toHaveLength(1)
     },
   },
@@ -431,12 +445,16 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 3, { window: 1 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.store.claim(owner, null)
+      await t.store.workers.claim(owner, null)
       const answer = await t.turn(owner, { started: [begin(first)], settlements: [finish(first)] })
       expect(answer.settled).toEqual(['fenced'])
       const next = await t.owner()
       expect((await t.turn(next, { settlements: [finish(first)] })).settled).toEqual(['fenced'])
-      expect(await expectExact(t, task)).toMatchObject({ held: 2, counts: counts({ enqueued: 3 }), progressAt: null })
+      expect(await expectExact(t, task)).toMatchObject({
+        backlog: 2,
+        counts: counts({ enqueued: 3 }),
+        progressAt: null,
+      })
     },
   },
   {
@@ -447,10 +465,10 @@ export const taskTransitions: Case[] = [
       const [first] = await t.take(owner, 'q')
       const effects = [change(first, { status: 'error' })]
       const swap = { text: first.text, score: 1, to: null, effects }
-      expect(await t.store.swap('retry', [swap], NOW)).toEqual(['gone'])
+      expect(await t.store.jobSets.swap('retry', [swap], NOW)).toEqual(['gone'])
       const restore = { owner, queue: 'q', ticket: first.ticket, to: toQueue('q', first.text), effects }
-      expect(await t.store.restore([restore], NOW)).toEqual(['gone'])
-      expect(await expectExact(t, task)).toMatchObject({ held: 1, counts: counts({ enqueued: 2 }) })
+      expect(await t.store.workers.rescue([restore], NOW)).toEqual(['gone'])
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 1, counts: counts({ enqueued: 2 }) })
     },
   },
 ]

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store, Taken } from '#dist/store/contract.js'
+import type { FetchedJob, Store } from '#dist/store/contract.js'
 import { type Case, NOW, pause, release, textsOf, toQueue, until } from './bench.ts'
 import {
   ADDER,
@@ -34,12 +34,12 @@ export const taskWindow: Case[] = [
         const answer = await t.turn(owner, {
           now: NOW + index * SECOND,
           settlements: [finish(taken)],
-          take: { queues: ['q'], n: 10 },
+          fetch: { queues: ['q'], n: 10 },
         })
         expect(answer.settled).toEqual(['ok'])
-        expect(answer.taken.length).toBe(index < 3 ? 1 : 0)
-        if (index < 3) expect(payloadOf(answer.taken[0]).enqueued_at).toBe(NOW + index * SECOND)
-        taken = answer.taken[0]
+        expect(answer.fetched.length).toBe(index < 3 ? 1 : 0)
+        if (index < 3) expect(payloadOf(answer.fetched[0]).enqueued_at).toBe(NOW + index * SECOND)
+        taken = answer.fetched[0]
       }
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 4 }) })
     },
@@ -56,7 +56,7 @@ export const taskWindow: Case[] = [
       held.push(...(await t.take(owner, 'q', 10)))
       expect(held).toHaveLength(6)
       expect(await t.waiting('q')).toEqual([])
-      expect(await record(t, task)).toMatchObject({ held: 14, counts: counts({ finished: 2, enqueued: 18 }) })
+      expect(await record(t, task)).toMatchObject({ backlog: 14, counts: counts({ finished: 2, enqueued: 18 }) })
     },
   },
   {
@@ -69,7 +69,7 @@ export const taskWindow: Case[] = [
       let taken = await t.take(owner, 'q')
       while (taken.length > 0) {
         seen.push(payloadOf(taken[0]).jid)
-        taken = (await t.turn(owner, { settlements: [finish(taken[0])], take: { queues: ['q'], n: 1 } })).taken
+        taken = (await t.turn(owner, { settlements: [finish(taken[0])], fetch: { queues: ['q'], n: 1 } })).fetched
       }
       expect(seen.slice(0, 8)).toEqual([
         jidOf(big.id, 0),
@@ -92,18 +92,18 @@ export const taskWindow: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 1 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const answer = await t.turn(owner, { settlements: [postpone(first, 5)], take: { queues: ['q'], n: 5 } })
-      expect(answer.taken.map((one) => payloadOf(one).args)).toEqual([[1]])
-      await t.turn(owner, { settlements: [finish(answer.taken[0])] })
+      const answer = await t.turn(owner, { settlements: [postpone(first, 5)], fetch: { queues: ['q'], n: 5 } })
+      expect(answer.fetched.map((one) => payloadOf(one).args)).toEqual([[1]])
+      await t.turn(owner, { settlements: [finish(answer.fetched[0])] })
       expect(await record(t, task)).toMatchObject({ state: 'running', counts: counts({ finished: 1, enqueued: 1 }) })
 
       const text = `${first.text} `
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
       expect(
-        await t.store.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', text), effects }], NOW),
+        await t.store.jobSets.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', text), effects }], NOW),
       ).toEqual(['ok'])
       expect(await t.waiting('q')).toEqual([text])
-      expect(await expectExact(t, task)).toMatchObject({ held: 0 })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 0 })
       const [again] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(again, { attempt: 2 })] })
       expect(await record(t, task)).toMatchObject({ state: 'done', counts: counts({ finished: 2 }) })
@@ -117,20 +117,20 @@ export const taskWindow: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [postpone(first, 5)] })
       const text = first.text.replace('{', '{"retry_count":0,')
-      const effects = [change(first, { status: 'enqueued', place: 'enter' })]
+      const effects = [change(first, { status: 'enqueued', window: 'enter' })]
       expect(
-        await t.store.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', text), effects }], NOW),
+        await t.store.jobSets.swap('retry', [{ text: first.text, score: 5, to: toQueue('q', text), effects }], NOW),
       ).toEqual(['ok'])
-      expect(await t.store.size('retry')).toBe(0)
+      expect(await t.store.jobSets.size('retry')).toBe(0)
       expect((await t.waiting('q')).map((one) => payloadOf({ text: one }).args)).toEqual([[2]])
-      expect(await expectExact(t, task)).toMatchObject({ held: 3, counts: counts({ enqueued: 5 }) })
-      expect(await t.store.stats()).toMatchObject({ enqueued: 1, held: 3 })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 3, counts: counts({ enqueued: 5 }) })
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 1, backlog: 3 })
 
       await t.turn(owner, { settlements: [finish(second)] })
       const waiting = await t.waiting('q')
       expect(waiting).toHaveLength(2)
       expect(waiting[1]).toBe(text)
-      expect(await record(t, task)).toMatchObject({ held: 2 })
+      expect(await record(t, task)).toMatchObject({ backlog: 2 })
       const held = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: held.map((one) => finish(one, { attempt: one.text === text ? 2 : 1 })) })
       expect((await t.waiting('q')).map((one) => payloadOf({ text: one }).args)).toEqual([[3], [4]])
@@ -146,10 +146,10 @@ export const taskWindow: Case[] = [
       expect(await t.waiting('q')).toHaveLength(2)
       const [again] = await t.take(owner, 'q')
       expect(again.text).toBe(first.text)
-      const kept = change(again, { status: 'enqueued', place: 'keep' })
+      const kept = change(again, { status: 'enqueued', window: 'keep' })
       await t.turn(owner, { started: [begin(again)], settlements: [release(again, { effects: [kept] })] })
       expect(await t.waiting('q')).toHaveLength(2)
-      expect(await expectExact(t, task)).toMatchObject({ held: 2, counts: counts({ enqueued: 4 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 2, counts: counts({ enqueued: 4 }) })
     },
   },
   {
@@ -159,22 +159,22 @@ export const taskWindow: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { started: [begin(first)] })
-      await t.store.claim(owner, null)
-      const items = await t.store.stranded(10)
+      await t.store.workers.claim(owner, null)
+      const items = await t.store.workers.orphaned(10)
       expect(textsOf(items)).toEqual([second.text, first.text])
-      const answers = await t.store.restore(
+      const answers = await t.store.workers.rescue(
         items.map((item) => ({
           owner: item.owner,
           queue: item.queue,
           ticket: item.ticket,
           to: toQueue('q', item.text, 'front'),
-          effects: [change(item, { status: 'enqueued', place: 'keep' })],
+          effects: [change(item, { status: 'enqueued', window: 'keep' })],
         })),
         NOW,
       )
       expect(answers).toEqual(['ok', 'ok'])
       expect(await t.waiting('q')).toEqual([first.text, second.text])
-      expect(await expectExact(t, task)).toMatchObject({ held: 2, counts: counts({ enqueued: 4 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 2, counts: counts({ enqueued: 4 }) })
       const next = await t.owner()
       const held = await t.take(next, 'q', 5)
       expect(held).toHaveLength(2)
@@ -189,7 +189,7 @@ export const taskWindow: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [postpone(first, 5), postpone(second, 6)] })
-      expect(await record(t, task)).toMatchObject({ held: 4, counts: counts({ enqueued: 8 }) })
+      expect(await record(t, task)).toMatchObject({ backlog: 4, counts: counts({ enqueued: 8 }) })
       const kill = {
         text: first.text,
         score: 5,
@@ -197,10 +197,10 @@ export const taskWindow: Case[] = [
         effects: [change(first, { status: 'error' })],
       }
       const drop = { text: second.text, score: 6, to: null, effects: [change(second, { status: 'cancelled' })] }
-      expect(await t.store.swap('retry', [kill, drop], NOW)).toEqual(['ok', 'ok'])
+      expect(await t.store.jobSets.swap('retry', [kill, drop], NOW)).toEqual(['ok', 'ok'])
       expect(await t.waiting('q')).toHaveLength(2)
       expect(await expectExact(t, task)).toMatchObject({
-        held: 4,
+        backlog: 4,
         counts: counts({ error: 1, cancelled: 1, enqueued: 6 }),
       })
     },
@@ -212,12 +212,12 @@ export const taskWindow: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [bury(first, 5)] })
-      await t.store.swap('dead', [{ text: first.text, score: 5, to: toQueue('q', first.text, 'front') }], NOW)
+      await t.store.jobSets.swap('dead', [{ text: first.text, score: 5, to: toQueue('q', first.text, 'front') }], NOW)
       const [again] = await t.take(owner, 'q')
       expect(again.text).toBe(first.text)
       await t.turn(owner, { settlements: [finish(again, { attempt: 2 })] })
       expect(await t.waiting('q')).toHaveLength(1)
-      expect(await expectExact(t, task)).toMatchObject({ held: 5, counts: counts({ finished: 1, enqueued: 7 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 5, counts: counts({ finished: 1, enqueued: 7 }) })
       await t.turn(owner, { settlements: [finish(second)] })
       expect(await t.waiting('q')).toHaveLength(2)
     },
@@ -231,14 +231,14 @@ export const taskWindow: Case[] = [
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(first, { status: 'failed' })] })
       const text = first.text.replace(/"hk_run":\d+/, `"hk_run":${run + 1}`)
-      const effects = [change({ text }, { attempt: 0, status: 'enqueued', place: 'enter' })]
-      await t.store.push([{ ...toQueue('q', text), effects }], NOW)
+      const effects = [change({ text }, { attempt: 0, status: 'enqueued', window: 'enter' })]
+      await t.store.jobs.push([{ ...toQueue('q', text), effects }], NOW)
       expect((await t.waiting('q')).map((one) => payloadOf({ text: one }).args)).toEqual([[1]])
-      expect(await expectExact(t, task)).toMatchObject({ held: 3, counts: counts({ enqueued: 4 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 3, counts: counts({ enqueued: 4 }) })
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'enqueued', run: run + 1 })
 
       const [second] = await t.take(owner, 'q')
-      const { taken } = await t.turn(owner, { settlements: [finish(second)], take: { queues: ['q'], n: 5 } })
+      const { fetched: taken } = await t.turn(owner, { settlements: [finish(second)], fetch: { queues: ['q'], n: 5 } })
       expect(textsOf(taken)).toEqual([text])
       const [again] = taken
       expect((await t.turn(owner, { started: [begin(again)] })).started).toEqual(['ok'])
@@ -252,35 +252,35 @@ export const taskWindow: Case[] = [
     shared: true,
     async run(t) {
       const task = spec(1, { window: 4 })
-      await t.store.createTask(task)
+      await t.store.tasks.create(task)
       const other = await t.another()
       let working = true
       const seen: string[] = []
       const work = async (store: Store) => {
         const owner = await t.owner({ store })
-        let taken: Taken[] = []
+        let taken: FetchedJob[] = []
         while (working || taken.length > 0) {
           const settlements = taken.map((one) => finish(one))
-          const answer = await t.turn(owner, { settlements, take: { queues: ['q'], n: 3 } }, store)
+          const answer = await t.turn(owner, { settlements, fetch: { queues: ['q'], n: 3 } }, store)
           expect(answer.settled).toEqual(settlements.map(() => 'ok'))
-          taken = answer.taken
+          taken = answer.fetched
           seen.push(...taken.map((one) => payloadOf(one).jid))
           if (taken.length === 0) await pause(1)
         }
       }
       const submit = async () => {
         for (let from = 0; from < 60; from += 6) {
-          await other.addRows(task.id, ADDER, from, rows(from, 6), NOW)
-          const { taken, enqueued } = await other.stats()
+          await other.tasks.addRows(task.id, ADDER, from, rows(from, 6), NOW)
+          const { fetched: taken, enqueued } = await other.metrics.totals()
           expect(taken + enqueued).toBeLessThanOrEqual(4)
         }
-        await other.endAdding(task.id, ADDER, NOW)
+        await other.tasks.endAdding(task.id, ADDER, NOW)
         await until('the task is done', async () => (await record(t, task)).state === 'done')
         working = false
       }
       await Promise.all([work(t.store), work(other), submit()])
       expect(seen.sort()).toEqual(Array.from({ length: 60 }, (_, i) => jidOf(task.id, i)))
-      expect(await expectExact(t, task)).toMatchObject({ held: 0, counts: counts({ finished: 60 }) })
+      expect(await expectExact(t, task)).toMatchObject({ backlog: 0, counts: counts({ finished: 60 }) })
     },
   },
 ]

@@ -4,11 +4,11 @@ import {
   type EventEffect,
   type EventRecord,
   type EventStatus,
+  type FetchedJob,
   type Message,
   type NewRow,
   type Settlement,
   type Store,
-  type Taken,
   type TaskRecord,
   type TaskSpec,
 } from '#dist/store/contract.js'
@@ -29,7 +29,7 @@ export function spec(number: number, more: Partial<TaskSpec> = {}): TaskSpec {
     keepArgs: 'all',
     meta: '{}',
     createdAt: NOW,
-    adder: ADDER,
+    producer: ADDER,
     ...more,
   }
 }
@@ -56,9 +56,9 @@ export async function taskWith(
 ): Promise<TaskSpec> {
   const { open = false, ...rest } = more
   const task = spec(number, rest)
-  expect(await t.store.createTask(task)).toBe(true)
-  expect(await t.store.addRows(task.id, ADDER, 0, rows(0, count), NOW)).toEqual({ ok: true, total: count })
-  if (!open) expect(await t.store.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: count })
+  expect(await t.store.tasks.create(task)).toBe(true)
+  expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, count), NOW)).toEqual({ ok: true, total: count })
+  if (!open) expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: count })
   return task
 }
 
@@ -77,16 +77,16 @@ export function payloadOf(taken: { text: string }): Payload {
 /** A change of the event whose job was taken; by default its first attempt ends well. */
 export function change(taken: { text: string }, more: Partial<EventEffect> = {}): EventEffect {
   const { jid, hk_run } = payloadOf(taken)
-  return { kind: 'event', jid, run: hk_run, attempt: 1, status: 'finished', at: NOW, place: 'leave', ...more }
+  return { kind: 'event', jid, run: hk_run, attempt: 1, status: 'finished', at: NOW, window: 'leave', ...more }
 }
 
 /** The handler returned. */
-export function finish(taken: Taken, more: Partial<EventEffect> = {}): Settlement {
+export function finish(taken: FetchedJob, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, { effects: [change(taken, more)] })
 }
 
 /** The handler failed and is retried later. */
-export function postpone(taken: Taken, score: number, more: Partial<EventEffect> = {}): Settlement {
+export function postpone(taken: FetchedJob, score: number, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, {
     failed: 1,
     move: { to: 'retry', text: taken.text, score },
@@ -95,7 +95,7 @@ export function postpone(taken: Taken, score: number, more: Partial<EventEffect>
 }
 
 /** The last attempt failed: the job is dead. */
-export function bury(taken: Taken, score: number, more: Partial<EventEffect> = {}): Settlement {
+export function bury(taken: FetchedJob, score: number, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, {
     failed: 1,
     move: { to: 'dead', text: taken.text, score },
@@ -104,24 +104,24 @@ export function bury(taken: Taken, score: number, more: Partial<EventEffect> = {
 }
 
 /** The first attempt begins. */
-export function begin(taken: Taken, more: Partial<EventEffect> = {}) {
-  const effect = change(taken, { status: 'working', place: 'keep', ...more })
+export function begin(taken: FetchedJob, more: Partial<EventEffect> = {}) {
+  const effect = change(taken, { status: 'working', window: 'keep', ...more })
   return { queue: taken.queue, ticket: taken.ticket, effects: [effect] }
 }
 
 /** Delivers effects by themselves, on the back of a job nobody takes. */
 export async function deliver(t: Bench, ...effects: EventEffect[]): Promise<void> {
-  await t.store.push([{ to: 'queue', queue: 'carrier', text: '{}', end: 'back', effects }], NOW)
+  await t.store.jobs.push([{ to: 'queue', queue: 'carrier', text: '{}', end: 'back', effects }], NOW)
 }
 
 export async function record(t: { store: Store }, task: { id: string }): Promise<TaskRecord> {
-  const found = await t.store.task(task.id)
+  const found = await t.store.tasks.find(task.id)
   if (!found) throw new Error(`task ${task.id} is gone`)
   return found
 }
 
 export async function eventOf(t: { store: Store }, task: { id: string }, index: number): Promise<EventRecord> {
-  const found = await t.store.event(jidOf(task.id, index))
+  const found = await t.store.tasks.event(jidOf(task.id, index))
   if (!found) throw new Error(`event ${index} of task ${task.id} is gone`)
   return found
 }
@@ -140,7 +140,7 @@ export function counts(some: Partial<Record<EventStatus, number>>): Record<Event
 export async function allEvents(t: { store: Store }, task: { id: string }): Promise<EventRecord[]> {
   const events: EventRecord[] = []
   for (let last: EventRecord | undefined; ; ) {
-    const page = await t.store.events(task.id, { limit: 1000, ...(last ? { after: last.index } : {}) })
+    const page = await t.store.tasks.events(task.id, { limit: 1000, ...(last ? { after: last.index } : {}) })
     events.push(...page)
     last = page.at(-1)
     if (page.length < 1000) return events
@@ -154,15 +154,15 @@ export async function expectExact(t: { store: Store }, task: { id: string }): Pr
   expect(found.counts).toEqual(countsOf(events.map(({ status }) => status)))
   expect(found.total).toBe(events.length)
   expect(events.map(({ index }) => index)).toEqual(events.map((_, i) => i))
-  const at = (place: EventRecord['place']) => events.filter((event) => event.place === place).length
-  expect({ held: found.held, placed: found.placed }).toEqual({ held: at('held'), placed: at('placed') })
+  const at = (place: EventRecord['location']) => events.filter((event) => event.location === place).length
+  expect({ backlog: found.backlog, placed: found.inWindow }).toEqual({ backlog: at('backlog'), placed: at('window') })
   expect(await reasonsOf(t, task)).toEqual(countReasons(events))
   return found
 }
 
 /** How many rows there are of each reason, as `status code`. */
 async function reasonsOf(t: { store: Store }, task: { id: string }): Promise<Record<string, number>> {
-  const reasons = await t.store.reasons(task.id)
+  const reasons = await t.store.tasks.reasons(task.id)
   return Object.fromEntries(reasons.map(({ status, code, count }) => [`${status} ${code}`, count]))
 }
 
@@ -179,10 +179,10 @@ function countReasons(events: readonly EventRecord[]): Record<string, number> {
 export async function twice<T>(t: { store: Store }, task: { id: string }, ask: () => Promise<T>): Promise<T> {
   const answer = await ask()
   const after = await expectExact(t, task)
-  const { held, enqueued } = await t.store.stats()
+  const { backlog, enqueued } = await t.store.metrics.totals()
   expect(await ask()).toEqual(answer)
   expect(await expectExact(t, task)).toEqual(after)
-  expect(await t.store.stats()).toMatchObject({ held, enqueued })
+  expect(await t.store.metrics.totals()).toMatchObject({ backlog, enqueued })
   return answer
 }
 
@@ -191,9 +191,9 @@ export async function work(
   t: Bench,
   owner: string,
   how: Partial<EventEffect> & { queue?: string; n?: number } = {},
-): Promise<Taken[]> {
+): Promise<FetchedJob[]> {
   const { queue = 'q', n = 1000, ...effect } = how
-  const taken: Taken[] = await t.take(owner, queue, n)
+  const taken: FetchedJob[] = await t.take(owner, queue, n)
   const settlements = taken.map((one) => finish(one, effect))
   expect((await t.turn(owner, { settlements })).settled).toEqual(settlements.map(() => 'ok'))
   return taken
@@ -212,7 +212,7 @@ export async function idleTasks({ store }: Pick<Bench, 'store'>, before: number,
   const tasks: TaskRecord[] = []
   let after: string | undefined
   do {
-    const page = await store.idleTasks(before, { after, limit })
+    const page = await store.tasks.idle(before, { after, limit })
     tasks.push(...page.tasks)
     after = page.next ?? undefined
   } while (after !== undefined)

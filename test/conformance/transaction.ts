@@ -13,7 +13,7 @@ export const transaction: Case[] = [
           return [toQueue('q', t.job(1)), { to: 'schedule', text: t.job(2), score: 2e9 }]
         })
         expect(await t.waiting('q')).toEqual([t.job(1)])
-        expect(await t.store.size('schedule')).toBe(1)
+        expect(await t.store.jobSets.size('schedule')).toBe(1)
         await transact(async (db) => {
           expect(db.prepare('SELECT n FROM mine').all()).toMatchObject([{ n: 7 }])
           return []
@@ -51,7 +51,7 @@ export const transaction: Case[] = [
           db.exec('CREATE TABLE mine (n INTEGER)')
           return [batch('1', 1), toQueue('q', t.job(1)), batch('2', 2), batch('1', 0.5)]
         })
-        const waiting = () => t.store.orderedWaiting('o', 'id', { limit: 9, payloads: 9 })
+        const waiting = () => t.store.ordered.waiting('o', 'id', { limit: 9, payloads: 9 })
         const told = [
           { id: '1', payloads: [['"v"', 0.5]] },
           { id: '2', payloads: [['"v"', 2]] },
@@ -86,7 +86,7 @@ export const transaction: Case[] = [
           t.push('q', t.job(1)),
           failing(1),
           t.push('q', t.job(2)),
-          t.store.push([{ to: 'dead', text: t.job(4), score: 1 }], NOW),
+          t.store.jobs.push([{ to: 'dead', text: t.job(4), score: 1 }], NOW),
           failing(2),
           transact(async () => {
             order.push(3)
@@ -96,15 +96,15 @@ export const transaction: Case[] = [
         ])
         expect(order).toEqual([1, 2, 3, 4])
         expect(await t.waiting('q')).toEqual([t.job(1), t.job(2), t.job(3)])
-        expect(await t.store.size('dead')).toBe(1)
+        expect(await t.store.jobSets.size('dead')).toBe(1)
       })
     },
   },
 ]
 
-type Transact = (work: Parameters<NonNullable<Bench['store']['transaction']>>[0]) => Promise<void>
+type Transact = (work: Parameters<NonNullable<Bench['store']['jobs']['transaction']>>[0]) => Promise<void>
 
 async function transactions(t: Bench, use: (transact: Transact) => Promise<void>): Promise<void> {
-  if (t.store.transaction) await use((work) => t.store.transaction?.(work, NOW) as Promise<void>)
+  if (t.store.jobs.transaction) await use((work) => t.store.jobs.transaction?.(work, NOW) as Promise<void>)
   else expect(t.store.kind).toBe('redis')
 }

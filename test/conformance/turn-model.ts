@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { SettleAnswer, Settlement, Taken } from '#dist/store/contract.js'
+import type { FetchedJob, SettleAnswer, Settlement } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, sure, toQueue } from './bench.ts'
 import { chance } from './chance.js'
 
@@ -80,9 +80,9 @@ class Model {
   readonly names: [string, string]
   readonly queues: Map<string, string[]>
   /** Who owns what, oldest first; claimed owners keep theirs until restored. */
-  readonly held = new Map<string, Taken[]>()
+  readonly held = new Map<string, FetchedJob[]>()
   readonly claimed: string[] = []
-  readonly gone: { owner: string; taken: Taken }[] = []
+  readonly gone: { owner: string; taken: FetchedJob }[] = []
   readonly retries: { text: string; score: number }[] = []
   readonly dead: string[] = []
   readonly tickets = new Set<string>()
@@ -107,13 +107,13 @@ class Model {
 
   static async start(t: Bench, world: number): Promise<Model> {
     const model = new Model(t, world)
-    model.before = await t.store.stats()
+    model.before = await t.store.metrics.totals()
     // What an earlier round left behind would be found here.
-    await t.store.trim('retry', 0, 0)
-    await t.store.trim('dead', 0, 0)
-    for (const item of await t.store.stranded(1000)) {
+    await t.store.jobSets.prune('retry', 0, 0)
+    await t.store.jobSets.prune('dead', 0, 0)
+    for (const item of await t.store.workers.orphaned(1000)) {
       const { text, ...job } = item
-      await t.store.restore([{ ...job, to: toQueue('rubbish', text) }], NOW)
+      await t.store.workers.rescue([{ ...job, to: toQueue('rubbish', text) }], NOW)
     }
     for (const who of [0, 1] as const) await model.newOwner(who)
     return model
@@ -141,7 +141,7 @@ class Model {
 
   async push(queue: string, count: number, front: boolean): Promise<void> {
     const texts = Array.from({ length: count }, () => this.t.job(`${this.world}/${++this.pushed}`))
-    await this.t.store.push(
+    await this.t.store.jobs.push(
       texts.map((text) => toQueue(queue, text, front ? 'front' : 'back')),
       NOW,
     )
@@ -172,7 +172,7 @@ class Model {
       expected.push('fenced')
     }
     const queues = how.order === 0 ? [...this.names] : [...this.names].reverse()
-    const answer = await this.t.turn(owner, { settlements, take: { queues, n: how.n } })
+    const answer = await this.t.turn(owner, { settlements, fetch: { queues, n: how.n } })
 
     expect(answer.fenced).toBe(false)
     expect(answer.settled).toEqual(expected)
@@ -180,16 +180,16 @@ class Model {
     for (const queue of queues) {
       for (const text of sure(this.queues.get(queue)).splice(0, how.n - wanted.length)) wanted.push({ queue, text })
     }
-    expect(answer.taken.map(({ queue, text }) => ({ queue, text }))).toEqual(wanted)
-    for (const { queue, ticket } of answer.taken) {
+    expect(answer.fetched.map(({ queue, text }) => ({ queue, text }))).toEqual(wanted)
+    for (const { queue, ticket } of answer.fetched) {
       const key = `${owner} ${queue} ${ticket}`
       expect(this.tickets).not.toContain(key)
       this.tickets.add(key)
     }
-    mine.push(...answer.taken)
+    mine.push(...answer.fetched)
   }
 
-  settle(taken: Taken, fate: Fate): Settlement {
+  settle(taken: FetchedJob, fate: Fate): Settlement {
     switch (fate) {
       case 'done':
         this.processed++
@@ -218,17 +218,17 @@ class Model {
   /** The owner dies; a last turn of it is refused; another takes its place. */
   async claim(who: 0 | 1): Promise<void> {
     const owner = this.owners[who]
-    expect(await this.t.store.claim(owner, null)).toBe(true)
+    expect(await this.t.store.workers.claim(owner, null)).toBe(true)
     const settlements = sure(this.held.get(owner)).map((taken) => done(taken))
-    const answer = await this.t.turn(owner, { settlements, take: { queues: this.names, n: 3 } })
-    expect(answer).toMatchObject({ fenced: true, settled: settlements.map(() => 'fenced'), taken: [] })
+    const answer = await this.t.turn(owner, { settlements, fetch: { queues: this.names, n: 3 } })
+    expect(answer).toMatchObject({ fenced: true, settled: settlements.map(() => 'fenced'), fetched: [] })
     this.claimed.push(owner)
     await this.newOwner(who)
   }
 
   /** Which of several come first is for recovery.ts: here releases and pushes to the front have mixed their order. */
   async restore(limit: number): Promise<void> {
-    const stranded = await this.t.store.stranded(limit)
+    const stranded = await this.t.store.workers.orphaned(limit)
     const all = this.claimed.flatMap((owner) => sure(this.held.get(owner)))
     expect(stranded).toHaveLength(Math.min(limit, all.length))
     for (const { owner, queue, ticket, text } of stranded) {
@@ -239,34 +239,34 @@ class Model {
       this.put(queue, text, true)
     }
     const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') }))
-    expect(await this.t.store.restore(items, NOW)).toEqual(items.map(() => 'ok'))
-    expect(await this.t.store.restore(items, NOW)).toEqual(items.map(() => 'gone'))
+    expect(await this.t.store.workers.rescue(items, NOW)).toEqual(items.map(() => 'ok'))
+    expect(await this.t.store.workers.rescue(items, NOW)).toEqual(items.map(() => 'gone'))
   }
 
   async promote(limit: number, twice: boolean): Promise<void> {
     this.retries.sort((a, b) => a.score - b.score)
-    const { entries, next } = await this.t.store.due('retry', NOW, limit)
+    const { entries, next } = await this.t.store.jobSets.due('retry', NOW, limit)
     const due = this.retries.splice(0, limit)
     expect(entries).toEqual(due)
     expect(next).toBe(this.retries[0]?.score ?? null)
     const swaps = entries.map((entry) => ({ ...entry, to: toQueue(this.names[0], entry.text) }))
-    expect(await this.t.store.swap('retry', swaps, NOW)).toEqual(swaps.map(() => 'ok'))
-    if (twice) expect(await this.t.store.swap('retry', swaps, NOW)).toEqual(swaps.map(() => 'gone'))
+    expect(await this.t.store.jobSets.swap('retry', swaps, NOW)).toEqual(swaps.map(() => 'ok'))
+    if (twice) expect(await this.t.store.jobSets.swap('retry', swaps, NOW)).toEqual(swaps.map(() => 'gone'))
     for (const { text } of due) this.put(this.names[0], text, false)
   }
 
   async check(): Promise<void> {
     for (const name of this.names) expect(await this.t.waiting(name)).toEqual(this.queues.get(name))
     const retries = [...this.retries].sort((a, b) => a.score - b.score)
-    expect(await this.t.store.entries('retry', { limit: 1000 })).toEqual(retries)
-    expect((await this.t.store.entries('dead', { limit: 1000 })).map(({ text }) => text)).toEqual(this.dead)
-    const stats = await this.t.store.stats()
+    expect(await this.t.store.jobSets.page('retry', { limit: 1000 })).toEqual(retries)
+    expect((await this.t.store.jobSets.page('dead', { limit: 1000 })).map(({ text }) => text)).toEqual(this.dead)
+    const stats = await this.t.store.metrics.totals()
     expect(stats.processed - this.before.processed).toBe(this.processed)
     expect(stats.failed - this.before.failed).toBe(this.failed)
 
     // Everybody dies now: what is stranded is exactly what they held.
-    for (const owner of this.owners) await this.t.store.claim(owner, null)
-    const stranded = await this.t.store.stranded(1000)
+    for (const owner of this.owners) await this.t.store.workers.claim(owner, null)
+    const stranded = await this.t.store.workers.orphaned(1000)
     const held = [...this.held].flatMap(([owner, taken]) => taken.map((job) => ({ owner, ...job })))
     const byTicket = (a: { owner: string; ticket: string }, b: { owner: string; ticket: string }) =>
       `${a.owner} ${a.ticket}` < `${b.owner} ${b.ticket}` ? -1 : 1

@@ -11,7 +11,7 @@ export const turn: Case[] = [
       expect(textsOf(await t.take(one, 'q', 1))).toEqual([t.job(1)])
       expect(textsOf(await t.take(two, 'q', 5))).toEqual([t.job(2)])
       expect(await t.take(one, 'q', 5)).toEqual([])
-      expect(await t.store.stats()).toMatchObject({ enqueued: 0, taken: 2, processed: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 2, processed: 0 })
     },
   },
   {
@@ -46,17 +46,17 @@ export const turn: Case[] = [
             mine.push(...textsOf(mineNow))
             const answer = await t.turn(
               owner,
-              { settlements: mineNow.map((taken) => done(taken)), take: { queues: ['q'], n: 3 } },
+              { settlements: mineNow.map((taken) => done(taken)), fetch: { queues: ['q'], n: 3 } },
               store,
             )
             expect(answer.settled).toEqual(mineNow.map(() => 'ok'))
-            mineNow = answer.taken
+            mineNow = answer.fetched
           }
           return mine
         }),
       )
       expect(rounds.flat().sort()).toEqual([...texts].sort())
-      expect(await t.store.stats()).toMatchObject({ processed: 60, taken: 0, enqueued: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 60, fetched: 0, enqueued: 0 })
     },
   },
   {
@@ -93,8 +93,8 @@ export const turn: Case[] = [
       await t.push('b', t.job('b1'), t.job('b2'))
       const owner = await t.owner({ queues: ['a', 'b'] })
       const [first] = await t.take(owner, 'b')
-      const answer = await t.turn(owner, { settlements: [done(first)], take: { queues: ['a'], n: 5 } })
-      expect(textsOf(answer.taken)).toEqual([t.job('a1')])
+      const answer = await t.turn(owner, { settlements: [done(first)], fetch: { queues: ['a'], n: 5 } })
+      expect(textsOf(answer.fetched)).toEqual([t.job('a1')])
       expect(await t.waiting('b')).toEqual([t.job('b2')])
     },
   },
@@ -105,7 +105,7 @@ export const turn: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['ok'])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0, enqueued: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0, enqueued: 1 })
     },
   },
   {
@@ -117,7 +117,7 @@ export const turn: Case[] = [
       await t.turn(owner, { settlements: [retry(first, 2e9)] })
       const again = await t.turn(owner, { settlements: [retry(first, 2e9), done(first)] })
       expect(again).toMatchObject({ fenced: false, settled: ['fenced', 'fenced'] })
-      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 1, retries: 1, enqueued: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1, retries: 1, enqueued: 0 })
     },
   },
   {
@@ -127,7 +127,7 @@ export const turn: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       expect((await t.turn(owner, { settlements: [done(first), retry(first, 1)] })).settled).toEqual(['ok', 'fenced'])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, retries: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, retries: 0 })
     },
   },
   {
@@ -137,7 +137,7 @@ export const turn: Case[] = [
       const [one, two] = [await t.owner(), await t.owner()]
       const [first] = await t.take(one, 'q')
       expect((await t.turn(two, { settlements: [done(first)] })).settled).toEqual(['fenced'])
-      expect(await t.store.stats()).toMatchObject({ processed: 0, taken: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, fetched: 1 })
       expect((await t.turn(one, { settlements: [done(first)] })).settled).toEqual(['ok'])
     },
   },
@@ -147,7 +147,7 @@ export const turn: Case[] = [
       const owner = await t.owner()
       const invented = { queue: 'q', ticket: '999999999', text: t.job(1) }
       expect((await t.turn(owner, { settlements: [retry(invented, 1)] })).settled).toEqual(['fenced'])
-      expect(await t.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0 })
     },
   },
   {
@@ -161,7 +161,7 @@ export const turn: Case[] = [
         settlements: [retry(a, 5), done(b), done(c), { ...done(d), ticket: 'no such ticket' }],
       })
       expect(answer.settled).toEqual(['ok', 'fenced', 'ok', 'fenced'])
-      expect(await t.store.stats()).toMatchObject({ processed: 3, failed: 1, retries: 1, taken: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 3, failed: 1, retries: 1, fetched: 1 })
       expect((await t.turn(owner, { settlements: [done(d)] })).settled).toEqual(['ok'])
     },
   },
@@ -171,13 +171,13 @@ export const turn: Case[] = [
       await t.push('q', t.job(1))
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      const answer = await t.turn(owner, { settlements: [release(first)], take: { queues: ['q'], n: 1 } })
+      const answer = await t.turn(owner, { settlements: [release(first)], fetch: { queues: ['q'], n: 1 } })
       expect(answer.settled).toEqual(['ok'])
-      expect(textsOf(answer.taken)).toEqual([t.job(1)])
-      expect(answer.taken[0].ticket).not.toBe(first.ticket)
+      expect(textsOf(answer.fetched)).toEqual([t.job(1)])
+      expect(answer.fetched[0].ticket).not.toBe(first.ticket)
       expect((await t.turn(owner, { settlements: [done(first)] })).settled).toEqual(['fenced'])
-      expect((await t.turn(owner, { settlements: [done(answer.taken[0])] })).settled).toEqual(['ok'])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, taken: 0, enqueued: 0 })
+      expect((await t.turn(owner, { settlements: [done(answer.fetched[0])] })).settled).toEqual(['ok'])
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, fetched: 0, enqueued: 0 })
     },
   },
   {
@@ -194,7 +194,7 @@ export const turn: Case[] = [
           await t.turn(owner, { settlements })
           held = await t.take(owner, 'q', 2)
         } else {
-          held = (await t.turn(owner, { settlements, take: { queues: ['q'], n: 2 } })).taken
+          held = (await t.turn(owner, { settlements, fetch: { queues: ['q'], n: 2 } })).fetched
         }
       }
       for (const { ticket } of held) seen.add(ticket)
@@ -217,12 +217,12 @@ export const turn: Case[] = [
         ],
       })
       expect(answer.settled).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
-      expect(await t.store.entries('retry', { limit: 9 })).toEqual([{ text: '{"a":1}', score: 10.25 }])
-      expect(await t.store.entries('dead', { limit: 9 })).toEqual([{ text: '{"b":1}', score: 20 }])
-      expect(await t.store.entries('schedule', { limit: 9 })).toEqual([{ text: '{"c":1}', score: 30 }])
+      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([{ text: '{"a":1}', score: 10.25 }])
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: '{"b":1}', score: 20 }])
+      expect(await t.store.jobSets.page('schedule', { limit: 9 })).toEqual([{ text: '{"c":1}', score: 30 }])
       expect(await t.waiting('other')).toEqual(['{"d":1}'])
       expect(await t.waiting('q')).toEqual(['{"e":1}', t.job(6)])
-      expect(await t.store.stats()).toMatchObject({ processed: 2, failed: 2, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 2, failed: 2, fetched: 0 })
     },
   },
   {
@@ -244,10 +244,10 @@ export const turn: Case[] = [
       const [first] = await t.take(owner, 'q')
       const answer = await t.turn(t.ownerName(), {
         settlements: [done(first), retry(first, 1)],
-        take: { queues: ['q'], n: 5 },
+        fetch: { queues: ['q'], n: 5 },
       })
-      expect(answer).toMatchObject({ fenced: true, settled: ['fenced', 'fenced'], taken: [] })
-      expect(await t.store.stats()).toMatchObject({ processed: 0, enqueued: 1, taken: 1, retries: 0 })
+      expect(answer).toMatchObject({ fenced: true, settled: ['fenced', 'fenced'], fetched: [] })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 1, fetched: 1, retries: 0 })
     },
   },
   {
@@ -257,7 +257,12 @@ export const turn: Case[] = [
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       const started = [{ queue: 'q', ticket: first.ticket, effects: [] }]
-      expect(await t.turn(owner, { started })).toMatchObject({ fenced: false, started: ['ok'], settled: [], taken: [] })
+      expect(await t.turn(owner, { started })).toMatchObject({
+        fenced: false,
+        started: ['ok'],
+        settled: [],
+        fetched: [],
+      })
       expect(await t.turn(owner, { started })).toMatchObject({ started: ['ok'] })
     },
   },
@@ -275,11 +280,11 @@ export const turn: Case[] = [
           attempt: 1,
           status: 'finished' as const,
           at: NOW,
-          place: 'leave' as const,
+          window: 'leave' as const,
         },
       ]
       expect((await t.turn(owner, { settlements: [done(first, { effects })] })).settled).toEqual(['ok'])
-      expect(await t.store.stats()).toMatchObject({ processed: 1, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, fetched: 0 })
     },
   },
   {
@@ -292,7 +297,7 @@ export const turn: Case[] = [
       expect(textsOf(taken)).toEqual(texts)
       const answer = await t.turn(owner, { settlements: taken.map((one) => done(one)) })
       expect(new Set(answer.settled)).toEqual(new Set(['ok']))
-      expect(await t.store.stats()).toMatchObject({ processed: 500, taken: 0, enqueued: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 500, fetched: 0, enqueued: 0 })
     },
   },
   {
@@ -305,7 +310,7 @@ export const turn: Case[] = [
       expect(textsOf(taken).sort()).toEqual([...texts].sort())
       const answers = await Promise.all(taken.map((one) => t.turn(owner, { settlements: [done(one), done(one)] })))
       expect(answers.map(({ settled }) => settled)).toEqual(taken.map(() => ['ok', 'fenced']))
-      expect(await t.store.stats()).toMatchObject({ processed: 30, taken: 0 })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 30, fetched: 0 })
     },
   },
 ]

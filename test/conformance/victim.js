@@ -27,7 +27,7 @@ await play(script)
 async function play(name) {
   if (name === 'push-one') return push(1)
   await call({ what: 'createTask' }, () =>
-    store.createTask({
+    store.tasks.create({
       ...TASK,
       name: 'rows',
       job: 'Row',
@@ -48,7 +48,7 @@ async function play(name) {
   await promote()
   await putOff(TASK.queue)
   await recover()
-  await call({ what: 'endAdding' }, () => store.endAdding(TASK.id, TASK.adder, CLOCK))
+  await call({ what: 'endAdding' }, () => store.tasks.endAdding(TASK.id, TASK.producer, CLOCK))
   await turn(owner, 6)
   await push(3)
   await turn(owner, 0)
@@ -94,19 +94,19 @@ async function push(count) {
       ? { to: 'retry', text: JSON.stringify({ id }), score: ++score }
       : { to: 'queue', queue: 'q', text: JSON.stringify({ id }), end: 'back' },
   )
-  await call({ what: 'push', pushes: ids }, () => store.push(items, CLOCK))
+  await call({ what: 'push', pushes: ids }, () => store.jobs.push(items, CLOCK))
 }
 
 async function add(count) {
   const rows = Array.from({ length: count }, (_, i) => ({ args: `[${added + i}]` }))
-  await call({ what: 'addRows', rows: count }, () => store.addRows(TASK.id, TASK.adder, added, rows, CLOCK))
+  await call({ what: 'addRows', rows: count }, () => store.tasks.addRows(TASK.id, TASK.producer, added, rows, CLOCK))
   added += count
 }
 
 async function join() {
   const name = `victim:${process.pid}:${++owners}`
   const about = { queues: ['q', TASK.queue], seconds: 60, host: 'gallows' }
-  if (!(await call({ what: 'join' }, () => store.join(name, about)))) throw new Error('could not join')
+  if (!(await call({ what: 'join' }, () => store.workers.join(name, about)))) throw new Error('could not join')
   held.set(name, [])
   return name
 }
@@ -126,41 +126,41 @@ async function turn(who, n) {
   const settles = ending.map(({ text }, i) => ({ id: idOf(text), fate: fates[i] ?? 'done' }))
   const queues = dice(2) ? ['q', TASK.queue] : [TASK.queue, 'q']
   const answer = await call({ what: 'turn', settles }, () =>
-    store.turn(who, { now: CLOCK, started, settlements, take: { queues, n } }),
+    store.workers.settleAndFetch(who, { now: CLOCK, started, settlements, fetch: { queues, n } }),
   )
   if (answer.fenced || answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
-  held.set(who, [...keep, ...answer.taken])
+  held.set(who, [...keep, ...answer.fetched])
 }
 
 async function promote() {
-  const { entries } = await store.due('retry', CLOCK, 3)
+  const { entries } = await store.jobSets.due('retry', CLOCK, 3)
   const swaps = entries.map(({ text, score: was }) => ({
     text,
     score: was,
     to: { to: 'queue', queue: queueOf(text), text, end: 'back' },
     effects: change(text, 'enqueued', 'enter', 0),
   }))
-  await call({ what: 'swap' }, () => store.swap('retry', swaps, CLOCK))
+  await call({ what: 'swap' }, () => store.jobSets.swap('retry', swaps, CLOCK))
 }
 
 /** Takes jobs out of the middle of a queue. */
 async function putOff(queue) {
-  const { items } = await store.scanQueue(queue, '', { limit: 2 })
+  const { items } = await store.search.scanQueue(queue, '', { limit: 2 })
   const pulls = items.map(({ text, at }) => ({
     text,
     at,
     to: { to: 'retry', text, score: ++score },
     effects: change(text, 'enqueued', 'leave', 0),
   }))
-  await call({ what: 'pull' }, () => store.pull(queue, pulls, CLOCK))
+  await call({ what: 'pull' }, () => store.search.pull(queue, pulls, CLOCK))
 }
 
 /** Another owner of this process takes jobs and is given up; its jobs are restored. */
 async function recover() {
   const other = await join()
   await turn(other, 3)
-  await call({ what: 'claim' }, () => store.claim(other, null))
-  const stranded = await store.stranded(100)
+  await call({ what: 'claim' }, () => store.workers.claim(other, null))
+  const stranded = await store.workers.orphaned(100)
   const items = stranded.map(({ owner: whose, queue, ticket, text }) => ({
     owner: whose,
     queue,
@@ -168,7 +168,7 @@ async function recover() {
     to: { to: 'queue', queue, text: later(text), end: 'front' },
     effects: change(text, 'enqueued', 'keep', 1),
   }))
-  await call({ what: 'restore' }, () => store.restore(items, CLOCK))
+  await call({ what: 'restore' }, () => store.workers.rescue(items, CLOCK))
 }
 
 // ------------------------------------------------------------------------------------------------- moves

@@ -52,7 +52,7 @@ export const wait: Case[] = [
       await other.open()
       const waiting = timed(receive(t.store, owner, ['q']))
       await pause(100)
-      await other.push([toQueue('q', t.job(1))], NOW)
+      await other.jobs.push([toQueue('q', t.job(1))], NOW)
       const { ms, value } = await waiting
       expect(value).toEqual([t.job(1)])
       expect(ms).toBeLessThan(100 + 2 * PROMPT)
@@ -80,9 +80,9 @@ export const wait: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const [mine] = await t.take(worker, 'q')
       const [lost] = await t.take(dead, 'q')
-      await t.store.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
-      await t.store.claim(dead, null)
-      await t.store.createTask({
+      await t.store.jobs.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
+      await t.store.workers.claim(dead, null)
+      await t.store.tasks.create({
         id: '00000000000000aa',
         name: 'task',
         job: 'Row',
@@ -92,13 +92,14 @@ export const wait: Case[] = [
         keepArgs: 'all',
         meta: '{}',
         createdAt: NOW,
-        adder: 'me',
+        producer: 'me',
       })
       const steps: (() => Promise<unknown>)[] = [
         () => t.turn(worker, { settlements: [release(mine)] }),
-        () => t.store.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW),
-        () => t.store.restore([{ owner: dead, queue: 'q', ticket: lost.ticket, to: toQueue('q', t.job(2)) }], NOW),
-        () => t.store.addRows('00000000000000aa', 'me', 0, [{ args: '[1]' }], NOW),
+        () => t.store.jobSets.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW),
+        () =>
+          t.store.workers.rescue([{ owner: dead, queue: 'q', ticket: lost.ticket, to: toQueue('q', t.job(2)) }], NOW),
+        () => t.store.tasks.addRows('00000000000000aa', 'me', 0, [{ args: '[1]' }], NOW),
       ]
       for (const step of steps) {
         const waiting = timed(receive(t.store, waiter, ['q']))
@@ -131,13 +132,13 @@ export const wait: Case[] = [
     async run(t) {
       const owner = await t.owner()
       const stop = new AbortController()
-      const waiting = timed(t.store.wait(owner, ['q'], 1, 8000, stop.signal))
+      const waiting = timed(t.store.workers.waitForJobs(owner, ['q'], 1, 8000, stop.signal))
       await pause(50)
       stop.abort()
       const { ms, value } = await waiting
       expect(value).toEqual([])
       expect(ms).toBeLessThan(50 + PROMPT)
-      const again = await timed(t.store.wait(owner, ['q'], 1, 8000, stop.signal))
+      const again = await timed(t.store.workers.waitForJobs(owner, ['q'], 1, 8000, stop.signal))
       expect(again.value).toEqual([])
       expect(again.ms).toBeLessThan(PROMPT)
     },
@@ -157,7 +158,7 @@ export const wait: Case[] = [
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1), t.job(2), t.job(3))
-      const handed = await t.store.wait(owner, ['q'], 1, 1000, NEVER)
+      const handed = await t.store.workers.waitForJobs(owner, ['q'], 1, 1000, NEVER)
       expect(handed.length).toBeLessThanOrEqual(1)
       const taken = handed.length > 0 ? handed : await t.take(owner, 'q')
       expect(textsOf(taken)).toEqual([t.job(1)])
@@ -169,7 +170,10 @@ export const wait: Case[] = [
     name: 'closing the store ends its waits',
     async run(t) {
       const owner = await t.owner()
-      const waits = Promise.allSettled([t.store.wait(owner, ['q'], 1, 8000, NEVER), t.store.waitDue(8000, NEVER)])
+      const waits = Promise.allSettled([
+        t.store.workers.waitForJobs(owner, ['q'], 1, 8000, NEVER),
+        t.store.jobSets.waitUntilDue(8000, NEVER),
+      ])
       await pause(50)
       const closing = timed(Promise.all([waits, t.store.close()]))
       const { ms, value } = await closing
@@ -186,12 +190,12 @@ async function receive(store: Store, owner: string, queues: string[], waitFirst 
   const end = performance.now() + ms
   for (let first = true; ; first = false) {
     if (!(first && waitFirst)) {
-      const { taken } = await store.turn(owner, turnOf({ take: { queues, n: 1 } }))
+      const { fetched: taken } = await store.workers.settleAndFetch(owner, turnOf({ fetch: { queues, n: 1 } }))
       if (taken.length > 0) return textsOf(taken)
     }
     const left = end - performance.now()
     if (left <= 0) return []
-    const handed = await store.wait(owner, queues, 1, left, NEVER)
+    const handed = await store.workers.waitForJobs(owner, queues, 1, left, NEVER)
     if (handed.length > 0) return textsOf(handed)
   }
 }

@@ -24,26 +24,28 @@ process.stdin.on('end', () => process.exit()).resume()
 const store = openStore(url)
 const die = () => process.kill(process.pid, 'SIGKILL')
 
+const tickStored = store.crons.tick
+
 /** What is broken on purpose. */
 const tickWith = {
   async 'ticks are not compared'(name, tick, at) {
-    const answer = await store.tickCron(name, tick, at)
-    const [record] = answer === 'gone' ? await store.crons([name]) : []
-    return record ? store.tickCron(name, { ...tick, from: record.tick }, at) : answer
+    const answer = await tickStored(name, tick, at)
+    const [record] = answer === 'gone' ? await store.crons.list([name]) : []
+    return record ? tickStored(name, { ...tick, from: record.tick }, at) : answer
   },
   async 'a tick and its job are two steps'(name, tick, at) {
-    const answer = await store.tickCron(name, { ...tick, push: null }, at)
+    const answer = await tickStored(name, { ...tick, push: null }, at)
     if (dies && dies.when === 'between' && --dies.at === 0) die()
-    if (answer === 'ok' && tick.push) await store.push([tick.push.item], at)
+    if (answer === 'ok' && tick.push) await store.jobs.push([tick.push.item], at)
     return answer
   },
 }[fault]
 
 /** Dies at one of its ticks: before it is asked for, while it is, or when it is done. */
-async function tickCron(name, tick, at) {
+store.crons.tick = async (name, tick, at) => {
   const last = dies && dies.when !== 'between' && --dies.at === 0
   if (last && dies.when === 'before') die()
-  const ticking = (tickWith ?? store.tickCron.bind(store))(name, tick, at)
+  const ticking = (tickWith ?? tickStored)(name, tick, at)
   if (last && dies.when === 'during') setImmediate(die)
   const answer = await ticking
   if (last && dies.when === 'after') die()
@@ -52,13 +54,7 @@ async function tickCron(name, tick, at) {
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 const hq = new Highkiq({
-  store: new Proxy(store, {
-    get(target, name) {
-      if (name === 'tickCron') return tickCron
-      const value = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  }),
+  store,
   clock: { now },
   logger: quiet,
 })

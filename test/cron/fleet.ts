@@ -76,7 +76,7 @@ export async function runFleet(options: FleetOptions): Promise<Outcome> {
     for (let n = 0; n < processes; n++) fleet.start((n - 1) * skewMs)
     await fleet.allUp()
     const names = entries.map(({ name }) => name)
-    await until(async () => (await store.crons()).length === names.length)
+    await until(async () => (await store.crons.list()).length === names.length)
     for (const { from, to } of windows) {
       for (let at = from; at <= to; at += 1 + dice(stepMs)) {
         clock.set(at)
@@ -87,7 +87,7 @@ export async function runFleet(options: FleetOptions): Promise<Outcome> {
     clock.set((windows.at(-1)?.to ?? 0) + HOUR)
     const expected = entries.flatMap(({ name, ticks }) => ticks.map((tick) => `${name} ${tick}`))
     const found = await settled(
-      async () => (await store.peek('ticks', 0, 100_000)).map(nameOf),
+      async () => (await store.jobs.peek('ticks', 0, 100_000)).map(nameOf),
       expected.length,
       patienceMs,
     )

@@ -37,7 +37,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   await begun.atLeast(1)
   await worker.quiet()
   const ruby = { identity: 'web-1:77:abc', info: JSON.stringify({ hostname: 'web-1', queues: ['x'] }) }
-  await hq.store.beat({ ...ruby, concurrency: 5, busy: 2, beat: clock.now(), quiet: false, rss: 1 }, 60)
+  await hq.store.workers.heartbeat({ ...ruby, concurrency: 5, busy: 2, beat: clock.now(), quiet: false, rss: 1 }, 60)
   return [
     ...['/', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody', `/queues/nobody?job=${queued}`, '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/ordered', '/ordered?id=waits'],

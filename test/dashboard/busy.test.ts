@@ -52,7 +52,10 @@ inBrowser('busy', (open) => {
     const ruby = { identity: 'web-1:77:abc', concurrency: 5, busy: 2, quiet: false, rss: 204_800 }
     const info = { hostname: 'web-1', pid: 77, queues: ['mail'], labels: ['blue'], tag: 'shop', version: '8.0' }
     const beat = (more = {}) =>
-      hq.store.beat({ ...ruby, beat: Date.now(), info: JSON.stringify({ ...info, started_at: 1 }), ...more }, 60)
+      hq.store.workers.heartbeat(
+        { ...ruby, beat: Date.now(), info: JSON.stringify({ ...info, started_at: 1 }), ...more },
+        60,
+      )
     await beat()
     const other = processes.filter({ hasText: 'web-1:77:abc' })
     await other.getByText('Sidekiq 8.0').waitFor()
@@ -106,7 +109,7 @@ inBrowser('busy', (open) => {
           version: '8',
         }
         const record = { identity, info: JSON.stringify(info), concurrency: 5, busy: 0, quiet: false, rss: 204_800 }
-        return hq.store.beat({ ...record, beat: Date.now() }, 60)
+        return hq.store.workers.heartbeat({ ...record, beat: Date.now() }, 60)
       },
     })
     const name = page.getByRole('table', { name: 'Processes' }).getByText(identity, { exact: true })
@@ -140,7 +143,7 @@ inBrowser('busy', (open) => {
           quiet: false,
           rss: 1,
         }
-        await hq.store.beat(record, 60)
+        await hq.store.workers.heartbeat(record, 60)
         const worker = await work()
         await begun.atLeast(1)
         await worker.quiet()
@@ -157,7 +160,7 @@ inBrowser('busy', (open) => {
     await expect.poll(() => page.getByRole('status').last().textContent()).toContain('writes into its log')
     expect(
       (
-        await hq.store.beat(
+        await hq.store.workers.heartbeat(
           { identity: evil, info: '', concurrency: 1, busy: 0, beat: Date.now(), quiet: false, rss: 1 },
           60,
         )

@@ -38,7 +38,7 @@ inBrowser('metrics', (open) => {
       { name: 'Quick', processed: 1500, failed: 0, ms: 1000, histogram: histogram({ 0: 1500 }) },
       { name: 'Shop/Slow', processed: 41, failed: 1, ms: 5200, histogram: histogram({ 5: 30, 6: 10 }) },
     ]
-    await hq.store.recordMetrics({ source: 'test', number: 1, at: minute() - 3 * 3_600_000, jobs })
+    await hq.store.metrics.record({ source: 'test', number: 1, at: minute() - 3 * 3_600_000, jobs })
     await hq.deploy('v1', new Date(minute() - 3 * 3_600_000))
     await page.getByRole('link', { name: '8 hours' }).click()
     await expect.poll(() => cells('Quick')).toEqual(['1,503', '–'])
@@ -78,7 +78,7 @@ inBrowser('metrics', (open) => {
       before: async ({ hq }) => {
         const job = { name: evil, processed: 5, failed: 2, ms: 10, histogram: histogram({ 25: 3 }) }
         const long = { name: `${'x'.repeat(400)}`, processed: 1, failed: 0, ms: 10, histogram: histogram({ 3: 1 }) }
-        await hq.store.recordMetrics({ source: 'test', number: 1, at: minute(), jobs: [job, long] })
+        await hq.store.metrics.record({ source: 'test', number: 1, at: minute(), jobs: [job, long] })
         await hq.deploy(evil)
       },
     })

@@ -105,7 +105,10 @@ inBrowser('overview', (open) => {
         await Ordered.performAsync([{ id: 1, payload: {}, performAt: clock.now() / 1000 - 60 }])
         await another().work()
         const record = { concurrency: 1, busy: 9, beat: clock.now() - 50_000, quiet: false, rss: 1 }
-        await hq.store.beat({ identity: evil, info: JSON.stringify({ hostname: 'x', queues: [] }), ...record }, 60)
+        await hq.store.workers.heartbeat(
+          { identity: evil, info: JSON.stringify({ hostname: 'x', queues: [] }), ...record },
+          60,
+        )
         await raw(JSON.stringify({ class: 'Waits', args: [], jid: 'waits', queue: evil }), evil)
       },
     })

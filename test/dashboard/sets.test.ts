@@ -326,7 +326,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
           text: '{"class": [1, <b>no job</b>',
           score: inMinutes(7).getTime() / 1000,
         } as const
-        await hq.store.push([garbage], Date.now())
+        await hq.store.jobs.push([garbage], Date.now())
       },
       viewport: { width: 390, height: 844 },
     })

@@ -137,17 +137,17 @@ export function bench(options: HighkiqOptions & { query?: string } = {}): Bench 
     },
     another: (more = {}) => bench({ ...rest, ...more, url }),
     async set(name) {
-      const entries = await hq.store.entries(name, { limit: 1000 })
+      const entries = await hq.store.jobSets.page(name, { limit: 1000 })
       return entries.map(({ text, score }) => ({ ...asPayload(text), score, text }))
     },
     async queue(name = 'default') {
-      return (await hq.store.peek(name, 0, 1000)).map(asPayload)
+      return (await hq.store.jobs.peek(name, 0, 1000)).map(asPayload)
     },
-    raw: (text, queue = 'default') => hq.store.push([{ to: 'queue', queue, text, end: 'back' }], clock.now()),
+    raw: (text, queue = 'default') => hq.store.jobs.push([{ to: 'queue', queue, text, end: 'back' }], clock.now()),
     async settled() {
       await until(async () => {
-        const { enqueued, held, taken } = await hq.store.stats()
-        return enqueued + held + taken === 0
+        const { enqueued, backlog, fetched: taken } = await hq.store.metrics.totals()
+        return enqueued + backlog + taken === 0
       })
     },
   }
@@ -213,7 +213,7 @@ export class Child {
     for (;;) {
       await when()
       this.kill('SIGSTOP')
-      const written = hq.store.letGo('nothing', 'nobody').then(() => true)
+      const written = hq.store.workers.releaseLock('nothing', 'nobody').then(() => true)
       if (await Promise.race([written, sleep(500, false)])) return
       this.kill('SIGCONT')
       await written

@@ -1,6 +1,7 @@
 import { BusinessFailure, Highkiq, type Payload, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
-import type { Store, Taken } from '#dist/store/contract.js'
+import type { FetchedJob } from '#dist/store/contract.js'
+import { withReplaced } from '../replaced-store.ts'
 import { type Bench, bench, Child, gate, Heard, PROMPT, until } from './bench.ts'
 import { Blocker } from './blocker.ts'
 
@@ -17,11 +18,11 @@ function patient({ hq }: Bench, how: (reason: Error) => unknown = (reason) => Pr
   return { J, began, told }
 }
 
-const nothing = { processed: 0, failed: 0, enqueued: 0, held: 0, taken: 0, scheduled: 0, retries: 0, dead: 0 }
+const nothing = { processed: 0, failed: 0, enqueued: 0, backlog: 0, fetched: 0, scheduled: 0, retries: 0, dead: 0 }
 
 /** No mark is left behind: what the store says of a job that nobody looks for any more. */
 async function unmarked({ hq }: Bench, ...jids: string[]): Promise<void> {
-  expect(await hq.store.cancelledAmong(jids)).toEqual([])
+  expect(await hq.store.cancellations.among(jids)).toEqual([])
 }
 
 test('a job that waits in its queue is removed, and never runs', async () => {
@@ -35,7 +36,7 @@ test('a job that waits in its queue is removed, and never runs', async () => {
   await ran.atLeast(2)
   await t.settled()
   expect(ran.all).toEqual([1, 3])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 2 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 2 })
   await unmarked(t, ...jids)
 })
 
@@ -50,13 +51,13 @@ test('a job is found at place 500,000, within seconds', { timeout: 240_000 }, as
       text: `{"class":"J","args":[${from + i}],"queue":"default","jid":"${jid(from + i)}"}`,
       end: 'back' as const,
     }))
-    await t.hq.store.push(items, Date.now())
+    await t.hq.store.jobs.push(items, Date.now())
   }
   for (const n of [0, 499_999, 250_000]) {
     expect(await t.hq.cancel(jid(n), { budget: 60 })).toBe('removed')
   }
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 499_997 })
-  expect((await t.hq.store.peek('default', 0, 1)).map((text) => JSON.parse(text).jid)).toEqual([jid(1)])
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 499_997 })
+  expect((await t.hq.store.jobs.peek('default', 0, 1)).map((text) => JSON.parse(text).jid)).toEqual([jid(1)])
   // What its time does not suffice for is marked, and dropped when it is met.
   expect(await t.hq.cancel(jid(1), { budget: 0 })).toBe('marked')
 })
@@ -69,10 +70,10 @@ test('a scheduled job and one that waits for its retry are removed, in whichever
   const later = (await J.performIn(3600)) as string
   const failing = (await J.performAsync()) as string
   await t.work({ queues: ['far'] })
-  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   expect(await t.hq.cancel(later)).toBe('removed')
   expect(await t.hq.cancel(failing, { queue: 'other' })).toBe('removed')
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1, failed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1, failed: 1 })
   await unmarked(t, later, failing)
 })
 
@@ -92,12 +93,12 @@ test('what is no job (any more) is not found, and its id can be used again', asy
   await ran.atLeast(1)
   await t.settled()
   const dead = { class: 'J', args: [jid], jid: 'dead' }
-  await t.hq.store.push([{ to: 'dead', text: JSON.stringify(dead), score: Date.now() / 1000 }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'dead', text: JSON.stringify(dead), score: Date.now() / 1000 }], Date.now())
   for (const none of [jid, 'nothing', 'a "strange" {one}\n', 'dead', 'f'.repeat(24)]) {
     expect(await t.hq.cancel(none)).toBe('not-found')
     await unmarked(t, none)
   }
-  expect(await t.hq.store.size('dead')).toBe(1)
+  expect(await t.hq.store.jobSets.size('dead')).toBe(1)
   await t.hq.push({ class: 'J', args: [], jid })
   await ran.atLeast(2)
 })
@@ -135,7 +136,7 @@ test(
     expect(await child.tells('aborted')).toMatchObject([{ n: 1, code: 'JOB_CANCELLED' }])
     expect(performance.now() - asked).toBeLessThan(1000)
     await t.settled()
-    expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
     expect([...child.all('error'), ...child.all('death')]).toEqual([])
     await unmarked(t, jid)
     expect(await t.hq.cancel(jid)).toBe('not-found')
@@ -157,7 +158,7 @@ test.each([
   expect(await t.hq.cancel(jid)).toBe('signalled')
   expect(await told.atLeast(1)).toEqual(['JOB_CANCELLED'])
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   expect([...t.errors, ...deaths.all]).toEqual([])
   await unmarked(t, jid)
 })
@@ -172,8 +173,8 @@ test('a handler that comes to its end in spite of the signal is done', async () 
   expect(await t.hq.cancel(event?.jid as string)).toBe('signalled')
   const { counts } = await task.wait({ every: 10 })
   expect(counts).toMatchObject({ finished: 1, cancelled: 0 })
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
-  await until(async () => (await t.hq.store.cancelledAmong([event?.jid as string])).length === 0)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
+  await until(async () => (await t.hq.store.cancellations.among([event?.jid as string])).length === 0)
 })
 
 test.each([
@@ -193,16 +194,20 @@ test.each([
   const jid = (await J.performAsync()) as string
   await t.work({ concurrency: 2 })
   await runs.atLeast(1)
-  await t.hq.store.markCancelled(jid, Date.now())
+  await t.hq.store.cancellations.request(jid, Date.now())
   if (known) {
     await Quick.performAsync()
     await quick.atLeast(1)
   }
   open()
-  await until(async () => (await t.hq.store.cancelledAmong([jid])).length === 0)
+  await until(async () => (await t.hq.store.cancellations.among([jid])).length === 0)
   await t.settled()
   expect(runs.all).toEqual([1])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: known ? 2 : 1, failed: known ? 0 : 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({
+    ...nothing,
+    processed: known ? 2 : 1,
+    failed: known ? 0 : 1,
+  })
 })
 
 test('a job whose event loop is blocked is signalled: it runs to its end', async () => {
@@ -214,8 +219,8 @@ test('a job whose event loop is blocked is signalled: it runs to its end', async
   blocker.release()
   await blocker.tells('ended')
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
-  await until(async () => (await t.hq.store.cancelledAmong([jid])).length === 0)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
+  await until(async () => (await t.hq.store.cancellations.among([jid])).length === 0)
 })
 
 test('a job that was cancelled in a process that was killed does not run again', async () => {
@@ -230,13 +235,13 @@ test('a job that was cancelled in a process that was killed does not run again',
   await child.exited
   // Who gives the jobs back drops it, whoever would take it then.
   await t.work({ leaseSeconds: 1, queues: ['other'] })
-  await until(async () => (await t.hq.store.stats()).taken === 0)
+  await until(async () => (await t.hq.store.metrics.totals()).fetched === 0)
   expect((await t.queue()).map(({ args }) => args[0])).toEqual([2])
   await t.work()
   await ran.atLeast(1)
   await t.settled()
   expect(ran.all).toEqual([2])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   await unmarked(t, jid)
 })
 
@@ -247,13 +252,13 @@ test('a job that its worker put back when it stopped is dropped when it is taken
   await child.tells('began')
   expect(await t.hq.cancel(jid)).toBe('signalled')
   child.kill('SIGTERM')
-  await until(async () => (await t.hq.store.stats()).enqueued === 1)
+  await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
   const ran = new Heard<number>()
   t.hq.job('Deaf', async () => ran.say(1))
   await t.work()
   await t.settled()
   expect(ran.all).toEqual([])
-  expect(await t.hq.store.stats()).toMatchObject(nothing)
+  expect(await t.hq.store.metrics.totals()).toMatchObject(nothing)
 })
 
 test('a marked job is dropped unrun wherever it is met: in a queue, by one that waits, when it is due', async () => {
@@ -261,19 +266,19 @@ test('a marked job is dropped unrun wherever it is met: in a queue, by one that 
   const ran = new Heard<string>()
   const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
   const jids = ['queued', 'scheduled', 'pushed'].map((name) => Buffer.from(name.padStart(12)).toString('hex'))
-  for (const jid of jids) await t.hq.store.markCancelled(jid, Date.now())
+  for (const jid of jids) await t.hq.store.cancellations.request(jid, Date.now())
   await J.set({ jid: jids[0] as string }).performAsync('queued')
   await J.set({ jid: jids[1] as string, queue: 'unserved' }).performIn(0.05, 'scheduled')
   await t.work()
-  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 1)
+  await until(async () => (await t.hq.store.cancellations.among(jids)).length === 1)
   await t.settled()
   await J.set({ jid: jids[2] as string }).performAsync('pushed')
   await J.performAsync('other')
   await ran.atLeast(1)
-  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 0)
+  await until(async () => (await t.hq.store.cancellations.among(jids)).length === 0)
   await t.settled()
   expect(ran.all).toEqual(['other'])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   expect(t.log.lines.filter(({ message }) => message === 'dropped: cancelled')).toHaveLength(3)
 })
 
@@ -289,9 +294,9 @@ test('an idle worker never begins a job that was marked before it was pushed', a
     // It waits again.
     await t.settled()
     const jid = Buffer.from(`job ${n}`.padStart(12)).toString('hex')
-    await other.hq.store.markCancelled(jid, Date.now())
+    await other.hq.store.cancellations.request(jid, Date.now())
     await other.hq.push({ class: 'J', args: [n], jid })
-    await until(async () => (await other.hq.store.cancelledAmong([jid])).length === 0)
+    await until(async () => (await other.hq.store.cancellations.among([jid])).length === 0)
   }
   await t.settled()
   expect(ran.all).toEqual([0])
@@ -349,7 +354,7 @@ async function race(
     else expect(answer).toBe('signalled')
   }
   for (const jid of jids) expect(ran.all.filter((one) => one === jid).length).toBeLessThan(2)
-  await until(async () => (await t.hq.store.cancelledAmong(jids)).length === 0)
+  await until(async () => (await t.hq.store.cancellations.among(jids)).length === 0)
   return answers
 }
 
@@ -385,7 +390,7 @@ test('cancelling while jobs are promoted: none is lost from sight between the sc
   await t.work({ concurrency: 3 })
   const jids = (await Promise.all(Array.from({ length: 60 }, () => J.performIn(0.1 + Math.random() / 5)))) as string[]
   await race(t, jids, soon(350), ran, ended)
-  await until(async () => (await t.hq.store.size('schedule')) === 0)
+  await until(async () => (await t.hq.store.jobSets.size('schedule')) === 0)
 })
 
 test('cancelling while jobs fail and are retried: after the answer none begins again', async () => {
@@ -406,14 +411,14 @@ test('cancelling while jobs fail and are retried: after the answer none begins a
     }),
   )
   await until(async () => {
-    const { enqueued, retries, taken } = await t.hq.store.stats()
+    const { enqueued, retries, fetched: taken } = await t.hq.store.metrics.totals()
     return enqueued + retries + taken === 0
   })
   for (const [answer, jid, runs] of answers) {
     expect(['removed', 'signalled']).toContain(answer)
     expect(begun.all.filter((one) => one === jid)).toHaveLength(runs)
   }
-  expect(await t.hq.store.size('dead')).toBe(0)
+  expect(await t.hq.store.jobSets.size('dead')).toBe(0)
 })
 
 test.each(['retry', 'queue'] as const)(
@@ -421,32 +426,31 @@ test.each(['retry', 'queue'] as const)(
   async (to) => {
     const t = bench()
     const { store } = t.hq
-    await store.join('o', { queues: ['default'], seconds: 60, host: 'here' })
-    const turn = { now: Date.now(), started: [], settlements: [], take: { queues: [], n: 0 } }
+    await store.workers.join('o', { queues: ['default'], seconds: 60, host: 'here' })
+    const turn = { now: Date.now(), started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const jid = (await t.hq.push({ class: 'J', args: [] })) as string
-    const { taken } = await store.turn('o', { ...turn, take: { queues: ['default'], n: 1 } })
-    const [job] = taken as [Taken]
+    const { fetched: taken } = await store.workers.settleAndFetch('o', {
+      ...turn,
+      fetch: { queues: ['default'], n: 1 },
+    })
+    const [job] = taken as [FetchedJob]
     const place =
       to === 'queue'
         ? { to, queue: 'default', text: job.text, end: 'front' as const }
         : { to, text: job.text, score: 1 }
     const settlements = [{ ...job, move: place, processed: 0 as const, failed: 0 as const }]
     // The store of the one who cancels: just before it asks what is taken, the job is put back.
-    const slow = new Proxy(store, {
-      get(target, name) {
-        if (name === 'taken') {
-          return async (page: Parameters<Store['taken']>[0]) => {
-            expect((await store.turn('o', { ...turn, settlements })).settled).toEqual(['ok'])
-            return store.taken(page)
-          }
-        }
-        const member: unknown = Reflect.get(target, name)
-        return typeof member === 'function' ? member.bind(target) : member
+    const slow = withReplaced(store, {
+      workers: {
+        fetched: async (page) => {
+          expect((await store.workers.settleAndFetch('o', { ...turn, settlements })).settled).toEqual(['ok'])
+          return store.workers.fetched(page)
+        },
       },
     })
     const other = new Highkiq({ store: slow, logger: t.log })
     expect(await other.cancel(jid)).toBe('removed')
-    expect(await store.stats()).toMatchObject(nothing)
+    expect(await store.metrics.totals()).toMatchObject(nothing)
   },
 )
 
@@ -465,7 +469,7 @@ test('two who cancel the same job at once both hear what became of it', async ()
   await began.atLeast(1)
   expect(await Promise.all([t.hq.cancel(running), other.hq.cancel(running)])).toEqual(['signalled', 'signalled'])
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
 })
 
 async function events({ hq }: Bench, task: string) {

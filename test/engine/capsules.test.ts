@@ -20,7 +20,7 @@ test('each capsule has slots and queues of its own: a full one does not hold up 
   for (let n = 0; n < 5; n++) await J.set({ queue: 'mail' }).performAsync()
   expect((await began.atLeast(5)).join()).toBe('slow,slow,mail,mail,mail')
   await until(() => worker.busy === 5)
-  expect(await hq.store.stats()).toMatchObject({ taken: 5, enqueued: 5 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ fetched: 5, enqueued: 5 })
   expect(worker.concurrency).toBe(5)
   expect(worker.queues).toEqual(['slow', 'mail'])
   open()
@@ -39,8 +39,8 @@ test('capsules share one owner with one lease, and are shown as Sidekiq shows th
       uneven: { concurrency: 4, queues: ['d,2', 'a'] },
     },
   })
-  expect(await hq.store.leases()).toHaveLength(1)
-  const [process] = await hq.store.processes()
+  expect(await hq.store.workers.leases()).toHaveLength(1)
+  const [process] = await hq.store.workers.processes()
   expect(process?.concurrency).toBe(9)
   expect(JSON.parse(process?.info ?? '')).toMatchObject({
     concurrency: 9,
@@ -96,8 +96,8 @@ test('what runs in several capsules of one queue goes back at the end in its ord
   await J.performAsync('e')
   await worker.stop()
   expect((await queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c', 'd', 'e'])
-  expect(await hq.store.stats()).toMatchObject({ taken: 0, processed: 0, enqueued: 5 })
-  expect(await hq.store.leases()).toEqual([])
+  expect(await hq.store.metrics.totals()).toMatchObject({ fetched: 0, processed: 0, enqueued: 5 })
+  expect(await hq.store.workers.leases()).toEqual([])
 })
 
 test('a worker that lost its lease forgets the jobs of all its capsules, and all go on', async () => {
@@ -114,8 +114,8 @@ test('a worker that lost its lease forgets the jobs of all its capsules, and all
   await J.set({ queue: 'b' }).performAsync('long b')
   await work({ concurrency: 1, queues: ['a'], leaseSeconds: 1, capsules: { b: { concurrency: 1, queues: ['b'] } } })
   await began.atLeast(2)
-  const [lease] = await hq.store.leases()
-  await hq.store.claim(lease?.owner ?? '', null)
+  const [lease] = await hq.store.workers.leases()
+  await hq.store.workers.claim(lease?.owner ?? '', null)
   expect(await told.atLeast(2)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
   for (const queue of ['a', 'b']) await J.set({ queue }).performAsync('quick')
   await began.atLeast(6)

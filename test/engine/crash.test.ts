@@ -24,7 +24,13 @@ test(
       [2, 1, 1],
     ])
     await t.settled()
-    expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 0, enqueued: 0, retries: 0, dead: 0 })
+    expect(await t.hq.store.metrics.totals()).toMatchObject({
+      processed: 3,
+      failed: 0,
+      enqueued: 0,
+      retries: 0,
+      dead: 0,
+    })
     expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
       { about: { jobs: 2 }, message: 'took back jobs of a process that died' },
     ])
@@ -42,13 +48,13 @@ test('the third stall in a row is the last: the job is dead, says why, and death
     const [began] = await child.tells('began')
     expect(began).toMatchObject({ stalls })
     expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
-    if (stalls < 2) await until(async () => (await t.hq.store.stats()).enqueued === 1)
+    if (stalls < 2) await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
   }
   const message = 'its process died 3 times in a row while it ran'
   expect(await deaths.atLeast(1)).toEqual([[jid, 3, message]])
-  await until(async () => (await t.hq.store.size('dead')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
   expect(await t.set('dead')).toMatchObject([{ jid, hk_stalls: 3, error_class: 'Stalled', error_message: message }])
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
 test('an attempt that ends by itself forgets the stalls before it', async () => {
@@ -58,6 +64,6 @@ test('an attempt that ends by itself forgets the stalls before it', async () => 
   })
   await t.raw('{"class":"J","args":[],"jid":"j","retry":true,"hk_stalls":2}')
   await t.work()
-  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   expect((await t.set('retry'))[0]).not.toHaveProperty('hk_stalls')
 })

@@ -44,15 +44,15 @@ async function infoOf({ hq }: Bench, name = 'c'): Promise<CronInfo> {
 const ticksOf = ({ ran }: CronBench) => ran.all.map(({ tick }) => tick)
 /** The ticks of the entry up to here are decided, in whatever way. */
 const decided = ({ hq }: Bench, tick: number, name = 'c') =>
-  until(async () => ((await hq.store.crons([name]))[0]?.tick ?? 0) >= tick)
+  until(async () => ((await hq.store.crons.list([name]))[0]?.tick ?? 0) >= tick)
 const entered = (t: Bench, name = 'c') => until(async () => (await t.hq.cron(name).info())?.defined)
 
 /** Hears of every look at the entries. */
 function looksOf(t: CronBench): Heard<number> {
   const looks = new Heard<number>()
-  const { crons } = t.hq.store
-  t.hq.store.crons = async (names) => {
-    const records = await crons.call(t.hq.store, names)
+  const list = t.hq.store.crons.list.bind(t.hq.store.crons)
+  t.hq.store.crons.list = async (names) => {
+    const records = await list(names)
     looks.say(t.clock.at)
     return records
   }
@@ -156,10 +156,10 @@ describe('ticks', () => {
   test('an app without entries asks nothing, and one that is defined late runs too', async () => {
     const t = cronBench()
     const asked: string[] = []
-    const { crons } = t.hq.store
-    t.hq.store.crons = (names) => {
+    const list = t.hq.store.crons.list.bind(t.hq.store.crons)
+    t.hq.store.crons.list = (names) => {
       asked.push(...(names ?? ['all']))
-      return crons.call(t.hq.store, names)
+      return list(names)
     }
     await t.work()
     await t.Tell.performAsync('sign')
@@ -178,10 +178,10 @@ describe('ticks', () => {
     const quiet = await t.work()
     await entered(t)
     await quiet.quiet()
-    const { tickCron } = t.hq.store
-    t.hq.store.tickCron = (...args) => {
+    const tick = t.hq.store.crons.tick.bind(t.hq.store.crons)
+    t.hq.store.crons.tick = (...args) => {
       t.ran.say({ tick: 0, args: [], payload: {} as Payload })
-      return tickCron.apply(t.hq.store, args)
+      return tick(...args)
     }
     await other.work()
     t.clock.at = NOON + MINUTE
@@ -483,17 +483,17 @@ describe("overlap: 'skip'", () => {
     next()
     const [first] = await began.atLeast(1)
     // As if the job had ended elsewhere: its lock stays.
-    await t.hq.store.unlock('cron:c', first?.jid ?? '')
+    await t.hq.store.crons.unlock('cron:c', first?.jid ?? '')
     first?.open()
     await t.settled()
     next()
     const [, second] = await began.atLeast(2)
     second?.open()
     await t.settled()
-    const { tick, text } = (await t.hq.store.crons(['c']))[0] as { tick: number; text: string }
+    const { tick, text } = (await t.hq.store.crons.list(['c']))[0] as { tick: number; text: string }
     const item = { to: 'dead', text: '{"jid":"lost"}', score: 1 } as const
     const push = { jid: 'lost', item, lock: 'cron:c' }
-    await t.hq.store.tickCron('c', { text, from: tick, to: tick, push }, t.clock.at)
+    await t.hq.store.crons.tick('c', { text, from: tick, to: tick, push }, t.clock.at)
     next()
     await began.atLeast(3)
     expect(t.log.lines.map(({ message }) => message)).toContain('cron c: the job of its last run is nowhere any more')
@@ -546,9 +546,9 @@ describe('another definition', () => {
     const after = cronBench(before)
     before.clock.at = NOON + MINUTE
     // Making good takes until the next tick has come.
-    const { tickCron } = after.hq.store
-    after.hq.store.tickCron = async (...about) => {
-      const answer = await tickCron.apply(after.hq.store, about)
+    const tick = after.hq.store.crons.tick.bind(after.hq.store.crons)
+    after.hq.store.crons.tick = async (...about) => {
+      const answer = await tick(...about)
       if (about[1].to === NOON + MINUTE) after.clock.at = NOON + 2 * MINUTE
       return answer
     }
@@ -607,7 +607,7 @@ describe('another definition', () => {
   test('one that only a newer program understands is left alone and shown as far as it goes', async () => {
     const t = cronBench()
     for (const text of ['not JSON', '{"every":"full moon"}', '{"spec":"* * * *","timeZone":"Moon/Tycho"}']) {
-      await t.hq.store.defineCron(text, { old: null, text, tick: NOON }, 60)
+      await t.hq.store.crons.define(text, { old: null, text, tick: NOON }, 60)
       expect(await infoOf(t, text)).toMatchObject({ name: text, nextAt: null })
       expect((await infoOf(t, text)).next(3)).toEqual([])
     }
@@ -664,7 +664,7 @@ describe('clocks', () => {
     wild.clock.at = NOON + 5000 * DAY
     await wild.ran.atLeast(1)
     // Its process shows the time that it believes in.
-    await wild.hq.store.beat(
+    await wild.hq.store.workers.heartbeat(
       { identity: 'wild', info: '{}', concurrency: 1, busy: 0, beat: wild.clock.at, quiet: false, rss: 1 },
       60,
     )
@@ -676,7 +676,7 @@ describe('clocks', () => {
     await until(() => right.log.lines.filter(({ message }) => message === differ).length > 1)
     expect(ticksOf(wild)).toEqual([NOON + 5000 * DAY])
 
-    await wild.hq.store.forget('wild')
+    await wild.hq.store.workers.removeProcess('wild')
     await until(async () => (await infoOf(right)).nextAt?.getTime() === NOON + 2 * HOUR)
     right.clock.at = NOON + 2 * HOUR
     await right.ran.atLeast(2)

@@ -37,10 +37,10 @@ test('due jobs come in the order of their times, more than a batch of them, each
   const J = hq.job('J', async (_ctx, n: number) => void ran.push(n))
   const now = Date.now()
   for (let n = 0; n < 250; n++) void J.performAt(now / 1000 + 100 + n / 1000, n)
-  await until(async () => (await hq.store.size('schedule')) === 250)
+  await until(async () => (await hq.store.jobSets.size('schedule')) === 250)
   clock.ahead = 101
   await work({ concurrency: 1 })
-  await until(async () => (await hq.store.size('schedule')) === 0)
+  await until(async () => (await hq.store.jobSets.size('schedule')) === 0)
   await settled()
   expect(ran).toEqual(Array.from({ length: 250 }, (_, n) => n))
 })
@@ -100,7 +100,7 @@ test('a promote of one’s own chooses another queue, drops, or puts off; withou
   // What is past is now.
   answers.past = new Date(1)
   for (const [n, name] of Object.keys(answers).entries()) await J.performAt(now + 100 + n, name)
-  await hq.store.push([{ to: 'schedule', text: 'garbage', score: 1 }], Date.now())
+  await hq.store.jobs.push([{ to: 'schedule', text: 'garbage', score: 1 }], Date.now())
   let passed = 0
   hq.client.use((_payload, next) => {
     passed++
@@ -114,7 +114,9 @@ test('a promote of one’s own chooses another queue, drops, or puts off; withou
       return answers[payload.args[0] as string]
     },
   })
-  await until(async () => (await hq.store.size('schedule')) === 1 && (await hq.store.stats()).enqueued === 3)
+  await until(
+    async () => (await hq.store.jobSets.size('schedule')) === 1 && (await hq.store.metrics.totals()).enqueued === 3,
+  )
   expect(asked).toEqual(['other', 'gone', 'later', 'own', 'past'])
   expect(await set('schedule')).toMatchObject([{ args: ['later'], score: later.getTime() / 1000 }])
   expect(await queue('other')).toMatchObject([{ args: ['other'], queue: 'other' }])

@@ -2,7 +2,7 @@ import { Release, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
-const nothing = { processed: 0, failed: 0, enqueued: 0, taken: 0, scheduled: 0, retries: 0, dead: 0 }
+const nothing = { processed: 0, failed: 0, enqueued: 0, fetched: 0, scheduled: 0, retries: 0, dead: 0 }
 
 test('a job that can not begin in time is dropped unrun, and is no failure; one that can runs', async () => {
   const t = bench()
@@ -19,7 +19,7 @@ test('a job that can not begin in time is dropped unrun, and is no failure; one 
   await ran.atLeast(1)
   await t.settled()
   expect(ran.all).toEqual(['in time'])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   expect([...t.errors, ...deaths.all]).toEqual([])
   const dropped = t.log.lines.filter(({ message }) => message === 'dropped: expired')
   expect(dropped).toMatchObject([{ about: { class: 'J', queue: 'default' } }, {}])
@@ -35,15 +35,15 @@ test('a scheduled job has its time from when it was scheduled for, not from its 
   t.clock.ahead = 1200
   // Promoted at once, and begun seventy seconds later by the app's clock.
   const mover = await t.work({ queues: ['other'] })
-  await until(async () => (await t.hq.store.stats()).enqueued === 2)
-  expect(await t.hq.store.size('schedule')).toBe(0)
+  await until(async () => (await t.hq.store.metrics.totals()).enqueued === 2)
+  expect(await t.hq.store.jobSets.size('schedule')).toBe(0)
   await mover.stop()
   t.clock.ahead = 1270
   await t.work()
   await ran.atLeast(1)
   await t.settled()
   expect(ran.all).toEqual(['on time'])
-  expect(await t.hq.store.stats()).toMatchObject({ ...nothing, processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
 })
 
 test('a retry has begun before: it runs however late', async () => {
@@ -55,7 +55,7 @@ test('a retry has begun before: it runs however late', async () => {
   })
   await J.performAsync()
   await t.work()
-  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   t.clock.ahead = 3600
   expect(await ran.atLeast(2)).toEqual([1, 2])
 })
@@ -77,13 +77,18 @@ test('one that has begun runs again however late, whatever has ended its attempt
     JSON.stringify({ class: 'J', args: ['killed'], jid: 'k', created_at: t.clock.now(), expires_in: 5 }),
     'killed',
   )
-  await t.hq.store.join('dead', { queues: ['killed'], seconds: 60, host: '' })
-  await t.hq.store.turn('dead', { now: 0, started: [], settlements: [], take: { queues: ['killed'], n: 1 } })
+  await t.hq.store.workers.join('dead', { queues: ['killed'], seconds: 60, host: '' })
+  await t.hq.store.workers.settleAndFetch('dead', {
+    now: 0,
+    started: [],
+    settlements: [],
+    fetch: { queues: ['killed'], n: 1 },
+  })
   const worker = await t.work({ timeout: 0.01 })
   await ran.atLeast(3)
   t.clock.ahead = 3600
   await worker.stop()
-  await t.hq.store.claim('dead', null)
+  await t.hq.store.workers.claim('dead', null)
   await t.work({ queues: ['default', 'killed'], leaseSeconds: 1 })
   await ran.atLeast(7)
   expect([...ran.all].sort()).toEqual(['killed', ...[...all, ...all].sort()])

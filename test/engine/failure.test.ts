@@ -22,7 +22,7 @@ async function failing(t: Bench, thrown: unknown, options: JobOptions = {}, more
   return { jid, deaths, ran, retry: (await t.set('retry'))[0], dead: (await t.set('dead'))[0] }
 }
 
-const figures = ({ hq }: { hq: Highkiq }) => hq.store.stats()
+const figures = ({ hq }: { hq: Highkiq }) => hq.store.metrics.totals()
 
 test('a failed job is retried after 15 s, with what happened in Sidekiq’s fields', async () => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })
@@ -71,7 +71,7 @@ test('retries run at their time, later and later, until the last; then the job i
     [2, 16],
   ] as const) {
     await ran.atLeast(attempt)
-    await until(async () => (await hq.store.size('retry')) === 1)
+    await until(async () => (await hq.store.jobSets.size('retry')) === 1)
     const [job] = await t.set('retry')
     expect(job).toMatchObject({ retry_count: attempt - 1, error_message: `attempt ${attempt}` })
     const failed = attempt === 1 ? job?.failed_at : job?.retried_at
@@ -82,7 +82,7 @@ test('retries run at their time, later and later, until the last; then the job i
     clock.ahead += 1
   }
   await ran.atLeast(3)
-  await until(async () => (await hq.store.size('dead')) === 1)
+  await until(async () => (await hq.store.jobSets.size('dead')) === 1)
   expect(ran.all).toEqual([1, 2, 3])
   const [dead] = await t.set('dead')
   expect(dead).toMatchObject({ jid, retry_count: 2, error_message: 'attempt 3' })
@@ -103,7 +103,7 @@ test('members that Highkiq does not know survive a retry byte for byte, in their
   await t.raw(text)
   await t.work()
   await ran.atLeast(1)
-  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   const [job] = await t.set('retry')
   expect(job?.text.startsWith(text.slice(0, -1))).toBe(true)
   expect(Object.keys(JSON.parse(job?.text ?? ''))).toEqual([
@@ -133,7 +133,7 @@ test.each(['', ',"retry":null'])('a job of another program %s gets the retries o
   })
   await t.raw(`{"class":"J","args":[],"jid":"j"${retry}}`)
   await t.work()
-  await until(async () => (await t.hq.store.size('dead')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
 })
 
 test('a job that was retried by hand (retry_count -1) counts as failed before', async () => {
@@ -155,7 +155,7 @@ test('the queue of a retry is the one that the job was taken from, or its retry_
   await t.raw('{"class":"J","args":[],"jid":"a","queue":"elsewhere","retry":true}')
   await t.raw('{"class":"J","args":[],"jid":"b","queue":"default","retry":true,"retry_queue":"slow"}')
   await t.work()
-  await until(async () => (await t.hq.store.size('retry')) === 2)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 2)
   const queues = new Map((await t.set('retry')).map(({ jid, queue }) => [jid, queue]))
   expect(queues).toEqual(
     new Map([
@@ -403,7 +403,7 @@ test('without an error handler errors are logged, but not what their jobs carry'
   })
   const jid = await J.performAsync('password')
   await hq.worker().start()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   const [line] = log.lines
   expect(line).toMatchObject({ level: 'error', message: 'x', about: { jid, context: 'Job raised exception' } })
   expect(JSON.stringify(line)).not.toContain('password')
@@ -506,7 +506,7 @@ test('Snooze puts a job into the schedule; no retry is used up and nothing is co
   await t.work()
   for (let n = 1; n <= 3; n++) {
     await ran.atLeast(n)
-    await until(async () => (await t.hq.store.size('schedule')) === 1)
+    await until(async () => (await t.hq.store.jobSets.size('schedule')) === 1)
     const [job] = await t.set('schedule')
     expect(job).toMatchObject({ jid })
     expect(job).not.toHaveProperty('retry_count')
@@ -556,7 +556,7 @@ test('Release keeps a job for a second without a slot, then it is first in its q
   await ran.atLeast(3)
   expect(ran.all).toEqual(['a', 'b', 'c'])
   await until(async () => (await figures(t)).processed === 2)
-  expect(await figures(t)).toMatchObject({ enqueued: 0, taken: 1 })
+  expect(await figures(t)).toMatchObject({ enqueued: 0, fetched: 1 })
   await ran.atLeast(4)
   await t.settled()
   expect(ran.all).toEqual(['a', 'b', 'c', 'a'])
@@ -587,7 +587,7 @@ test('an unknown class is retried, and runs when a process knows it', async () =
   const t = bench()
   const jid = await t.hq.push({ class: 'Later', args: [5] })
   await t.work()
-  await until(async () => (await t.hq.store.size('retry')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   expect(await t.set('retry')).toMatchObject([{ jid, error_message: expect.stringMatching(/"Later"/), retry_count: 0 }])
   expect(t.errors).toMatchObject([{ error: { code: 'UNKNOWN_JOB' } }])
   const ran = new Heard<unknown>()
@@ -625,9 +625,9 @@ test.each([
 
 test('what is no job among the due ones goes to the dead set too', async () => {
   const t = bench()
-  await t.hq.store.push([{ to: 'retry', text: 'garbage', score: 1 }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'retry', text: 'garbage', score: 1 }], Date.now())
   await t.work()
-  await until(async () => (await t.hq.store.size('dead')) === 1)
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
   expect(await t.set('dead')).toMatchObject([{ text: 'garbage' }])
 })
 
@@ -635,7 +635,10 @@ test('a job of a port that leaves at in its scheduled jobs is moved once', async
   const t = bench()
   const ran = new Heard<unknown>()
   t.hq.job('J', async (ctx) => ran.say(ctx.payload))
-  await t.hq.store.push([{ to: 'schedule', text: '{"class":"J","args":[],"jid":"g","at":5}', score: 5 }], Date.now())
+  await t.hq.store.jobs.push(
+    [{ to: 'schedule', text: '{"class":"J","args":[],"jid":"g","at":5}', score: 5 }],
+    Date.now(),
+  )
   await t.work()
   const [payload] = await ran.atLeast(1)
   expect(payload).not.toHaveProperty('at')
@@ -645,9 +648,9 @@ test('the dead set is trimmed to its size and age', async () => {
   const t = bench({ dead: { max: 2, seconds: 100 } })
   const now = Date.now() / 1000
   const dead = (name: string, age: number) => ({ to: 'dead' as const, text: `{"jid":"${name}"}`, score: now - age })
-  await t.hq.store.push([dead('a', 5), dead('b', 4), dead('c', 3), dead('old', 101)], Date.now())
+  await t.hq.store.jobs.push([dead('a', 5), dead('b', 4), dead('c', 3), dead('old', 101)], Date.now())
   await t.work()
-  await until(async () => (await t.hq.store.size('dead')) === 2)
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 2)
   expect((await t.set('dead')).map(({ jid }) => jid)).toEqual(['b', 'c'])
 })
 

@@ -37,7 +37,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       for (const n of [3, 4]) await t.hq.push({ class: 'Quick', args: [n] })
       expect((await child.tells('ran', 2)).map(({ n }) => n)).toEqual([3, 4])
       await t.settled()
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 4, failed: 0, retries: 0, dead: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 4, failed: 0, retries: 0, dead: 0 })
       // Its thread has looked often enough to be mistaken.
       await renewals(t, 4)
       expect(child.all('warned')).toEqual([])
@@ -68,7 +68,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect((await child.tells('error', 2)).map(({ code }) => code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
       await renewals(t, 4)
       expect([lines, child.all('warned')]).toEqual([[], []])
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0 })
     })
 
     test('a process that is frozen while it starts 200 jobs starts none of those that others settled', async () => {
@@ -96,7 +96,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       await t.hq.push({ class: 'Quick', args: [200] })
       await t.settled()
       expect(child.all('ran').map(({ n }) => n)).toEqual([...Array(49).keys(), 200])
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 201, failed: 0, retries: 0, dead: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 201, failed: 0, retries: 0, dead: 0 })
     })
 
     test('a process that lost its lease while all its slots were taken takes jobs again, without waiting for its old handlers', async () => {
@@ -115,7 +115,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       await t.hq.push({ class: 'Quick', args: [2] })
       expect(await child.tells('ran')).toMatchObject([{ n: 2 }])
       await t.settled()
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0 })
     })
   })
 
@@ -132,11 +132,11 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       await swept(THREE_LEASES)
       child.release()
       await child.tells('ended')
-      await until(async () => (await t.hq.store.stats()).processed === 1)
+      await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
       expect(child.all('began')).toHaveLength(1)
       expect(child.all('error')).toEqual([])
       expect(ran.all).toEqual([])
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, taken: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, fetched: 0 })
       expect(t.log.lines).toEqual([])
     })
 
@@ -205,7 +205,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       await t.hq.push({ class: 'Quick', args: [2] })
       await child.tells('ran')
       await t.settled()
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
     })
 
     test('one that was given up and whose jobs nobody took keeps them', async () => {
@@ -213,12 +213,12 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       const child = new Blocker(t.url, { maxBlockSeconds: 1 })
       await t.hq.push({ class: 'Stuck', args: [child.file] })
       await child.writes(/is not renewed any more/)
-      await until(async () => (await t.hq.store.leases()).every(({ ended }) => ended))
+      await until(async () => (await t.hq.store.workers.leases()).every(({ ended }) => ended))
       child.release()
       await t.settled()
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
       expect(child.all('error')).toEqual([])
-      expect((await t.hq.store.leases()).map(({ claimed }) => claimed)).toEqual([false])
+      expect((await t.hq.store.workers.leases()).map(({ claimed }) => claimed)).toEqual([false])
     })
 
     test('a worker that is to stop, and blocks past its time for that, loses its jobs to others', async () => {
@@ -235,7 +235,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       child.release()
       expect(await child.exited).toEqual({ code: 0, signal: null })
       await t.settled()
-      expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
     })
 
     test('a process that is blocked because nobody reads its log keeps its job', async () => {
@@ -263,7 +263,7 @@ const THREE_LEASES = 20
 
 /** Resolves when the workers of this bench have looked for lost leases as many times from now on. */
 function sweepsOf({ hq }: Bench): (n: number) => Promise<void> {
-  const looks = vi.spyOn(hq.store, 'unrenewed')
+  const looks = vi.spyOn(hq.store.workers, 'unrenewed')
   return (n) => until(() => looks.mock.calls.length >= n)
 }
 
@@ -271,7 +271,7 @@ function sweepsOf({ hq }: Bench): (n: number) => Promise<void> {
 async function renewals({ hq }: Bench, n: number): Promise<void> {
   const ends = new Set<number>()
   await until(async () => {
-    for (const lease of await hq.store.leases()) if (!lease.claimed) ends.add(lease.ends)
+    for (const lease of await hq.store.workers.leases()) if (!lease.claimed) ends.add(lease.ends)
     return ends.size > n
   })
 }

@@ -1,7 +1,8 @@
 import { BusinessFailure, Discard, Highkiq, HighkiqError, Kill, Release, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import type { MetricsBatch, Store } from '#dist/store/contract.js'
+import type { MetricsBatch } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
+import { withReplaced } from '../replaced-store.ts'
 import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
@@ -19,16 +20,12 @@ function atNoon(answer: (batch: MetricsBatch, record: () => Promise<void>) => Pr
   const { url } = bench()
   const store = openStore(url)
   const told: MetricsBatch[] = []
-  const wrapped = new Proxy(store, {
-    get(target, name) {
-      if (name === 'recordMetrics') {
-        return (batch: MetricsBatch) => {
-          told.push(batch)
-          return answer(batch, () => target.recordMetrics(batch))
-        }
-      }
-      const member = target[name as keyof Store]
-      return typeof member === 'function' ? member.bind(target) : member
+  const wrapped = withReplaced(store, {
+    metrics: {
+      record: (batch) => {
+        told.push(batch)
+        return answer(batch, () => store.metrics.record(batch))
+      },
     },
   })
   return { t: bench({ url, store: wrapped, clock }), clock, told }
@@ -180,7 +177,7 @@ test('more classes than one call carries are told all the same', async () => {
 async function tell(t: Bench, at: number, name: string, more: { p?: number; f?: number; ms?: number; h?: number[] }) {
   const { p = 1, f = 0, ms = 0, h = [] } = more
   const jobs = [{ name, processed: p, failed: f, ms, histogram: h }]
-  await t.hq.store.recordMetrics({ source: `${name} ${at}`, number: 1, at, jobs })
+  await t.hq.store.metrics.record({ source: `${name} ${at}`, number: 1, at, jobs })
 }
 
 test('top: the classes that took most time come first, of the last minutes or hours, filtered by a part of the name', async () => {

@@ -126,16 +126,16 @@ test('middleware at promotion may send the job to another queue; what it does no
   const { hq, work, clock, queue } = bench()
   const text =
     '{ "class":"Ruby" ,"args":[1.0, 12345678901234567890,{"b":1,"1":1e3}],"queue":"old","jid":"j1","x":1.50,"at":1}'
-  await hq.store.push([{ to: 'schedule', text, score: Date.now() / 1000 + 5 }], Date.now())
+  await hq.store.jobs.push([{ to: 'schedule', text, score: Date.now() / 1000 + 5 }], Date.now())
   hq.client.use(async (payload, next) => {
     payload.queue = 'new'
     return next()
   })
   await work({ queues: ['unused'] })
   clock.ahead = 6
-  await until(async () => (await hq.store.size('schedule')) === 0)
+  await until(async () => (await hq.store.jobSets.size('schedule')) === 0)
   expect(await queue('new')).toHaveLength(1)
-  const [promoted = ''] = await hq.store.peek('new', 0, 1)
+  const [promoted = ''] = await hq.store.jobs.peek('new', 0, 1)
   expect(promoted.replace(/,"enqueued_at":\d+/, '')).toBe(text.replace('"old"', '"new"').replace(',"at":1', ''))
 })
 
@@ -145,8 +145,8 @@ test('middleware that stops a due job drops it', async () => {
   hq.client.use(() => null)
   await work()
   clock.ahead = 6
-  await until(async () => (await hq.store.size('schedule')) === 0)
-  expect(await hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0, dead: 0, retries: 0, processed: 0 })
+  await until(async () => (await hq.store.jobSets.size('schedule')) === 0)
+  expect(await hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0, dead: 0, retries: 0, processed: 0 })
 })
 
 test('middleware that breaks at promotion puts the job off: a minute, then two, and is reported; others pass', async () => {
@@ -210,7 +210,7 @@ test('what server middleware changed in the arguments is not stored with a retry
   })
   await J.performAsync('as pushed')
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(await set('retry')).toMatchObject([{ args: ['as pushed'] }])
 })
 
@@ -226,7 +226,7 @@ test('a job whose middleware does not call next is done without its handler', as
   await work()
   await settled()
   expect(ran).toBe(false)
-  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
 })
 
 test("an error of server middleware is the job's: it is retried", async () => {
@@ -236,7 +236,7 @@ test("an error of server middleware is the job's: it is retried", async () => {
   })
   await hq.job('J', noop).performAsync()
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(await set('retry')).toMatchObject([
     { error_class: 'RangeError', error_message: 'no database', retry_count: 0 },
   ])
@@ -260,7 +260,7 @@ test('server middleware may turn an error into a business failure, and swallow o
   await hq.job('Turn', broken).performAsync()
   await work()
   await settled()
-  expect(await hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
 })
 
 test('server middleware sees an unknown class too', async () => {
@@ -318,7 +318,7 @@ test('middleware of a job that does not call next keeps its handler from running
   await J.performAsync()
   await work()
   await settled()
-  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
 test('middleware that is no function is refused', () => {

@@ -27,19 +27,19 @@ function shown(hq: Bench['hq'], queue: string) {
   return {
     /** What waits, by id: `1{1000,-1,{v1:1}}`. */
     async waiting(): Promise<string[]> {
-      return (await hq.store.orderedWaiting(queue, 'id', { limit: 100, payloads: 100 })).map(inWords)
+      return (await hq.store.ordered.waiting(queue, 'id', { limit: 100, payloads: 100 })).map(inWords)
     },
     /** The morgue: `1{1000,{v1:1},"x"}`. */
     async dead(): Promise<string[]> {
-      const entries = await hq.store.morgue(queue, 'id', { limit: 100 })
+      const entries = await hq.store.ordered.morgue(queue, 'id', { limit: 100 })
       return entries.map(({ id, updatedAt, payloads, error }) => `${id}{${updatedAt},${words(payloads)},"${error}"}`)
     },
     /** Nothing is in flight. */
-    idle: () => until(async () => (await hq.store.orderedInFlight(queue)).length === 0),
+    idle: () => until(async () => (await hq.store.ordered.inFlight(queue)).length === 0),
     /** Nothing waits or is in flight. */
     empty: () =>
       until(async () => {
-        const { shards = [] } = (await hq.store.orderedNumbers(queue, 0)) ?? {}
+        const { shards = [] } = (await hq.store.ordered.counts(queue, 0)) ?? {}
         return shards.every(({ length, busy }) => length + busy === 0)
       }),
   }

@@ -193,7 +193,7 @@ test('[27] a hook that throws is reported; what died is dead, and the process go
 test('a payload that is no JSON fails its id, and no other of the batch, and dies like any other', async () => {
   const { here, job, exhausted, calls } = frozen({ maxRetries: 0 })
   await job.performAsync([2, 3].map((id) => ({ id, payload: 'v' })))
-  await here.hq.store.pushOrdered('Sync', 1, [{ id: '1', payload: '{no', score: 1, performIn: 1 }], 0)
+  await here.hq.store.ordered.push('Sync', 1, [{ id: '1', payload: '{no', score: 1, performIn: 1 }], 0)
   await here.work()
   await until(async () => (await job.stats()).morgueLength === 1)
   await calls.atLeast(1)

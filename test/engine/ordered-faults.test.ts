@@ -3,15 +3,15 @@ import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, Child, gate, Heard, until } from './bench.ts'
 
-type Turn = Parameters<Highkiq['store']['orderedTurn']>[2]
+type Turn = Parameters<Highkiq['store']['ordered']['settleAndFetch']>[2]
 
 /** Stands between the app and its store: `before` may break a call that is not made, `after` one whose answer is lost. */
 function meddle(
   { store }: Highkiq,
   { before, after }: { before?: (turn: Turn) => void; after?: (turn: Turn) => void },
 ) {
-  const made = store.orderedTurn.bind(store)
-  store.orderedTurn = async (queue, owner, turn) => {
+  const made = store.ordered.settleAndFetch.bind(store)
+  store.ordered.settleAndFetch = async (queue, owner, turn) => {
     before?.(turn)
     const answer = await made(queue, owner, turn)
     after?.(turn)
@@ -35,7 +35,7 @@ const emptied = (job: { stats(): Promise<{ length: number; busy: number }> }) =>
     return length + busy === 0
   })
 
-const takes = (turn: Turn) => turn.takes.some(({ n }) => n > 0)
+const takes = (turn: Turn) => turn.fetch.some(({ n }) => n > 0)
 const settles = (turn: Turn) => turn.settlements.length > 0
 
 test.each([
@@ -85,14 +85,14 @@ test.each([
       throw problem
     },
   })
-  const look = store.orderedInFlight.bind(store)
+  const look = store.ordered.inFlight.bind(store)
   let released = false
-  store.orderedInFlight = async (queue, owner) => {
+  store.ordered.inFlight = async (queue, owner) => {
     const found = await look(queue, owner)
     const [one] = failed && !released ? found : []
     if (!one) return found
     released = true
-    await store.releaseShard(queue, one.shard, one.owner, one.token, Date.now())
+    await store.ordered.releaseShard(queue, one.shard, one.owner, one.token, Date.now())
     return when === 'after' ? found : look(queue, owner)
   }
   await job.performAsync({ id: 'a' })
@@ -122,7 +122,7 @@ test('a worker that loses its lease tells its handlers, and goes on under anothe
   await job.performAsync([{ id: 1 }, { id: 2 }])
   const worker = await t.work()
   await until(() => fences.length === 1)
-  await t.hq.store.claim(`${worker.identity}.0`, null)
+  await t.hq.store.workers.claim(`${worker.identity}.0`, null)
   await reasons.atLeast(1)
   await until(async () => (await job.stats()).processed === 2)
   expect(reasons.all).toEqual(['LEASE_LOST'])
@@ -179,15 +179,15 @@ test('what died when a shard was taken over is told, though the answer that said
   const job = t.hq.ordered('Sync', options, () => {})
   await job.performAsync({ id: 'x', payload: 'p', score: 1 })
   const { store } = t.hq
-  await store.join('gone', { queues: ['Sync'], seconds: 60, host: 'elsewhere' })
-  await store.joinOrdered('Sync', 'gone')
-  const owned = await store.ownShard('Sync', 0, 'gone', 1, Date.now())
+  await store.workers.join('gone', { queues: ['Sync'], seconds: 60, host: 'elsewhere' })
+  await store.ordered.join('Sync', 'gone')
+  const owned = await store.ordered.acquireShard('Sync', 0, 'gone', 1, Date.now())
   const takes = [{ shard: 0, token: owned?.token ?? 0, n: 1 }]
-  await store.orderedTurn('Sync', 'gone', { now: Date.now(), settlements: [], takes, maxPayloads: 1 })
-  await store.claim('gone', null)
-  const own = store.ownShard.bind(store)
+  await store.ordered.settleAndFetch('Sync', 'gone', { now: Date.now(), settlements: [], fetch: takes, maxPayloads: 1 })
+  await store.workers.claim('gone', null)
+  const own = store.ordered.acquireShard.bind(store)
   let lost = 0
-  store.ownShard = async (...about) => {
+  store.ordered.acquireShard = async (...about) => {
     const answer = await own(...about)
     if (lost++ === 0) throw new Error('the connection broke')
     return answer
@@ -278,8 +278,8 @@ function told(hq: Highkiq, after = () => {}) {
     },
   })
   const { store } = hq
-  const wait = store.waitOrdered.bind(store)
-  store.waitOrdered = (...args) => {
+  const wait = store.ordered.wait.bind(store)
+  store.ordered.wait = (...args) => {
     heard.push('waits')
     return wait(...args)
   }
@@ -339,16 +339,16 @@ test('a hand-over that reaches the store late takes nothing away from the batch 
     running.now--
   })
   let share = [{ queue: 'Sync', shard: 0 }]
-  const release = store.releaseShard.bind(store)
+  const release = store.ordered.releaseShard.bind(store)
   let late: (() => Promise<boolean>) | undefined
-  store.releaseShard = async (...about) => {
+  store.ordered.releaseShard = async (...about) => {
     if (late) return release(...about)
     late = () => release(...about)
     share = [{ queue: 'Sync', shard: 0 }]
     throw new Error('the connection broke')
   }
   await t.work({ leaseSeconds: 1, splitter: () => share })
-  const owner = async () => (await store.orderedBoard('Sync'))?.owners[0]?.owner
+  const owner = async () => (await store.ordered.assignments('Sync'))?.owners[0]?.owner
   await until(owner)
   share = []
   await until(() => late)

@@ -80,7 +80,7 @@ test('[36] a process that joins takes nothing over before what runs there has en
   const other = here.another()
   const theirs = ordered(other, { shards: 2 })
   await other.work({ leaseSeconds: 1 })
-  await until(async () => (await here.hq.store.orderedBoard('Sync'))?.members.length === 2)
+  await until(async () => (await here.hq.store.ordered.assignments('Sync'))?.members.length === 2)
   // Longer than it takes to look who is there, and than a lease.
   await pause(1200)
   expect(theirs.calls.all).toEqual([])
@@ -153,11 +153,11 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   // Not before it has asked for something of all of them.
   await job.pause()
   const { store } = here.hq
-  const turn = store.orderedTurn.bind(store)
+  const turn = store.ordered.settleAndFetch.bind(store)
   const asked = new Set<number>()
-  store.orderedTurn = async (...about) => {
+  store.ordered.settleAndFetch = async (...about) => {
     const answer = await turn(...about)
-    for (const { shard } of about[2].takes) asked.add(shard)
+    for (const { shard } of about[2].fetch) asked.add(shard)
     return answer
   }
   await here.work({ orderedConcurrency: 1 })
@@ -217,8 +217,8 @@ test('a shard that a splitter function leaves to nobody stays nobody’s; one of
     const { job } = ordered(here, { shards: 2 }, () => {})
     let boards = 0
     let isAsked = false
-    const board = here.hq.store.orderedBoard.bind(here.hq.store)
-    here.hq.store.orderedBoard = async (queue) => {
+    const board = here.hq.store.ordered.assignments.bind(here.hq.store)
+    here.hq.store.ordered.assignments = async (queue) => {
       if (!isAsked) boards++
       return board(queue)
     }

@@ -544,8 +544,8 @@ test('nothing begins while the queue is paused', async () => {
   expect((await job.stats()).paused).toBe(true)
   let waits = 0
   const { store } = here.hq
-  const wait = store.waitOrdered.bind(store)
-  store.waitOrdered = (...about) => {
+  const wait = store.ordered.wait.bind(store)
+  store.ordered.wait = (...about) => {
     waits++
     return wait(...about)
   }

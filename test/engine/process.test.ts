@@ -25,7 +25,7 @@ test('a class without a job on another queue stays unknown', async () => {
   hq.process('orders', () => {})
   await hq.push({ class: 'RubyOrder', args: [] })
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(errors).toMatchObject([{ error: { code: 'UNKNOWN_JOB' } }])
 })
 
@@ -40,7 +40,7 @@ test('with concurrency the queue gets slots of its own, and no more than those',
   for (let n = 0; n < 5; n++) await hq.push({ class: 'X', args: [], queue: 'orders' })
   const worker = await work({ concurrency: 3, queues: ['default', 'orders'] })
   await began.atLeast(2)
-  await until(async () => (await hq.store.stats()).taken === 2)
+  await until(async () => (await hq.store.metrics.totals()).fetched === 2)
   const quick = new Heard<number>()
   const J = hq.job('J', async () => quick.say(1))
   await J.performAsync()

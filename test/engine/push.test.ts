@@ -74,7 +74,10 @@ test('pushes of one turn of the event loop are stored in their order', async () 
   const J = hq.job('J', async (_ctx, _n: number) => {})
   const numbers = Array.from({ length: 2500 }, (_, n) => n)
   const jids = await Promise.all(numbers.map((n) => J.performAsync(n)))
-  const stored = [...(await queue()), ...(await hq.store.peek('default', 1000, 2000)).map((text) => JSON.parse(text))]
+  const stored = [
+    ...(await queue()),
+    ...(await hq.store.jobs.peek('default', 1000, 2000)).map((text) => JSON.parse(text)),
+  ]
   expect(stored.map(({ args }) => args[0])).toEqual(numbers)
   expect(stored.map(({ jid }) => jid)).toEqual(jids)
 })
@@ -84,7 +87,7 @@ test('an argument beyond 2^53 arrives as a BigInt and is stored as an integer', 
   const ran = new Heard<unknown>()
   const J = hq.job('J', async (_ctx, id: bigint, about: { ids: unknown[] }) => ran.say([id, about]))
   await J.performAsync(9007199254740993n, { ids: [12345678901234567890n, 1, '9007199254740993'] })
-  const [text] = await hq.store.peek('default', 0, 1)
+  const [text] = await hq.store.jobs.peek('default', 0, 1)
   expect(text).toContain('"args":[9007199254740993,{"ids":[12345678901234567890,1,"9007199254740993"]}]')
   expect(await queue()).toHaveLength(1)
   await work()
@@ -178,7 +181,7 @@ test('performBulk takes iterables and async iterables, and reads no further ahea
   let read = 0
   let furthest = 0
   const look = async () => {
-    const { enqueued } = await hq.store.stats()
+    const { enqueued } = await hq.store.metrics.totals()
     furthest = Math.max(furthest, read - enqueued)
   }
   async function* rows(): AsyncGenerator<[number]> {
@@ -300,7 +303,7 @@ test('performInline runs at once through both chains and answers what the handle
   const J = hq.job('J', async (ctx, n: bigint) => ({ jid: ctx.jid, n }))
   expect(await J.set({ jid: 'j1' }).performInline(1n)).toEqual({ jid: 'j1', n: 2n ** 60n })
   expect(order).toEqual(['client', 'server 1'])
-  expect(await hq.store.stats()).toMatchObject({ processed: 0, enqueued: 0, retries: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 0, retries: 0 })
 })
 
 test('performInline throws what the handler throws, refuses bad arguments, and answers null when it is stopped', async () => {

@@ -87,7 +87,7 @@ test('a job that was cancelled, before it began or while it ran, or came too lat
   clock.ahead = 100
   const running = (await J.performAsync('running')) as string
   const marked = (await J.performAsync('marked')) as string
-  await hq.store.markCancelled(marked, clock.now())
+  await hq.store.cancellations.request(marked, clock.now())
   await work()
   await began.atLeast(1)
   expect(await hq.cancel(running)).toBe('signalled')
@@ -124,7 +124,7 @@ test('who waits for the result of a job that is dropped when it is due hears of 
   const J = t.hq.job('J', { ...KEPT, expiresIn: 5 }, async () => 1)
   const jid = (await J.performIn(60)) as string
   const marked = (await J.performIn(62)) as string
-  await t.hq.store.markCancelled(marked, t.clock.now())
+  await t.hq.store.cancellations.request(marked, t.clock.now())
   t.clock.ahead = 66.5
   await t.work()
   await expect(t.hq.result(jid)).rejects.toMatchObject({ details: { jid, code: 'JOB_EXPIRED' } })
@@ -139,7 +139,7 @@ test('a failure that will be retried is no end; the result comes with the retry'
   })
   const jid = (await J.performAsync()) as string
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   await expect(hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
   clock.ahead = 16
   expect(await hq.result(jid)).toBe(2)
@@ -176,13 +176,13 @@ test('a result is there before its job is settled', async () => {
   const { hq, work, settled } = bench()
   const J = hq.job('J', KEPT, async () => 1)
   const { store } = hq
-  const keep = store.keepResult.bind(store)
+  const keep = store.results.keep.bind(store)
   const seen: unknown[] = []
-  store.keepResult = async (...about) => {
+  store.results.keep = async (...about) => {
     await keep(...about)
     // Who did not wait for this would have settled by then.
     await new Promise((resolve) => setTimeout(resolve, 200))
-    const { taken, processed } = await store.stats()
+    const { fetched: taken, processed } = await store.metrics.totals()
     seen.push([taken, processed])
   }
   await J.performAsync()
@@ -199,9 +199,9 @@ test('while the store is away a result is kept back, and its handler does not ru
     return 'kept'
   })
   const { store } = hq
-  const keep = store.keepResult.bind(store)
+  const keep = store.results.keep.bind(store)
   let refusals = 0
-  store.keepResult = async (...about) => {
+  store.results.keep = async (...about) => {
     if (++refusals <= 3) throw new HighkiqError('STORE_UNREACHABLE', 'away')
     return keep(...about)
   }
@@ -215,7 +215,7 @@ test('while the store is away a result is kept back, and its handler does not ru
 test('a result that the store refuses is reported, and its job is done', async () => {
   const { hq, work, settled, errors } = bench()
   const J = hq.job('J', KEPT, async () => 'lost')
-  hq.store.keepResult = async () => {
+  hq.store.results.keep = async () => {
     throw new HighkiqError('STORE_FULL', 'full')
   }
   const jid = await J.performAsync()
@@ -229,10 +229,10 @@ test('a job whose process died too often has failed', async () => {
   const { hq, work, raw } = bench()
   hq.job('J', KEPT, () => 'never')
   await raw('{"class":"J","args":[],"jid":"victim","retry":true,"hk_stalls":2}')
-  await hq.store.join('gone', { queues: ['default'], seconds: 60, host: '' })
-  const turn = { now: Date.now(), started: [], settlements: [], take: { queues: ['default'], n: 1 } }
-  await hq.store.turn('gone', turn)
-  await hq.store.claim('gone', null)
+  await hq.store.workers.join('gone', { queues: ['default'], seconds: 60, host: '' })
+  const turn = { now: Date.now(), started: [], settlements: [], fetch: { queues: ['default'], n: 1 } }
+  await hq.store.workers.settleAndFetch('gone', turn)
+  await hq.store.workers.claim('gone', null)
   await work()
   await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Stalled' } })
 })

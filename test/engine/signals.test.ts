@@ -17,9 +17,9 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect(await child.exited).toEqual({ code: 0, signal: null })
     expect(order(child)).toEqual(['startup', 'heartbeat', 'began', 'quiet', 'aborted', 'shutdown', 'exit', 'closed'])
     expect(child.all('aborted')).toMatchObject([{ code: 'SHUTDOWN' }])
-    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0, processed: 0, retries: 0 })
-    expect(await t.hq.store.leases()).toEqual([])
-    expect(await t.hq.store.processes()).toEqual([])
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 0, processed: 0, retries: 0 })
+    expect(await t.hq.store.workers.leases()).toEqual([])
+    expect(await t.hq.store.workers.processes()).toEqual([])
   },
 )
 
@@ -50,7 +50,7 @@ test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still end
   expect(child.all('logged')).toMatchObject([{ message: 'quiet: takes no more jobs, what runs goes on' }])
   t.hq.job('Quick', async (_ctx, n: number) => ran.say(n))
   await t.hq.push({ class: 'Quick', args: [2] })
-  await until(async () => (await t.hq.store.processes())[0]?.quiet)
+  await until(async () => (await t.hq.store.workers.processes())[0]?.quiet)
   const here = await t.work({ concurrency: 1 })
   await ran.atLeast(1)
   await here.stop()
@@ -63,7 +63,7 @@ test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still end
 
 /** The only process that is shown. */
 async function identityOf({ hq }: Bench): Promise<string> {
-  const [seen] = await hq.store.processes()
+  const [seen] = await hq.store.workers.processes()
   return seen?.identity ?? ''
 }
 
@@ -106,7 +106,7 @@ test('orders that come through the store are obeyed as signals are', async () =>
   const [began] = await child.tells('began')
   onTestFinished(() => rmSync(join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`), { force: true }))
   const identity = await identityOf(t)
-  await t.hq.store.signal(identity, 'TTIN')
+  await t.hq.store.workers.signal(identity, 'TTIN')
   // A beat comes at once with this.
   child.kill('SIGTSTP')
   await child.tells('warned')
@@ -114,7 +114,7 @@ test('orders that come through the store are obeyed as signals are', async () =>
   const other = bench()
   const second = new Child(other.url, { timeout: 0.05 })
   await second.tells('heartbeat')
-  await other.hq.store.signal(await identityOf(other), 'TERM')
+  await other.hq.store.workers.signal(await identityOf(other), 'TERM')
   second.kill('SIGTSTP')
   expect(await second.exited).toEqual({ code: 0, signal: null })
   expect(order(second).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])
@@ -143,8 +143,8 @@ test.each(['throws', 'catches'])(
     expect(child.all('error')).toMatchObject([{ message: `nobody ${how}` }])
     const worker = { concurrency: 10, orderedConcurrency: 0, queues: ['default'], identity: expect.any(String) }
     expect(child.all('last words')).toMatchObject([{ message: `nobody ${how}`, worker }])
-    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0, processed: 1, failed: 0 })
-    expect(await t.hq.store.leases()).toEqual([])
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 0, processed: 1, failed: 0 })
+    expect(await t.hq.store.workers.leases()).toEqual([])
   },
 )
 
@@ -162,7 +162,7 @@ test.each(['obeys', 'is deaf'])(
     expect(second.all('began')).toMatchObject([{ stalls: 1 }])
     expect(second.all('death')).toMatchObject([{ jid: keeper, stalls: 2 }])
     expect(await t.set('dead')).toMatchObject([{ jid: keeper, hk_stalls: 2, error_class: 'Stalled' }])
-    expect(await t.hq.store.stats()).toMatchObject({ enqueued: 0, taken: 0 })
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
   },
 )
 
@@ -174,5 +174,5 @@ test('SIGTERM while a worker starts ends it as soon as it has started', async ()
   child.kill('SIGTERM')
   expect(await child.exited).toEqual({ code: 0, signal: null })
   expect(order(child).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])
-  expect(await t.hq.store.leases()).toEqual([])
+  expect(await t.hq.store.workers.leases()).toEqual([])
 })

@@ -28,9 +28,9 @@ test('a quiet worker takes no more jobs; those that run end and are counted', as
   await worker.quiet()
   await J.performAsync('b')
   open()
-  await until(async () => (await t.hq.store.stats()).processed === 1)
+  await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
   expect(began.all).toEqual(['a'])
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 0 })
   await worker.quiet()
   await worker.stop()
 })
@@ -70,7 +70,7 @@ test('stop waits for the jobs that run, and tells what it waits for', async () =
   open()
   await stop
   expect(aborted.all).toEqual([])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, fetched: 0 })
 })
 
 test('stop with a timeout of Infinity waits for all', async () => {
@@ -84,7 +84,7 @@ test('stop with a timeout of Infinity waits for all', async () => {
   open()
   await stop
   expect(aborted.all).toEqual([])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1 })
 })
 
 test('after the timeout the signal is aborted: who obeys goes back to the front in order, uncounted, and runs elsewhere', async () => {
@@ -99,7 +99,7 @@ test('after the timeout the signal is aborted: who obeys goes back to the front 
   expect(aborted.all).toEqual(['SHUTDOWN', 'SHUTDOWN', 'SHUTDOWN'])
   expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c', 'd'])
   for (const job of await t.queue()) expect(job).not.toHaveProperty('retry_count')
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, retries: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, fetched: 0 })
   expect(t.errors).toEqual([])
   expect(t.log.lines.at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^put back 3 jobs: J /) })
   const other = t.another()
@@ -108,7 +108,7 @@ test('after the timeout the signal is aborted: who obeys goes back to the front 
   await other.work({ concurrency: 1 })
   expect(await again.atLeast(4)).toEqual(['a1', 'b1', 'c1', 'd1'])
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 4, failed: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 4, failed: 0 })
 })
 
 test('what does not obey either is put back 3 s later, newest last, and its late end is refused and reported', async () => {
@@ -127,11 +127,11 @@ test('what does not obey either is put back 3 s later, newest last, and its late
     },
     message: expect.stringMatching(/^put back 2 jobs \(2 did not end in time\): J [0-9a-f]{24} \(\d s\), J /),
   })
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, failed: 0, taken: 0, enqueued: 3 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, fetched: 0, enqueued: 3 })
   open()
   await until(() => t.errors.length === 2)
   expect(t.errors.map(({ error }) => error.code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, enqueued: 3 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 3 })
 })
 
 test('stop comes to its end also when the app’s clock stands still', async () => {
@@ -141,7 +141,7 @@ test('stop comes to its end also when the app’s clock stands still', async () 
   const worker = await t.work({ timeout: 0.05 })
   await began.atLeast(1)
   await worker.stop()
-  expect(await t.hq.store.stats()).toMatchObject({ enqueued: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1 })
 })
 
 test('stopping twice is stopping once', async () => {
@@ -159,7 +159,7 @@ test('a worker that was stopped before it started does not start', async () => {
   const worker = t.hq.worker()
   await worker.stop()
   await expect(worker.start()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
-  expect(await t.hq.store.leases()).toEqual([])
+  expect(await t.hq.store.workers.leases()).toEqual([])
 })
 
 test('a worker starts once', async () => {
@@ -186,8 +186,8 @@ test('a worker that is stopped while it starts leaves nothing behind', async () 
   await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 200))])
   open()
   await Promise.all([started, stopped])
-  expect(await t.hq.store.processes()).toEqual([])
-  expect(await t.hq.store.leases()).toEqual([])
+  expect(await t.hq.store.workers.processes()).toEqual([])
+  expect(await t.hq.store.workers.leases()).toEqual([])
   const ran = new Heard<number>()
   const J = t.hq.job('J', async () => ran.say(1))
   await J.performAsync()
@@ -206,7 +206,7 @@ test('close() stops the workers, and the app refuses what comes after', async ()
   await t.hq.close()
   await expect(J.performAsync('b')).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
   const look = t.another()
-  expect(await look.hq.store.stats()).toMatchObject({ processed: 1, enqueued: 0, taken: 0 })
+  expect(await look.hq.store.metrics.totals()).toMatchObject({ processed: 1, enqueued: 0, fetched: 0 })
 })
 
 test('a job that ends while its worker stops is told, also with a retry', async () => {
@@ -220,7 +220,7 @@ test('a job that ends while its worker stops is told, also with a retry', async 
   const worker = await t.work({ timeout: 0.001 })
   await began.atLeast(1)
   await worker.stop()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, enqueued: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0 })
 })
 
 test('jobs that were released by their handlers go back in their order when the worker stops', async () => {

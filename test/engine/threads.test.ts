@@ -138,7 +138,7 @@ test.each<[string, object]>([
   await push(t, 'Throw', what)
   await t.work()
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject(figures)
+  expect(await t.hq.store.metrics.totals()).toMatchObject(figures)
 })
 
 test('an error leaves its thread with class, message, stack, members and causes', async () => {
@@ -180,7 +180,7 @@ test('a handler that lets nothing in is ended with its thread at its timeout, an
   expect(t.errors).toMatchObject([{ error: { code: 'JOB_TIMEOUT' } }])
   const next = await t.hq.result<{ threadId: number }>(await push(t, 'Add', 1, 2))
   expect(next.threadId).not.toBe(threadId)
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
 })
 
 test('a handler that lets nothing in is ended with its thread when its job is cancelled', async () => {
@@ -193,7 +193,7 @@ test('a handler that lets nothing in is ended with its thread when its job is ca
   const next = await t.hq.result<{ threadId: number }>(await push(t, 'Add', 1, 2))
   expect(next.threadId).not.toBe(threadId)
   expect(t.errors).toEqual([])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 2, failed: 0, retries: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, retries: 0 })
   expect(await t.hq.cancel(jid)).toBe('not-found')
 })
 
@@ -218,7 +218,7 @@ test('a loop that asks sees that its worker is quiet; one that does not is ended
   expect(await t.hq.result(polite)).toBe('broke off')
   await worker.stop()
   expect(await t.queue()).toMatchObject([{ jid: deaf }])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, taken: 0, retries: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0, retries: 0 })
   expect(t.errors).toEqual([])
 })
 
@@ -229,7 +229,7 @@ test('a job that is cancelled is ended with its thread, and is no failure', asyn
   await logged(t, 'began')
   expect(await t.hq.cancel(jid)).toBe('signalled')
   await t.settled()
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
   expect(t.errors).toEqual([])
 })
 
@@ -238,8 +238,8 @@ test('when the lease is lost the threads of its jobs end, and the jobs run anew'
   const jid = await push(t, 'Endless', 2500)
   await t.work({ leaseSeconds: 1 })
   const [first] = await logged(t, 'began')
-  const [lease] = await t.hq.store.leases()
-  await t.hq.store.claim(lease?.owner ?? '', null)
+  const [lease] = await t.hq.store.workers.leases()
+  await t.hq.store.workers.claim(lease?.owner ?? '', null)
   const [, second] = await logged(t, 'began', 2)
   expect(second?.threadId).not.toBe(first?.threadId)
   expect(await t.hq.result(jid)).toBe(second?.threadId)
@@ -265,7 +265,7 @@ test.each([
   await t.hq.result(other)
   await t.settled()
   expect(await t.set('retry')).toMatchObject([{ jid, retry_count: 0 }])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 3, failed: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 3, failed: 1 })
 })
 
 test('an error that a job leaves behind in its thread is reported, and the next job has another thread', async () => {
@@ -300,7 +300,7 @@ test('a worker that is stopped while a thread loads puts the job back', async ()
   await until(() => worker.busy === 1)
   await worker.stop()
   expect(await t.queue()).toMatchObject([{ jid }])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, fetched: 0 })
 })
 
 test('a handler in a thread pushes through an app of its own', async () => {
@@ -384,7 +384,7 @@ test('who asks what runs is told where a busy thread is, and its job', async () 
   const jid = await push(t, 'Endless')
   const worker = await t.work({ timeout: 0.01 })
   const [{ threadId } = {}] = await logged(t, 'began')
-  await t.hq.store.signal(worker.identity, 'TTIN')
+  await t.hq.store.workers.signal(worker.identity, 'TTIN')
   const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
   onTestFinished(() => rmSync(file, { force: true }))
   // A beat comes at once with this.
@@ -402,7 +402,7 @@ test('a thread that is ended while it writes to the file keeps nobody else from 
   onTestFinished(() => hq.close())
   await push(t, 'Floods')
   const worker = await t.work({ concurrency: 1, timeout: 0.2 })
-  await until(async () => (await t.hq.store.stats()).scheduled > 50)
+  await until(async () => (await t.hq.store.metrics.totals()).scheduled > 50)
   await worker.stop()
   await hq.push({ class: 'X', args: [] })
   expect(await t.queue()).toMatchObject([{ class: 'Floods' }, { class: 'X' }])

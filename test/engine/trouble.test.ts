@@ -50,7 +50,7 @@ test('while another program holds the file locked, pushes and ends wait; then al
   await t.settled()
   expect([...ran.all].sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n))
   expect(pushed).toHaveLength(15 - 5)
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 15, failed: 0, retries: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 15, failed: 0, retries: 0, fetched: 0 })
 })
 
 test(
@@ -129,7 +129,7 @@ test('a full disk: pushes are refused with their jids and none of theirs is stor
   await ran.atLeast(accepted.size)
   await t.settled()
   expect(ran.all).toEqual([...accepted.values()])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: accepted.size, failed: 0, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: accepted.size, failed: 0, fetched: 0 })
   await J.performAsync(-1, 'x'.repeat(5000))
   await ran.atLeast(accepted.size + 1)
 })
@@ -142,7 +142,7 @@ test('2,500 pushes of one turn when the disk becomes full: each one knows whethe
   const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
   expect(refused.length).toBeGreaterThan(0)
   for (const reason of refused) expect(reason).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
-  const queue = (await t.hq.store.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid)
+  const queue = (await t.hq.store.jobs.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid)
   expect(queue).toEqual(stored)
 })
 
@@ -153,7 +153,7 @@ test('performBulk that meets a full disk tells the jids of the batch that is not
   const refusal = await J.performBulk(rows, { batchSize: 100 }).catch((thrown) => thrown)
   expect(refusal).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
   expect(refusal.jids).toHaveLength(100)
-  const queue = new Set((await t.hq.store.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid))
+  const queue = new Set((await t.hq.store.jobs.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid))
   expect(queue.size % 100).toBe(0)
   expect(refusal.notPushed).toEqual(refusal.jids)
   expect(new Set(refusal.pushed)).toEqual(queue)
@@ -175,12 +175,12 @@ test('an end that can not be stored is told again until it can, and the handler 
   await t.work()
   await until(() => t.errors.length === 2)
   expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'taking jobs'])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 0, retries: 0, taken: 1 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, retries: 0, fetched: 1 })
   await beside(t, (db) => exec(db, 'DROP TRIGGER refuse'))
   await t.settled()
   expect(ran.all).toHaveLength(1)
   expect(await t.set('retry')).toMatchObject([{ jid, retry_count: 0 }])
-  expect(await t.hq.store.stats()).toMatchObject({ processed: 1, failed: 1, taken: 0 })
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1, fetched: 0 })
 })
 
 test('an end that can not be stored does not hold up those beside it', async () => {
@@ -188,9 +188,12 @@ test('an end that can not be stored does not hold up those beside it', async () 
   const { store } = t.hq
   await t.raw('{"n":1}')
   await t.raw('{"n":2}')
-  await store.join('me', { queues: ['default'], seconds: 15, host: '' })
-  const nothing = { now: Date.now(), started: [], settlements: [], take: { queues: ['default'], n: 0 } }
-  const { taken } = await store.turn('me', { ...nothing, take: { queues: ['default'], n: 2 } })
+  await store.workers.join('me', { queues: ['default'], seconds: 15, host: '' })
+  const nothing = { now: Date.now(), started: [], settlements: [], fetch: { queues: ['default'], n: 0 } }
+  const { fetched: taken } = await store.workers.settleAndFetch('me', {
+    ...nothing,
+    fetch: { queues: ['default'], n: 2 },
+  })
   await beside(t, (db) => exec(db, REFUSE))
   const retry = { to: 'retry', text: '{}', score: 1 } as const
   const settlements = taken.map(({ queue, ticket }, i) => ({
@@ -200,7 +203,7 @@ test('an end that can not be stored does not hold up those beside it', async () 
     processed: 1 as const,
     failed: 0 as const,
   }))
-  expect((await store.turn('me', { ...nothing, settlements })).settled).toEqual(['error', 'ok'])
+  expect((await store.workers.settleAndFetch('me', { ...nothing, settlements })).settled).toEqual(['error', 'ok'])
 })
 
 test('told to be quiet and at once to stop, while a take is under way, a worker gives back what comes and runs nothing twice', async () => {
@@ -224,11 +227,11 @@ test('told to be quiet and at once to stop, while a take is under way, a worker 
       db.exec('COMMIT')
       await stopped
     })
-    expect(await t.hq.store.stats()).toMatchObject({ taken: 0 })
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ fetched: 0 })
   }
   await t.work({ leaseSeconds: 1 })
   await until(() => new Set(runs).size === 8)
-  await until(async () => (await t.hq.store.stats()).processed === 8)
+  await until(async () => (await t.hq.store.metrics.totals()).processed === 8)
   expect(runs).toHaveLength(8)
 })
 
@@ -236,8 +239,8 @@ test('an idle worker asks for the duty of due jobs seldom, however much others w
   const t = bench()
   let asked = 0
   const { store } = t.hq
-  const hold = store.hold.bind(store)
-  store.hold = (...about) => {
+  const hold = store.workers.acquireLock.bind(store)
+  store.workers.acquireLock = (...about) => {
     asked++
     return hold(...about)
   }
@@ -276,7 +279,7 @@ test('a job that says it belongs to a task but has no jid of one goes to the dea
   await J.performBulk([[1], [2], [3]])
   await t.work()
   expect(await ran.atLeast(3)).toEqual([1, 2, 3])
-  await until(async () => (await t.hq.store.stats()).dead === 1)
+  await until(async () => (await t.hq.store.metrics.totals()).dead === 1)
 })
 
 test('a store that refuses an end again and again does not stand in the way for ever', async () => {
@@ -290,16 +293,16 @@ test('a store that refuses an end again and again does not stand in the way for 
   await beside(t, (db) => exec(db, REFUSE))
   await t.work({ concurrency: 1 })
   await ran.atLeast(3)
-  await until(async () => (await t.hq.store.stats()).dead === 1)
+  await until(async () => (await t.hq.store.metrics.totals()).dead === 1)
   expect(ran.all).toEqual([0, 1, 2])
 })
 
 test('a lease thread that breaks is started again, and a stop meanwhile does not wait for it', async () => {
   const t = bench()
-  t.hq.store.renewer = () => ({ module: 'file:///nowhere/renewer.js', options: {} })
+  t.hq.store.workers.renewer = () => ({ module: 'file:///nowhere/renewer.js', options: {} })
   const worker = await t.work({ leaseSeconds: 5 })
   await until(() => t.errors.length >= 2)
   expect(t.errors[0]?.about.during).toMatch(/lease thread; it is started again/)
   await worker.stop()
-  expect(await t.hq.store.leases()).toEqual([])
+  expect(await t.hq.store.workers.leases()).toEqual([])
 })

@@ -37,7 +37,7 @@ test('no more is taken than there are free slots', async () => {
   await J.performBulk(Array.from({ length: 10 }, () => []))
   await work({ concurrency: 3 })
   await began.atLeast(3)
-  expect(await hq.store.stats()).toMatchObject({ taken: 3, enqueued: 7 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ fetched: 3, enqueued: 7 })
   open()
 })
 
@@ -114,7 +114,7 @@ test('only the queues of a worker are served', async () => {
   await J.performAsync()
   await work()
   await ran.atLeast(1)
-  await until(async () => (await hq.store.stats()).taken === 0)
+  await until(async () => (await hq.store.metrics.totals()).fetched === 0)
   expect(ran.all).toEqual(['default'])
   expect((await hq.stats()).enqueued).toBe(1)
 })
@@ -147,7 +147,7 @@ test('a timeout aborts the signal, and the attempt fails with JOB_TIMEOUT whatev
   })
   await J.performAsync()
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(reasons).toEqual(['JOB_TIMEOUT'])
   const [job] = await set('retry')
   expect(job).toMatchObject({
@@ -164,7 +164,7 @@ test('a handler that ends by itself after its timeout has failed too', async () 
   })
   await J.performAsync()
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(await set('retry')).toMatchObject([{ error_message: expect.stringContaining('0.05 s') }])
 })
 
@@ -184,8 +184,8 @@ test('a handler that does not care for its signal is given up a moment later; it
   expect(errors).toMatchObject([{ error: { code: 'JOB_TIMEOUT' } }])
   open()
   await ran.atLeast(2)
-  await until(async () => (await hq.store.stats()).taken === 0)
-  expect(await hq.store.stats()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
+  await until(async () => (await hq.store.metrics.totals()).fetched === 0)
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
 })
 
 test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s lets a job end in peace', async (timeout) => {
@@ -197,7 +197,7 @@ test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s lets a job end
   await J.performAsync()
   await work()
   await settled()
-  expect(await hq.store.stats()).toMatchObject({ processed: 1, failed: 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
 // ---------------------------------------------------------------------------------------------------------- seeing
@@ -234,7 +234,7 @@ test('a worker is seen with what it is and does, until it has stopped', async ()
   open()
   await worker.stop()
   expect(await seen()).toEqual([])
-  expect(await hq.store.leases()).toEqual([])
+  expect(await hq.store.workers.leases()).toEqual([])
 })
 
 test('the lifecycle events come once each and in order, those of the end in reverse order of their handlers', async () => {
@@ -256,7 +256,7 @@ test('heartbeat comes again when the store has lost the process, and not with ev
   const order: string[] = []
   for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
   const worker = await work()
-  await hq.store.forget(worker.identity)
+  await hq.store.workers.removeProcess(worker.identity)
   await worker.quiet()
   expect(order).toEqual(['heartbeat', 'beat', 'heartbeat', 'beat'])
   const other = await work()
@@ -268,9 +268,9 @@ test('heartbeat comes with the next beat when the answer to the first one was lo
   const { hq, work, errors } = bench()
   const order: string[] = []
   for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
-  const beat = hq.store.beat.bind(hq.store)
-  hq.store.beat = async (...about) => {
-    hq.store.beat = beat
+  const beat = hq.store.workers.heartbeat.bind(hq.store)
+  hq.store.workers.heartbeat = async (...about) => {
+    hq.store.workers.heartbeat = beat
     await beat(...about)
     throw new HighkiqError('STORE_UNREACHABLE', 'the connection was lost')
   }
@@ -287,9 +287,9 @@ test('a store that answers slowly five beats in a row is warned of, once in five
   const { hq, work, log } = bench({ url: 'sqlite::memory:' })
   const beats = new Heard<number>()
   const { store } = hq
-  const beat = store.beat.bind(store)
+  const beat = store.workers.heartbeat.bind(store)
   // The fifth is a good one.
-  store.beat = async (...about) => ({ ...(await beat(...about)), rtt: beats.all.length === 4 ? 1 : 51 })
+  store.workers.heartbeat = async (...about) => ({ ...(await beat(...about)), rtt: beats.all.length === 4 ? 1 : 51 })
   hq.on('beat', () => beats.say(1))
   await work()
   const slow = () => log.lines.filter(({ message }) => /over 50 ms/.test(message)).length
@@ -305,10 +305,10 @@ test('one beat at a time: however many are due while the store takes its time, o
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work } = bench({ url: 'sqlite::memory:' })
   const { store } = hq
-  const beat = store.beat.bind(store)
+  const beat = store.workers.heartbeat.bind(store)
   const { opened, open } = gate()
   const beats = new Heard<string>()
-  store.beat = async (...about) => {
+  store.workers.heartbeat = async (...about) => {
     beats.say('begins')
     if (beats.all.length > 1) await opened
     const answer = await beat(...about)
@@ -343,7 +343,7 @@ test('a startup handler that throws prevents the start, and leaves nothing behin
   for (const event of ['heartbeat', 'quiet', 'exit'] as const) hq.on(event, () => void events.push(event))
   const worker = hq.worker()
   await expect(worker.start()).rejects.toThrow('no configuration')
-  expect(await hq.store.leases()).toEqual([])
+  expect(await hq.store.workers.leases()).toEqual([])
   await worker.stop()
   expect(ran).toEqual([])
   expect(events).toEqual([])
@@ -401,8 +401,8 @@ test('what a handler says of its progress is shown with what runs', async () => 
   expect(await said.atLeast(2)).toEqual([undefined, { done: 2, total: 3, note: 'counting' }])
   const beats: unknown[] = []
   const { store } = hq
-  const beat = store.beat.bind(store)
-  store.beat = (process, seconds, running) => {
+  const beat = store.workers.heartbeat.bind(store)
+  store.workers.heartbeat = (process, seconds, running) => {
     beats.push(running)
     return beat(process, seconds, running)
   }
@@ -435,20 +435,20 @@ test('an app whose store can not be opened can not start a worker, and can be cl
 
 test('a store that wants several calls at once works on one while what ended goes into another', async () => {
   const { hq, work, settled } = bench()
-  const { turn, turnsAtOnce } = hq.store
+  const { workers, turnsAtOnce } = hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
   const sizes: number[] = []
   let underWay = 0
   let most = 0
-  const watched: typeof turn = async (owner, asked) => {
+  workers.settleAndFetch = async (owner, asked) => {
     most = Math.max(most, ++underWay)
     sizes.push(asked.settlements.length)
     try {
-      return await turn.call(hq.store, owner, asked)
+      return await settleAndFetch(owner, asked)
     } finally {
       underWay--
     }
   }
-  Object.assign(hq.store, { turn: watched })
   const Noop = hq.job('Noop', async () => {})
   await Noop.performBulk(Array.from({ length: 1000 }, () => []))
   await work({ concurrency: 50 })

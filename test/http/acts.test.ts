@@ -51,7 +51,11 @@ test('a task is paused, changed, resumed, cancelled and forgotten', async () => 
     json: { name: 'spring', concurrency: 2, maxFailures: '5%', onMaxFailures: 'cancel' },
   })
   expect([changed.status, changed.body]).toMatchObject([200, { name: 'spring', state: 'paused' }])
-  expect(await hq.store.task(id)).toMatchObject({ window: 2, tolerance: { percent: 5 }, onMaxFailures: 'cancel' })
+  expect(await hq.store.tasks.find(id)).toMatchObject({
+    window: 2,
+    maxFailures: { percent: 5 },
+    onMaxFailures: 'cancel',
+  })
   for (const wrong of [
     { concurrency: 0 },
     { concurrency: '2' },

@@ -10,7 +10,7 @@ const attention = async ({ call }: Api) => (await call('GET', '/api/v1/pulse')).
 function shows({ hq, clock }: Api, identity: string, ago: number): Promise<unknown> {
   const info = JSON.stringify({ hostname: 'b1', queues: ['default'], highkiq: '0', started_at: 0 })
   const beat = clock.now() - ago * 1000
-  return hq.store.beat({ identity, info, concurrency: 10, busy: 9, beat, quiet: false, rss: 5 }, 60)
+  return hq.store.workers.heartbeat({ identity, info, concurrency: 10, busy: 9, beat, quiet: false, rss: 5 }, 60)
 }
 
 test('jobs wait, and nobody is there to do them', async () => {
@@ -46,7 +46,7 @@ test('a process that takes nothing more serves no queue', async () => {
 test('a process is silent: when it was seen last, and when others get its jobs', async () => {
   const app = api()
   const owner = 'b1:1:aa:1'
-  await app.hq.store.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
+  await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
   await shows(app, 'b1:1:aa', 30)
   await shows(app, 'b1:2:bb', 30)
   await shows(app, 'b1:3:cc', 5)
@@ -62,20 +62,20 @@ test('a process is silent: when it was seen last, and when others get its jobs',
 
 test('a process whose lease has ended is silent, however lately it was seen', async () => {
   const app = api()
-  await app.hq.store.join('b1:1:aa:1', { queues: ['default'], seconds: 0.05, host: '{}' })
+  await app.hq.store.workers.join('b1:1:aa:1', { queues: ['default'], seconds: 0.05, host: '{}' })
   await shows(app, 'b1:1:aa', 1)
-  await until(async () => (await app.hq.store.leases()).every(({ ended }) => ended))
+  await until(async () => (await app.hq.store.workers.leases()).every(({ ended }) => ended))
   expect(await attention(app)).toMatchObject([{ kind: 'process-silent', identity: 'b1:1:aa', returnsIn: 0 }])
 })
 
 test('a process that is too busy to show itself, but keeps its lease, is not silent', async () => {
   const app = api()
   const owner = 'b1:1:aa:1'
-  await app.hq.store.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
+  await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
   await shows(app, 'b1:1:aa', 30)
   // Of one look nobody can tell.
   expect(await attention(app)).toHaveLength(1)
-  await app.hq.store.renew(owner, 40)
+  await app.hq.store.workers.renew(owner, 40)
   await sleep(2000)
   expect(await attention(app)).toEqual([])
 })
@@ -113,7 +113,7 @@ test('a task stands still: it could go on, and has not for minutes', async () =>
   await app.hq.tasks.create(Row, [[]], { name: 'unserved', queue: 'elsewhere' })
   app.clock.ahead += 375
   // The only slot is taken.
-  await app.hq.store.push(
+  await app.hq.store.jobs.push(
     [{ to: 'queue', queue: 'default', text: '{"class":"Long","args":[],"jid":"1"}', end: 'front' }],
     0,
   )
@@ -162,7 +162,7 @@ test('a queue grows minute by minute', async () => {
   const doors = gate()
   hq.job('Long', async () => doors.opened)
   await hq.push({ class: 'Long', args: [], queue: 'elsewhere' })
-  await until(async () => (await hq.store.stats()).taken === 1)
+  await until(async () => (await hq.store.metrics.totals()).fetched === 1)
   for (const name of ['grows', 'steady']) await hq.queue(name).resume()
   expect(await kinds()).toEqual([
     { kind: 'queue-grows', level: 'failed', queue: 'grows', perMinute: 10, minutes: 6, latency: expect.any(Number) },
@@ -178,7 +178,7 @@ async function fail({ hq, clock }: Api, count: number, errorOf: (n: number) => s
     const job = { class: n % 50 === 0 ? 'Other' : 'SyncStock', args: [n], jid: `${n}`, queue: 'default', ...failed }
     return { to: 'retry' as const, text: JSON.stringify(job), score: now / 1000 + 60 + n }
   })
-  for (let from = 0; from < count; from += 1000) await hq.store.push(entries.slice(from, from + 1000), now)
+  for (let from = 0; from < count; from += 1000) await hq.store.jobs.push(entries.slice(from, from + 1000), now)
 }
 
 test('many retries share one error', async () => {

@@ -21,7 +21,7 @@ test('each change is told of: who made it, what it was, how many it concerned', 
   await call('POST', '/api/v1/jobs', { json: jobs })
   const who = 'loopback'
   expect(told()).toEqual([{ who, action: 'POST /api/v1/jobs', target: {}, count: 3, details: {} }])
-  await t.hq.store.push(
+  await t.hq.store.jobs.push(
     [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: textOf(n), score: n })),
     Date.now(),
   )
@@ -65,7 +65,7 @@ test('what breaks off is told of as far as it came', async () => {
       return value
     },
   })
-  await t.hq.store.push(
+  await t.hq.store.jobs.push(
     Array.from({ length: 300 }, (_, n) => ({ to: 'dead' as const, text: textOf(n), score: n })),
     Date.now(),
   )
@@ -180,7 +180,7 @@ test('a server for looking alone changes nothing, whatever it is asked', async (
   const auth = { bearer: 'secret' }
   const t = api({ readOnly: true, auth, jobs: (hq) => void hq.job('Row', async () => {}) })
   const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
-  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
   const headers = { authorization: 'Bearer secret' }
   const { document } = await apiDocument()
   let tried = 0

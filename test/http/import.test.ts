@@ -326,7 +326,7 @@ test('a request says how many rows are one job', async () => {
   const body = JSON.stringify({ job: 'Rows', args, rowsPerJob: 3 })
   const other = await call('POST', '/api/v1/tasks', { body, headers: json })
   expect(other.status).toBe(202)
-  const texts = await hq.store.peek('default', 0, 10)
+  const texts = await hq.store.jobs.peek('default', 0, 10)
   expect(texts.map((text) => JSON.parse(text).args)).toEqual([[[{ n: 1 }, { n: 2 }]], [[{ n: 3 }]], [[[1], [2], [3]]]])
   for (const wrong of ['0', '1001', 'x', '1.5']) {
     const refused = await call('POST', `/api/v1/tasks/import?job=Rows&rowsPerJob=${wrong}`, { body: lines, headers })

@@ -71,14 +71,13 @@ test('whoever asks again while the first one still pushes, however long, waits f
     return next()
   })
   const asked = new Heard<string | null>()
-  const { remember } = hq.store
-  Object.defineProperty(hq.store, 'remember', {
-    value: async (...what: Parameters<typeof remember>) => {
-      const there = await remember.apply(hq.store, what)
-      asked.say(there)
-      return there
-    },
-  })
+  const { results } = hq.store
+  const remember = results.remember.bind(results)
+  results.remember = async (...what) => {
+    const there = await remember(...what)
+    asked.say(there)
+    return there
+  }
   const push = () =>
     call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] }, headers: { 'idempotency-key': 'slow' } })
   const first = push()
@@ -238,7 +237,7 @@ test('wherever a job is, all that is known of it is told, with the key by which 
   expect(await look(later.jid)).toMatchObject({ state: 'running', job: { class: 'Slow', key: '' } })
   doors.open()
   const task = await hq.tasks.create(Slow, [[], []])
-  const row = await look((await hq.store.events(task.id, { after: 0, limit: 1 }))[0]?.jid ?? '')
+  const row = await look((await hq.store.tasks.events(task.id, { after: 0, limit: 1 }))[0]?.jid ?? '')
   expect(row.task).toEqual({ id: task.id, index: 1 })
   expect(await look('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
 })

@@ -12,7 +12,7 @@ test('which classes took most of the time, and how long one takes', async () => 
     { name: 'Shop/Slow', processed: 41, failed: 1, ms: 5200, histogram: histogram({ 5: 30, 6: 10 }) },
     { name: 'Bad', processed: 1, failed: 1, ms: 0, histogram: [] },
   ]
-  await hq.store.recordMetrics({ source: 'test', number: 1, at, jobs })
+  await hq.store.metrics.record({ source: 'test', number: 1, at, jobs })
   await hq.deploy('v1', new Date(at))
   const { body } = await call('GET', '/api/v1/metrics?minutes=10')
   const figures = body.jobs.map(({ name, success, failed, p50, p99 }: typeof body) => [name, success, failed, p50, p99])
@@ -93,12 +93,15 @@ const HOSTILE = 'a "quoted"\\ \n{name="x"} 1\n# TYPE evil counter\u0007'
 
 test('Prometheus reads the figures, whatever the names are', async () => {
   const { call, hq, clock } = api()
-  await hq.store.push([{ to: 'queue', queue: 'we"ird\\', text: '{"class":"A","args":[],"jid":"1"}', end: 'back' }], 0)
+  await hq.store.jobs.push(
+    [{ to: 'queue', queue: 'we"ird\\', text: '{"class":"A","args":[],"jid":"1"}', end: 'back' }],
+    0,
+  )
   await hq.queue('paused').pause()
   await hq.ordered('Sync', { shards: 2 }, async () => {}).performAsync([{ id: 1, payload: {} }])
   const told = (number: number, at: number, processed: number) => {
     const jobs = [{ name: HOSTILE, processed, failed: 1, ms: 2500, histogram: [] }]
-    return hq.store.recordMetrics({ source: 'test', number, at, jobs })
+    return hq.store.metrics.record({ source: 'test', number, at, jobs })
   }
   const at = minute()
   clock.ahead = (at - Date.now()) / 1000 + 80

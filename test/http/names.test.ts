@@ -40,7 +40,7 @@ test('a job that Ruby scheduled for such a queue gets there, also through client
   const t = api()
   t.hq.client.use((_payload, next) => next())
   const text = JSON.stringify({ class: 'Theirs', args: [], queue: '..', jid: 'jid' })
-  await t.hq.store.push([{ to: 'schedule', text, score: 1 }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'schedule', text, score: 1 }], Date.now())
   const [entry] = await t.set('schedule')
   expect(entry).toMatchObject({ queue: '..' })
   const { status, body } = await t.call('POST', '/api/v1/scheduled/jid/addToQueue')

@@ -8,7 +8,7 @@ test('processes are shown as they showed themselves, and hear of signals', async
   t.hq.on('quiet', () => heard.say('quiet'))
   await t.work({ concurrency: 3, queues: ['a', 'b'], tag: 'shop', labels: ['x'] } as never)
   const old = { concurrency: 2, busy: 1, beat: Date.now() - 40_000, quiet: false, rss: 9 }
-  await t.hq.store.beat({ identity: 'ruby:1:abc', info: 'no json', ...old }, 60)
+  await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: 'no json', ...old }, 60)
   const list = async () => (await t.call('GET', '/api/v1/processes')).body.items
   const items = await list()
   expect(items).toHaveLength(2)
@@ -25,7 +25,7 @@ test('processes are shown as they showed themselves, and hear of signals', async
   for (const [name, signal] of Object.entries(signals)) {
     const sent = await t.call('POST', `/api/v1/processes/${encodeURIComponent('ruby:1:abc')}/${name}`)
     expect([sent.status, sent.body.identity]).toEqual([202, 'ruby:1:abc'])
-    const beat = await t.hq.store.beat({ identity: 'ruby:1:abc', info: '{}', ...old }, 60)
+    const beat = await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: '{}', ...old }, 60)
     expect(beat.signal).toBe(signal)
   }
 })

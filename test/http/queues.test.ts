@@ -3,7 +3,7 @@ import { gate } from '../engine/bench.ts'
 import { type Api, api } from './bench.ts'
 
 const push = ({ hq }: Api, texts: string[], queue = 'default') =>
-  hq.store.push(
+  hq.store.jobs.push(
     texts.map((text) => ({ to: 'queue', queue, text, end: 'back' })),
     Date.now(),
   )
@@ -40,7 +40,7 @@ const jids = (lines: Line[]) => lines.map(({ jid }) => jid)
 test('queues are listed with how long they are, how long one waits, and who serves them', async () => {
   const t = api()
   await push(t, [textOf(1), textOf(2)])
-  const idle = { held: 0, ignoredBy: [], slots: 0, servedBy: [] }
+  const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [] }
   const { body } = await t.call('GET', '/api/v1/queues')
   expect(body).toEqual({
     items: [{ name: 'default', size: 2, latency: expect.any(Number), paused: false, ...idle }],
@@ -56,10 +56,10 @@ test('queues are listed with how long they are, how long one waits, and who serv
   await t.work({ capsules: { one: { concurrency: 3, queues: ['slow', 'low'] } }, queues: ['other'], concurrency: 5 })
   const info = { queues: ['low'], concurrency: 7, hostname: 'ruby' }
   const about = { concurrency: 7, busy: 0, beat: Date.now(), quiet: false, rss: 1 }
-  await t.hq.store.beat({ identity: 'ruby:1:abc', info: JSON.stringify(info), ...about }, 60)
+  await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: JSON.stringify(info), ...about }, 60)
   const [process] = (await t.call('GET', '/api/v1/processes')).body.items.filter(({ ours }: { ours: boolean }) => ours)
   const slow = await t.call('GET', '/api/v1/queues/slow')
-  expect(slow.body).toMatchObject({ held: 3, slots: 3, servedBy: [process.identity], ignoredBy: [] })
+  expect(slow.body).toMatchObject({ backlog: 3, slots: 3, servedBy: [process.identity], ignoredBy: [] })
   const low = await t.call('GET', '/api/v1/queues/low')
   expect(low.body).toMatchObject({ slots: 10, ignoredBy: ['ruby:1:abc'] })
   expect(low.body.servedBy.sort()).toEqual([process.identity, 'ruby:1:abc'].sort())
@@ -84,7 +84,7 @@ test('the jobs of a queue are listed newest first, searched, looked at, and take
   // Others are pushed, taken and put back meanwhile: keys go on meaning the same job.
   await push(t, [textOf(300)])
   await t.hq.queue('default').deleteByClass('Tenth')
-  await t.hq.store.push([{ to: 'queue', queue: 'default', text: textOf(301), end: 'front' }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'queue', queue: 'default', text: textOf(301), end: 'front' }], Date.now())
   for (const n of [0, 1, 150, 297]) {
     const line = lines[n] as Line
     const key = `key=${encodeURIComponent(line.key)}`

@@ -54,14 +54,14 @@ async function everywhere(t: Api) {
   await worker.quiet()
   await Sync.performAsync([{ id: 1, payload: { password: SECRET }, score: 1, performIn: 4e9 }])
   const now = Date.now()
-  await hq.store.push(
+  await hq.store.jobs.push(
     (['retry', 'schedule', 'dead'] as const).flatMap((to) =>
       [1, 2, 3].map((n) => ({ to, text: textOf(n), score: 2e9 })),
     ),
     now,
   )
-  await hq.store.push([{ to: 'dead', text: `{"password":"${SECRET}"`, score: 5 }], now)
-  await hq.store.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
+  await hq.store.jobs.push([{ to: 'dead', text: `{"password":"${SECRET}"`, score: 5 }], now)
+  await hq.store.jobs.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
   return { doors, task: task.id, kept: String(kept) }
 }
 
@@ -100,7 +100,7 @@ test('what rules name leaves the server by no way at all', async () => {
 
 test('without rules all that is seen', async () => {
   const t = api()
-  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
+  await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
   expect((await t.call('GET', '/api/v1/dead')).text).toContain(SECRET)
   expect((await t.call('GET', `/api/v1/dead/${jid(1)}`)).text).toContain(SECRET)
 })
@@ -108,8 +108,8 @@ test('without rules all that is seen', async () => {
 test('what is hidden is not found by guessing it', async () => {
   const t = api({ redact: RULES })
   const now = Date.now()
-  await t.hq.store.push([{ to: 'dead', text: textOf(1), score: 5 }], now)
-  await t.hq.store.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
+  await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], now)
+  await t.hq.store.jobs.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
   const { id } = await t.hq.tasks.create(
     t.hq.job('Row', async () => {}),
     [[{ password: SECRET }]],
@@ -179,7 +179,7 @@ test('of what is no job and can not run nothing is told but how long it is', asy
   const t = api({ redact: RULES })
   const texts = [JSON.stringify({ password: SECRET }), JSON.stringify([SECRET]), SECRET]
   const entries = texts.map((text, n) => ({ to: 'dead' as const, text, score: n }))
-  await t.hq.store.push(entries, Date.now())
+  await t.hq.store.jobs.push(entries, Date.now())
   const { items } = (await t.call('GET', '/api/v1/dead')).body
   const jobs = items.map(({ jid, key }: { jid: string; key: string }) => ({ jid, key }))
   const answers = [

@@ -19,7 +19,7 @@ const failed = (message: string, more: object = {}) => ({
 })
 
 function fill({ hq }: Api, to: SetName, entries: [text: string, score: number][]): Promise<void> {
-  return hq.store.push(
+  return hq.store.jobs.push(
     entries.map(([text, score]) => ({ to, text, score })),
     Date.now(),
   )
@@ -344,7 +344,7 @@ test('who watches is told how far it is, and who hangs up stops it', async () =>
   doors.open()
   // What was under way is ended: of what comes behind it nothing is touched.
   await until(async () => (await t.hq.queue('default').size()) === 1400)
-  await t.hq.store.size('retry')
+  await t.hq.store.jobSets.size('retry')
   expect(pushed).toBe(400)
   expect(await t.hq.retries.size()).toBe(600)
 })

@@ -57,7 +57,7 @@ test('what there is of each kind is counted for the navigation', async () => {
   await hq.tasks.create(Row, [[], []])
   await hq.push({ class: 'Other', args: [], queue: 'low' })
   await work({ queues: ['default', 'low'], concurrency: 2 })
-  await until(async () => (await hq.store.crons()).length === 1 && (await hq.orderedQueues()).length === 1)
+  await until(async () => (await hq.store.crons.list()).length === 1 && (await hq.orderedQueues()).length === 1)
   const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/pulse')).body
   expect({ tasks, orderedQueues, crons }).toEqual({ tasks: 1, orderedQueues: 1, crons: 1 })
   expect(queues).toBeGreaterThanOrEqual(1)
@@ -68,8 +68,8 @@ test('whoever asks, it is computed once each two seconds, for all of them', asyn
   const { call, handle, hq } = api()
   let looks = 0
   const { store } = hq
-  const stats = store.stats.bind(store)
-  store.stats = () => {
+  const stats = store.metrics.totals.bind(store)
+  store.metrics.totals = () => {
     looks++
     return stats()
   }
@@ -113,7 +113,8 @@ test('a stream tells what is new, is taken up where it was left, and tells of a 
   const news = (await again.next()).value
   expect(news?.id).not.toBe(first?.id)
   expect(JSON.parse(news?.data as string).stats.enqueued).toBe(1)
-  hq.store.stats = () => Promise.reject(Object.assign(new Error('secret of the network'), { code: 'ECONNREFUSED' }))
+  hq.store.metrics.totals = () =>
+    Promise.reject(Object.assign(new Error('secret of the network'), { code: 'ECONNREFUSED' }))
   let trouble = (await again.next()).value
   while (trouble?.event === 'pulse') trouble = (await again.next()).value
   expect(trouble).toMatchObject({ event: 'trouble', data: expect.stringContaining('INTERNAL_ERROR') })
@@ -150,7 +151,7 @@ test('throughput over a range: as the processes told it, and what this server sa
   const minute = Math.floor(Date.now() / 60_000) * 60_000
   const jobs = (processed: number, failed: number) => [{ name: 'A', processed, failed, ms: 5, histogram: [] }]
   const tell = (number: number, at: number, processed: number, failed: number) =>
-    hq.store.recordMetrics({ source: 'test', number, at, jobs: jobs(processed, failed) })
+    hq.store.metrics.record({ source: 'test', number, at, jobs: jobs(processed, failed) })
   await tell(1, minute - 60_000, 60, 6)
   await tell(2, minute - 3_600_000, 30, 0)
   await hq.deploy('v1', new Date(minute - 120_000))

@@ -66,8 +66,8 @@ test('however many watch a task, it is looked at by one of them', async () => {
   const { id } = await hq.tasks.create(Row, [[]])
   let looks = 0
   const { store } = hq
-  const task = store.task.bind(store)
-  store.task = (name) => {
+  const task = store.tasks.find.bind(store)
+  store.tasks.find = (name) => {
     looks++
     return task(name)
   }
@@ -107,9 +107,9 @@ test('a client that never reads keeps no more than the newest status', async () 
   const { id } = await hq.tasks.create(Row, [[]])
   const response = await handle(new Request(`http://localhost/api/v1/tasks/${id}/stream`))
   const { store } = hq
-  const task = store.task.bind(store)
+  const task = store.tasks.find.bind(store)
   let total = 1
-  store.task = async (name) => {
+  store.tasks.find = async (name) => {
     const record = await task(name)
     return record && { ...record, total: ++total }
   }

@@ -74,11 +74,11 @@ test('what the document says of a new task is what is taken, in a body and in th
   const file = await call('POST', `/api/v1/tasks/import?${query}`, csv)
   for (const made of [body, file]) {
     expect(made.status, made.text).toBe(202)
-    expect(await hq.store.task(made.body.id)).toMatchObject({
+    expect(await hq.store.tasks.find(made.body.id)).toMatchObject({
       name: 'spring',
       queue: 'slow',
       window: 7,
-      tolerance: { percent: 5 },
+      maxFailures: { percent: 5 },
       onMaxFailures: 'cancel',
       keepArgs: 'all',
       rowsPerJob: 3,
@@ -88,7 +88,7 @@ test('what the document says of a new task is what is taken, in a body and in th
     expect(status).toMatchObject({ window: 7, maxFailures: '5%', onMaxFailures: 'cancel' })
   }
   const number = await call('POST', '/api/v1/tasks/import?job=Row&maxFailures=3', csv)
-  expect(await hq.store.task(number.body.id)).toMatchObject({ tolerance: { rows: 3 } })
+  expect(await hq.store.tasks.find(number.body.id)).toMatchObject({ maxFailures: { rows: 3 } })
   const wrong = await call('POST', '/api/v1/tasks/import?job=Row&window=many', csv)
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_OPTION'])
 })
@@ -124,16 +124,16 @@ test('another body is refused also while the task of the first one is being made
     call('POST', '/api/v1/tasks', { json: { job: 'Row', args }, headers: { 'idempotency-key': 'one' } })
   const rows = Array.from({ length: 3000 }, (_, n) => [n])
   // The last rows do not come in.
-  const { endAdding } = hq.store
+  const endAdding = hq.store.tasks.endAdding.bind(hq.store.tasks)
   let leave = () => {}
   const left = new Promise<void>((resolve) => {
     leave = resolve
   })
   const entered = new Promise<void>((resolve) => {
-    hq.store.endAdding = async (...about) => {
+    hq.store.tasks.endAdding = async (...about) => {
       resolve()
       await left
-      return endAdding.apply(hq.store, about)
+      return endAdding(...about)
     }
   })
   const first = make(rows)

@@ -12,19 +12,20 @@ const record = { concurrency: 5, busy: 0, beat: Date.now(), quiet: false, rss: 1
 
 test('a process is quieted, asked what it does, and stopped from afar: it hears so with its beats', async () => {
   const t = bench()
-  const beat = async () => (await t.hq.store.beat({ identity: 'host:1:a', info: '{}', ...record }, 60)).signal
+  const beat = async () =>
+    (await t.hq.store.workers.heartbeat({ identity: 'host:1:a', info: '{}', ...record }, 60)).signal
   await beat()
   const [process] = (await all(t.another().hq.processes())) as [Process]
   expect(process).toMatchObject({ identity: 'host:1:a', isQuiet: false, embedded: false })
   for (const send of [process.quiet(), process.dumpTrace(), process.stop()]) expect(await send).toBe(true)
   expect([await beat(), await beat(), await beat(), await beat()].sort()).toEqual(['TERM', 'TSTP', 'TTIN', null])
-  await t.hq.store.forget('host:1:a')
+  await t.hq.store.workers.removeProcess('host:1:a')
   expect(await process.stop()).toBe(false)
 })
 
 test('an embedded process obeys no signals from afar', async () => {
   const t = bench()
-  await t.hq.store.beat({ identity: 'host:1:a', info: '{"embedded":true}', ...record }, 60)
+  await t.hq.store.workers.heartbeat({ identity: 'host:1:a', info: '{"embedded":true}', ...record }, 60)
   const [process] = (await all(t.hq.processes())) as [Process]
   expect(process.embedded).toBe(true)
   await expect(process.quiet()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
@@ -39,8 +40,12 @@ test('the processes are counted together, found one by one, and what runs is fou
   const shown = (jid: string, startedAt: number) => [
     { slot: 't1', queue: 'q', text: JSON.stringify({ class: 'Job', args: [], jid }), startedAt },
   ]
-  await t.hq.store.beat({ identity: 'b:1', info: '{}', ...record, busy: 2 }, 60, shown('second', 2000))
-  await t.hq.store.beat({ identity: 'a:1', info: '{}', ...record, rss: 234, busy: 1 }, 60, shown('first', 1000))
+  await t.hq.store.workers.heartbeat({ identity: 'b:1', info: '{}', ...record, busy: 2 }, 60, shown('second', 2000))
+  await t.hq.store.workers.heartbeat(
+    { identity: 'a:1', info: '{}', ...record, rss: 234, busy: 1 },
+    60,
+    shown('first', 1000),
+  )
   expect(await processes.totals()).toEqual({ processes: 2, concurrency: 10, busy: 3, rss: 1234 })
   expect(await processes.size()).toBe(2)
   expect(await processes.find('b:1')).toMatchObject({ identity: 'b:1', busy: 2 })
@@ -58,10 +63,10 @@ test('processes of all versions are read, whatever is missing or wrong', async (
     'd:1': { labels: 'x', queues: null, weights: [5, null], capsules: [], pid: 'seven', started_at: 'now' },
   }
   for (const [identity, info] of Object.entries(infos)) {
-    await t.hq.store.beat({ identity, info: JSON.stringify(info), ...record }, 60)
+    await t.hq.store.workers.heartbeat({ identity, info: JSON.stringify(info), ...record }, 60)
   }
-  await t.hq.store.beat({ identity: 'e:1', info: 'nonsense', ...record }, 60)
-  await t.hq.store.beat({ identity: 'f:1', info: 'null', ...record }, 60)
+  await t.hq.store.workers.heartbeat({ identity: 'e:1', info: 'nonsense', ...record }, 60)
+  await t.hq.store.workers.heartbeat({ identity: 'f:1', info: 'null', ...record }, 60)
   const [a, b, c, d, e, f] = await all(t.hq.processes())
   expect(a).toMatchObject({ hostname: 'h', pid: 7, labels: ['x'], queues: ['q'], weights: [{ q: 2 }], leader: false })
   expect(a?.startedAt).toEqual(new Date(1500))

@@ -13,7 +13,7 @@ async function fill(
   to: 'retry' | 'schedule' | 'dead',
   entries: [text: string, score: number][],
 ): Promise<void> {
-  await t.hq.store.push(
+  await t.hq.store.jobs.push(
     entries.map(([text, score]) => ({ to, text, score })),
     t.clock.now(),
   )
@@ -136,7 +136,7 @@ test('retry sends exactly this entry to its queue, one retry fewer, through the 
   expect(await entry.retry()).toBe(false)
   expect(await ((await t.hq.retries.find('jid-first')) as SetEntry).retry()).toBe(true)
   expect(jids(await all(t.hq.retries))).toEqual(['a'])
-  const [back] = await t.hq.store.peek('low', 0, 9)
+  const [back] = await t.hq.store.jobs.peek('low', 0, 9)
   expect(back).toContain('"args":[1.0,9007199254740993]')
   expect(JSON.parse(back as string)).toMatchObject({ jid: 'b', retry_count: 2, seen: true })
   expect(Number(JSON.parse(back as string).enqueued_at)).toBeGreaterThan(1e12)
@@ -427,7 +427,7 @@ test('who acts on all that match leaves none out, while somebody else takes othe
     const text = JSON.stringify({ class: n % 2 ? 'Odd' : 'Even', args: [], jid: `${n}`, queue: 'default' })
     return { to: 'retry' as const, text, score: 2e9 + n }
   })
-  await t.hq.store.push(entries, Date.now())
+  await t.hq.store.jobs.push(entries, Date.now())
   const all = (name: string) => t.hq.retries.deleteAll({ where: ({ text }) => text.includes(`"${name}"`) })
   const answers = await Promise.all([all('Odd'), all('Even')])
   expect(answers.map(({ done }) => done)).toEqual([1500, 1500])

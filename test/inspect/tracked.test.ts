@@ -42,7 +42,7 @@ test('a queue is cleared of rows and other jobs alike, and the counts of the tas
   expect(dropped).toBeGreaterThanOrEqual(before)
   const { cancelled = 0 } = await exact(task)
   expect(cancelled).toBeGreaterThanOrEqual(2)
-  expect(cancelled + (await queue.size()) + ((await task.status())?.held ?? 0)).toBe(5)
+  expect(cancelled + (await queue.size()) + ((await task.status())?.backlog ?? 0)).toBe(5)
   await queue.clear()
   await queue.clear()
   expect(await exact(task)).toEqual({ cancelled: 5 })
@@ -122,7 +122,7 @@ test('where a row is: held, queued, running, waiting for its retry, dead, ended'
   const task = await t.hq.tasks.create(Job, [[0], [1], [2]], { window: 1 })
   const jid = (n: number) => `${task.id}${n.toString(16).padStart(8, '0')}`
   const state = async (n: number) => (await t.hq.find(jid(n))).state
-  expect([await state(0), await state(2)]).toEqual(['queued', 'held'])
+  expect([await state(0), await state(2)]).toEqual(['queued', 'backlog'])
   await t.work({ concurrency: 1 })
   await begun.opened
   expect(await t.hq.find(jid(0))).toMatchObject({ state: 'running', queue: 'default', event: { index: 0 } })

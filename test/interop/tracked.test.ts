@@ -61,8 +61,8 @@ besideRuby('a tracked task beside Ruby', (world) => {
     // Whoever says later how it went is right.
     const [event] = await all(task.events())
     const { jid, attempts } = event as TaskEvent
-    const late = { kind: 'event', jid, run: 1, attempt: attempts + 1, status: 'finished', place: 'leave' } as const
-    await node.hq.store.changeEvents([{ ...late, at: node.clock.now() }], node.clock.now())
+    const late = { kind: 'event', jid, run: 1, attempt: attempts + 1, status: 'finished', window: 'leave' } as const
+    await node.hq.store.tasks.changeEvents([{ ...late, at: node.clock.now() }], node.clock.now())
     expect((await task.status())?.counts).toMatchObject({ error: ROWS - 1, finished: 1 })
   })
 })

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Settlement, Store, Taken } from '#dist/store/contract.js'
+import type { FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { keysOf } from '#dist/store/redis/keys.js'
 import { NOW, turnOf } from '../conformance/bench.ts'
@@ -22,15 +22,15 @@ onRedis('books of a task that somebody has spoilt', () => {
   afterAll(() => server.remove())
 
   /** An owner with the first job, of five rows; one more is in the queue. */
-  async function withJob(use: (store: Store, redis: Redis, taken: Taken) => Promise<void>): Promise<void> {
+  async function withJob(use: (store: Store, redis: Redis, taken: FetchedJob) => Promise<void>): Promise<void> {
     const url = server.url(++databases)
     const [store, redis] = [openStore(url), new Redis(url)]
     try {
-      await store.createTask(TASK)
-      await store.addRows(TASK.id, ADDER, 0, rows(0, 9), NOW)
-      await store.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-      const { taken } = await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
-      await use(store, redis, taken[0] as Taken)
+      await store.tasks.create(TASK)
+      await store.tasks.addRows(TASK.id, ADDER, 0, rows(0, 9), NOW)
+      await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
+      const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
+      await use(store, redis, taken[0] as FetchedJob)
     } finally {
       redis.disconnect()
       await store.close()
@@ -42,13 +42,14 @@ onRedis('books of a task that somebody has spoilt', () => {
       const sound = await redis.hget(HEADER, field)
       await redis.hset(HEADER, field, 'many')
       const before = await contents(redis)
-      const settle = (settlement: Settlement) => store.turn('A', turnOf({ settlements: [settlement] }))
+      const settle = (settlement: Settlement) =>
+        store.workers.settleAndFetch('A', turnOf({ settlements: [settlement] }))
       for (const settlement of [apart(taken), postpone(taken, 5), apart(taken)]) {
         const { settled, problem } = await settle(settlement)
         expect({ settled, problem }).toEqual({ settled: ['error'], problem: expect.stringContaining(`its ${field}`) })
         expect(await contents(redis)).toEqual(before)
       }
-      const { problem } = await store.turn('A', turnOf({ started: [begin(taken)] }))
+      const { problem } = await store.workers.settleAndFetch('A', turnOf({ started: [begin(taken)] }))
       expect(problem).toContain(`its ${field}`)
       expect(await contents(redis)).toEqual(before)
 
@@ -64,7 +65,7 @@ onRedis('books of a task that somebody has spoilt', () => {
     withJob(async (store, redis, taken) => {
       const records = await redis.getBuffer(EVENTS)
       await redis.set(EVENTS, (records as Buffer).subarray(0, 4 * 20 + 7))
-      const { settled } = await store.turn('A', turnOf({ settlements: [apart(taken)] }))
+      const { settled } = await store.workers.settleAndFetch('A', turnOf({ settlements: [apart(taken)] }))
       expect(settled).toEqual(['ok'])
       expect(await redis.llen('queue:q')).toBe(3)
       expect(await redis.hlen('hk:{queue:q}:working:A')).toBe(0)

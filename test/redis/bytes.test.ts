@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Store, Taken } from '#dist/store/contract.js'
+import type { FetchedJob, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { NOW, turnOf } from '../conformance/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -31,38 +31,38 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     return { store, redis }
   }
 
-  const back = ({ queue, ticket, text }: Taken, to: object) =>
+  const back = ({ queue, ticket, text }: FetchedJob, to: object) =>
     turnOf({ settlements: [{ queue, ticket, move: { text, ...to } as never, processed: 0, failed: 0 }] })
 
   test('when its worker puts it back, whatever way it came', async () => {
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
-    await store.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-    const { taken } = await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
+    await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
+    const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
     expect(taken).toHaveLength(1)
-    await store.turn('A', back(taken[0] as Taken, { to: 'queue', queue: 'q', end: 'front' }))
+    await store.workers.settleAndFetch('A', back(taken[0] as FetchedJob, { to: 'queue', queue: 'q', end: 'front' }))
     expect(await redis.lrangeBuffer('queue:q', 0, -1)).toEqual([BYTES])
-    const [waited] = (await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))).taken
-    await store.turn('A', back(waited as Taken, { to: 'dead', score: 5 }))
+    const [waited] = (await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))).fetched
+    await store.workers.settleAndFetch('A', back(waited as FetchedJob, { to: 'dead', score: 5 }))
     expect(await redis.zrangeBuffer('dead', '0', '-1')).toEqual([BYTES])
   })
 
   test('when its worker has died', async () => {
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
-    await store.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-    await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
+    await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
+    await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
     // Another process, which has never read the job, moves it.
     const other = openStore(server.url(databases))
     onTestFinished(() => other.close())
-    await other.claim('A', null)
-    const stranded = await other.stranded(10)
+    await other.workers.claim('A', null)
+    const stranded = await other.workers.orphaned(10)
     expect(stranded).toHaveLength(1)
     const items = stranded.map((one) => ({
       ...one,
       to: { to: 'queue', queue: 'q', text: one.text, end: 'front' } as const,
     }))
-    await other.restore(items, NOW)
+    await other.workers.rescue(items, NOW)
     expect(await redis.lrangeBuffer('queue:q', 0, -1)).toEqual([BYTES])
   })
 
@@ -73,8 +73,8 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
       set: 'schedule' | 'dead',
       to: { to: 'dead'; score: number } | { to: 'queue'; queue: string; end: 'back' },
     ) => {
-      for (const entry of await store.entries(set, { limit: 1 }))
-        await store.swap(set, [{ ...entry, to: { ...to, text: entry.text } }], NOW)
+      for (const entry of await store.jobSets.page(set, { limit: 1 }))
+        await store.jobSets.swap(set, [{ ...entry, to: { ...to, text: entry.text } }], NOW)
     }
     await move('schedule', { to: 'dead', score: 6 })
     expect(await redis.zrangeBuffer('dead', '0', '-1')).toEqual([BYTES])

@@ -51,9 +51,9 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       const lost: string[] = []
       /** Starts an owner on another machine, and returns a function that ends its renewals. */
       const live = async (name: string, queue: string) => {
-        await store.join(name, { queues: [queue], seconds: LEASE_SECONDS, host: 'elsewhere\n1 1' })
+        await store.workers.join(name, { queues: [queue], seconds: LEASE_SECONDS, host: 'elsewhere\n1 1' })
         const renew = async () => {
-          if (!(await store.renew(name, LEASE_SECONDS))) lost.push(name)
+          if (!(await store.workers.renew(name, LEASE_SECONDS))) lost.push(name)
         }
         const timer = setInterval(renew, (LEASE_SECONDS * 1000) / 3)
         const end = () => clearInterval(timer)
@@ -69,13 +69,18 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
         dying.set(name, await live(name, name))
         await t.hq.push({ class: 'J', args: [name], queue: name })
         const take = { queues: [name], n: 1 }
-        const { taken } = await store.turn(name, { now: Date.now(), started: [], settlements: [], take })
+        const { fetched: taken } = await store.workers.settleAndFetch(name, {
+          now: Date.now(),
+          started: [],
+          settlements: [],
+          fetch: take,
+        })
         expect(taken).toHaveLength(1)
       }
       for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
 
       // The holder of the recovery duty died just before the clock was set back.
-      expect(await store.hold('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
+      expect(await store.workers.acquireLock('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
       setClock(-3600)
       for (let i = 0; i < 2; i++) {
         await t.work({ leaseSeconds: LEASE_SECONDS, concurrency: 1, queues: ['forward', 'back'] })
@@ -90,7 +95,7 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       }
       expect(ran.all).toEqual(['forward', 'back'])
       expect(lost).toEqual([])
-      const owners = (await store.leases()).filter(({ owner }) => owner.startsWith('owner '))
+      const owners = (await store.workers.leases()).filter(({ owner }) => owner.startsWith('owner '))
       expect(owners.map(({ claimed }) => claimed)).toEqual(Array.from({ length: OWNERS }, () => false))
       expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
     },
@@ -100,12 +105,12 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
     await start()
     const { store } = bench({ url: server.url() }).hq
     await store.open()
-    expect(await store.hold('d', 'ann', 0.5)).toBe(true)
+    expect(await store.workers.acquireLock('d', 'ann', 0.5)).toBe(true)
     setClock(-3600)
     const asked = performance.now()
-    expect(await store.hold('d', 'bob', 0.5)).toBe(false)
-    await until(() => store.hold('d', 'bob', 0.5))
+    expect(await store.workers.acquireLock('d', 'bob', 0.5)).toBe(false)
+    await until(() => store.workers.acquireLock('d', 'bob', 0.5))
     expect(performance.now() - asked).toBeGreaterThan(490)
-    expect(await store.hold('d', 'ann', 0.5)).toBe(false)
+    expect(await store.workers.acquireLock('d', 'ann', 0.5)).toBe(false)
   })
 })

@@ -19,13 +19,17 @@ onRedis('an idle fleet', () => {
     const { store } = t.hq
     await store.open()
     for (let i = 0; i < OWNERS; i++) {
-      await store.join(`a-host-of-the-fleet:4711:${i}.0`, { queues: QUEUES, seconds: 3600, host: 'elsewhere\n1 1' })
+      await store.workers.join(`a-host-of-the-fleet:4711:${i}.0`, {
+        queues: QUEUES,
+        seconds: 3600,
+        host: 'elsewhere\n1 1',
+      })
     }
     const asked: MockInstance[] = []
     for (let i = 0; i < 2; i++) {
       const beside = t.another()
       await beside.work({ leaseSeconds: 1, queues: ['q0'] })
-      asked.push(vi.spyOn(beside.hq.store, 'hold'))
+      asked.push(vi.spyOn(beside.hq.store.workers, 'acquireLock'))
     }
     const redis = new Redis(server.port)
     const read = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))?.[1])

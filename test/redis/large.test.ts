@@ -33,10 +33,16 @@ onRedis('much of one kind', () => {
     const count = 2000
     const text = job('the same')
     await redis.lpush('queue:q', ...Array.from({ length: count }, () => text))
-    await store.join('owner', { queues: ['q'], seconds: 600, host: 'here' })
+    await store.workers.join('owner', { queues: ['q'], seconds: 600, host: 'here' })
     for (let left = count; left > 0; ) {
-      const { taken } = await store.turn('owner', turnOf({ take: { queues: ['q'], n: 200 } }))
-      const { settled } = await store.turn('owner', turnOf({ settlements: taken.map((one) => retry(one, NOW)) }))
+      const { fetched: taken } = await store.workers.settleAndFetch(
+        'owner',
+        turnOf({ fetch: { queues: ['q'], n: 200 } }),
+      )
+      const { settled } = await store.workers.settleAndFetch(
+        'owner',
+        turnOf({ settlements: taken.map((one) => retry(one, NOW)) }),
+      )
       expect(settled.every((answer) => answer === 'ok')).toBe(true)
       left -= taken.length
     }
@@ -76,7 +82,7 @@ onRedis('much of one kind', () => {
     await redis.ltrim('queue:q', 0, -4001)
     expect(await found?.delete()).toBe(true)
     expect(await found?.delete()).toBe(false)
-    const pull = (text: string, at?: string) => store.pull('q', [{ text, at, to: null }], NOW)
+    const pull = (text: string, at?: string) => store.search.pull('q', [{ text, at, to: null }], NOW)
     const far = await stepsOf(async () => expect(await pull(textOf(120_000))).toEqual(['ok']))
     expect(far).toBeGreaterThan(50)
     const absent = await stepsOf(async () => expect(await pull('absent')).toEqual(['gone']))

@@ -23,29 +23,29 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('a mark is one for iterable jobs, too: in whole seconds, for 30 days, and the first time stands', async () => {
     const { store } = app().hq
-    await store.markCancelled('a', 1_700_000_000_999)
+    await store.cancellations.request('a', 1_700_000_000_999)
     const first = await redis.hgetall('it-a')
     expect(first).toEqual({ cancelled: expect.stringMatching(/^\d{10}$/) })
     expect(await redis.ttl('it-a')).toBeGreaterThan(2_591_990)
     await redis.expire('it-a', 1000)
-    await store.markCancelled('a', 1_700_000_100_000)
+    await store.cancellations.request('a', 1_700_000_100_000)
     expect(await redis.hgetall('it-a')).toEqual(first)
     expect(await redis.ttl('it-a')).toBeLessThan(1001)
-    expect(await store.unmark('a', 1_700_000_100_000)).toBe('marked')
+    expect(await store.cancellations.withdraw('a', 1_700_000_100_000)).toBe('marked')
     expect(await redis.exists('it-a')).toBe(0)
   })
 
   test('how far an iterable job has come is kept, and when Sidekiq cancelled it', async () => {
     const { store } = app().hq
     await redis.hset('it-a', { ex: 2, c: '7', rt: '1.5' })
-    await store.markCancelled('a', 1_700_000_000_000)
-    await store.unmark('a', 1_700_000_000_000)
+    await store.cancellations.request('a', 1_700_000_000_000)
+    await store.cancellations.withdraw('a', 1_700_000_000_000)
     expect(await redis.hgetall('it-a')).toEqual({ ex: '2', c: '7', rt: '1.5' })
     await redis.hset('it-a', { cancelled: 1_600_000_000 })
-    await store.markCancelled('a', 1_700_000_000_000)
-    await store.unmark('a', 1_700_000_000_000)
+    await store.cancellations.request('a', 1_700_000_000_000)
+    await store.cancellations.withdraw('a', 1_700_000_000_000)
     expect(await redis.hget('it-a', 'cancelled')).toBe('1600000000')
-    expect(await store.cancelledAmong(['a', 'b'])).toEqual(['a'])
+    expect(await store.cancellations.among(['a', 'b'])).toEqual(['a'])
   })
 
   test('an iterable job stops when Sidekiq cancels it', async () => {
@@ -116,9 +116,9 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       await redis.zadd('hk:cancelled', ...some.flat())
     }
     await redis.set('hk:marks', began + 100_000)
-    await store.markCancelled('new', 1000)
+    await store.cancellations.request('new', 1000)
     expect(await redis.zcard('hk:cancelled')).toBe(100_000)
-    expect(await store.cancelledAmong(['0', '1', 'new'])).toEqual(['1', 'new'])
+    expect(await store.cancellations.among(['0', '1', 'new'])).toEqual(['1', 'new'])
   })
 
   test("how old a mark is goes by the server's clock, whatever those of the callers say", async () => {
@@ -126,17 +126,17 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     const ago = (ms: number) => Date.now() - ms
     await redis.zadd('hk:cancelled', ago(31 * DAY), 'old', ago(29 * DAY), 'young')
     await redis.zadd('hk:cancelled', -ago(65_000), 'dropped long ago', -ago(50_000), 'dropped')
-    await store.markCancelled('by one behind', 1000)
-    await store.markCancelled('by one ahead', ago(-365 * DAY))
-    await store.markCancelled('new', ago(0))
-    expect((await store.marks(0)).jids).toEqual(['young', 'by one behind', 'by one ahead', 'new'])
-    expect(await store.unmark('dropped', 1000)).toBe('dropped')
-    expect(await store.unmark('dropped long ago', 1000)).toBe('none')
+    await store.cancellations.request('by one behind', 1000)
+    await store.cancellations.request('by one ahead', ago(-365 * DAY))
+    await store.cancellations.request('new', ago(0))
+    expect((await store.cancellations.since(0)).jids).toEqual(['young', 'by one behind', 'by one ahead', 'new'])
+    expect(await store.cancellations.withdraw('dropped', 1000)).toBe('dropped')
+    expect(await store.cancellations.withdraw('dropped long ago', 1000)).toBe('none')
     const effects = [{ kind: 'unmark', jid: 'new', at: 1000, dropped: true } as const]
-    await store.push([{ to: 'retry', text: 'x', score: 1 }], 1000)
-    await store.swap('retry', [{ text: 'x', score: 1, to: null, effects }], 1000)
-    await store.markCancelled('newest', 1000)
-    expect(await store.unmark('new', 1000)).toBe('dropped')
+    await store.jobs.push([{ to: 'retry', text: 'x', score: 1 }], 1000)
+    await store.jobSets.swap('retry', [{ text: 'x', score: 1, to: null, effects }], 1000)
+    await store.cancellations.request('newest', 1000)
+    expect(await store.cancellations.withdraw('new', 1000)).toBe('dropped')
   })
 
   test(
@@ -155,7 +155,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       await J.performBulk([[1], [2]])
       await until(async () => (await t.queue()).length === 2)
       expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 2])
-      expect(await t.hq.store.paused()).toEqual(['default'])
+      expect(await t.hq.store.jobs.pausedQueues()).toEqual(['default'])
       await new Promise((resolve) => setTimeout(resolve, 700))
       expect(ran.all).toEqual([0])
       const resumed = performance.now()
@@ -213,10 +213,10 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     const worker = await t.work()
     await until(async () => String(await redis.client('LIST')).includes('blmove'))
     expect(await redis.pubsub('NUMSUB', 'hk:pauses')).toEqual(['hk:pauses', 0])
-    await t.hq.store.pause('default', true)
+    await t.hq.store.jobs.pauseQueue('default', true)
     await J.performAsync()
     await until(async () => ((await redis.pubsub('NUMSUB', 'hk:pauses')) as [string, number])[1] === 1)
-    await t.hq.store.pause('default', false)
+    await t.hq.store.jobs.pauseQueue('default', false)
     await t.settled()
     await worker.stop()
     expect(await redis.exists('paused', 'hk:marks', 'hk:cancelled')).toBe(0)
@@ -233,7 +233,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     for (const n of [1, 2, 3]) await t.hq.push({ class: 'J', args: [n] })
     await t.hq.push({ class: 'J', args: [4], queue: 'low' })
     await new Promise((resolve) => setTimeout(resolve, 500))
-    await until(async () => (await t.hq.store.stats()).enqueued === 4)
+    await until(async () => (await t.hq.store.metrics.totals()).enqueued === 4)
     expect(ran.all).toEqual([])
     await redis.del('paused')
     await ran.atLeast(4)

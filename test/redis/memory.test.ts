@@ -50,10 +50,10 @@ onRedis('a server without memory', () => {
     const { hq } = app()
     const { store } = hq
     await store.open()
-    await store.createTask(spec(1))
-    await store.addRows(spec(1).id, spec(1).adder, 0, rows(0, 5), NOW)
+    await store.tasks.create(spec(1))
+    await store.tasks.addRows(spec(1).id, spec(1).producer, 0, rows(0, 5), NOW)
     const row = { text: JSON.stringify({ jid: jidOf(spec(1).id, 0), hk_run: 1 }) }
-    const effects = [change(row, { status: 'enqueued', place: 'enter' })]
+    const effects = [change(row, { status: 'enqueued', window: 'enter' })]
     const queued = toQueue('q', job(1))
     const scheduled = { to: 'schedule', text: job(2), score: NOW } as const
     const pushes: [string, PushItem[]][] = [
@@ -64,73 +64,73 @@ onRedis('a server without memory', () => {
       ['of a row', [{ ...toQueue('q', row.text), effects }]],
       ['of a row to a set', [{ to: 'dead', text: row.text, score: NOW, effects }]],
     ]
-    await store.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60)
+    await store.crons.define('nightly', { old: null, text: 'x', tick: 1 }, 60)
     const tick = { text: 'x', from: 1, to: 2, push: { jid: 'jid-2', item: queued, lock: 'l' } }
     for (const squeeze of [fill, choke]) {
       await squeeze()
       const before = await contents(redis)
       for (const [what, items] of pushes) {
-        const error = await store.push(items, NOW).then(
+        const error = await store.jobs.push(items, NOW).then(
           () => 'stored',
           (thrown) => thrown,
         )
         expect.soft(error, what).toMatchObject({ ...full, code: 'PUSH_FAILED', maybePushed: false })
       }
-      const adding = store.addRows(spec(1).id, spec(1).adder, 5, rows(5, 5), NOW)
+      const adding = store.tasks.addRows(spec(1).id, spec(1).producer, 5, rows(5, 5), NOW)
       await expect.soft(adding, 'rows').rejects.toMatchObject(full)
-      await expect.soft(store.createTask(spec(2)), 'a task').rejects.toMatchObject(full)
-      const message = store.message(jidOf(spec(1).id, 0), { at: NOW, code: 'hi', params: {} })
+      await expect.soft(store.tasks.create(spec(2)), 'a task').rejects.toMatchObject(full)
+      const message = store.tasks.addMessage(jidOf(spec(1).id, 0), { at: NOW, code: 'hi', params: {} })
       await expect.soft(message, 'a message').rejects.toMatchObject(full)
-      await expect.soft(store.beat(process1, 60), 'a heartbeat').rejects.toMatchObject(full)
+      await expect.soft(store.workers.heartbeat(process1, 60), 'a heartbeat').rejects.toMatchObject(full)
       const told = { code: 'PUSH_FAILED', maybePushed: false, jids: ['jid-2'], cause: expect.objectContaining(full) }
-      await expect.soft(store.tickCron('nightly', tick, NOW), 'a tick').rejects.toMatchObject(told)
+      await expect.soft(store.crons.tick('nightly', tick, NOW), 'a tick').rejects.toMatchObject(told)
       expect(await contents(redis)).toEqual(before)
     }
     await free()
-    for (const [, items] of pushes.slice(0, 4)) await store.push(items, NOW)
-    expect(await store.addRows(spec(1).id, spec(1).adder, 5, rows(5, 5), NOW)).toEqual({ ok: true, total: 10 })
-    expect(await store.createTask(spec(2))).toBe(true)
-    expect(await store.tickCron('nightly', tick, NOW)).toBe('ok')
-    expect(await store.stats()).toMatchObject({ enqueued: 3 + 1003, scheduled: 1, held: 7 })
+    for (const [, items] of pushes.slice(0, 4)) await store.jobs.push(items, NOW)
+    expect(await store.tasks.addRows(spec(1).id, spec(1).producer, 5, rows(5, 5), NOW)).toEqual({ ok: true, total: 10 })
+    expect(await store.tasks.create(spec(2))).toBe(true)
+    expect(await store.crons.tick('nightly', tick, NOW)).toBe('ok')
+    expect(await store.metrics.totals()).toMatchObject({ enqueued: 3 + 1003, scheduled: 1, backlog: 7 })
   })
 
   test('a task is paused and cancelled to its end, and what would make more of it is refused', async () => {
     const { hq } = app()
     const { store } = hq
-    const { id, adder } = spec(1)
-    await store.join(adder, { queues: ['q'], seconds: 60, host: 'here' })
-    await store.createTask(spec(1))
+    const { id, producer: adder } = spec(1)
+    await store.workers.join(adder, { queues: ['q'], seconds: 60, host: 'here' })
+    await store.tasks.create(spec(1))
     const bad = { args: '[9]', rejected: { status: 'failed' as const, messages: [] } }
-    await store.addRows(id, adder, 0, [...rows(0, 30), bad], NOW)
-    await store.createTask(spec(2))
-    await store.addRows(spec(2).id, adder, 0, [bad], NOW)
-    await store.startRun(spec(2).id, 1, adder, NOW)
+    await store.tasks.addRows(id, adder, 0, [...rows(0, 30), bad], NOW)
+    await store.tasks.create(spec(2))
+    await store.tasks.addRows(spec(2).id, adder, 0, [bad], NOW)
+    await store.tasks.startRun(spec(2).id, 1, adder, NOW)
     for (const squeeze of [fill, choke]) {
       await squeeze()
       const before = await contents(redis)
-      await expect.soft(store.openAdding(id, 'other', NOW), 'an adder').rejects.toMatchObject(full)
-      await expect.soft(store.startRun(id, 1, 'other', NOW), 'a run').rejects.toMatchObject(full)
-      await expect.soft(store.retryRows(spec(2).id, 2, [{ index: 0 }], NOW), 'a row').rejects.toMatchObject(full)
-      await expect.soft(store.putPart(id, 0, new Uint8Array(9), 99), 'a part').rejects.toMatchObject(full)
-      await expect.soft(store.remember('k', 'v', 60), 'a value').rejects.toMatchObject(full)
+      await expect.soft(store.tasks.openAdding(id, 'other', NOW), 'an adder').rejects.toMatchObject(full)
+      await expect.soft(store.tasks.startRun(id, 1, 'other', NOW), 'a run').rejects.toMatchObject(full)
+      await expect.soft(store.tasks.retryRows(spec(2).id, 2, [{ index: 0 }], NOW), 'a row').rejects.toMatchObject(full)
+      await expect.soft(store.tasks.putPart(id, 0, new Uint8Array(9), 99), 'a part').rejects.toMatchObject(full)
+      await expect.soft(store.results.remember('k', 'v', 60), 'a value').rejects.toMatchObject(full)
       const item = toQueue('q', job(1))
-      const tracked = store.pushTracked([{ task: spec(3, { single: true }), item }], NOW)
+      const tracked = store.tasks.pushTracked([{ task: spec(3, { single: true }), item }], NOW)
       await expect.soft(tracked, 'a tracked job').rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
       expect(await contents(redis)).toEqual(before)
     }
-    expect(await store.changeTask(id, { paused: true }, NOW)).toBe('ok')
-    expect(await store.task(id)).toMatchObject({ state: 'paused' })
-    expect(await store.freePlaces(id, [0], NOW)).toBeUndefined()
-    expect(await store.cancelTask(id, null, NOW)).toBe('ok')
+    expect(await store.tasks.change(id, { paused: true }, NOW)).toBe('ok')
+    expect(await store.tasks.find(id)).toMatchObject({ state: 'paused' })
+    expect(await store.tasks.leaveWindow(id, [0], NOW)).toBeUndefined()
+    expect(await store.tasks.cancel(id, null, NOW)).toBe('ok')
     let cancelled = 0
     for (let done = false; !done; ) {
-      const answer = await store.cancelRows(id, 8, NOW)
+      const answer = await store.tasks.cancelRows(id, 8, NOW)
       cancelled += answer.cancelled
       done = answer.done
     }
     expect(cancelled).toBe(30)
-    expect(await store.task(id)).toMatchObject({ state: 'cancelled', held: 0, placed: 0 })
-    expect(await store.deleteTask(id, 100)).toBe(true)
+    expect(await store.tasks.find(id)).toMatchObject({ state: 'cancelled', backlog: 0, inWindow: 0 })
+    expect(await store.tasks.delete(id, 100)).toBe(true)
     await free()
     expect(faultsOf(await contents(redis))).toEqual([])
   })
@@ -139,21 +139,21 @@ onRedis('a server without memory', () => {
     const { hq } = app()
     const { store } = hq
     const owner = { queues: ['q'], seconds: 60, host: 'here' }
-    await store.join('A', owner)
-    await store.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 0.1)
+    await store.workers.join('A', owner)
+    await store.crons.define('nightly', { old: null, text: 'x', tick: 1 }, 0.1)
     const push = { jid: 'jid-2', item: toQueue('q', job(1)), lock: 'l' }
-    await store.tickCron('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
+    await store.crons.tick('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
     await choke()
-    expect(await store.defineCron('nightly', { old: 'x', text: 'x', tick: null }, 60)).toBe(true)
-    expect(await store.pauseCron('nightly', true, NOW)).toBe(true)
-    expect(await store.crons()).toMatchObject([{ paused: true, living: true }])
-    expect(await store.pauseCron('nightly', false, NOW)).toBe(true)
-    const { taken } = await store.turn('A', turnOf({ take: { queues: ['q'], n: 1 } }))
+    expect(await store.crons.define('nightly', { old: 'x', text: 'x', tick: null }, 60)).toBe(true)
+    expect(await store.crons.pause('nightly', true, NOW)).toBe(true)
+    expect(await store.crons.list()).toMatchObject([{ paused: true, living: true }])
+    expect(await store.crons.pause('nightly', false, NOW)).toBe(true)
+    const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
     const effects = [{ kind: 'unlock', lock: 'l', holder: 'jid-2' } as const]
     const settlements = taken.map(({ queue, ticket }) => {
       return { queue, ticket, move: null, processed: 1 as const, failed: 0 as const, effects }
     })
-    expect((await store.turn('A', turnOf({ settlements }))).settled).toEqual(['ok'])
+    expect((await store.workers.settleAndFetch('A', turnOf({ settlements }))).settled).toEqual(['ok'])
     expect(await redis.keys('hk:lock:*')).toEqual([])
   })
 
@@ -169,11 +169,11 @@ onRedis('a server without memory', () => {
 
   test('one can look at it', async () => {
     const { hq } = app()
-    await hq.store.push([toQueue('q', job(1)), { to: 'dead', text: job(2), score: NOW }], NOW)
+    await hq.store.jobs.push([toQueue('q', job(1)), { to: 'dead', text: job(2), score: NOW }], NOW)
     await choke()
     expect(await hq.stats()).toMatchObject({ enqueued: 1, dead: 1 })
-    expect(await hq.store.queues()).toMatchObject([{ name: 'q', size: 1 }])
-    expect(await hq.store.entries('dead', { limit: 10 })).toHaveLength(1)
+    expect(await hq.store.jobs.queues()).toMatchObject([{ name: 'q', size: 1 }])
+    expect(await hq.store.jobSets.page('dead', { limit: 10 })).toHaveLength(1)
   })
 
   test('leases hold: a job that runs all the time keeps its worker, and who is idle does not spin', async () => {
@@ -248,14 +248,14 @@ onRedis('a server without memory', () => {
     const { hq, work } = app()
     const heard = new Heard<number>()
     hq.job('HardJob', (_ctx, n: number) => heard.say(n))
-    await hq.store.push(
+    await hq.store.jobs.push(
       [1, 2, 3, 4].map((n) => toQueue('q', job(n))),
       NOW,
     )
     const victim = bench({ url: server.url(database) }).hq.store
-    await victim.join('victim', { queues: ['q'], seconds: 1, host: 'elsewhere' })
-    await victim.turn('victim', turnOf({ take: { queues: ['q'], n: 3 } }))
-    await victim.wait('victim', ['q'], 1, 1000, new AbortController().signal)
+    await victim.workers.join('victim', { queues: ['q'], seconds: 1, host: 'elsewhere' })
+    await victim.workers.settleAndFetch('victim', turnOf({ fetch: { queues: ['q'], n: 3 } }))
+    await victim.workers.waitForJobs('victim', ['q'], 1, 1000, new AbortController().signal)
     await choke()
     await work({ leaseSeconds: 1, queues: ['q'] })
     await heard.atLeast(4)
@@ -272,7 +272,7 @@ onRedis('a server without memory', () => {
   const workedOff = () => until(async () => placesOf(await contents(redis)).size === 0)
 
   async function leases({ hq }: Pick<ReturnType<typeof bench>, 'hq'>) {
-    return (await hq.store.leases()).sort((a, b) => (a.owner < b.owner ? -1 : 1))
+    return (await hq.store.workers.leases()).sort((a, b) => (a.owner < b.owner ? -1 : 1))
   }
 })
 

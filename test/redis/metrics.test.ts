@@ -36,7 +36,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
   /** The keys that hold what was recorded, with the seconds that they live. */
   async function recorded(store: Store, ask: Ask) {
     const jobs = [counts('A::Job', 3, 1, 48, { 0: 1, 1: 2, 25: 1 }), counts('B', 1, 1)]
-    await store.recordMetrics({ source: 'x', number: 1, at: AT, jobs })
+    await store.metrics.record({ source: 'x', number: 1, at: AT, jobs })
     const keys = (await ask('KEYS', '*')).filter((key) => !key.startsWith('hk:')).sort()
     const lives = await Promise.all(keys.map(async (key) => Number((await ask('TTL', key))[0])))
     return Object.fromEntries(keys.map((key, i) => [key, lives[i]]))
@@ -95,14 +95,14 @@ onRedis('metrics on Sidekiq’s keys', () => {
       for (const wire of [8, 7, 6] as const) {
         const one = openStore(url, { wire })
         const jobs = [counts('A', 1, 0, 1, { 3: 1 })]
-        await one.recordMetrics({ source: `${wire}`, number: 1, at: AT, jobs })
+        await one.metrics.record({ source: `${wire}`, number: 1, at: AT, jobs })
         await one.close()
       }
       const minute = AT - (AT % 60_000)
-      expect(await store.metrics(1, [minute])).toEqual([{ at: minute, name: 'A', processed: 3, failed: 0, ms: 3 }])
-      const [{ counts: read = [] } = {}] = await store.histograms('A', [minute])
+      expect(await store.metrics.sums(1, [minute])).toEqual([{ at: minute, name: 'A', processed: 3, failed: 0, ms: 3 }])
+      const [{ counts: read = [] } = {}] = await store.metrics.histograms('A', [minute])
       expect(read[3]).toBe(3)
-      expect(await store.metrics(10, [Date.UTC(2025, 1, 4, 8)])).toMatchObject([{ processed: 3 }])
+      expect(await store.metrics.sums(10, [Date.UTC(2025, 1, 4, 8)])).toMatchObject([{ processed: 3 }])
     })
   })
 
@@ -111,13 +111,13 @@ onRedis('metrics on Sidekiq’s keys', () => {
       await ask('HSET', 'j|250204|8:05', 'A::Job|p', 'many', 'what', 'ever')
       await expect(recorded(store, ask)).rejects.toThrow('j|250204|8:05')
       expect(pairs(await ask('HGETALL', 'j|250204|8:05'))).toMatchObject({ 'A::Job|f': '1', 'A::Job|ms': '48' })
-      expect(await store.metrics(1, [AT - (AT % 60_000)], 'A::Job')).toMatchObject([{ failed: 1, ms: 48 }])
+      expect(await store.metrics.sums(1, [AT - (AT % 60_000)], 'A::Job')).toMatchObject([{ failed: 1, ms: 48 }])
     })
   })
 
   test('deploys are marked by the minute, as Sidekiq has them', async () => {
     await withStore(async (store, ask) => {
-      await store.markDeploy({ at: Date.UTC(2025, 1, 4, 8, 5), label: 'abc123 Fix it' }, AT)
+      await store.metrics.recordDeploy({ at: Date.UTC(2025, 1, 4, 8, 5), label: 'abc123 Fix it' }, AT)
       expect(pairs(await ask('HGETALL', '20250204-marks'))).toEqual({ '2025-02-04T08:05:00Z': 'abc123 Fix it' })
       expect(Number((await ask('TTL', '20250204-marks'))[0])).toBe(7_776_000)
       expect(await ask('GET', 'deploylock-abc123 Fix it')).toEqual(['2025-02-04T08:05:00Z'])
@@ -127,15 +127,15 @@ onRedis('metrics on Sidekiq’s keys', () => {
 
   test('an iteration’s hash has Sidekiq’s fields, and thirty days from the first time on', async () => {
     await withStore(async (store, ask) => {
-      await store.saveIteration('j', { executions: 2, runtime: 1.25, cursor: '[7,"x"]' }, AT)
+      await store.jobs.saveIteration('j', { executions: 2, runtime: 1.25, cursor: '[7,"x"]' }, AT)
       expect(pairs(await ask('HGETALL', 'it-j'))).toEqual({ ex: '2', c: '[7,"x"]', rt: '1.25' })
       expect(Number((await ask('TTL', 'it-j'))[0])).toBe(2_592_000)
       await ask('EXPIRE', 'it-j', '1000')
-      await store.saveIteration('j', { executions: 3, runtime: 2, cursor: '8' }, AT)
+      await store.jobs.saveIteration('j', { executions: 3, runtime: 2, cursor: '8' }, AT)
       expect(Number((await ask('TTL', 'it-j'))[0])).toBe(1000)
       // By Ruby, before it ran: then there is nothing else.
       await ask('HSET', 'it-other', 'cancelled', '1723900000')
-      expect(await store.iterations(['other'])).toEqual([
+      expect(await store.jobs.iterations(['other'])).toEqual([
         { executions: 0, runtime: 0, cursor: null, cancelled: 1_723_900_000_000 },
       ])
     })

@@ -105,7 +105,7 @@ onRedis('leases of version 0.1', () => {
   test('tidying keeps the name of a queue in which version 0.1 has leases', async () => {
     const { t, redis } = await stage(60_000)
     await redis.sadd('hk:queues', 'nothing')
-    await t.hq.store.tidy()
+    await t.hq.store.workers.tidy()
     expect((await redis.smembers('hk:queues')).sort()).toEqual(['default', 'more'])
   })
 
@@ -114,14 +114,14 @@ onRedis('leases of version 0.1', () => {
     const { store } = t.hq
     const closed = gate()
     const began = new Heard<string>()
-    await store.join(OLD, { queues: ['ordered'], seconds: 600, host: '' })
-    await store.defineOrdered('ordered', 1)
-    await store.joinOrdered('ordered', OLD)
-    const { token } = sure(await store.ownShard('ordered', 0, OLD, 3, Date.now()))
-    await store.pushOrdered('ordered', 1, [{ id: 'id', payload: '1', score: 1, performIn: 0 }], Date.now())
-    await store.orderedTurn('ordered', OLD, {
+    await store.workers.join(OLD, { queues: ['ordered'], seconds: 600, host: '' })
+    await store.ordered.define('ordered', 1)
+    await store.ordered.join('ordered', OLD)
+    const { token } = sure(await store.ordered.acquireShard('ordered', 0, OLD, 3, Date.now()))
+    await store.ordered.push('ordered', 1, [{ id: 'id', payload: '1', score: 1, performIn: 0 }], Date.now())
+    await store.ordered.settleAndFetch('ordered', OLD, {
       settlements: [],
-      takes: [{ shard: 0, token, n: 1 }],
+      fetch: [{ shard: 0, token, n: 1 }],
       now: Date.now(),
       maxPayloads: 9,
     })

@@ -1,7 +1,7 @@
 import { Highkiq, PushError } from 'highkiq'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OrderedEnd, OrderedSettlement, OrderedTaken, Store } from '#dist/store/contract.js'
+import type { FetchedBatch, OrderedEnd, OrderedSettlement, Store } from '#dist/store/contract.js'
 import { shardOf } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
@@ -39,7 +39,7 @@ class Scene {
   readonly store: Store
   readonly redis: Redis
   token = 0
-  flying: OrderedTaken[] = []
+  flying: FetchedBatch[] = []
   settlements: OrderedSettlement[] = []
 
   constructor(url: string) {
@@ -50,21 +50,21 @@ class Scene {
   static async make(url: string): Promise<Scene> {
     const scene = new Scene(url)
     const { store } = scene
-    for (const owner of ['A', 'B', 'D']) await store.join(owner, { queues: ['o'], seconds: 600, host: 'here' })
-    await store.defineOrdered('o', 2)
-    for (const owner of ['A', 'B', 'D']) await store.joinOrdered('o', owner)
-    scene.token = sure(await store.ownShard('o', 0, 'A', 3, MS)).token
-    const theirs = sure(await store.ownShard('o', 1, 'D', 3, MS)).token
+    for (const owner of ['A', 'B', 'D']) await store.workers.join(owner, { queues: ['o'], seconds: 600, host: 'here' })
+    await store.ordered.define('o', 2)
+    for (const owner of ['A', 'B', 'D']) await store.ordered.join('o', owner)
+    scene.token = sure(await store.ordered.acquireShard('o', 0, 'A', 3, MS)).token
+    const theirs = sure(await store.ordered.acquireShard('o', 1, 'D', 3, MS)).token
     const take = async (owner: string, shard: number, token: number) =>
-      sure((await store.orderedTurn('o', owner, turn([], [{ shard, token, n: 9 }]))).taken[0]).ids
-    await store.pushOrdered('o', 2, [item(failed, '"f"'), item(dead, '"d1"'), item(dead, '"d2"', 2)], MS)
+      sure((await store.ordered.settleAndFetch('o', owner, turn([], [{ shard, token, n: 9 }]))).fetched[0]).ids
+    await store.ordered.push('o', 2, [item(failed, '"f"'), item(dead, '"d1"'), item(dead, '"d2"', 2)], MS)
     const first = await take('A', 0, scene.token)
     const ends: OrderedEnd[] = first.map(({ id }) =>
       id === dead
         ? { kind: 'dead', error: 'no' }
         : { kind: 'failed', state: { performIn: 2000, retryCount: 2, error: 'bad' } },
     )
-    await store.orderedTurn(
+    await store.ordered.settleAndFetch(
       'o',
       'A',
       turn(
@@ -72,19 +72,19 @@ class Scene {
         [],
       ),
     )
-    await store.actOrdered('o', 'kill', [dead], { now: MS })
-    await store.pushOrdered(
+    await store.ordered.act('o', 'kill', [dead], { now: MS })
+    await store.ordered.push(
       'o',
       2,
       [f1, f2, f3].map((id) => item(id, '"x"')),
       MS,
     )
-    await store.pushOrdered('o', 2, [item(sure(ONE[0]), '"y"'), item(sure(ONE[0]), '"z"')], MS)
+    await store.ordered.push('o', 2, [item(sure(ONE[0]), '"y"'), item(sure(ONE[0]), '"z"')], MS)
     scene.flying = await take('A', 0, scene.token)
     await take('D', 1, theirs)
-    await store.claim('D', null)
+    await store.workers.claim('D', null)
     const waiting = [item(f1, '"behind"'), item(w1, '"1"'), item(w2, '"1"'), item(w2, '"2"'), item(sure(ONE[1]), '"1"')]
-    await store.pushOrdered('o', 2, waiting, MS)
+    await store.ordered.push('o', 2, waiting, MS)
     const kinds: OrderedEnd[] = [
       { kind: 'failed', state: { performIn: 1100, retryCount: 0, error: 'x' } },
       { kind: 'dead', error: 'y' },
@@ -95,7 +95,7 @@ class Scene {
     return scene
   }
 
-  end({ id, ticket }: OrderedTaken, end: OrderedEnd): OrderedSettlement {
+  end({ id, ticket }: FetchedBatch, end: OrderedEnd): OrderedSettlement {
     return { id, ticket, shard: 0, token: this.token, end }
   }
 
@@ -125,59 +125,63 @@ class Scene {
 }
 
 function turn(settlements: OrderedSettlement[], takes: { shard: number; token: number; n: number }[]) {
-  return { now: MS, settlements, takes, maxPayloads: 9 }
+  return { now: MS, settlements, fetch: takes, maxPayloads: 9 }
 }
 
 /** Does what is left to be done; answers what kept it from being done: '' is all done. */
 const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
-  define: ({ store }) => store.defineOrdered('new', 3),
+  define: ({ store }) => store.ordered.define('new', 3),
   push: ({ store }) =>
-    store.pushOrdered(
+    store.ordered.push(
       'o',
       2,
       [item(extra, '"n"'), item(w1, '"n"'), { ...item(w2, '"n"', 1, 800), wake: true }, item(f2, '"n"')],
       MS,
     ),
-  join: ({ store }) => store.joinOrdered('o', 'B'),
-  own: ({ store }) => store.ownShard('o', 1, 'B', 1, MS),
-  release: ({ store, token }) => store.releaseShard('o', 0, 'A', token, MS),
-  leave: ({ store }) => store.leaveOrdered('o', 'A', MS),
+  join: ({ store }) => store.ordered.join('o', 'B'),
+  own: ({ store }) => store.ordered.acquireShard('o', 1, 'B', 1, MS),
+  release: ({ store, token }) => store.ordered.releaseShard('o', 0, 'A', token, MS),
+  leave: ({ store }) => store.ordered.leave('o', 'A', MS),
   async turn(scene) {
-    const answer = await scene.store.orderedTurn('o', 'A', turn(scene.settlements, []))
+    const answer = await scene.store.ordered.settleAndFetch('o', 'A', turn(scene.settlements, []))
     scene.settlements = scene.settlements.filter((_, i) => answer.settled[i] === 'error')
     return answer.problem ?? ''
   },
   async take({ store, token }) {
-    const { taken, problem } = await store.orderedTurn('o', 'A', turn([], [{ shard: 0, token, n: 9 }]))
+    const { fetched: taken, problem } = await store.ordered.settleAndFetch(
+      'o',
+      'A',
+      turn([], [{ shard: 0, token, n: 9 }]),
+    )
     return problem ?? (sure(taken[0]).lost ? 'lost' : '')
   },
-  pause: ({ store }) => store.pauseOrdered('o', true),
-  reshard: ({ store }) => store.reshard('o', 3),
+  pause: ({ store }) => store.ordered.pause('o', true),
+  reshard: ({ store }) => store.ordered.reshard('o', 3),
   async move({ store }) {
-    await store.reshard('o', 3)
-    while ((await store.moveShards('o')) > 0);
+    await store.ordered.reshard('o', 3)
+    while ((await store.ordered.moveShards('o')) > 0);
   },
-  now: ({ store }) => store.actOrdered('o', 'now', [w1, failed], { now: MS }),
-  kill: ({ store }) => store.actOrdered('o', 'kill', [w1, w2, failed], { now: MS }),
-  delete: ({ store }) => store.actOrdered('o', 'delete', [w1, w2, f1], { now: MS }),
+  now: ({ store }) => store.ordered.act('o', 'now', [w1, failed], { now: MS }),
+  kill: ({ store }) => store.ordered.act('o', 'kill', [w1, w2, failed], { now: MS }),
+  delete: ({ store }) => store.ordered.act('o', 'delete', [w1, w2, f1], { now: MS }),
   'delete a payload': async ({ store }) => {
-    await store.deleteOrderedPayload('o', w2, '"1"')
-    await store.deleteOrderedPayload('o', w1, '"1"')
+    await store.ordered.deletePayload('o', w2, '"1"')
+    await store.ordered.deletePayload('o', w1, '"1"')
   },
-  cancel: ({ store }) => store.cancelOrdered('o', [w1, w2, f1, f2]),
-  resurrect: ({ store }) => store.resurrect('o', [dead], MS),
-  bury: ({ store }) => store.deleteDead('o', [dead]),
-  trim: ({ store }) => store.trimMorgue('o', 0, 0),
+  cancel: ({ store }) => store.ordered.cancel('o', [w1, w2, f1, f2]),
+  resurrect: ({ store }) => store.ordered.resurrect('o', [dead], MS),
+  bury: ({ store }) => store.ordered.deleteDead('o', [dead]),
+  trim: ({ store }) => store.ordered.pruneMorgue('o', 0, 0),
   async look({ store }) {
-    await store.orderedBoard('o')
-    for (const by of ['id', 'performIn', 'retryCount'] as const) await store.orderedWaiting('o', by, page)
-    await store.orderedWaiting('o', 'performIn', { ...page, after: { value: 1, id: 'x' } })
-    for (const by of ['id', 'updatedAt'] as const) await store.morgue('o', by, page)
-    await store.findOrdered('o', w2)
+    await store.ordered.assignments('o')
+    for (const by of ['id', 'performIn', 'retryCount'] as const) await store.ordered.waiting('o', by, page)
+    await store.ordered.waiting('o', 'performIn', { ...page, after: { value: 1, id: 'x' } })
+    for (const by of ['id', 'updatedAt'] as const) await store.ordered.morgue('o', by, page)
+    await store.ordered.find('o', w2)
   },
   async forget({ store }) {
-    await store.defineOrdered('none', 1)
-    await store.deleteOrderedQueue('none')
+    await store.ordered.define('none', 1)
+    await store.ordered.deleteQueue('none')
   },
 }
 
@@ -252,25 +256,25 @@ onRedis('ordered queues', () => {
       const before = await one.contents()
       const pushes = [[item(extra, '"n"')], [item(w1, '"n"')], [item(w2, '"n"')], [item(f2, '"n"')]]
       for (const items of pushes) {
-        const pushed = store.pushOrdered('o', 2, items, MS)
+        const pushed = store.ordered.push('o', 2, items, MS)
         await expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
       }
       expect(await one.contents()).toBe(before)
       const takes = [{ shard: 0, token: one.token, n: 9 }]
-      const answer = await store.orderedTurn('o', 'A', turn(one.settlements, takes))
+      const answer = await store.ordered.settleAndFetch('o', 'A', turn(one.settlements, takes))
       expect(answer.settled).toEqual(['ok', 'ok', 'ok'])
       expect(
-        sure(answer.taken[0])
+        sure(answer.fetched[0])
           .ids.map(({ id }) => id)
           .sort(),
       ).toEqual([w1, w2].sort())
-      expect(await store.joinOrdered('o', 'B')).toBe(true)
-      expect(await store.ownShard('o', 1, 'B', 1, MS)).toMatchObject({ died: [{ id: ONE[0] }] })
-      expect(await store.releaseShard('o', 0, 'A', one.token, MS)).toBe(true)
-      expect(await store.cancelOrdered('o', [w1])).toEqual(['removed'])
-      expect(await store.resurrect('o', [dead], MS)).toBe(1)
-      await store.leaveOrdered('o', 'B', MS)
-      expect(await store.orderedBoard('o')).toMatchObject({ members: ['A'] })
+      expect(await store.ordered.join('o', 'B')).toBe(true)
+      expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toMatchObject({ died: [{ id: ONE[0] }] })
+      expect(await store.ordered.releaseShard('o', 0, 'A', one.token, MS)).toBe(true)
+      expect(await store.ordered.cancel('o', [w1])).toEqual(['removed'])
+      expect(await store.ordered.resurrect('o', [dead], MS)).toBe(1)
+      await store.ordered.leave('o', 'B', MS)
+      expect(await store.ordered.assignments('o')).toMatchObject({ members: ['A'] })
     } finally {
       await redis.config('SET', 'maxmemory', '0')
       await one.close()
@@ -284,16 +288,16 @@ onRedis('ordered queues', () => {
     const database = scenes
     const store = openStore(proxy.url(database))
     try {
-      await store.pushOrdered('o', 2, [item(extra, '"0"')], MS)
+      await store.ordered.push('o', 2, [item(extra, '"0"')], MS)
       for (const [act, stored] of [
         ['cut-before', false],
         ['cut-before-reply', true],
       ] as const) {
         proxy.onRequest((name) => name.startsWith('EVAL'), act)
-        const error = await store.pushOrdered('o', 2, [item(extra, `"${act}"`)], MS).catch((thrown) => thrown)
+        const error = await store.ordered.push('o', 2, [item(extra, `"${act}"`)], MS).catch((thrown) => thrown)
         expect(error).toBeInstanceOf(PushError)
         expect(error).toMatchObject({ maybePushed: true })
-        const { waiting } = await openStoreFor(server.url(database), (direct) => direct.findOrdered('o', extra))
+        const { waiting } = await openStoreFor(server.url(database), (direct) => direct.ordered.find('o', extra))
         expect(waiting?.payloads.some(([text]) => text === `"${act}"`)).toBe(stored)
       }
     } finally {
@@ -307,12 +311,16 @@ onRedis('ordered queues', () => {
     const one = await scene()
     const { store } = one
     try {
-      const first = sure(await store.ownShard('o', 1, 'B', 1, MS))
+      const first = sure(await store.ordered.acquireShard('o', 1, 'B', 1, MS))
       expect(first.died).toMatchObject([{ id: ONE[0], error: 'crashed 1 times', deaths: 1 }])
-      expect(await store.ownShard('o', 1, 'B', 1, MS)).toEqual({ ...first, restored: 0 })
-      expect(await store.ownShard('o', 1, 'A', 1, MS)).toBe(null)
-      await store.orderedTurn('o', 'B', turn([], [{ shard: 1, token: first.token, n: 1 }]))
-      expect(await store.ownShard('o', 1, 'B', 1, MS)).toEqual({ token: first.token, restored: 0, died: [] })
+      expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({ ...first, restored: 0 })
+      expect(await store.ordered.acquireShard('o', 1, 'A', 1, MS)).toBe(null)
+      await store.ordered.settleAndFetch('o', 'B', turn([], [{ shard: 1, token: first.token, n: 1 }]))
+      expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({
+        token: first.token,
+        restored: 0,
+        died: [],
+      })
     } finally {
       await one.close()
     }
@@ -326,11 +334,11 @@ onRedis('ordered queues', () => {
     const push = async (some: readonly string[]) => {
       for (let from = 0; from < some.length; from += 100) {
         const items = some.slice(from, from + 100).map((id) => item(id, '"x"'))
-        await store.pushOrdered('many', 2, items, MS)
+        await store.ordered.push('many', 2, items, MS)
       }
     }
     const named = async () => {
-      const found = await store.orderedWaiting('many', 'id', { limit: 5000, payloads: 0 })
+      const found = await store.ordered.waiting('many', 'id', { limit: 5000, payloads: 0 })
       return found.map(({ id }) => id)
     }
     try {
@@ -342,12 +350,12 @@ onRedis('ordered queues', () => {
       expect(await named()).toEqual(ids.slice(0, 2100))
       // What comes and goes meanwhile.
       await push(ids.slice(2100, 2200))
-      await store.actOrdered('many', 'delete', ids.slice(0, 50), { now: MS })
-      await store.join('W', { queues: ['many'], seconds: 600, host: 'here' })
-      await store.joinOrdered('many', 'W')
-      const { token } = sure(await store.ownShard('many', 0, 'W', 3, MS))
-      const answer = await store.orderedTurn('many', 'W', turn([], [{ shard: 0, token, n: 20 }]))
-      const taken = new Set(sure(answer.taken[0]).ids.map(({ id }) => id))
+      await store.ordered.act('many', 'delete', ids.slice(0, 50), { now: MS })
+      await store.workers.join('W', { queues: ['many'], seconds: 600, host: 'here' })
+      await store.ordered.join('many', 'W')
+      const { token } = sure(await store.ordered.acquireShard('many', 0, 'W', 3, MS))
+      const answer = await store.ordered.settleAndFetch('many', 'W', turn([], [{ shard: 0, token, n: 20 }]))
+      const taken = new Set(sure(answer.fetched[0]).ids.map(({ id }) => id))
       expect(taken.size).toBe(20)
       const left = ids.slice(50, 2200).filter((id) => !taken.has(id))
       expect(await redis.zcard(`${root}:names`)).toBe(left.length)
@@ -359,13 +367,13 @@ onRedis('ordered queues', () => {
       expect(await redis.hmget(root, 'named', 'naming')).toEqual([null, null])
       expect(await named()).toEqual([...left, ...ids.slice(2200, 2250)])
       // They are forgotten in the middle of moving shards: all are moved all the same.
-      await store.reshard('many', 5)
-      expect(await store.moveShards('many')).toBeGreaterThan(0)
+      await store.ordered.reshard('many', 5)
+      expect(await store.ordered.moveShards('many')).toBeGreaterThan(0)
       await redis.hset(root, 'named', 1)
       await push(ids.slice(2250))
       expect(await redis.exists(`${root}:names`)).toBe(0)
-      while ((await store.moveShards('many')) > 0);
-      expect(await store.orderedBoard('many')).toMatchObject({ shards: 5, from: null })
+      while ((await store.ordered.moveShards('many')) > 0);
+      expect(await store.ordered.assignments('many')).toMatchObject({ shards: 5, from: null })
       for (let shard = 0; shard < 5; shard++) {
         const due = await redis.zrange(`${root}:due:${shard}`, 0, '-1')
         expect(due.filter((id) => shardOf(id, 5) !== shard)).toEqual([])
@@ -378,9 +386,9 @@ onRedis('ordered queues', () => {
   test('who waits hears of which shard there is news, and of all where there is more than that', async () => {
     const one = await scene()
     const { store, redis } = one
-    const push = (id: string, performIn: number) => store.pushOrdered('o', 2, [item(id, '"1"', 1, performIn)], MS)
-    const wait = () => store.waitOrdered('A', ['p', 'o'], 5000, new AbortController().signal)
-    await store.ownShard('o', 1, 'A', 3, MS)
+    const push = (id: string, performIn: number) => store.ordered.push('o', 2, [item(id, '"1"', 1, performIn)], MS)
+    const wait = () => store.ordered.wait('A', ['p', 'o'], 5000, new AbortController().signal)
+    await store.ordered.acquireShard('o', 1, 'A', 3, MS)
     await redis.del('hk:{queue:o}:ordered:bell:A')
     await push(sure(ZERO[20]), 500)
     expect(await wait()).toEqual({ queue: 'o', shard: 0 })
@@ -390,7 +398,7 @@ onRedis('ordered queues', () => {
     await push(sure(ONE[22]), 300)
     await push(sure(ZERO[21]), 400)
     expect(await wait()).toEqual({ queue: 'o', shard: undefined })
-    await store.pauseOrdered('o', true)
+    await store.ordered.pause('o', true)
     await push(sure(ZERO[22]), 300)
     expect(await wait()).toEqual({ queue: 'o', shard: undefined })
     await one.close()
@@ -408,9 +416,9 @@ onRedis('ordered queues', () => {
     await expect.poll(async () => (await sure(one).stats()).processed).toBe(1)
     const asked: [string, number[]][] = []
     const { store } = hq
-    const turn = store.orderedTurn.bind(store)
-    store.orderedTurn = (queue, owner, about) => {
-      asked.push([queue, about.takes.filter(({ n }) => n > 0).map(({ shard }) => shard)])
+    const turn = store.ordered.settleAndFetch.bind(store)
+    store.ordered.settleAndFetch = (queue, owner, about) => {
+      asked.push([queue, about.fetch.filter(({ n }) => n > 0).map(({ shard }) => shard)])
       return turn(queue, owner, about)
     }
     const { queue } = sure(one)
@@ -434,14 +442,14 @@ onRedis('ordered queues', () => {
     const { redis, store: direct } = await scene()
     const store = openStore(proxy.url(scenes))
     try {
-      await direct.defineOrdered('again', 2)
+      await direct.ordered.define('again', 2)
       const step = proxy.onRequest((name) => name === 'SREM', 'hold')
-      const forgotten = store.deleteOrderedQueue('again')
+      const forgotten = store.ordered.deleteQueue('again')
       await step.happened
-      await direct.pushOrdered('again', 2, [item('a', '"1"')], MS)
+      await direct.ordered.push('again', 2, [item('a', '"1"')], MS)
       step.release()
       expect(await forgotten).toBe(true)
-      expect(await direct.orderedQueues()).toContain('again')
+      expect(await direct.ordered.queues()).toContain('again')
     } finally {
       redis.disconnect()
       await store.close()

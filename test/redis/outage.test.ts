@@ -130,7 +130,7 @@ onRedis('a server in trouble', () => {
     const over = new AbortController()
     onTestFinished(() => over.abort())
     const first = proxy.onRequest(isListening, 'pass')
-    void store.waitDue(TIMEOUT_MS, over.signal)
+    void store.jobSets.waitUntilDue(TIMEOUT_MS, over.signal)
     await first.happened
     await until(async () => (await server.ask('PUBSUB', 'NUMSUB', 'hk:wake'))[1] === '1')
     const again = proxy.onRequest(isListening, 'cut-before')
@@ -139,7 +139,7 @@ onRedis('a server in trouble', () => {
     // Whoever waits next listens again, if not sooner.
     for (const step of [again, last]) {
       await until(async () => {
-        await store.waitDue(10, over.signal)
+        await store.jobSets.waitUntilDue(10, over.signal)
         return Promise.race([step.happened, sleep(0, false)])
       })
     }

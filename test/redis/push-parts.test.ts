@@ -91,7 +91,7 @@ onRedis('a push in several parts of which one fails', () => {
     // The server is paused for longer than a command may take.
     const slow = new Highkiq({ url: server.url(databases), logger: recorder(), redisTimeout: 0.2 })
     onTestFinished(() => slow.close())
-    await slow.store.size('dead')
+    await slow.store.jobSets.size('dead')
     await redis.call('CLIENT', 'PAUSE', '1500', 'WRITE')
     const error: PushError = await slow.push({ class: 'J', args: [] }).then(
       () => expect.unreachable(),

@@ -17,16 +17,16 @@ onRedis('trimming the dead set', () => {
       await Promise.all([store.close(), other.close()])
     })
     const dead = [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: job(n), score: NOW / 1000 + n }) as const)
-    await other.push([...dead], NOW)
+    await other.jobs.push([...dead], NOW)
     // This matches the removal, whether it is a command or a script.
     const removal = proxy.onRequest((name, [sha]) => name === 'ZREMRANGEBYRANK' || String(sha) === lua.trim.sha, 'hold')
-    const trimmed = store.trim('dead', 3, 0)
+    const trimmed = store.jobSets.prune('dead', 3, 0)
     await removal.happened
     const swaps = dead.slice(0, 2).map(({ text, score }) => ({ text, score, to: null }))
-    expect(await other.swap('dead', swaps, NOW)).toEqual(['ok', 'ok'])
+    expect(await other.jobSets.swap('dead', swaps, NOW)).toEqual(['ok', 'ok'])
     removal.release()
     await trimmed
-    const left = await other.entries('dead', { limit: 10 })
+    const left = await other.jobSets.page('dead', { limit: 10 })
     expect(left.map(({ text }) => text)).toEqual([job(3), job(4), job(5)])
   })
 })

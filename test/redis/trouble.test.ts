@@ -23,13 +23,13 @@ onRedis('what can be wrong with a server, and what goes on for long', () => {
   test('a database that is not there is refused each time, and nothing goes into another one', async () => {
     const store = open(7)
     for (let i = 0; i < 3; i++) {
-      await expect(store.push([toQueue('q', job(i))], NOW)).rejects.toMatchObject({
+      await expect(store.jobs.push([toQueue('q', job(i))], NOW)).rejects.toMatchObject({
         maybePushed: false,
         message: expect.stringMatching(/DB index is out of range/),
       })
     }
     await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
-    expect(await open(0).stats()).toMatchObject({ enqueued: 0 })
+    expect(await open(0).metrics.totals()).toMatchObject({ enqueued: 0 })
   })
 
   test('a wrong password is told, and not shown', async () => {
@@ -40,19 +40,19 @@ onRedis('what can be wrong with a server, and what goes on for long', () => {
 
   test('jobs that come one by one for long leave nothing behind', { timeout: 60_000 }, async () => {
     const store = open(1)
-    await store.join('o', { queues: ['q'], seconds: 60, host: '' })
+    await store.workers.join('o', { queues: ['q'], seconds: 60, host: '' })
     for (let n = 0; n < 2000; n++) {
-      const waiting = store.wait('o', ['q'], 1, 2000, NEVER)
-      await store.push([toQueue('q', job(n % 3))], NOW)
+      const waiting = store.workers.waitForJobs('o', ['q'], 1, 2000, NEVER)
+      await store.jobs.push([toQueue('q', job(n % 3))], NOW)
       const handed = await waiting
       const settlements = (handed.length > 0 ? handed : []).map((one) => done(one))
-      const answer = await store.turn('o', turnOf({ settlements, take: { queues: ['q'], n: 1 } }))
+      const answer = await store.workers.settleAndFetch('o', turnOf({ settlements, fetch: { queues: ['q'], n: 1 } }))
       expect(answer.settled).toEqual(settlements.map(() => 'ok'))
-      const ends = answer.taken.map((one) => done(one))
-      if (ends.length > 0) await store.turn('o', turnOf({ settlements: ends }))
-      if (n % 500 === 0) expect((await store.stats()).taken).toBe(0)
+      const ends = answer.fetched.map((one) => done(one))
+      if (ends.length > 0) await store.workers.settleAndFetch('o', turnOf({ settlements: ends }))
+      if (n % 500 === 0) expect((await store.metrics.totals()).fetched).toBe(0)
     }
-    expect(await store.stats()).toMatchObject({ processed: 2000, taken: 0, enqueued: 0 })
-    expect(await store.leave('o')).toBe(true)
+    expect(await store.metrics.totals()).toMatchObject({ processed: 2000, fetched: 0, enqueued: 0 })
+    expect(await store.workers.release('o')).toBe(true)
   })
 })

@@ -32,15 +32,15 @@ const operations: Operation[] = [
   {
     name: 'turn: begins, settles in every way, and takes',
     async run(w) {
-      const answer = await w.store.turn(
+      const answer = await w.store.workers.settleAndFetch(
         'A',
         turnOf({ started: w.started, settlements: w.settlements, ...w.takes('q') }),
       )
-      w.taken.q += answer.taken.length
+      w.taken.q += answer.fetched.length
       w.settlements = w.settlements.filter((_, i) => answer.settled[i] !== 'ok')
       if (!answer.problem) w.started = []
-      const more = await w.store.turn('A', turnOf(w.takes('rows')))
-      w.taken.rows += more.taken.length
+      const more = await w.store.workers.settleAndFetch('A', turnOf(w.takes('rows')))
+      w.taken.rows += more.fetched.length
       return answer.problem ?? more.problem ?? (w.settlements.length > 0 ? answer.settled.join() : '')
     },
   },
@@ -48,29 +48,36 @@ const operations: Operation[] = [
     name: 'turn: settles a job of several rows, which falls apart to all places',
     async run(w) {
       const task = spec(6, { queue: 'several', rowsPerJob: 5 })
-      await w.store.createTask(task)
-      await w.store.addRows(task.id, ADDER, 0, rows(0, 9), NOW)
-      await w.store.endAdding(task.id, ADDER, NOW)
-      await w.store.join('D', { queues: ['several'], seconds: 60, host: 'here' })
+      await w.store.tasks.create(task)
+      await w.store.tasks.addRows(task.id, ADDER, 0, rows(0, 9), NOW)
+      await w.store.tasks.endAdding(task.id, ADDER, NOW)
+      await w.store.workers.join('D', { queues: ['several'], seconds: 60, host: 'here' })
       if (w.several === 'settled') return ''
       if (!w.several) {
-        const { taken, problem } = await w.store.turn('D', turnOf({ take: { queues: ['several'], n: 1 } }))
+        const { fetched: taken, problem } = await w.store.workers.settleAndFetch(
+          'D',
+          turnOf({ fetch: { queues: ['several'], n: 1 } }),
+        )
         w.several = taken[0]
         if (!w.several) return problem ?? 'nothing came'
       }
-      const { settled, problem } = await w.store.turn('D', turnOf({ settlements: [apart(w.several)] }))
+      const { settled, problem } = await w.store.workers.settleAndFetch(
+        'D',
+        turnOf({ settlements: [apart(w.several)] }),
+      )
       if (settled[0] === 'ok') w.several = 'settled'
       return problem ?? (settled[0] === 'ok' ? '' : settled.join())
     },
   },
   {
     name: 'turn: enters a queue that is new to the owner',
-    run: async (w) => (await w.store.turn('A', turnOf({ take: { queues: ['more'], n: 1 } }))).problem ?? '',
+    run: async (w) =>
+      (await w.store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['more'], n: 1 } }))).problem ?? '',
   },
   {
     name: 'swap: promotes, buries and drops',
     async run(w) {
-      const answers = await w.store.swap('retry', w.swaps, NOW)
+      const answers = await w.store.jobSets.swap('retry', w.swaps, NOW)
       w.swaps = w.swaps.filter((_, i) => answers[i] !== 'ok')
       return w.swaps.length > 0 ? answers.join() : ''
     },
@@ -88,44 +95,45 @@ const operations: Operation[] = [
     async run(w) {
       const text = w.row(8)
       const cancelled = change({ text }, { status: 'cancelled', attempt: 0, code: 'deleted' })
-      const inQueue = (await w.store.peek('rows', 0, 9)).find((one) => one.includes(jidOf(TASK.id, 8)))
+      const inQueue = (await w.store.jobs.peek('rows', 0, 9)).find((one) => one.includes(jidOf(TASK.id, 8)))
       return inQueue ? w.pull('rows', [{ text: inQueue, to: null, effects: [cancelled] }]) : ''
     },
   },
   {
     name: 'clearQueue: of rows and others',
     async run(w) {
-      const { done, met } = await w.store.clearQueue('rows', ['"hk_run"'], 100)
+      const { done, met } = await w.store.search.clearQueue('rows', ['"hk_run"'], 100)
       return done && met.length === 1 ? '' : `met ${met.length}`
     },
   },
   {
     name: 'clearQueue',
-    run: async (w) => ((await w.store.clearQueue('q', ['"hk_run"'], 100)).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.search.clearQueue('q', ['"hk_run"'], 100)).done ? '' : 'some are left'),
   },
   {
     name: 'clearSet: with a mark',
-    run: async (w) => ((await w.store.clearSet('retry', ['"hk_run"'])).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.search.clearSet('retry', ['"hk_run"'])).done ? '' : 'some are left'),
   },
   {
     name: 'clearSet',
-    run: async (w) => ((await w.store.clearSet('dead', [])).done ? '' : 'some are left'),
+    run: async (w) => ((await w.store.search.clearSet('dead', [])).done ? '' : 'some are left'),
   },
   {
     name: 'trim',
     async run(w) {
-      await w.store.trim('dead', 0, 0)
-      return (await w.store.size('dead')) === 0 ? '' : 'some are left'
+      await w.store.jobSets.prune('dead', 0, 0)
+      return (await w.store.jobSets.size('dead')) === 0 ? '' : 'some are left'
     },
   },
   {
     name: 'scanQueue',
-    run: async (w) => ((await w.store.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing'),
+    run: async (w) =>
+      (await w.store.search.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing',
   },
   {
     name: 'entries: behind one that is not there',
     async run(w) {
-      const page = await w.store.entries('retry', { after: { score: 2, text: 'x' }, limit: 9 })
+      const page = await w.store.jobSets.page('retry', { after: { score: 2, text: 'x' }, limit: 9 })
       return page.length > 0 ? '' : 'some are missing'
     },
   },
@@ -138,14 +146,17 @@ const operations: Operation[] = [
           one.text === job(5)
             ? ({ to: 'dead', text: one.text, score: 9 } as const)
             : toQueue(one.queue, one.text, 'front'),
-        effects: one.queue === 'rows' ? [change(one, { status: 'enqueued', place: 'keep' })] : [],
+        effects: one.queue === 'rows' ? [change(one, { status: 'enqueued', window: 'keep' })] : [],
       }))
-      const answers = await w.store.restore(items, NOW)
+      const answers = await w.store.workers.rescue(items, NOW)
       w.stranded = w.stranded.filter((_, i) => answers[i] !== 'ok')
       return w.stranded.length > 0 ? answers.join() : ''
     },
   },
-  { name: 'stranded', run: async (w) => ((await w.store.stranded(100)).length === 3 ? '' : 'some are missing') },
+  {
+    name: 'stranded',
+    run: async (w) => ((await w.store.workers.orphaned(100)).length === 3 ? '' : 'some are missing'),
+  },
   {
     name: 'push: to a queue',
     inParts: true,
@@ -169,17 +180,20 @@ const operations: Operation[] = [
     name: 'push: of rows',
     run: (w) =>
       w.push([
-        { ...toQueue('rows', w.row(0)), effects: [change({ text: w.row(0) }, { status: 'enqueued', place: 'enter' })] },
+        {
+          ...toQueue('rows', w.row(0)),
+          effects: [change({ text: w.row(0) }, { status: 'enqueued', window: 'enter' })],
+        },
         {
           ...{ to: 'schedule', text: w.row(3), score: 7 },
-          effects: [change({ text: w.row(3) }, { status: 'enqueued', place: 'leave' })],
+          effects: [change({ text: w.row(3) }, { status: 'enqueued', window: 'leave' })],
         },
       ]),
   },
   {
     name: 'createTask',
     async run(w) {
-      const made = await w.store.createTask(spec(2, { queue: 'others' }))
+      const made = await w.store.tasks.create(spec(2, { queue: 'others' }))
       return made ? '' : 'the id is taken'
     },
   },
@@ -188,18 +202,18 @@ const operations: Operation[] = [
     async run(w) {
       const rejected = { status: 'failed', code: 'bad', messages: [{ at: NOW, code: 'no', params: {} }] } as const
       const more = [...rows(12, 2), { args: '[14]', source: '{"a":"14"}', number: 15, rejected }]
-      const answer = await w.store.addRows(TASK.id, 'adder', 12, more as never, NOW)
+      const answer = await w.store.tasks.addRows(TASK.id, 'adder', 12, more as never, NOW)
       return answer.ok && answer.total === 15 ? '' : JSON.stringify(answer)
     },
   },
   {
     name: 'endAdding',
-    run: async (w) => ((await w.store.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
+    run: async (w) => ((await w.store.tasks.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
   },
   {
     name: 'openAdding: in the place of another',
     async run(w) {
-      const answer = await w.store.openAdding(TASK.id, 'other', NOW, 'adder')
+      const answer = await w.store.tasks.openAdding(TASK.id, 'other', NOW, 'adder')
       return answer.ok ? '' : JSON.stringify(answer)
     },
   },
@@ -208,33 +222,35 @@ const operations: Operation[] = [
     async run(w) {
       const tolerance = { percent: 50 }
       return String(
-        (await w.store.changeTask(TASK.id, { paused: true, window: 9, tolerance }, NOW)) === 'ok' ? '' : 'ended',
+        (await w.store.tasks.change(TASK.id, { paused: true, window: 9, maxFailures: tolerance }, NOW)) === 'ok'
+          ? ''
+          : 'ended',
       )
     },
   },
   {
     name: 'cancelTask and cancelRows: to the end',
     async run(w) {
-      await w.store.cancelTask(TASK.id, { at: NOW, code: 'enough', params: {} }, NOW)
-      for (let done = false; !done; ) done = (await w.store.cancelRows(TASK.id, 3, NOW)).done
-      await w.store.changeEvents([changeOf(4, { status: 'finished', place: 'keep' })], NOW)
-      const { state } = (await w.store.task(TASK.id)) ?? {}
+      await w.store.tasks.cancel(TASK.id, { at: NOW, code: 'enough', params: {} }, NOW)
+      for (let done = false; !done; ) done = (await w.store.tasks.cancelRows(TASK.id, 3, NOW)).done
+      await w.store.tasks.changeEvents([changeOf(4, { status: 'finished', window: 'keep' })], NOW)
+      const { state } = (await w.store.tasks.find(TASK.id)) ?? {}
       return state === 'cancelled' ? '' : `it is ${state}`
     },
   },
   {
     name: 'startRun and retryRows',
     async run(w) {
-      const started = await w.store.startRun(TASK.id, 1, 'adder', NOW)
+      const started = await w.store.tasks.startRun(TASK.id, 1, 'adder', NOW)
       if (started !== 'ok') return String(started)
-      const [dead] = (await w.store.entries('dead', { limit: 9 })).filter(({ text }) =>
+      const [dead] = (await w.store.jobSets.page('dead', { limit: 9 })).filter(({ text }) =>
         text.includes(jidOf(TASK.id, 2)),
       )
       const rejected = [
         { index: 2, ...(dead ? { dead } : {}) },
         { index: 3, args: '[33]' },
       ]
-      const answers = await w.store.retryRows(TASK.id, 2, rejected, NOW)
+      const answers = await w.store.tasks.retryRows(TASK.id, 2, rejected, NOW)
       return answers.join() === 'ok,ok' ? '' : answers.join()
     },
   },
@@ -242,18 +258,18 @@ const operations: Operation[] = [
     name: 'deleteTask: one without jobs',
     async run(w) {
       if (!w.extra) {
-        await w.store.createTask(spec(3, { queue: 'others' }))
-        await w.store.addRows(spec(3).id, ADDER, 0, rows(0, 1), NOW)
+        await w.store.tasks.create(spec(3, { queue: 'others' }))
+        await w.store.tasks.addRows(spec(3).id, ADDER, 0, rows(0, 1), NOW)
         w.extra = true
       }
-      return (await w.store.deleteTask(spec(3).id, 9)) ? '' : 'some is left'
+      return (await w.store.tasks.delete(spec(3).id, 9)) ? '' : 'some is left'
     },
   },
   {
     name: 'changeEvents and freePlaces',
     async run(w) {
-      await w.store.changeEvents([changeOf(1, { status: 'error', code: 'lost' })], NOW)
-      return (await w.store.freePlaces(TASK.id, [0, 1], NOW)) ?? ''
+      await w.store.tasks.changeEvents([changeOf(1, { status: 'error', code: 'lost' })], NOW)
+      return (await w.store.tasks.leaveWindow(TASK.id, [0, 1], NOW)) ?? ''
     },
   },
   {
@@ -261,7 +277,7 @@ const operations: Operation[] = [
     async run(w) {
       const task = spec(5, { queue: 'fresh', single: true })
       const text = JSON.stringify({ class: 'Single', args: [1], jid: jidOf(task.id, 0), hk_run: 1 })
-      const problem = await w.store.pushTracked([{ task, item: toQueue('fresh', text) }], NOW).then(
+      const problem = await w.store.tasks.pushTracked([{ task, item: toQueue('fresh', text) }], NOW).then(
         () => '',
         (thrown: Error) => thrown.message,
       )
@@ -272,8 +288,8 @@ const operations: Operation[] = [
     name: 'putPart',
     async run(w) {
       const answers = [
-        await w.store.putPart(TASK.id, 0, new Uint8Array([1, 2]), 10),
-        await w.store.putPart(TASK.id, 0, new Uint8Array([1, 2, 3]), 10),
+        await w.store.tasks.putPart(TASK.id, 0, new Uint8Array([1, 2]), 10),
+        await w.store.tasks.putPart(TASK.id, 0, new Uint8Array([1, 2, 3]), 10),
       ]
       return answers.join() === 'ok,ok' ? '' : answers.join()
     },
@@ -281,21 +297,21 @@ const operations: Operation[] = [
   {
     name: 'events and reasons',
     async run(w) {
-      const events = await w.store.events(TASK.id, { limit: 99 })
-      const failed = await w.store.events(TASK.id, { code: 'bad', limit: 99 })
-      const reasons = await w.store.reasons(TASK.id)
+      const events = await w.store.tasks.events(TASK.id, { limit: 99 })
+      const failed = await w.store.tasks.events(TASK.id, { code: 'bad', limit: 99 })
+      const reasons = await w.store.tasks.reasons(TASK.id)
       return events.length === 12 && failed.length === 1 && reasons.length === 2 ? '' : 'some are missing'
     },
   },
-  { name: 'remember', run: async (w) => ((await w.store.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
+  { name: 'remember', run: async (w) => ((await w.store.results.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
   {
     name: 'message',
-    run: async (w) => (await w.store.message(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
+    run: async (w) => (await w.store.tasks.addMessage(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
   },
   {
     name: 'join',
     async run(w) {
-      const joined = await w.store.join('C', { queues: ['q', 'more'], seconds: 60, host: 'here' })
+      const joined = await w.store.workers.join('C', { queues: ['q', 'more'], seconds: 60, host: 'here' })
       return joined ? '' : 'the name is known'
     },
   },
@@ -307,15 +323,15 @@ const operations: Operation[] = [
         await w.redis.zadd('hk:{queue:q}:leases', 1, 'old').catch(() => 0)
         await w.redis.hset('hk:{queue:q}:hosts', 'old', 'here').catch(() => 0)
       }
-      await w.store.join('C', { queues: ['q'], seconds: 60, host: 'here', isWorker: true })
+      await w.store.workers.join('C', { queues: ['q'], seconds: 60, host: 'here', isWorker: true })
       return unclaimed(w, 'old')
     },
   },
-  { name: 'renew', run: async (w) => ((await w.store.renew('A', 60)) ? '' : 'the lease is lost') },
+  { name: 'renew', run: async (w) => ((await w.store.workers.renew('A', 60)) ? '' : 'the lease is lost') },
   {
     name: 'claim',
     async run(w) {
-      await w.store.claim('A', null)
+      await w.store.workers.claim('A', null)
       return unclaimed(w, 'A')
     },
   },
@@ -323,8 +339,8 @@ const operations: Operation[] = [
     name: 'claim: of one who adds rows',
     async run(w) {
       // Who claims looks for what is stranded then, which ends what the claim did not.
-      if (!(await w.store.claim('adder', null))) await w.store.stranded(1)
-      const { state } = (await w.store.task(TASK.id)) ?? {}
+      if (!(await w.store.workers.claim('adder', null))) await w.store.workers.orphaned(1)
+      const { state } = (await w.store.tasks.find(TASK.id)) ?? {}
       return state === 'interrupted' ? unclaimed(w, 'adder') : 'the task is not interrupted'
     },
   },
@@ -333,18 +349,18 @@ const operations: Operation[] = [
     unnamed: true,
     async run(w) {
       await w.redis.sadd('hk:queues', 'nothing')
-      const owners = await w.store.tidy()
+      const owners = await w.store.workers.tidy()
       const isThere = await w.redis.sismember('hk:queues', 'nothing')
       return owners.length === 0 && isThere === 0 ? '' : `answers ${owners}, the name is ${isThere ? 'there' : 'gone'}`
     },
   },
-  { name: 'leave', run: async (w) => ((await w.store.leave('idle')) ? '' : 'not struck off') },
+  { name: 'leave', run: async (w) => ((await w.store.workers.release('idle')) ? '' : 'not struck off') },
   {
     name: 'hold and letGo',
     async run(w) {
-      if (!(await w.store.hold('duty', 'A', 60))) return 'not held'
-      await w.store.letGo('duty', 'A')
-      return (await w.store.hold('duty', 'B', 60)) ? '' : 'not let go'
+      if (!(await w.store.workers.acquireLock('duty', 'A', 60))) return 'not held'
+      await w.store.workers.releaseLock('duty', 'A')
+      return (await w.store.workers.acquireLock('duty', 'B', 60)) ? '' : 'not let go'
     },
   },
   {
@@ -354,33 +370,33 @@ const operations: Operation[] = [
         { name: 'A', processed: 2, failed: 1, ms: 3, histogram: [1] },
         { name: 'B', processed: 1, failed: 0, ms: 0, histogram: [0, 1] },
       ]
-      return (await w.store.recordMetrics({ source: 'here', number: 1, at: NOW, jobs })) ?? ''
+      return (await w.store.metrics.record({ source: 'here', number: 1, at: NOW, jobs })) ?? ''
     },
   },
   {
     name: 'markDeploy',
-    run: async (w) => ((await w.store.markDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'marked before'),
+    run: async (w) => ((await w.store.metrics.recordDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'marked before'),
   },
   {
     name: 'saveIteration',
     run: async (w) =>
-      (await w.store.saveIteration('j', { executions: 1, runtime: 1, cursor: '1' }, NOW)) ? '' : 'overtaken',
+      (await w.store.jobs.saveIteration('j', { executions: 1, runtime: 1, cursor: '1' }, NOW)) ? '' : 'overtaken',
   },
   {
     name: 'markCancelled and unmark',
     async run(w) {
-      await w.store.markCancelled('a', NOW)
-      await w.store.markCancelled('b', NOW)
-      return (await w.store.unmark('b', NOW)) === 'marked' ? '' : 'was not marked'
+      await w.store.cancellations.request('a', NOW)
+      await w.store.cancellations.request('b', NOW)
+      return (await w.store.cancellations.withdraw('b', NOW)) === 'marked' ? '' : 'was not marked'
     },
   },
   {
     name: 'turn: takes a mark with its job',
     async run(w) {
       if (w.settlements.length === 0) return ''
-      await w.store.markCancelled('a', NOW)
+      await w.store.cancellations.request('a', NOW)
       const settlements = w.settlements.slice(0, 1).map((one) => ({ ...one, effects: [UNMARK] }))
-      const answer = await w.store.turn('A', turnOf({ settlements }))
+      const answer = await w.store.workers.settleAndFetch('A', turnOf({ settlements }))
       if (answer.settled[0] === 'ok') w.settlements = []
       return answer.problem ?? answer.settled.filter((one) => one !== 'ok').join()
     },
@@ -389,10 +405,10 @@ const operations: Operation[] = [
     name: 'pause',
     unnamed: true,
     async run(w) {
-      await w.store.pause('q', true)
-      await w.store.pause('rows', true)
-      await w.store.pause('q', false)
-      return (await w.store.paused()).join() === 'rows' ? '' : 'not paused'
+      await w.store.jobs.pauseQueue('q', true)
+      await w.store.jobs.pauseQueue('rows', true)
+      await w.store.jobs.pauseQueue('q', false)
+      return (await w.store.jobs.pausedQueues()).join() === 'rows' ? '' : 'not paused'
     },
   },
   {
@@ -400,7 +416,7 @@ const operations: Operation[] = [
     name: 'wait: is handed a job',
     unnamed: true,
     async run(w) {
-      const handed = await w.store.wait('A', ['q'], 1, 1000, new AbortController().signal)
+      const handed = await w.store.workers.waitForJobs('A', ['q'], 1, 1000, new AbortController().signal)
       return handed.length === 1 ? '' : 'nothing came'
     },
   },
@@ -408,45 +424,47 @@ const operations: Operation[] = [
     // What can't be counted is no reason to show nothing.
     name: 'stats',
     unnamed: true,
-    run: async (w) => ((await w.store.stats()) ? '' : 'nothing'),
+    run: async (w) => ((await w.store.metrics.totals()) ? '' : 'nothing'),
   },
   {
     name: 'defineCron: one that is new',
     async run(w) {
-      await w.store.defineCron('fresh', { old: null, text: 'fresh', tick: NOW }, 60)
-      return (await w.store.crons()).length === 2 ? '' : 'not defined'
+      await w.store.crons.define('fresh', { old: null, text: 'fresh', tick: NOW }, 60)
+      return (await w.store.crons.list()).length === 2 ? '' : 'not defined'
     },
   },
   {
     name: 'tickCron: with a lock',
     async run(w) {
       const push = { jid: 'c2', item: toQueue('fresh', job('c2')), lock: 'free' }
-      const answer = await w.store.tickCron('nightly', { text: 'nightly', from: 2, to: 3, push }, NOW)
-      const [record] = await w.store.crons(['nightly'])
+      const answer = await w.store.crons.tick('nightly', { text: 'nightly', from: 2, to: 3, push }, NOW)
+      const [record] = await w.store.crons.list(['nightly'])
       return record?.jid === 'c2' ? '' : String(answer)
     },
   },
   {
     name: 'pauseCron',
     async run(w) {
-      await w.store.pauseCron('nightly', true, NOW)
-      return (await w.store.pauseCron('nightly', false, NOW)) ? '' : 'not there'
+      await w.store.crons.pause('nightly', true, NOW)
+      return (await w.store.crons.pause('nightly', false, NOW)) ? '' : 'not there'
     },
   },
   {
     name: 'forgetCron',
     async run(w) {
-      await w.store.forgetCron('nightly')
-      return (await w.store.crons()).length === 0 ? '' : 'still there'
+      await w.store.crons.remove('nightly')
+      return (await w.store.crons.list()).length === 0 ? '' : 'still there'
     },
   },
-  { name: 'unlock', run: async (w) => (await w.store.unlock('mine', 'c1')) ?? '' },
+  { name: 'unlock', run: async (w) => (await w.store.crons.unlock('mine', 'c1')) ?? '' },
   {
     name: 'beat',
     unnamed: true,
     async run(w) {
       const record = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
-      const { signal } = await w.store.beat(record, 60, [{ slot: 'x', queue: 'q', text: job(1), startedAt: NOW }])
+      const { signal } = await w.store.workers.heartbeat(record, 60, [
+        { slot: 'x', queue: 'q', text: job(1), startedAt: NOW },
+      ])
       return signal === 'TERM' ? '' : `the signal is ${signal}`
     },
   },

@@ -1,5 +1,15 @@
 import { Redis } from 'ioredis'
-import type { Entry, Pull, PushItem, Settlement, Started, Store, Stranded, Swap, Taken } from '#dist/store/contract.js'
+import type {
+  Entry,
+  FetchedJob,
+  OrphanedJob,
+  Pull,
+  PushItem,
+  Settlement,
+  Started,
+  Store,
+  Swap,
+} from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../conformance/bench.ts'
 import { begin, bury, change, finish, jidOf, postpone, rows, spec } from '../conformance/tracked.ts'
@@ -10,7 +20,7 @@ const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
 export const TASK = spec(1, {
   queue: 'rows',
   window: 4,
-  adder: 'adder',
+  producer: 'adder',
   keepArgs: 'rejected',
   onDone: told,
   onFailure: told,
@@ -25,12 +35,12 @@ export class World {
   started: Started[] = []
   settlements: Settlement[] = []
   swaps: Swap[] = []
-  stranded: Stranded[] = []
+  stranded: OrphanedJob[] = []
   taken = { q: 0, rows: 0 }
   /** Whether an operation has made what it needs besides. */
   extra = false
   /** A job of several rows, once it was taken. */
-  several: Taken | 'settled' | undefined
+  several: FetchedJob | 'settled' | undefined
   readonly #broken = new Map<string, string>()
 
   constructor(url: string) {
@@ -46,26 +56,29 @@ export class World {
     const w = new World(url)
     const { store } = w
     const wait = async (owner: string, queue: string) =>
-      sure((await store.wait(owner, [queue], 1, 1000, new AbortController().signal))[0])
+      sure((await store.workers.waitForJobs(owner, [queue], 1, 1000, new AbortController().signal))[0])
     const take = async (owner: string, queue: string, n: number) => {
-      const { taken } = await store.turn(owner, turnOf({ take: { queues: [queue], n } }))
+      const { fetched: taken } = await store.workers.settleAndFetch(owner, turnOf({ fetch: { queues: [queue], n } }))
       if (taken.length !== n) throw new Error(`${owner} took ${taken.length} of ${n}`)
       return taken
     }
     const settle = async (settlements: Settlement[], started: Started[] = []) => {
-      await store.turn('A', turnOf({ settlements, started }))
+      await store.workers.settleAndFetch('A', turnOf({ settlements, started }))
     }
     const about = { queues: ['q', 'rows'], seconds: 600, host: 'here' }
-    await Promise.all(['A', 'B', 'idle', 'adder'].map((name) => store.join(name, about)))
-    await store.push(
+    await Promise.all(['A', 'B', 'idle', 'adder'].map((name) => store.workers.join(name, about)))
+    await store.jobs.push(
       [1, 2, 3, 4, 5, 6, 7, 8].map((n) => toQueue('q', job(n))),
       NOW,
     )
     const waiting = ['r1', 'r2', 'r3'].map((n, i) => ({ text: job(n), score: i + 1 }))
-    await store.push([...waiting.map((one) => ({ ...one, to: 'retry' as const })), dead('d1'), scheduled('s1')], NOW)
-    await store.createTask(TASK)
+    await store.jobs.push(
+      [...waiting.map((one) => ({ ...one, to: 'retry' as const })), dead('d1'), scheduled('s1')],
+      NOW,
+    )
+    await store.tasks.create(TASK)
     const rejected = { status: 'failed' as const, code: 'bad', messages: [] }
-    await store.addRows(
+    await store.tasks.addRows(
       TASK.id,
       'adder',
       0,
@@ -73,21 +86,25 @@ export class World {
       NOW,
     )
 
-    const [one, two, three] = (await take('A', 'q', 3)) as [Taken, Taken, Taken]
-    const [row0, row1, row2, row4] = (await take('A', 'rows', 4)) as [Taken, Taken, Taken, Taken]
+    const [one, two, three] = (await take('A', 'q', 3)) as [FetchedJob, FetchedJob, FetchedJob]
+    const [row0, row1, row2, row4] = (await take('A', 'rows', 4)) as [FetchedJob, FetchedJob, FetchedJob, FetchedJob]
     await settle(
       [],
       [row0, row1, row2, row4].map((row) => begin(row)),
     )
     await settle([finish(row0), postpone(row1, 4), bury(row2, 5)])
-    const [row5] = (await take('A', 'rows', 1)) as [Taken]
+    const [row5] = (await take('A', 'rows', 1)) as [FetchedJob]
     await settle([postpone(row5, 6)])
-    await store.swap('retry', [{ ...entry(row5, 6), to: toQueue('rows', row5.text), effects: [enters(row5)] }], NOW)
+    await store.jobSets.swap(
+      'retry',
+      [{ ...entry(row5, 6), to: toQueue('rows', row5.text), effects: [enters(row5)] }],
+      NOW,
+    )
     await take('B', 'q', 1)
     await take('B', 'rows', 1)
     await wait('B', 'q')
-    await store.claim('B', null)
-    w.stranded = await store.stranded(10)
+    await store.workers.claim('B', null)
+    w.stranded = await store.workers.orphaned(10)
     const arrived = await wait('A', 'q')
     const row7 = await wait('A', 'rows')
 
@@ -107,18 +124,21 @@ export class World {
       { ...(waiting[2] as Entry), to: null, effects: [UNLOCK] },
       { ...entry(row1, 4), to: toQueue('rows', row1.text), effects: [enters(row1)] },
     ]
-    await store.defineCron('nightly', { old: null, text: 'nightly', tick: 1 }, 600)
+    await store.crons.define('nightly', { old: null, text: 'nightly', tick: 1 }, 600)
     const item = { to: 'schedule', text: job('c1'), score: 2 } as const
     const push = { jid: 'c1', item, lock: 'mine' }
-    await store.tickCron('nightly', { text: 'nightly', from: 1, to: 2, push }, NOW)
-    await store.beat({ identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }, 60)
-    await store.signal('here:1:a', 'TERM')
+    await store.crons.tick('nightly', { text: 'nightly', from: 1, to: 2, push }, NOW)
+    await store.workers.heartbeat(
+      { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 },
+      60,
+    )
+    await store.workers.signal('here:1:a', 'TERM')
     return w
   }
 
   /** Not more than are still wanted, whatever was taken before. */
   takes(queue: 'q' | 'rows') {
-    return { take: { queues: [queue], n: 3 - this.taken[queue] } }
+    return { fetch: { queues: [queue], n: 3 - this.taken[queue] } }
   }
 
   row(index: number): string {
@@ -127,9 +147,9 @@ export class World {
 
   /** Pulls those that are still there; answers what kept it from that. */
   async pull(queue: string, pulls: Pull[]): Promise<string> {
-    const waiting = await this.store.peek(queue, 0, 100)
+    const waiting = await this.store.jobs.peek(queue, 0, 100)
     const left = pulls.filter(({ text }) => waiting.includes(text))
-    const answers = await this.store.pull(queue, left, NOW)
+    const answers = await this.store.search.pull(queue, left, NOW)
     return answers.every((answer) => answer === 'ok') ? '' : answers.join()
   }
 
@@ -138,7 +158,7 @@ export class World {
     const before = placesOf(await this.contents())
     const idOf = ({ text }: PushItem) => (JSON.parse(text) as { jid: string }).jid
     try {
-      await this.store.push(
+      await this.store.jobs.push(
         items.filter((item) => !before.has(idOf(item))),
         NOW,
       )
@@ -207,5 +227,5 @@ function entry({ text }: { text: string }, score: number): Entry {
 }
 
 function enters(taken: { text: string }) {
-  return change(taken, { status: 'enqueued', place: 'enter' })
+  return change(taken, { status: 'enqueued', window: 'enter' })
 }

@@ -9,7 +9,7 @@ const logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => logg
 async function write(hq, bytes) {
   const text = JSON.stringify({ class: 'J', args: ['x'.repeat(100_000)], jid: 'a', queue: 'default' })
   const items = Array.from({ length: bytes / 100_000 }, () => ({ to: 'queue', queue: 'default', text, end: 'back' }))
-  await hq.store.push(items, Date.now())
+  await hq.store.jobs.push(items, Date.now())
 }
 
 if (how === 'close') {

@@ -39,7 +39,7 @@ async function write(hq: Highkiq, queue: string, bytes: number): Promise<void> {
     { length: Math.ceil(bytes / 10_000) },
     () => ({ to: 'queue', queue, text, end: 'back' }) as const,
   )
-  await hq.store.push(items, Date.now())
+  await hq.store.jobs.push(items, Date.now())
 }
 
 test('beside processes that read without a pause the log stays below 128 MB, and the lease is renewed in time', {
@@ -64,7 +64,7 @@ test('beside processes that read without a pause the log stays below 128 MB, and
   for (let megabytes = 0; megabytes < MEGABYTES; megabytes++) {
     await write(hq, 'out', 1e6)
     largest = Math.max(largest, logBytes())
-    expect((await hq.store.leases()).filter(({ ended }) => ended)).toEqual([])
+    expect((await hq.store.workers.leases()).filter(({ ended }) => ended)).toEqual([])
   }
   expect(largest).toBeLessThan(LIMIT)
   expect(warnings).toEqual([])

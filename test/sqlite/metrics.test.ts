@@ -10,11 +10,11 @@ const NOON = Date.UTC(2026, 4, 17, 12)
 test('what is old goes when something new comes: minutes after 8 hours, ten minutes after 3 days, deploys after 90, iterations after 30', async () => {
   const store = openStore('sqlite::memory:')
   const record = (number: number, at: number) =>
-    store.recordMetrics({ source: 'x', number, at, jobs: [counts('A', 1, 0, 1, { 0: 1 })] })
+    store.metrics.record({ source: 'x', number, at, jobs: [counts('A', 1, 0, 1, { 0: 1 })] })
   const held = async (at: number) => [
-    (await store.metrics(1, [at])).length,
-    (await store.histograms('A', [at])).length,
-    (await store.metrics(10, [at])).length,
+    (await store.metrics.sums(1, [at])).length,
+    (await store.metrics.histograms('A', [at])).length,
+    (await store.metrics.sums(10, [at])).length,
   ]
   await record(1, NOON)
   await record(2, NOON + 8 * HOUR)
@@ -26,14 +26,14 @@ test('what is old goes when something new comes: minutes after 8 hours, ten minu
   await record(5, NOON + 3 * DAY + 10 * MINUTE)
   expect(await held(NOON)).toEqual([0, 0, 0])
 
-  await store.markDeploy({ at: NOON, label: 'old' }, NOON)
-  await store.markDeploy({ at: NOON + 91 * DAY, label: 'new' }, NOON + 91 * DAY)
-  expect(await store.deploys(['2026-05-17'])).toEqual([])
+  await store.metrics.recordDeploy({ at: NOON, label: 'old' }, NOON)
+  await store.metrics.recordDeploy({ at: NOON + 91 * DAY, label: 'new' }, NOON + 91 * DAY)
+  expect(await store.metrics.deploys(['2026-05-17'])).toEqual([])
 
   const state = { executions: 1, runtime: 1, cursor: '1' }
-  await store.saveIteration('old', state, NOON)
-  await store.saveIteration('old', state, NOON + 29 * DAY)
-  await store.saveIteration('new', state, NOON + 31 * DAY)
-  expect(await store.iterations(['old', 'new'])).toEqual([null, { ...state, cancelled: null }])
+  await store.jobs.saveIteration('old', state, NOON)
+  await store.jobs.saveIteration('old', state, NOON + 29 * DAY)
+  await store.jobs.saveIteration('new', state, NOON + 31 * DAY)
+  expect(await store.jobs.iterations(['old', 'new'])).toEqual([null, { ...state, cancelled: null }])
   await store.close()
 })

@@ -17,7 +17,7 @@ if (mode === 'open') {
   process.on('disconnect', () => process.exit(0))
   await hq.stats()
   process.stdout.write('ready\n')
-  for (;;) await hq.store.scanQueue('long', 'nowhere', { limit: 500 })
+  for (;;) await hq.store.search.scanQueue('long', 'nowhere', { limit: 500 })
 } else if (mode === 'write') {
   process.on('disconnect', () => process.exit(0))
   for (;;) {

@@ -9,29 +9,32 @@ test('a deleted ordered queue that comes again after the clock was set back give
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   onTestFinished(() => hq.close())
   const { store } = hq
-  await store.join('w', { queues: ['Sync'], seconds: 600, host: 'here' })
+  await store.workers.join('w', { queues: ['Sync'], seconds: 600, host: 'here' })
   /** Fetches one id with a new token, as many times as asked for, and leaves the queue empty. */
   const life = async (owners: number) => {
-    await store.pushOrdered('Sync', 1, [{ id: 'a', payload: '1', score: 1, performIn: 0 }], 0)
-    await store.joinOrdered('Sync', 'w')
+    await store.ordered.push('Sync', 1, [{ id: 'a', payload: '1', score: 1, performIn: 0 }], 0)
+    await store.ordered.join('Sync', 'w')
     const turn = {
       now: 1000,
       settlements: [],
-      takes: [] as { shard: number; token: number; n: number }[],
+      fetch: [] as { shard: number; token: number; n: number }[],
       maxPayloads: 9,
     }
     const tokens: number[] = []
     const tickets: string[] = []
     for (let i = 0; i < owners; i++) {
-      const token = (await store.ownShard('Sync', 0, 'w', 3, 0))?.token ?? 0
-      const { taken } = await store.orderedTurn('Sync', 'w', { ...turn, takes: [{ shard: 0, token, n: 1 }] })
+      const token = (await store.ordered.acquireShard('Sync', 0, 'w', 3, 0))?.token ?? 0
+      const { fetched: taken } = await store.ordered.settleAndFetch('Sync', 'w', {
+        ...turn,
+        fetch: [{ shard: 0, token, n: 1 }],
+      })
       tokens.push(token)
       tickets.push(taken[0]?.ids[0]?.ticket ?? '')
-      await store.releaseShard('Sync', 0, 'w', token, 0)
+      await store.ordered.releaseShard('Sync', 0, 'w', token, 0)
     }
-    await store.leaveOrdered('Sync', 'w', 0)
-    await store.actOrdered('Sync', 'delete', ['a'], { now: 0 })
-    expect(await store.deleteOrderedQueue('Sync')).toBe(true)
+    await store.ordered.leave('Sync', 'w', 0)
+    await store.ordered.act('Sync', 'delete', ['a'], { now: 0 })
+    expect(await store.ordered.deleteQueue('Sync')).toBe(true)
     return { tokens, tickets }
   }
   vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 4, 17, 12) })

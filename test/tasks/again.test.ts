@@ -290,13 +290,12 @@ test('rows that broke leave the dead set, and it is not read for others', async 
   await task.wait({ every: 10 })
   strict = false
   const read = new Heard<string>()
-  const scan = hq.store.scanSet
-  Object.defineProperty(hq.store, 'scanSet', {
-    value: (set: string, ...rest: [never, never]) => {
-      if (set === 'dead') read.say(set)
-      return scan.call(hq.store, set as 'dead', ...rest)
-    },
-  })
+  const { search } = hq.store
+  const scan = search.scanSet.bind(search)
+  search.scanSet = (set, ...rest) => {
+    if (set === 'dead') read.say(set)
+    return scan(set, ...rest)
+  }
   expect(await task.retry({ status: ['failed'] })).toMatchObject({ rows: 2 })
   expect(read.all).toEqual([])
   await task.wait({ every: 10 })
@@ -319,18 +318,17 @@ test('rows that somebody else put to work while they were chosen begin no run', 
   await work({ queues: ['default'] })
   await task.wait({ every: 10 })
   strict = false
-  const { events } = hq.store
+  const { tasks } = hq.store
+  const events = tasks.events.bind(tasks)
   let reads = 0
-  Object.defineProperty(hq.store, 'events', {
-    value: async (...query: Parameters<typeof events>) => {
-      const found = await events.apply(hq.store, query)
-      if (query[1].status && reads++ === 0) {
-        for (const entry of await all(hq.dead)) await entry.retry()
-        await until(async () => (await hq.store.task(task.id))?.counts.finished === 2)
-      }
-      return found
-    },
-  })
+  tasks.events = async (...query) => {
+    const found = await events(...query)
+    if (query[1].status && reads++ === 0) {
+      for (const entry of await all(hq.dead)) await entry.retry()
+      await until(async () => (await hq.store.tasks.find(task.id))?.counts.finished === 2)
+    }
+    return found
+  }
   expect(await task.retry()).toEqual({ ...NOTHING, run: 1, finished: 2 })
   expect(await task.status()).toMatchObject({ state: 'done', run: 1, counts: { finished: 2 } })
   expect(await queue('calls')).toHaveLength(1)

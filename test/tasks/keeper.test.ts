@@ -12,9 +12,9 @@ const DAY = 86_400
 
 /** Takes jobs out of a queue, as a program does that does not report their end. */
 async function rob({ store }: Highkiq, queue: string, n: number, now: number): Promise<string[]> {
-  await store.join('stranger', { queues: [queue], seconds: 60, host: 'elsewhere' })
-  const turn = { now, started: [], settlements: [], take: { queues: [queue], n } }
-  const { taken } = await store.turn('stranger', turn)
+  await store.workers.join('stranger', { queues: [queue], seconds: 60, host: 'elsewhere' })
+  const turn = { now, started: [], settlements: [], fetch: { queues: [queue], n } }
+  const { fetched: taken } = await store.workers.settleAndFetch('stranger', turn)
   const settlements = taken.map(({ ticket }) => ({
     queue,
     ticket,
@@ -22,8 +22,8 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
     processed: 1 as const,
     failed: 0 as const,
   }))
-  await store.turn('stranger', { ...turn, settlements, take: { queues: [], n: 0 } })
-  await store.leave('stranger')
+  await store.workers.settleAndFetch('stranger', { ...turn, settlements, fetch: { queues: [], n: 0 } })
+  await store.workers.release('stranger')
   return taken.map(({ text }) => text)
 }
 
@@ -31,13 +31,13 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
 function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
   const scans = new Heard<string>()
   for (const name of ['scanQueue', 'scanSet'] as const) {
-    const scan = store[name] as (...args: unknown[]) => unknown
+    const scan = store.search[name] as (...args: unknown[]) => unknown
     const heard = async (...args: unknown[]) => {
       scans.say(String(args[0]))
       await sleep(ms)
-      return scan.apply(store, args)
+      return scan(...args)
     }
-    Object.defineProperty(store, name, { value: heard, configurable: true })
+    store.search[name] = heard as never
   }
   return scans
 }
@@ -66,7 +66,7 @@ test('all idle tasks are looked for in one walk along the way that jobs go; a ro
   await keeperOf(hq, clock.now).look()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
   const held = Object.fromEntries(
-    await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.held] as const)),
+    await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.backlog] as const)),
   )
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
 })
@@ -81,7 +81,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
   const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
   await rob(hq, 'nobody', 1, clock.now())
   clock.ahead = DAY
-  expect((await hq.store.idleTasks(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
+  expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
   // A row ends after two walks that did not find it.
   const keeper = keeperOf(hq, clock.now)
   await keeper.look()
@@ -98,7 +98,7 @@ test('a row whose job was moved to another queue stays open; one in the dead set
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   const task = await hq.tasks.create(Row, [[0], [1], [2]], { lostAfter: 60 })
   const [moved = '', died = ''] = await rob(hq, 'nobody', 3, clock.now())
-  await hq.store.push(
+  await hq.store.jobs.push(
     [
       { to: 'queue', queue: 'elsewhere', text: moved, end: 'back' },
       { to: 'dead', text: died, score: clock.now() / 1000 },
@@ -109,10 +109,10 @@ test('a row whose job was moved to another queue stays open; one in the dead set
   const keeper = keeperOf(hq, clock.now)
   await until(async () => {
     await keeper.look()
-    return (await hq.store.task(task.id))?.counts.error === 2
+    return (await hq.store.tasks.find(task.id))?.counts.error === 2
   })
   expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'foreign'])
-  const rows = await hq.store.events(task.id, { limit: 9 })
+  const rows = await hq.store.tasks.events(task.id, { limit: 9 })
   expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'foreign'])
 })
 
@@ -160,7 +160,7 @@ test.each(['store', 'dir'])(
     await begun.atLeast(1)
     go.open()
     await settled()
-    await until(async () => (await hq.store.stats()).processed >= 2)
+    await until(async () => (await hq.store.metrics.totals()).processed >= 2)
     const file = await new Response((await task.download()) as never).text()
     expect(file).toBe('{"a":"true"}\n')
     if (where === 'dir') expect(readdirSync(join(folder, task.id))).toEqual(['0.part'])

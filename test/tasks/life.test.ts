@@ -11,7 +11,7 @@ test('what set() says of a job holds for the rows of its task, but for what is o
   const said = Row.set({ queue: 'slow', retry: 2, tags: ['said'], wait: 60, jid: 'ours' })
   const task = await hq.tasks.create(said, [[], []])
   expect((await task.status())?.queue).toBe('slow')
-  const rows = (await hq.store.peek('slow', 0, 10)).map((text) => JSON.parse(text))
+  const rows = (await hq.store.jobs.peek('slow', 0, 10)).map((text) => JSON.parse(text))
   expect(rows).toMatchObject([{ retry: 2, tags: ['said'] }, { tags: ['said'] }])
   for (const row of rows) {
     expect(row).not.toHaveProperty('at')
@@ -59,7 +59,7 @@ test('every row of a task ends as its job did, and the counts say so', async () 
     job: 'Row',
     state: 'done',
     total: 8,
-    held: 0,
+    backlog: 0,
     percent: 100,
     counts: { enqueued: 0, working: 0, finished: 4, failed: 1, error: 2, cancelled: 1 },
   })
@@ -313,7 +313,7 @@ test('rows that wait for a retry are told apart, and there is no guess at the ti
   await hq.worker().start()
   let status = await task.status()
   while (status?.retrying !== 1) status = await task.status()
-  expect(status).toMatchObject({ counts: { enqueued: 1, finished: 2 }, held: 0, etaSeconds: null })
+  expect(status).toMatchObject({ counts: { enqueued: 1, finished: 2 }, backlog: 0, etaSeconds: null })
 })
 
 test.skipIf(process.env.HIGHKIQ_TEST_REDIS)(

@@ -22,7 +22,7 @@ async function ended(hq: Highkiq, task: Task) {
 
 /** The task as its store has it. */
 async function recordOf(hq: Highkiq, { id }: Task) {
-  const record = await hq.store.task(id)
+  const record = await hq.store.tasks.find(id)
   if (!record) throw new Error('no task')
   return record
 }

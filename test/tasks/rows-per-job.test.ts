@@ -15,7 +15,7 @@ async function expectExact({ store }: Highkiq, task: Task) {
       name,
     ).toHaveLength(count)
   }
-  expect(await store.task(task.id)).toMatchObject({ held: 0, placed: 0 })
+  expect(await store.tasks.find(task.id)).toMatchObject({ backlog: 0, inWindow: 0 })
   return { events, status }
 }
 
@@ -27,9 +27,9 @@ test('ten rows with rowsPerJob 5 are two calls of five, and ten events', async (
     return rows.map((n) => ({ doubled: 2 * n }))
   })
   const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 5, keepArgs: 'all' })
-  const texts = (await hq.store.peek('default', 0, 10)).map((text) => JSON.parse(text) as Payload)
+  const texts = (await hq.store.jobs.peek('default', 0, 10)).map((text) => JSON.parse(text) as Payload)
   expect(texts.map(({ args }) => args)).toEqual([[[0, 1, 2, 3, 4]], [[5, 6, 7, 8, 9]]])
-  expect(await hq.store.task(task.id)).toMatchObject({ placed: 2, held: 0, rowsPerJob: 5 })
+  expect(await hq.store.tasks.find(task.id)).toMatchObject({ inWindow: 2, backlog: 0, rowsPerJob: 5 })
   await work({ concurrency: 1 })
   expect(await task.wait({ every: 10 })).toMatchObject({ total: 10, counts: { finished: 10 } })
   expect(calls).toEqual([
@@ -213,7 +213,7 @@ test('of a task that is cancelled the call that runs is told, and no other row b
   expect(events.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
   // Nothing of it is left, and nobody is marked any more.
   await settled()
-  expect(await hq.store.cancelledAmong(events.map(({ jid }) => jid))).toEqual([])
+  expect(await hq.store.cancellations.among(events.map(({ jid }) => jid))).toEqual([])
   // They run again, each alone.
   expect(await task.retry({ status: ['cancelled'] })).toMatchObject({ rows: 10 })
   await began.atLeast(2)
@@ -246,7 +246,7 @@ test('rows that are one job with others do not count as waiting for a retry', as
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   })
   const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 4 })
-  expect(await task.status()).toMatchObject({ held: 0, retrying: 0, rowsPerJob: 4, counts: { enqueued: 10 } })
+  expect(await task.status()).toMatchObject({ backlog: 0, retrying: 0, rowsPerJob: 4, counts: { enqueued: 10 } })
   await work({ concurrency: 1 })
   await began.atLeast(1)
   expect(await task.status()).toMatchObject({ retrying: 0, counts: { finished: 3 } })
@@ -273,13 +273,13 @@ test('a row that was cancelled is left out, whichever it is, told and logged, an
   const { status } = await expectExact(hq, task)
   expect(status?.counts).toMatchObject({ finished: 3, cancelled: 2 })
   for (const i of [0, 3]) {
-    await expect(hq.store.result(jids[i] as string, 0)).resolves.toContain('JOB_CANCELLED')
+    await expect(hq.store.results.find(jids[i] as string, 0)).resolves.toContain('JOB_CANCELLED')
     expect(log.lines).toContainEqual(
       expect.objectContaining({ message: 'dropped: cancelled', about: expect.objectContaining({ jid: jids[i] }) }),
     )
   }
   expect(await hq.result(jids[2] as string)).toBe(20)
-  expect(await hq.store.cancelledAmong(jids)).toEqual([])
+  expect(await hq.store.cancellations.among(jids)).toEqual([])
 })
 
 test('a row that runs again elsewhere by now is left out of an old call, and the others run', async () => {
@@ -289,11 +289,11 @@ test('a row that runs again elsewhere by now is left out of an old call, and the
   const Rows = hq.job('Rows', async (_, rows: number[]) => void calls.push(rows))
   const task = await hq.tasks.create(Rows, ten.slice(0, 4), { rowsPerJob: 4, keepArgs: 'all' })
   // Somebody put the call among the dead; one of its rows is put back to work.
-  const [text = ''] = await hq.store.peek('default', 0, 1)
+  const [text = ''] = await hq.store.jobs.peek('default', 0, 1)
   const dead = { to: 'dead', text, score: 1 } as const
   for await (const job of hq.queue('default')) await job.delete()
   expect((await task.status())?.counts).toMatchObject({ cancelled: 4 })
-  await hq.store.push([dead], Date.now())
+  await hq.store.jobs.push([dead], Date.now())
   await task.retry({ rows: [{ index: 0, args: [0] }] })
   await t.raw(text)
   await work({ concurrency: 1 })
@@ -320,7 +320,7 @@ test('rows that are put off, given back or interrupted stay together', async () 
   const worker = await t.work({ timeout: 0.1 })
   await began.atLeast(3)
   await worker.stop()
-  expect(await t.hq.store.task(task.id)).toMatchObject({ counts: { enqueued: 2 }, placed: 1 })
+  expect(await t.hq.store.tasks.find(task.id)).toMatchObject({ counts: { enqueued: 2 }, inWindow: 1 })
   await t.work()
   await task.wait({ every: 10 })
   expect(calls).toEqual([1, 2, 3, 4].map((attempt) => [[1, 2], attempt]))

@@ -126,11 +126,11 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       })
       for (const text of texts) await t.raw(text)
       const worker = await t.work()
-      await until(async () => (await t.hq.store.size('retry')) === texts.length)
+      await until(async () => (await t.hq.store.jobSets.size('retry')) === texts.length)
       const retried = (await t.set('retry')).map(({ text }) => text)
       compare(texts, retried)
       t.clock.ahead = 1000
-      await until(async () => (await t.hq.store.size('dead')) === texts.length)
+      await until(async () => (await t.hq.store.jobSets.size('dead')) === texts.length)
       await worker.stop()
       return (await t.set('dead')).map(({ text }) => text)
     },
@@ -159,7 +159,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       })
       for (const text of texts) await t.raw(text)
       await t.work()
-      await until(async () => (await t.hq.store.size('schedule')) === texts.length)
+      await until(async () => (await t.hq.store.jobSets.size('schedule')) === texts.length)
       return (await t.set('schedule')).map(({ text }) => text)
     },
   },
@@ -171,7 +171,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       })
       for (const text of texts) await t.raw(text)
       await t.work()
-      await until(async () => (await t.hq.store.size('dead')) === texts.length)
+      await until(async () => (await t.hq.store.jobSets.size('dead')) === texts.length)
       return (await t.set('dead')).map(({ text }) => text)
     },
   },
@@ -188,7 +188,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       const worker = await t.work({ concurrency: 100, timeout: 0.001 })
       await until(() => released.size === texts.length && worker.busy === texts.length)
       await worker.stop()
-      return t.hq.store.peek('default', 0, 1000)
+      return t.hq.store.jobs.peek('default', 0, 1000)
     },
   },
   'the death of its process': {
@@ -196,13 +196,13 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
     async go(t, texts) {
       for (const text of texts) await t.raw(text)
       const dead = 'dead:1:a.0'
-      await t.hq.store.join(dead, { queues: ['default'], seconds: 60, host: 'elsewhere' })
+      await t.hq.store.workers.join(dead, { queues: ['default'], seconds: 60, host: 'elsewhere' })
       const nothing = { now: Date.now(), started: [], settlements: [] }
-      await t.hq.store.turn(dead, { ...nothing, take: { queues: ['default'], n: 100 } })
-      await t.hq.store.claim(dead, null)
+      await t.hq.store.workers.settleAndFetch(dead, { ...nothing, fetch: { queues: ['default'], n: 100 } })
+      await t.hq.store.workers.claim(dead, null)
       await t.work({ queues: ['idle'] })
       await until(async () => (await t.hq.stats()).enqueued === texts.length)
-      return t.hq.store.peek('default', 0, 1000)
+      return t.hq.store.jobs.peek('default', 0, 1000)
     },
   },
 }
@@ -210,13 +210,13 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
 /** As they stand in their queue after the schedule. */
 async function promoted(t: Bench, texts: string[], queue: string): Promise<string[]> {
   const now = Date.now()
-  await t.hq.store.push(
+  await t.hq.store.jobs.push(
     texts.map((text) => ({ to: 'schedule' as const, text, score: now / 1000 })),
     now,
   )
   await t.work({ queues: ['idle'] })
-  await until(async () => (await t.hq.store.size('schedule')) === 0)
-  return t.hq.store.peek(queue, 0, 1000)
+  await until(async () => (await t.hq.store.jobSets.size('schedule')) === 0)
+  return t.hq.store.jobs.peek(queue, 0, 1000)
 }
 
 function compare(before: string[], after: string[]): void {

@@ -18,7 +18,7 @@ const dialects: [8 | 7 | 6, (ms: number) => string][] = [
 ]
 
 const texts = (hq: Highkiq, set: 'retry' | 'schedule' | 'dead') =>
-  hq.store.entries(set, { limit: 9 }).then((entries) => entries.map(({ text }) => text))
+  hq.store.jobSets.page(set, { limit: 9 }).then((entries) => entries.map(({ text }) => text))
 
 test.each(dialects)(
   'wire %i: a push, a scheduled job and what becomes of it have their times so',
@@ -26,14 +26,14 @@ test.each(dialects)(
     const { hq, at, work } = frozen(wire)
     const J = hq.job('J', noop)
     await J.performAsync()
-    const [pushed] = await hq.store.peek('default', 0, 1)
+    const [pushed] = await hq.store.jobs.peek('default', 0, 1)
     expect(pushed).toContain(`"created_at":${time(START)},"enqueued_at":${time(START)}}`)
     await J.set({ queue: 'later' }).performIn(10)
     expect((await texts(hq, 'schedule'))[0]).toMatch(new RegExp(`"created_at":${time(START)}}$`))
     at.ms = START + 12_345
     await work({ queues: ['idle'] })
-    await until(async () => (await hq.store.size('schedule')) === 0)
-    const [promoted] = await hq.store.peek('later', 0, 1)
+    await until(async () => (await hq.store.jobSets.size('schedule')) === 0)
+    const [promoted] = await hq.store.jobs.peek('later', 0, 1)
     expect(promoted).toContain(`"created_at":${time(START)},"enqueued_at":${time(START + 12_345)}}`)
   },
 )
@@ -52,13 +52,13 @@ test.each(dialects)('wire %i: a failure, a second one and a discarded job have t
     })
     .performAsync()
   await work()
-  await until(async () => (await hq.store.size('retry')) === 1)
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   const [first] = await texts(hq, 'retry')
   expect(first).toContain(`"failed_at":${time(START)},"retry_count":0}`)
   await until(() => discarded.length === 1)
   expect(discarded).toEqual([wire === 8 ? START : START / 1000])
   at.ms = START + 60_000
-  await until(async () => (await hq.store.size('dead')) === 1)
+  await until(async () => (await hq.store.jobSets.size('dead')) === 1)
   const [last] = await texts(hq, 'dead')
   expect(last).toContain(`"failed_at":${time(START)},"retry_count":1,`)
   expect(last).toContain(`"retried_at":${time(START + 60_000)}`)
@@ -76,7 +76,7 @@ test.each(dialects)(
     })
     const rows: [number][] = [[0], [1], [2]]
     await hq.tasks.create(Row as never, rows, { window: 2 })
-    const waiting = await hq.store.peek('rows', 0, 9)
+    const waiting = await hq.store.jobs.peek('rows', 0, 9)
     expect(waiting).toHaveLength(2)
     for (const text of waiting) {
       expect(text).toContain(`"created_at":${time(START)}`)
@@ -124,7 +124,7 @@ test('times are read by their type: latency, and the end of retry_for, whoever w
     )
   }
   await work()
-  await until(async () => (await hq.store.size('dead')) + (await hq.store.size('retry')) === 4)
+  await until(async () => (await hq.store.jobSets.size('dead')) + (await hq.store.jobSets.size('retry')) === 4)
   const jids = async (set: 'dead' | 'retry') => (await texts(hq, set)).map((text) => JSON.parse(text).jid).sort()
   expect(await jids('dead')).toEqual(['over-7', 'over-8'])
   expect(await jids('retry')).toEqual(['again-7', 'again-8'])
@@ -139,8 +139,8 @@ test('jobs as go-workers leaves them: without created_at, retry and queue, with 
   })
   const text = `{"queue":"myqueue3","class":"Add","args":[1,2],"jid":"%","enqueued_at":1699999999.5,"at":1700000005.25}`
   const now = text.replace('%', 'now')
-  await hq.store.push([{ to: 'queue', queue: 'myqueue3', text: now, end: 'front' }], START)
-  await hq.store.push([{ to: 'schedule', text: text.replace('%', 'later'), score: START / 1000 + 5.25 }], START)
+  await hq.store.jobs.push([{ to: 'queue', queue: 'myqueue3', text: now, end: 'front' }], START)
+  await hq.store.jobs.push([{ to: 'schedule', text: text.replace('%', 'later'), score: START / 1000 + 5.25 }], START)
   await work({ queues: ['myqueue3'] })
   await until(() => ran.length === 1)
   at.ms = START + 6000
@@ -150,7 +150,7 @@ test('jobs as go-workers leaves them: without created_at, retry and queue, with 
     ['later', 3],
   ])
   // Had `at` stayed in it, it would be scheduled for ever.
-  expect(await hq.store.size('schedule')).toBe(0)
+  expect(await hq.store.jobSets.size('schedule')).toBe(0)
 })
 
 test.each([[5], ['8'], [null], [8.5], [9]])('wire %o is refused with what to say instead', async (wire) => {
@@ -162,7 +162,7 @@ test.each([[5], ['8'], [null], [8.5], [9]])('wire %o is refused with what to say
 test('a worker says once, when it starts, that Ruby of another version works beside it', async () => {
   const shown = async ({ hq }: Bench, identity: string, version: string | undefined) => {
     const record = { identity, info: JSON.stringify({ version }), concurrency: 5, busy: 0, beat: Date.now() }
-    await hq.store.beat({ ...record, quiet: false, rss: 1 }, 60)
+    await hq.store.workers.heartbeat({ ...record, quiet: false, rss: 1 }, 60)
   }
   const hints = ({ log }: Bench) => log.lines.filter(({ message }) => message.includes('Sidekiq'))
 

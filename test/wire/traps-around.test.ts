@@ -169,7 +169,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const days30 = 2_592_000
     expect(Number(await t.redis('TTL', `it-${jid}`))).toBeGreaterThan(days30 - 60)
     await t.redis('EXPIRE', `it-${jid}`, 1000)
-    await t.hq.store.saveIteration(jid, { executions: 1, runtime: 1, cursor: '2' }, Date.now())
+    await t.hq.store.jobs.saveIteration(jid, { executions: 1, runtime: 1, cursor: '2' }, Date.now())
     expect(Number(await t.redis('TTL', `it-${jid}`))).toBeLessThanOrEqual(1000)
     const again = t.another()
     again.hq.iterable('Items', {

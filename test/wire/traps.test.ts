@@ -303,7 +303,7 @@ onRedis('on Sidekiq’s wire', () => {
     const worker = await t.work()
     await t.redis('LPUSH', `${worker.identity}-signals`, 'TSTP')
     await t.redis('LPUSH', `${worker.identity}-signals`, 'TERM')
-    await t.hq.store.beat(
+    await t.hq.store.workers.heartbeat(
       { identity: worker.identity, info: '{}', concurrency: 1, busy: 0, beat: 0, quiet: false, rss: 0 },
       60,
     )

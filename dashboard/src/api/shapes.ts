@@ -50,7 +50,7 @@ export interface Stats {
   failed: number
   busy: number
   enqueued: number
-  held: number
+  backlog: number
   scheduled: number
   retries: number
   dead: number
@@ -125,7 +125,7 @@ export interface Queue {
   name: string
   size: number
   /** Rows that running tasks hold back for it. */
-  held: number
+  backlog: number
   /** Seconds that its next job has waited. */
   latency: number
   paused: boolean
@@ -195,7 +195,7 @@ export interface ErrorGroups {
   complete: boolean
 }
 
-export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'held' | 'ended' | 'unknown'
+export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'backlog' | 'ended' | 'unknown'
 
 /** GET /jobs/:jid: where it is, and all that is known. */
 export interface FoundJob {
@@ -345,7 +345,7 @@ export interface TaskStatus {
   run: number
   runAt: string
   total: number
-  held: number
+  backlog: number
   retrying: number
   window: number
   rowsPerJob: number | null

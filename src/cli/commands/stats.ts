@@ -29,7 +29,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures): string {
       ['failed', count(stats.failed)],
       ['busy', count(stats.busy)],
       ['enqueued', count(stats.enqueued)],
-      ['held by tasks', count(stats.held)],
+      ['held by tasks', count(stats.backlog)],
       ['scheduled', count(stats.scheduled)],
       ['retries', count(stats.retries)],
       ['dead', count(stats.dead)],

@@ -79,7 +79,7 @@ export class Watchman {
     const hq = this.#hq
     const [processes, leases, queues, tasks, ordered, causes] = await Promise.all([
       all(hq.processes()),
-      hq.store.leases().catch(() => []),
+      hq.store.workers.leases().catch(() => []),
       hq.queueSummaries(),
       this.#tasks.get(),
       this.#ordered.get(),
@@ -163,15 +163,15 @@ interface Task {
 async function tasksOf(hq: Highkiq): Promise<{ running: number; still: Task[]; paused: Task[] }> {
   const now = hq.now()
   const [newest, { tasks: idle }] = await Promise.all([
-    hq.store.tasks({ limit: TASKS }),
-    hq.store.idleTasks(now - STILL_MINUTES * MINUTE, { limit: IDLE_TASKS }),
+    hq.store.tasks.page({ limit: TASKS }),
+    hq.store.tasks.idle(now - STILL_MINUTES * MINUTE, { limit: IDLE_TASKS }),
   ])
   const older = idle.filter(({ id, single }) => !single && newest.every((one) => one.id !== id))
   const tasks = [...newest, ...older].map((record) => {
-    const { id, name, queue, state, placed, held, progressAt, runAt } = record
+    const { id, name, queue, state, inWindow, backlog, progressAt, runAt } = record
     const minutes = (now - Math.max(progressAt ?? 0, runAt)) / MINUTE
     // What waits for its retry comes by itself.
-    const canRun = placed + held > 0
+    const canRun = inWindow + backlog > 0
     return { id, name, queue, state, minutes, canRun, reason: statusOf(record, now).reason ?? null }
   })
   return {
@@ -192,7 +192,7 @@ function paused({ id, name, reason }: Task): Attention {
 async function orderedOf(hq: Highkiq): Promise<{ count: number; silent: Attention[] }> {
   const names = await hq.orderedQueues()
   const now = hq.now()
-  const numbers = await Promise.all(names.map((name) => hq.store.orderedNumbers(name, now)))
+  const numbers = await Promise.all(names.map((name) => hq.store.ordered.counts(name, now)))
   const silent = numbers.flatMap((queue) => {
     if (!queue || queue.paused) return []
     const [worst] = queue.shards.filter(({ owner }) => owner === null).sort((a, b) => b.lag - a.lag)

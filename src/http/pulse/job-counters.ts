@@ -44,7 +44,7 @@ export class JobCounters {
     const end = told - (told % MINUTE)
     const from = Math.max(this.#upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
     const minutes = Array.from({ length: Math.max((end - from) / MINUTE, 0) }, (_, i) => from + i * MINUTE)
-    const sums = minutes.length > 0 ? await this.#hq.store.metrics(1, minutes) : []
+    const sums = minutes.length > 0 ? await this.#hq.store.metrics.sums(1, minutes) : []
     for (const { name, processed, failed, ms } of sums) {
       const isKnown = this.#counts.has(name) || this.#counts.size < MOST_CLASSES
       const key = isKnown ? name : OTHERS

@@ -2,7 +2,7 @@
 
 import type { Highkiq } from '../../app.ts'
 
-type Lease = Awaited<ReturnType<Highkiq['store']['leases']>>[number]
+type Lease = Awaited<ReturnType<Highkiq['store']['workers']['leases']>>[number]
 
 /** What a worker takes if nothing else is said. */
 const STANDARD_MS = 15_000

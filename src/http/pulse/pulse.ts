@@ -22,7 +22,7 @@ export interface Pulse {
     failed: number
     busy: number
     enqueued: number
-    held: number
+    backlog: number
     scheduled: number
     retries: number
     dead: number
@@ -71,7 +71,7 @@ export class Pulses {
     this.#watchman = new Watchman(hq, redaction)
     // A little less than a beat, which must not find what the last one found.
     this.#latest = new Cached(PULSE_MS - 100, () => this.#take())
-    this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons()).length)
+    this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
   }
 
   /** At most two seconds old. */
@@ -132,11 +132,11 @@ export class Pulses {
   async #take(): Promise<Taken> {
     const hq = this.#hq
     const began = performance.now()
-    await hq.store.size('dead')
+    await hq.store.jobSets.size('dead')
     const roundTrip = performance.now() - began
     const [stats, look, crons] = await Promise.all([hq.stats(), this.#watchman.look(), this.#crons.get()])
     const at = hq.now()
-    const { processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency, ordered } = stats
+    const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
     this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
     const rates = this.ring.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
@@ -145,7 +145,7 @@ export class Pulses {
       at: new Date(at),
       roundTrip: Math.round(roundTrip * 10) / 10,
       stats: {
-        ...{ processed, failed, busy, enqueued, held, scheduled, retries, dead, defaultLatency },
+        ...{ processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency },
         processes: look.processes.length,
         concurrency: sum('concurrency'),
         orderedConcurrency: sum('orderedConcurrency'),

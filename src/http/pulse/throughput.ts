@@ -74,7 +74,7 @@ export class Throughputs {
   }
 
   async #days(times: readonly number[]): Promise<Ended[]> {
-    const days = await this.#hq.store.history(times.map((at) => new Date(at).toISOString().slice(0, 10)))
+    const days = await this.#hq.store.metrics.history(times.map((at) => new Date(at).toISOString().slice(0, 10)))
     return days.map(({ processed, failed }) => ({ finished: processed - failed, failed }))
   }
 
@@ -85,7 +85,7 @@ export class Throughputs {
     const span = step < 10 * MINUTE ? 1 : 10
     const spanMs = span * MINUTE
     const spanOf = (at: number) => at - (at % spanMs)
-    const sums = await this.#hq.store.metrics(span, [...new Set(times.map(spanOf))])
+    const sums = await this.#hq.store.metrics.sums(span, [...new Set(times.map(spanOf))])
     const told = new Map<number, Ended>()
     for (const { at, processed, failed } of sums) {
       const sum = told.get(at) ?? { finished: 0, failed: 0 }

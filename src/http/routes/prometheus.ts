@@ -52,7 +52,7 @@ export const PROMETHEUS_ROUTE: Route = route({
       one('highkiq_failed_total', 'Runs that failed', stats.failed, 'counter'),
       one('highkiq_busy', 'Jobs that run now', stats.busy),
       one('highkiq_enqueued', 'Jobs in queues', stats.enqueued),
-      one('highkiq_held', 'Rows that wait inside their tasks', stats.held),
+      one('highkiq_backlog', 'Rows that wait inside their tasks', stats.backlog),
       one('highkiq_scheduled', 'Jobs that run later', stats.scheduled),
       one('highkiq_retries', 'Jobs that failed and will run again', stats.retries),
       one('highkiq_dead', 'Jobs that will not run again by themselves', stats.dead),

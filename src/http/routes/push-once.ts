@@ -50,7 +50,7 @@ export async function pushOnce(
   const key = keyOf('jobs', text)
   const mine: Claim = { ids: randomUUID(), at: hq.now(), body: digest(body) }
   for (;;) {
-    const there = await store.remember(key, write(mine), DAY)
+    const there = await store.results.remember(key, write(mine), DAY)
     if (there === null || there === write(mine)) return { jids: await pushed(hq, key, mine, batch), isNew: true }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
@@ -61,7 +61,7 @@ export async function pushOnce(
     }
     // Whoever pushed has died, or could not tell: what is nowhere is pushed.
     const again: Claim = { ...claim, at: hq.now() }
-    if ((await store.remember(key, write(again), DAY, there)) !== null) continue
+    if ((await store.results.remember(key, write(again), DAY, there)) !== null) continue
     return { jids: await pushed(hq, key, again, batch, true), isNew: false }
   }
 }
@@ -89,12 +89,12 @@ async function pushed(
     const { code, details } = (thrown ?? {}) as Partial<HighkiqError>
     const wentIn = details?.pushed as unknown[] | undefined
     const none = !mayBeThere && code !== 'PUSH_FAILED' && (missing.size === 1 || wentIn?.length === 0)
-    if (none) await hq.store.remember(key, '', 0, write(claim))
-    else await hq.store.remember(key, write({ ...claim, at: 0 }), DAY, write(claim))
+    if (none) await hq.store.results.remember(key, '', 0, write(claim))
+    else await hq.store.results.remember(key, write({ ...claim, at: 0 }), DAY, write(claim))
     throw thrown
   }
   const stopped = answers.flatMap((jid, i) => (jid === null ? [i] : [])).join(',')
-  await hq.store.remember(key, write({ ...claim, stopped: stopped === '' ? '-' : stopped }), DAY, write(claim))
+  await hq.store.results.remember(key, write({ ...claim, stopped: stopped === '' ? '-' : stopped }), DAY, write(claim))
   return answers
 }
 
@@ -106,7 +106,7 @@ function keepHold(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Clai
     told = told.then(async () => {
       const next = { ...held, at: hq.now() }
       // A store that is away for a moment is told with the next one; a claim that somebody has taken stays theirs.
-      if ((await hq.store.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
+      if ((await hq.store.results.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
     })
   }, PATIENCE_MS / 3)
   timer.unref()

@@ -10,7 +10,7 @@ import { json } from '../answer.ts'
 import { flag, integer, text } from '../parameter.ts'
 import { type Call, type Route, route } from '../route.ts'
 import { boolean, count, list, listOf, number, object, type Schema, text as textSchema } from '../schema.ts'
-import { heldByQueue } from './held.ts'
+import { backlogByQueue } from './backlogs.ts'
 import { cut, detailOf, lineOf } from './job-line.ts'
 import { cursor, key, keyOfQueued, placeOf, queuedOf } from './place.ts'
 
@@ -18,16 +18,16 @@ const PATH = '/api/v1/queues/{name}'
 
 /** All that are listed; or one, which need not be. */
 async function shownQueues(hq: Highkiq, name?: string) {
-  const [queues, processes, held] = await Promise.all([
+  const [queues, processes, backlogs] = await Promise.all([
     name === undefined ? summariesOf(hq.store, hq.now()) : summaryOf(hq.queue(name)).then((one) => [one]),
     all(hq.processes()),
-    heldByQueue(hq),
+    backlogByQueue(hq),
   ])
   return queues.map((queue) => {
     const serving = processes.filter((process) => serves(process, queue.name))
     return {
       ...queue,
-      held: held.get(queue.name) ?? 0,
+      backlog: backlogs.get(queue.name) ?? 0,
       ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
       slots: serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0),
       servedBy: serving.map(identityOf),
@@ -152,7 +152,7 @@ export const QUEUE_SCHEMAS: Record<string, Schema> = {
   Queue: object({
     name: textSchema,
     size: count,
-    held: { ...count, description: 'rows that running tasks hold back for it' },
+    backlog: { ...count, description: 'rows that running tasks hold back for it' },
     latency: { ...number, minimum: 0, description: 'seconds that its next job has waited' },
     paused: boolean,
     ignoredBy: {

@@ -102,7 +102,7 @@ const figures = {
   failed: count,
   busy: count,
   enqueued: count,
-  held: { ...count, description: 'rows that wait inside their tasks' },
+  backlog: { ...count, description: 'rows that wait inside their tasks' },
   scheduled: count,
   retries: count,
   dead: count,

@@ -14,7 +14,7 @@ export async function answerSubmitter(call: Call): Promise<Response> {
   const reader = readerOf(request, url, base)
   const task = await statusOf(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, reader.language)
-  const record = await hq.store.task(task.id)
+  const record = await hq.store.tasks.find(task.id)
   const { format, source, export: made } = record ? metaOf(record) : {}
   const page = submitterPage(reader, {
     task,

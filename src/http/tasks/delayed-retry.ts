@@ -30,10 +30,10 @@ export class DelayedRetries {
     const { store, log } = this.#hq
     const undo = randomBytes(8).toString('hex')
     const key = keyOf(task, undo)
-    await store.remember(key, 'waiting', KEPT_SECONDS)
+    await store.results.remember(key, 'waiting', KEPT_SECONDS)
     const begin = async () => {
       this.#waiting.delete(key)
-      const state = await store.remember(key, 'begun', KEPT_SECONDS, 'waiting')
+      const state = await store.results.remember(key, 'begun', KEPT_SECONDS, 'waiting')
       if (state === null || state === 'begun') await retry()
     }
     const complain = (thrown: unknown) =>
@@ -47,10 +47,10 @@ export class DelayedRetries {
     const { store } = this.#hq
     const key = keyOf(task, undo)
     // A value kept for 0 seconds stores nothing: this only reads the key.
-    if ((await store.remember(key, '', 0)) === null) {
+    if ((await store.results.remember(key, '', 0)) === null) {
       throw new HighkiqError('UNKNOWN_RETRY', `task ${task} had no delayed retry ${undo} within the last hour`)
     }
-    const state = await store.remember(key, 'undone', KEPT_SECONDS, 'waiting')
+    const state = await store.results.remember(key, 'undone', KEPT_SECONDS, 'waiting')
     const isUndone = state === null || state === 'undone'
     if (isUndone) this.#cancel(key)
     return isUndone

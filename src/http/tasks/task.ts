@@ -23,7 +23,7 @@ export async function formatsOf(
   hq: Highkiq,
   id: string,
 ): Promise<{ format: FileFormat | null; export: FileFormat | null }> {
-  const task = await hq.store.task(id)
+  const task = await hq.store.tasks.find(id)
   const meta = task ? metaOf(task) : {}
   return { format: meta.format ?? null, export: meta.export?.format ?? null }
 }
@@ -47,7 +47,7 @@ export async function eventsOf(
   language: Language = 'en',
 ): Promise<TaskEvent[]> {
   const query = { ...(status ? { status } : {}), ...codeFilterOf(filter), after, limit }
-  const records = await hq.store.events(id, query)
+  const records = await hq.store.tasks.events(id, query)
   return records.map((record) => site.redaction.event(eventOf(job, record, language)))
 }
 

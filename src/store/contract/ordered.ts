@@ -58,7 +58,7 @@ export interface OrderedWaiting extends OrderedState {
   size: number
 }
 
-export interface OrderedTaken extends OrderedState {
+export interface FetchedBatch extends OrderedState {
   id: string
   /** Never used twice: settling by an old one changes nothing. */
   ticket: string
@@ -92,30 +92,30 @@ export interface OrderedSettlement {
   end: OrderedEnd
 }
 
-export interface OrderedTurn {
+export interface OrderedSettleAndFetch {
   now: number
   /** Applied first. */
   settlements: OrderedSettlement[]
   /** At most `n` due ids of each, earliest first, ties by the bytes of the id; n = 0 only asks what is due next. */
-  takes: { shard: number; token: number; n: number }[]
+  fetch: { shard: number; token: number; n: number }[]
   /** Of one id in one take, as far as ORDERED_BYTES go: the lowest scores; the others wait, fresh, with its performIn. */
   maxPayloads: number
 }
 
 /** Where an owner should look: at a shard of a queue, or at all of them. */
-export interface OrderedNews {
+export interface ShardUpdate {
   queue: string
   shard: number | undefined
 }
 
-export interface OrderedTurnAnswer {
+export interface OrderedSettleAndFetchAnswer {
   /** For each settlement. `fenced`: the shard has another owner or token by now, or the ticket is settled; no effect. */
   settled: ('ok' | 'fenced' | 'error')[]
   /**
    * For each take. `lost`: the shard is not ours (any more). `next`: performIn of the first id that is left, due or not;
    * null: none. A suspect comes alone, and nothing comes as long as one of the shard is in flight.
    */
-  taken: { lost: boolean; ids: OrderedTaken[]; next: number | null }[]
+  fetched: { lost: boolean; ids: FetchedBatch[]; next: number | null }[]
   /** Nothing was taken because of it. */
   paused: boolean
   /** Shards that the queue has: when it is another number than before, look at the board. */
@@ -134,7 +134,7 @@ export interface ShardOwner {
   token: number
 }
 
-export interface OrderedBoard {
+export interface ShardAssignments {
   shards: number
   /** While it is resharded: the number before. Shards of either may still hold ids. */
   from: number | null
@@ -145,7 +145,7 @@ export interface OrderedBoard {
   owners: ShardOwner[]
 }
 
-export interface ShardNumbers {
+export interface ShardCounts {
   shard: number
   owner: string | null
   /** Waiting ids that are not in flight; fresh + retries. */
@@ -161,10 +161,10 @@ export interface ShardNumbers {
   lag: number
 }
 
-export interface OrderedNumbers {
+export interface OrderedCounts {
   name: string
   paused: boolean
-  shards: ShardNumbers[]
+  shards: ShardCounts[]
   morgueLength: number
 }
 
@@ -176,7 +176,7 @@ export interface OrderedInFlight {
   token: number
   owner: string
   /** Milliseconds. */
-  takenAt: number
+  fetchedAt: number
 }
 
 export interface MorgueEntry {
@@ -196,26 +196,24 @@ export interface OrderedPage {
   limit: number
 }
 
-export interface OrderedVerbs {
+export interface OrderedStore {
   /** Enters the queue with so many shards if it is not there yet; answers how many it has. */
-  defineOrdered(queue: string, shards: number): Promise<number>
+  define(queue: string, shards: number): Promise<number>
   /** Names of all ordered queues, in order. */
-  orderedQueues(): Promise<string[]>
+  queues(): Promise<string[]>
   /** null: there is none of that name. */
-  orderedBoard(queue: string): Promise<OrderedBoard | null>
-  orderedNumbers(queue: string, now: number): Promise<OrderedNumbers | null>
-
+  assignments(queue: string): Promise<ShardAssignments | null>
+  counts(queue: string, now: number): Promise<OrderedCounts | null>
   /**
    * Adds payloads, at most ORDERED_PAGE: all of them or, when it rejects with a PushError, none (or, `maybePushed`, all).
    * A payload that waits already keeps the smaller score. An id that waits keeps its performIn, retryCount and error; of
    * one that is in flight it waits as a fresh one until that is settled. The queue is defined with `shards` if it is new.
    */
-  pushOrdered(queue: string, shards: number, items: readonly OrderedPush[], now: number): Promise<void>
-
+  push(queue: string, shards: number, items: readonly OrderedPush[], now: number): Promise<void>
   /** Enters an owner, whose lease holds (`join` with this queue), as one that may own shards. False: it has no lease. */
-  joinOrdered(queue: string, owner: string): Promise<boolean>
+  join(queue: string, owner: string): Promise<boolean>
   /** Strikes it off and frees its shards; what is in flight under them goes back as it was taken. */
-  leaveOrdered(queue: string, owner: string, now: number): Promise<void>
+  leave(queue: string, owner: string, now: number): Promise<void>
   /**
    * Makes a member the owner of a shard that nobody with a lease owns, under a new token; null: somebody does, or the
    * member's lease is lost. What an owner before left in flight goes back in the same step, as it was taken and merged: if
@@ -224,7 +222,7 @@ export interface OrderedVerbs {
    * answer asks again: the owner that a shard has hears its token and, where an answer can be lost on its way, of the same
    * deaths until it has taken something. A shard's first token is no 1: a queue of that name may have been there before, and no token of a name is given twice.
    */
-  ownShard(
+  acquireShard(
     queue: string,
     shard: number,
     owner: string,
@@ -233,39 +231,30 @@ export interface OrderedVerbs {
   ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null>
   /** Frees a shard; what is in flight under it goes back as it was taken. False: it was not this owner's any more. */
   releaseShard(queue: string, shard: number, owner: string, token: number, now: number): Promise<boolean>
-
   /**
    * One step of an owner: settles what ended, then takes what is due. Each settlement is all or nothing, and a repeated
    * one changes nothing. An owner without a lease gets `fenced` and `lost` for all.
    */
-  orderedTurn(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer>
+  settleAndFetch(queue: string, owner: string, turn: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer>
   /** What is in flight: of one owner, or all of it. For who lost an answer, and for people. */
-  orderedInFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
+  inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
   /**
    * Waits until one of the queues may have something earlier than known, or somebody cancelled, paused, resharded, joined
    * or left; at most `ms`, or until `signal` aborts. Answers where that is, as far as it is known; there may be more.
    */
-  waitOrdered(
-    owner: string,
-    queues: readonly string[],
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<OrderedNews | undefined>
-
-  pauseOrdered(queue: string, on: boolean): Promise<void>
-
+  wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<ShardUpdate | undefined>
+  pause(queue: string, on: boolean): Promise<void>
   /** Begins to reshard, or goes on if it was begun with the same number. False: it is being resharded to another one. */
   reshard(queue: string, shards: number): Promise<boolean>
   /** Moves at most RESHARD_PAGE waiting ids to where they belong now. Answers how many it moved; 0: all are there. */
   moveShards(queue: string): Promise<number>
-
   /** Waiting ids, in flight or not as long as something waits, by the bytes of the id, by performIn or by retryCount. */
-  orderedWaiting(
+  waiting(
     queue: string,
     by: 'id' | 'performIn' | 'retryCount',
     page: OrderedPage & { payloads: number },
   ): Promise<OrderedWaiting[]>
-  findOrdered(
+  find(
     queue: string,
     id: string,
   ): Promise<{ waiting: OrderedWaiting | null; inFlight: OrderedInFlight | null; dead: MorgueEntry | null }>
@@ -273,26 +262,25 @@ export interface OrderedVerbs {
    * At most ORDERED_PAGE ids. `now` makes them due now; `failed` leaves those out that are fresh; `delete` and `kill` take
    * what waits (not what is in flight) out, `kill` into the morgue, whole. Answers how many it was.
    */
-  actOrdered(
+  act(
     queue: string,
     act: 'now' | 'delete' | 'kill',
     ids: readonly string[],
     options: { failed?: boolean; error?: string; now: number },
   ): Promise<number>
   /** Takes one payload that waits away; an id without any is gone. */
-  deleteOrderedPayload(queue: string, id: string, payload: string): Promise<boolean>
+  deletePayload(queue: string, id: string, payload: string): Promise<boolean>
   /**
    * Takes what waits of these ids away and tells the owner of what is in flight, which settles it as `cancelled`; a crash
    * before that drops it, too. Answers for each id what there was.
    */
-  cancelOrdered(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]>
-
+  cancel(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]>
   morgue(queue: string, by: 'id' | 'updatedAt', page: OrderedPage): Promise<MorgueEntry[]>
   /** Back among what waits, merged: retryCount -1, due now; the error stays. Answers how many it was. */
   resurrect(queue: string, ids: readonly string[], now: number): Promise<number>
   deleteDead(queue: string, ids: readonly string[]): Promise<number>
   /** Keeps the newest `max` entries, and of those the ones with updatedAt ≥ `since`. At most 1,000 go; answers how many. */
-  trimMorgue(queue: string, max: number, since: number): Promise<number>
+  pruneMorgue(queue: string, max: number, since: number): Promise<number>
   /** Forgets a queue that is empty, morgue and all, and has no members; false: it is not. */
-  deleteOrderedQueue(queue: string): Promise<boolean>
+  deleteQueue(queue: string): Promise<boolean>
 }

@@ -1,8 +1,8 @@
 /** Searching, and acting on what waits. */
 
-import type { Effect } from './effect.ts'
-import type { Destination, SetName } from './job.ts'
-import type { Entry, SwapAnswer } from './set.ts'
+import type { Effect } from './effects.ts'
+import type { Entry, SwapAnswer } from './job-sets.ts'
+import type { Destination, SetName } from './jobs.ts'
 
 /** A job that waits in a queue. `at` is a hint for `pull` where it stands; opaque. */
 export interface Waiting {
@@ -45,7 +45,7 @@ export interface Cleared<Item> {
   done: boolean
 }
 
-export interface SearchVerbs {
+export interface SearchStore {
   /**
    * A page of the jobs of a queue whose text contains `needle` (all of them, if it is empty), newest first. A call looks
    * at a bounded number, so it may find nothing and go on all the same. What is taken or pushed meanwhile makes it skip

@@ -116,7 +116,7 @@ export class Call {
       const base = this.task(id)
       if (base === undefined) continue
       count++
-      const { run, attempt, status, startedAt = '', place, code = '', result = '', messages = [] } = effect
+      const { run, attempt, status, startedAt = '', window: place, code = '', result = '', messages = [] } = effect
       this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
       this.args.push(messages.length)
       for (const message of messages) this.args.push(JSON.stringify(message))

@@ -1,7 +1,7 @@
 /** Leases on Redis: the owners, the ends of their leases, and the jobs of dead owners. */
 
 import { hasCode } from '../../job/errors.ts'
-import { type Lease, machineOf, type Restore, type Stranded, type SwapAnswer } from '../contract.ts'
+import { type Lease, machineOf, type OrphanedJob, type Rescue, type SwapAnswer } from '../contract.ts'
 import { tasksOf } from './call.ts'
 import { lua } from './lua.generated.ts'
 import type { Owner } from './owner.ts'
@@ -106,10 +106,10 @@ export class Leases {
   }
 
   /** Jobs of claimed owners, newest first in each queue; forgets owners that were claimed long ago. */
-  async stranded(limit: number): Promise<Stranded[]> {
+  async stranded(limit: number): Promise<OrphanedJob[]> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const stranded: Stranded[] = []
+    const stranded: OrphanedJob[] = []
     let broken: unknown
     const claimed = await this.#queuesOf(await this.claimed())
     // Most of them hold nothing and are only remembered.
@@ -136,7 +136,7 @@ export class Leases {
   }
 
   /** An owner's jobs in a queue, newest first. */
-  async #strandedOf(owner: string, queue: string, limit: number): Promise<Stranded[]> {
+  async #strandedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, main, texts } = this.#server
     const working = keys.working(queue, owner)
     const list = await main.call((client) => client.lrangeBuffer(keys.arriving(queue, owner), 0, limit - 1))
@@ -156,7 +156,7 @@ export class Leases {
     return stranded
   }
 
-  async restore(items: readonly Restore[], now: number): Promise<SwapAnswer[]> {
+  async restore(items: readonly Rescue[], now: number): Promise<SwapAnswer[]> {
     const server = this.#server
     const { keys, texts } = server
     const answers: SwapAnswer[] = []

@@ -1,6 +1,12 @@
 /** Jobs that must not run (any more): our marks, and Sidekiq's, which are of iterable jobs alone. */
 
-import { MARK_DROPPED_MS, MARK_LIFE_MS, MARKS_PAGE, type MarkState, MOST_MARKS } from '../contract.ts'
+import {
+  CANCELLATION_LIFE_MS,
+  CANCELLATIONS_PAGE,
+  type CancellationState,
+  DROPPED_LIFE_MS,
+  MAX_CANCELLATIONS,
+} from '../contract.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
 
@@ -9,7 +15,7 @@ const ITERATION_SECONDS = 2_592_000
 /** Asked for in one pipeline. */
 const FEW = 1000
 
-const STATES: Record<string, MarkState> = { m: 'marked', d: 'dropped', n: 'none' }
+const STATES: Record<string, CancellationState> = { m: 'marked', d: 'dropped', n: 'none' }
 
 export class Marks {
   readonly #server: Server
@@ -22,14 +28,14 @@ export class Marks {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const all = [keys.cancelled(''), keys.marks(''), keys.iteration(jid)]
-    await main.run(lua.mark, all, [jid, MARK_LIFE_MS, MARK_DROPPED_MS, MOST_MARKS, ITERATION_SECONDS])
+    await main.run(lua.mark, all, [jid, CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS])
   }
 
-  async unset(jid: string): Promise<MarkState> {
+  async unset(jid: string): Promise<CancellationState> {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const letter = await main.run(lua.unmark, [keys.cancelled(''), keys.iteration(jid)], [jid])
-    return STATES[letter as string] as MarkState
+    return STATES[letter as string] as CancellationState
   }
 
   async among(jids: readonly string[]): Promise<string[]> {
@@ -56,10 +62,10 @@ export class Marks {
     const newest = Number((await main.call((client) => client.get(keys.marks('')))) ?? 0)
     // Workers read this number all the time, and it has hardly ever changed.
     if (newest === since) return { version: since, jids: [] }
-    const page = ['WITHSCORES', 'LIMIT', 0, MARKS_PAGE] as const
+    const page = ['WITHSCORES', 'LIMIT', 0, CANCELLATIONS_PAGE] as const
     const flat = await main.call((client) => client.zrangebyscore(keys.cancelled(''), `(${since}`, '+inf', ...page))
     const jids = flat.filter((_, i) => i % 2 === 0)
-    const version = jids.length === MARKS_PAGE ? flat.at(-1) : newest
+    const version = jids.length === CANCELLATIONS_PAGE ? flat.at(-1) : newest
     return { version: Number(version), jids }
   }
 }

@@ -3,7 +3,7 @@
  * answer. The server's hashes and lists have the truth; this tells what a lost answer left behind (reconcile.ts).
  */
 
-import type { Taken } from '../contract.ts'
+import type { FetchedJob } from '../contract.ts'
 
 export interface Held {
   queue: string
@@ -31,9 +31,9 @@ export class Owner {
   /** Settled arrivals whose mark can be dropped, by queue. */
   readonly marks = new Map<string, string[]>()
   /** Jobs that are its own and that nobody was told of: they are handed out next. */
-  found: Taken[] = []
+  found: FetchedJob[] = []
   /** Jobs that are on their way back to their queues; whether they got there is not known of all. */
-  returning: Taken[] = []
+  returning: FetchedJob[] = []
   givingBack: Promise<void> | undefined
   /** First and last ticket of the calls that are under way. */
   readonly underWay = new Set<readonly [number, number]>()
@@ -54,7 +54,7 @@ export class Owner {
   }
 
   /** A job that came while the owner waited. */
-  arrived(queue: string, text: string): Taken {
+  arrived(queue: string, text: string): FetchedJob {
     const ticket = String(drawTickets(1))
     this.held.set(ticket, { queue, arrival: text, unsure: false })
     return { queue, ticket, text }
@@ -72,9 +72,9 @@ export class Owner {
   }
 
   /** At most `n` of the jobs that were found, of these queues. */
-  handOver(queues: readonly string[], n: number): Taken[] {
+  handOver(queues: readonly string[], n: number): FetchedJob[] {
     if (this.found.length === 0) return []
-    const handed: Taken[] = []
+    const handed: FetchedJob[] = []
     this.found = this.found.filter((taken) => {
       if (handed.length >= n || !queues.includes(taken.queue)) return true
       handed.push(taken)

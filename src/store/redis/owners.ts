@@ -1,6 +1,6 @@
 /** The owners of this process: what they take and settle, and what lost answers have left behind. */
 
-import type { Joining, Taken, Turn, TurnAnswer, TurnVerbs } from '../contract.ts'
+import type { FetchedJob, JoinOptions, SettleAndFetch, SettleAndFetchAnswer } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import type { Leases } from './leases.ts'
 import { OldLeases } from './old-leases.ts'
@@ -21,7 +21,7 @@ const SERVED_MS = 5000
 /** What was found and is not wanted goes back to its queue. */
 const UNWANTED_MS = 2000
 
-export class Owners implements TurnVerbs {
+export class Owners {
   readonly #server: Server
   readonly #leases: Leases
   readonly #oldLeases: OldLeases
@@ -50,8 +50,8 @@ export class Owners implements TurnVerbs {
     this.#reconciler = new Reconciler(server, connection)
   }
 
-  async turn(name: string, turn: Turn): Promise<TurnAnswer> {
-    const owner = await this.#ownerIn(name, turn.take.queues)
+  async settleAndFetch(name: string, turn: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const owner = await this.#ownerIn(name, turn.fetch.queues)
     if (!owner) return fencedTurn(turn)
     try {
       const answer = await this.#turns.run(owner, turn)
@@ -63,12 +63,18 @@ export class Owners implements TurnVerbs {
     }
   }
 
-  async wait(name: string, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
+  async waitForJobs(
+    name: string,
+    queues: readonly string[],
+    n: number,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<FetchedJob[]> {
     const owner = await this.#ownerIn(name, queues)
     return owner ? this.#waits.run(owner, queues, n, ms, signal) : []
   }
 
-  async join(name: string, about: Joining): Promise<boolean> {
+  async join(name: string, about: JoinOptions): Promise<boolean> {
     if (about.isWorker) await this.#oldLeases.takeOver()
     if (!(await this.#leases.join(name, about.queues, about.seconds, about.host))) return false
     this.#keep(new Owner(name, about.queues))
@@ -80,7 +86,7 @@ export class Owners implements TurnVerbs {
     return (await this.#ownerIn(name, [queue])) !== undefined
   }
 
-  async leave(name: string): Promise<boolean> {
+  async release(name: string): Promise<boolean> {
     const owner = await this.#owner(name)
     if (!owner) return false
     owner.left = true
@@ -216,7 +222,7 @@ export class Owners implements TurnVerbs {
       processed: 0 as const,
       failed: 0 as const,
     }))
-    const turn = { now: Date.now(), started: [], settlements, take: { queues: [], n: 0 } }
+    const turn = { now: Date.now(), started: [], settlements, fetch: { queues: [], n: 0 } }
     const answer = await this.#turns.run(owner, turn).catch(() => undefined)
     const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
     owner.returning = owner.returning.filter((taken) => !back.has(taken))
@@ -233,12 +239,12 @@ export class Owners implements TurnVerbs {
   }
 }
 
-function fencedTurn({ started, settlements }: Turn): TurnAnswer {
+function fencedTurn({ started, settlements }: SettleAndFetch): SettleAndFetchAnswer {
   return {
     fenced: true,
     started: started.map(() => 'superseded'),
     settled: settlements.map(() => 'fenced'),
-    taken: [],
-    marks: 0,
+    fetched: [],
+    cancellations: 0,
   }
 }

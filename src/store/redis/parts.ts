@@ -11,7 +11,7 @@ export class Parts {
     this.#server = server
   }
 
-  readonly put: Store['putPart'] = async (id, index, bytes, most, by) => {
+  readonly put: Store['tasks']['putPart'] = async (id, index, bytes, most, by) => {
     const found = await this.#server.findTask(id)
     if (!found) return 'unknown'
     const main = await this.#server.ready()

@@ -43,13 +43,13 @@ export class Stats {
     )) as number[]
     const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
     const sum = (from: number, to?: number) => counts.slice(from, to).reduce((total, count) => total + count, 0)
-    const [afterQueues, afterHeld] = [5 + queues.length, 5 + queues.length + ours.length]
+    const [afterQueues, afterBacklogs] = [5 + queues.length, 5 + queues.length + ours.length]
     return {
       processed,
       failed,
       enqueued: sum(5, afterQueues),
-      held: sum(afterQueues, afterHeld),
-      taken: sum(afterHeld),
+      backlog: sum(afterQueues, afterBacklogs),
+      fetched: sum(afterBacklogs),
       scheduled,
       retries,
       dead,

@@ -1,6 +1,6 @@
 /** What belongs to owners now. */
 
-import type { Owned } from '../contract.ts'
+import type { OwnedJob } from '../contract.ts'
 import { readable } from './connection.ts'
 import type { Leases } from './leases.ts'
 import type { Server } from './server.ts'
@@ -13,12 +13,12 @@ export async function taken(
   server: Server,
   leases: Leases,
   { after = '', limit }: { after?: string | undefined; limit: number },
-): Promise<{ items: Owned[]; next: string | null }> {
+): Promise<{ items: OwnedJob[]; next: string | null }> {
   const { keys, texts } = server
   const main = await server.ready()
   const nameOf = ({ queue, owner }: { queue: string; owner: string }) => `${queue}\n${owner}`
   const all = (await leases.all()).filter((one) => nameOf(one) > after).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
-  const items: Owned[] = []
+  const items: OwnedJob[] = []
   let done = 0
   while (done < all.length && items.length < limit) {
     const some = all.slice(done, done + AT_ONCE)

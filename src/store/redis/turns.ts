@@ -1,7 +1,15 @@
 /** Take and settle by ticket: one script for a whole turn, over one connection, in order. */
 
 import { splitTaskJid } from '../../job/payload.ts'
-import type { EventEffect, SettleAnswer, Settlement, StartAnswer, Taken, Turn, TurnAnswer } from '../contract.ts'
+import type {
+  EventEffect,
+  FetchedJob,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  SettleAnswer,
+  Settlement,
+  StartAnswer,
+} from '../contract.ts'
 import { tasksOf } from './call.ts'
 import type { Connection, Reply } from './connection.ts'
 import { lua } from './lua.generated.ts'
@@ -48,38 +56,38 @@ export class Turns {
   }
 
   /** `owner` is entered in all queues of the turn. */
-  async run(owner: Owner, turn: Turn): Promise<TurnAnswer> {
-    const { take, settlements, started } = turn
+  async run(owner: Owner, turn: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const { fetch: take, settlements, started } = turn
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
     const branches = settlements.flatMap(({ also }) => also ?? [])
     const effects = [...started, ...settlements, ...branches].flatMap((one) => one.effects ?? [])
     if (effects.length > 0) await this.#server.learn(tasksOf(effects))
-    const answer: TurnAnswer = {
+    const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
       settled: settlements.map(() => 'fenced'),
-      taken: owner.handOver(take.queues, take.n),
-      marks: 0,
+      fetched: owner.handOver(take.queues, take.n),
+      cancellations: 0,
     }
     try {
-      for (const part of this.#parts(owner, turn, take.n - answer.taken.length)) {
+      for (const part of this.#parts(owner, turn, take.n - answer.fetched.length)) {
         if (await this.#call(connection, owner, turn, part, answer)) continue
         owner.forget()
         return {
           fenced: true,
           started: started.map((): StartAnswer => 'superseded'),
           settled: settlements.map((): SettleAnswer => 'fenced'),
-          taken: [],
-          marks: 0,
+          fetched: [],
+          cancellations: 0,
         }
       }
     } catch (thrown) {
       this.#untold(owner, turn, answer)
       throw thrown
     }
-    owner.version = answer.marks
-    const unsafe = answer.taken.filter(({ text }) => this.#server.texts.mayDiffer(text))
+    owner.version = answer.cancellations
+    const unsafe = answer.fetched.filter(({ text }) => this.#server.texts.mayDiffer(text))
     if (unsafe.length > 0) await this.#readBytes(connection, owner, unsafe)
     return answer
   }
@@ -88,7 +96,7 @@ export class Turns {
    * Reads the exact bytes of fetched jobs that may not be valid UTF-8, so that they can be put back: the answer itself
    * is text.
    */
-  async #readBytes(connection: Connection, owner: Owner, taken: readonly Taken[]): Promise<void> {
+  async #readBytes(connection: Connection, owner: Owner, taken: readonly FetchedJob[]): Promise<void> {
     const { keys, texts } = this.#server
     for (const { queue, ticket } of taken) {
       if (owner.held.get(ticket)?.arrival !== undefined) continue
@@ -103,7 +111,7 @@ export class Turns {
   }
 
   /** A later part failed: nobody hears what the earlier ones answered, and all of it will be asked again. */
-  #untold(owner: Owner, { settlements }: Turn, { settled, taken }: TurnAnswer): void {
+  #untold(owner: Owner, { settlements }: SettleAndFetch, { settled, fetched: taken }: SettleAndFetchAnswer): void {
     owner.found.unshift(...taken)
     for (const [at, { queue, ticket }] of settlements.entries()) {
       if (settled[at] === 'ok') owner.held.set(ticket, { queue, unsure: true })
@@ -111,7 +119,7 @@ export class Turns {
   }
 
   /** Cuts a turn into calls of bounded work; the last ones take. */
-  *#parts(owner: Owner, { started, settlements, take }: Turn, n: number): Generator<Part> {
+  *#parts(owner: Owner, { started, settlements, fetch: take }: SettleAndFetch, n: number): Generator<Part> {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const ends = [...pieces([...settlements.keys()], lengthOf, MOST_ITEMS)]
     const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
@@ -139,7 +147,13 @@ export class Turns {
   }
 
   /** False: fenced. `part.n` is reduced by what was taken. */
-  async #call(connection: Connection, owner: Owner, turn: Turn, part: Part, answer: TurnAnswer): Promise<boolean> {
+  async #call(
+    connection: Connection,
+    owner: Owner,
+    turn: SettleAndFetch,
+    part: Part,
+    answer: SettleAndFetchAnswer,
+  ): Promise<boolean> {
     const { keys, texts } = this.#server
     const day = new Date(turn.now).toISOString().slice(0, 10)
     const queues = [...part.queues]
@@ -252,7 +266,7 @@ export class Turns {
     if (reply === 'fenced') return false
 
     const [began, ended, missing, counts, wrongs, more, version, paused, ...taken] = reply as string[]
-    answer.marks = Number(version) || 0
+    answer.cancellations = Number(version) || 0
     if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.tell(queue, paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (began?.[i] === 's') answer.started[at] = 'superseded'
     for (const [index, places] of doneAt) {
@@ -280,7 +294,7 @@ export class Turns {
         const ticket = String(next++)
         const queue = queues[i] as string
         owner.held.set(ticket, { queue, unsure: false })
-        answer.taken.push({ queue, ticket, text: taken[place++] as string })
+        answer.fetched.push({ queue, ticket, text: taken[place++] as string })
       }
     }
     part.n -= taken.length
@@ -304,7 +318,7 @@ function isPlain(settlement: Settlement): boolean {
 function finishedRow(settlement: Settlement): EventEffect | undefined {
   if (!isDone(settlement) || settlement.effects?.length !== 1) return undefined
   const [effect] = settlement.effects
-  if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.place !== 'leave') return undefined
+  if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.window !== 'leave') return undefined
   return effect.code || effect.result || effect.messages?.length ? undefined : effect
 }
 

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../job/errors.ts'
-import type { Taken } from '../contract.ts'
+import type { FetchedJob } from '../contract.ts'
 import { maybeDone } from './connection.ts'
 import { Lanes } from './lanes.ts'
 import type { Owner } from './owner.ts'
@@ -49,7 +49,13 @@ export class Waits {
   }
 
   /** At most `n` jobs: the first to come, and what came while the other waits were ended. */
-  async run(owner: Owner, queues: readonly string[], n: number, ms: number, signal: AbortSignal): Promise<Taken[]> {
+  async run(
+    owner: Owner,
+    queues: readonly string[],
+    n: number,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<FetchedJob[]> {
     while (owner.reconciling) await owner.reconciling.catch(() => {})
     const found = owner.handOver(queues, n)
     if (found.length > 0 || n <= 0 || signal.aborted || ms <= 0) return found
@@ -64,7 +70,7 @@ export class Waits {
     owner.waits.add(end)
     signal.addEventListener('abort', end, { once: true })
     const leaveBell = somePaused ? this.#pauses.bell.hear(end) : undefined
-    const taken: Taken[] = []
+    const taken: FetchedJob[] = []
     const failures: unknown[] = []
     try {
       if (waited.length === 0) await sleep(limit, undefined, { signal: over.signal }).catch(() => {})
@@ -102,7 +108,7 @@ export class Waits {
     return performance.now() - this.#brokeAt < ms
   }
 
-  async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<Taken | undefined> {
+  async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<FetchedJob | undefined> {
     const { keys, texts } = this.#server
     const lane = await this.#lanes.take(over)
     if (!lane) return undefined

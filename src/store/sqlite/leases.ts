@@ -1,6 +1,6 @@
 /** Who owns what, until when; and who has which duty. Times are the machine's monotonic clock. */
 
-import { type Lease, machineOf, type Owned, type Stranded } from '../contract.ts'
+import { type Lease, machineOf, type OrphanedJob, type OwnedJob } from '../contract.ts'
 import { bootId, isPast, monotonicNow } from './clock.ts'
 import type { Database } from './database.ts'
 import { parseTicket, ticketOf } from './queues.ts'
@@ -81,7 +81,7 @@ export class Leases {
     return true
   }
 
-  stranded(limit: number): Stranded[] {
+  stranded(limit: number): OrphanedJob[] {
     return this.#db
       .all<{ owner: string; queue: string; queueId: number; place: number; text: string }>(sql.owner.stranded, limit)
       .map(({ owner, queue, queueId, place, text }) => ({ owner, queue, ticket: ticketOf(queueId, place), text }))
@@ -89,10 +89,10 @@ export class Leases {
 
   /** What belongs to owners, claimed or not. */
   taken({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
-    const rows = this.#db.all<Owned & { ownerId: number; queueId: number; place: number }>(
+    const rows = this.#db.all<OwnedJob & { ownerId: number; queueId: number; place: number }>(
       ...([sql.owner.taken, ...(after.split(':').map(Number) as [number, number, number]), limit] as const),
     )
-    const items = rows.map(({ owner, queue, text }): Owned => ({ owner, queue, text }))
+    const items = rows.map(({ owner, queue, text }): OwnedJob => ({ owner, queue, text }))
     const last = rows.at(-1)
     const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.place}` : null
     return { items, next }

@@ -1,12 +1,12 @@
 /** Queues that nobody takes from, and jobs that must not run (any more). */
 
 import {
-  MARK_DROPPED_MS,
-  MARK_LIFE_MS,
-  MARKS_PAGE,
-  type MarkState,
-  MOST_MARKS,
-  type UnmarkEffect,
+  CANCELLATION_LIFE_MS,
+  CANCELLATIONS_PAGE,
+  type CancellationEffect,
+  type CancellationState,
+  DROPPED_LIFE_MS,
+  MAX_CANCELLATIONS,
 } from '../contract.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
@@ -34,21 +34,21 @@ export class Marks {
   }
 
   set(jid: string, now: number): void {
-    this.#db.run(sql.mark.old, now - MARK_LIFE_MS, now - MARK_DROPPED_MS)
+    this.#db.run(sql.mark.old, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
     if (this.#version(jid) > 0) return
     const { version } = this.#db.first<{ version: number }>(sql.mark.next, now) as { version: number }
     this.#db.run(sql.mark.set, jid, version)
-    if (version % COUNT_EVERY === 0) this.#db.run(sql.mark.excess, MOST_MARKS)
+    if (version % COUNT_EVERY === 0) this.#db.run(sql.mark.excess, MAX_CANCELLATIONS)
   }
 
-  unset(jid: string): MarkState {
+  unset(jid: string): CancellationState {
     const version = this.#version(jid)
     if (version > 0) this.#db.run(sql.mark.unset, jid)
     return version > 0 ? 'marked' : version < 0 ? 'dropped' : 'none'
   }
 
   /** In the step in which its job comes to its end. */
-  end({ jid, at, dropped }: UnmarkEffect): void {
+  end({ jid, at, dropped }: CancellationEffect): void {
     if (this.#version(jid) <= 0) return
     if (dropped) this.#db.run(sql.mark.set, jid, -at)
     else this.#db.run(sql.mark.unset, jid)
@@ -63,8 +63,8 @@ export class Marks {
   }
 
   since(since: number): { version: number; jids: string[] } {
-    const rows = this.#db.all<{ jid: string; version: number }>(sql.mark.since, since, MARKS_PAGE)
-    const last = rows.length === MARKS_PAGE ? rows.at(-1) : undefined
+    const rows = this.#db.all<{ jid: string; version: number }>(sql.mark.since, since, CANCELLATIONS_PAGE)
+    const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1) : undefined
     return { version: last?.version ?? this.newest(), jids: rows.map(({ jid }) => jid) }
   }
 

@@ -1,6 +1,14 @@
 /** What happens inside one write transaction: jobs come in, move and leave, and everything else changes with them. */
 
-import type { Destination, Effect, PushItem, SettleAnswer, Settlement, Turn, TurnAnswer } from '../contract.ts'
+import type {
+  Destination,
+  Effect,
+  PushItem,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  SettleAnswer,
+  Settlement,
+} from '../contract.ts'
 import type { Bell } from './bell.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Crons } from './crons.ts'
@@ -70,15 +78,15 @@ export function pushAll(s: Opened, items: readonly PushItem[], now: number): voi
 }
 
 /** One step of a worker, as the contract has it. */
-export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
+export function runTurn(s: Opened, name: string, turn: SettleAndFetch): SettleAndFetchAnswer {
   const current = s.leases.current(name)
   if (!current) {
     return {
       fenced: true,
       started: turn.started.map(() => 'superseded'),
       settled: turn.settlements.map(() => 'fenced'),
-      taken: [],
-      marks: 0,
+      fetched: [],
+      cancellations: 0,
     }
   }
   const { owner, marks } = current
@@ -91,8 +99,8 @@ export function runTurn(s: Opened, name: string, turn: Turn): TurnAnswer {
     count(s, turn, settled)
     // What this turn freed comes in before it takes.
     ledger.close()
-    const taken = turn.take.n > 0 ? s.queues.take(owner, turn.take.queues, turn.take.n) : []
-    return { fenced: false, started, settled, taken, marks }
+    const fetched = turn.fetch.n > 0 ? s.queues.take(owner, turn.fetch.queues, turn.fetch.n) : []
+    return { fenced: false, started, settled, fetched, cancellations: marks }
   })
 }
 
@@ -123,7 +131,7 @@ function settle(s: Opened, ledger: Ledger, owner: number, settlements: readonly 
   return ours.map((isOurs) => (isOurs ? 'ok' : 'fenced'))
 }
 
-function count(s: Opened, turn: Turn, settled: readonly SettleAnswer[]): void {
+function count(s: Opened, turn: SettleAndFetch, settled: readonly SettleAnswer[]): void {
   let processed = 0
   let failed = 0
   for (const [i, settlement] of turn.settlements.entries()) {

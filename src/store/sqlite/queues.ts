@@ -1,6 +1,6 @@
 /** Jobs that are ready: putting them at either end of their queue, taking them from the front. */
 
-import type { QueueInfo, Taken } from '../contract.ts'
+import type { FetchedJob, QueueInfo } from '../contract.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 
@@ -40,8 +40,8 @@ export class Queues {
   }
 
   /** Gives an owner at most `n` jobs of the queues, in their order. */
-  take(owner: number, queues: readonly string[], n: number): Taken[] {
-    const taken: Taken[] = []
+  take(owner: number, queues: readonly string[], n: number): FetchedJob[] {
+    const taken: FetchedJob[] = []
     for (const queue of queues) {
       if (taken.length >= n) break
       const found = this.#db.first<{ id: number }>(sql.queue.find, queue)

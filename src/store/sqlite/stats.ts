@@ -25,8 +25,8 @@ export class Stats {
     return {
       ...this.#of(''),
       enqueued: ready?.enqueued ?? 0,
-      held: ready?.held ?? 0,
-      taken: taken?.n ?? 0,
+      backlog: ready?.held ?? 0,
+      fetched: taken?.n ?? 0,
       scheduled: this.#sets.size('schedule'),
       retries: this.#sets.size('retry'),
       dead: this.#sets.size('dead'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Branch, Settlement, Taken } from '#dist/store/contract.js'
+import type { Branch, FetchedJob, Settlement } from '#dist/store/contract.js'
 import { turnOf } from '../../conformance/bench.ts'
 import { apart } from '../../conformance/task-apart.ts'
 import { counts, expectExact, taskWith } from '../../conformance/tracked.ts'
@@ -17,10 +17,11 @@ export function aparts(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: act.startsWith('hold') })
       const hand = await openHand(stage)
       const task = await taskWith({ store: stage.direct } as Parameters<typeof taskWith>[0], 1, 5, { rowsPerJob: 5 })
-      const taking = turnOf({ take: { queues: ['q'], n: 1 } })
-      const [taken] = (await insist(() => stage.store.turn(hand.owner, taking))).taken
-      const settlement: Settlement = apart(taken as Taken)
-      const settle = async () => (await stage.store.turn(hand.owner, turnOf({ settlements: [settlement] }))).settled
+      const taking = turnOf({ fetch: { queues: ['q'], n: 1 } })
+      const [taken] = (await insist(() => stage.store.workers.settleAndFetch(hand.owner, taking))).fetched
+      const settlement: Settlement = apart(taken as FetchedJob)
+      const settle = async () =>
+        (await stage.store.workers.settleAndFetch(hand.owner, turnOf({ settlements: [settlement] }))).settled
       const step = stage.fault(script('turn'), act)
       await expect(settle()).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/) })
       await step.happened
@@ -38,8 +39,8 @@ export function aparts(server: () => RedisServer): void {
           processed: 1,
           failed: 1,
         })
-        const { counts: found, placed } = await expectExact({ store: stage.direct }, task)
-        expect({ found, placed }).toEqual({ found: counts({ finished: 1, enqueued: 3, error: 1 }), placed: 2 })
+        const { counts: found, inWindow: placed } = await expectExact({ store: stage.direct }, task)
+        expect({ found, placed }).toEqual({ found: counts({ finished: 1, enqueued: 3, error: 1 }), inWindow: 2 })
       }
       await holds()
       expect(await settle()).toEqual(['fenced'])

@@ -91,6 +91,6 @@ const lookEnds: Match = (name, [key]) => name === 'LRANGE' && String(key).includ
 async function loseWait(stage: Stage, queue: string): Promise<void> {
   const cut = stage.fault(command('BLMOVE'), 'cut-after-request')
   const never = new AbortController().signal
-  await expect(stage.store.wait('here:1:1.0', [queue], 1, 1000, never)).rejects.toThrow()
+  await expect(stage.store.workers.waitForJobs('here:1:1.0', [queue], 1, 1000, never)).rejects.toThrow()
   await cut.happened
 }

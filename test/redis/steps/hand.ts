@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Settlement, Started, Taken, TurnAnswer } from '#dist/store/contract.js'
+import type { FetchedJob, SettleAndFetchAnswer, Settlement, Started } from '#dist/store/contract.js'
 import { done } from '../../conformance/bench.ts'
 import type { Stage } from './stage.ts'
 
@@ -15,7 +15,7 @@ export const longest = { ms: 0 }
 export class Hand {
   readonly owner: string
   readonly queues: string[]
-  readonly running: Taken[] = []
+  readonly running: FetchedJob[] = []
   /** Texts of all that it was handed. */
   readonly handed: string[] = []
   /** Settlements that were refused. */
@@ -36,7 +36,7 @@ export class Hand {
   }
 
   /** Settles what it tells to; all that it was handed is running until then. */
-  async turn(what: { settle?: Settlement[]; started?: Started[]; n?: number } = {}): Promise<TurnAnswer> {
+  async turn(what: { settle?: Settlement[]; started?: Started[]; n?: number } = {}): Promise<SettleAndFetchAnswer> {
     const { settle = [], n = 0 } = what
     const settlements = [...this.#untold, ...settle]
     const started = [...this.#started, ...(what.started ?? [])]
@@ -44,9 +44,9 @@ export class Hand {
     this.running.splice(0, Infinity, ...this.running.filter(({ ticket }) => !ended.has(ticket)))
     this.#untold = []
     this.#started = []
-    const take = { queues: this.queues, n }
-    const turn = { now: Date.now(), started, settlements, take }
-    const answer = await this.#stage.store.turn(this.owner, turn).catch((thrown) => {
+    const fetch = { queues: this.queues, n }
+    const turn = { now: Date.now(), started, settlements, fetch }
+    const answer = await this.#stage.store.workers.settleAndFetch(this.owner, turn).catch((thrown) => {
       this.#untold = [...settlements, ...this.#untold]
       this.#started = [...started, ...this.#started]
       throw thrown
@@ -54,7 +54,7 @@ export class Hand {
     for (const [i, said] of answer.settled.entries()) {
       if (said !== 'ok') this.fenced.push(settlements[i] as Settlement)
     }
-    this.#receive(answer.taken)
+    this.#receive(answer.fetched)
     if (answer.fenced || answer.problem) this.complaints.push(answer.problem ?? 'fenced')
     return answer
   }
@@ -73,14 +73,14 @@ export class Hand {
     await insist(() => this.turn(what))
   }
 
-  async wait(ms = 1000, signal = NEVER, n = 1): Promise<Taken[]> {
-    const taken = await this.#stage.store.wait(this.owner, this.queues, n, ms, signal)
+  async wait(ms = 1000, signal = NEVER, n = 1): Promise<FetchedJob[]> {
+    const taken = await this.#stage.store.workers.waitForJobs(this.owner, this.queues, n, ms, signal)
     this.#receive(taken)
     return taken
   }
 
   /** Pushes a job and receives it by waiting. */
-  async receive(text: string): Promise<Taken> {
+  async receive(text: string): Promise<FetchedJob> {
     await this.#stage.push(text)
     const [taken] = await this.wait()
     if (!taken) throw new Error('the job did not come')
@@ -88,13 +88,13 @@ export class Hand {
   }
 
   /** Pushes jobs and takes them. */
-  async take(...texts: string[]): Promise<Taken[]> {
+  async take(...texts: string[]): Promise<FetchedJob[]> {
     await this.#stage.push(...texts)
-    return (await this.turn({ n: texts.length })).taken
+    return (await this.turn({ n: texts.length })).fetched
   }
 
   /** Works until there is nothing in the queue and nothing with any owner, and leaves. */
-  async workOff(ended: (taken: Taken) => Settlement = (taken) => done(taken)): Promise<void> {
+  async workOff(ended: (taken: FetchedJob) => Settlement = (taken) => done(taken)): Promise<void> {
     const end = performance.now() + ENOUGH_MS
     for (;;) {
       await this.turn({ settle: this.running.map(ended), n: 10 }).catch(() => {})
@@ -104,10 +104,10 @@ export class Hand {
       if (performance.now() > end) throw new Error(`left behind: ${JSON.stringify({ waiting, held })}`)
       await this.wait(100).catch(() => {})
     }
-    this.left = await this.#stage.store.leave(this.owner)
+    this.left = await this.#stage.store.workers.release(this.owner)
   }
 
-  #receive(taken: Taken[]): void {
+  #receive(taken: FetchedJob[]): void {
     for (const one of taken) {
       if (this.#tickets.has(one.ticket)) this.complaints.push(`handed out twice: ${one.ticket} ${one.text}`)
       this.#tickets.add(one.ticket)
@@ -120,7 +120,7 @@ export class Hand {
 
 /** An owner that has joined. */
 export async function openHand(stage: Stage, queues = ['q'], owner = 'here:1:1.0'): Promise<Hand> {
-  expect(await stage.store.join(owner, { queues, seconds: 60, host: 'here' })).toBe(true)
+  expect(await stage.store.workers.join(owner, { queues, seconds: 60, host: 'here' })).toBe(true)
   return new Hand(stage, owner, queues)
 }
 
@@ -150,7 +150,7 @@ export async function census(
   expect(hand.complaints).toEqual([])
   expect(hand.fenced).toEqual([])
   // One whose wait broke may still be served: it is claimed, so that others look after it.
-  const leases = await stage.direct.leases()
+  const leases = await stage.direct.workers.leases()
   if (hand.left || !stage.struck.has('BLMOVE')) expect(leases).toEqual([])
   else expect(leases).toMatchObject([{ owner: hand.owner, claimed: true }])
   expect([...hand.handed].sort()).toEqual([...handed].sort())

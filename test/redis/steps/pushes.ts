@@ -26,7 +26,7 @@ const EFFECT: EventEffect = {
   attempt: 1,
   status: 'cancelled',
   at: NOW,
-  place: 'leave',
+  window: 'leave',
   messages: [SAID],
 }
 
@@ -46,7 +46,7 @@ const KINDS: { name: string; match: Match; items: PushItem[] }[] = [
 /** What was pushed is there wholly or not at all. */
 async function stored(stage: Stage, items: PushItem[]): Promise<boolean> {
   const { schedule } = await stage.truth()
-  const there = [...(await stage.direct.peek('p', 0, 10)), ...schedule]
+  const there = [...(await stage.direct.jobs.peek('p', 0, 10)), ...schedule]
   if (there.length > 0) expect(there).toEqual(items.map(({ text }) => text))
   return there.length > 0
 }
@@ -68,7 +68,7 @@ export function pushes(server: () => RedisServer): void {
         await withTask(stage)
         await stage.store.open()
         const step = stage.fault(match, act)
-        const { maybePushed } = await refused(stage.store.push(items, NOW))
+        const { maybePushed } = await refused(stage.store.jobs.push(items, NOW))
         await step.happened
         expect(maybePushed).toBe(true)
         if (act === 'hold') expect(await stored(stage, items)).toBe(false)
@@ -93,12 +93,12 @@ export function pushes(server: () => RedisServer): void {
       await stage.store.open()
       stage.proxy.refuse()
       // It knows that it has no connection.
-      await expect(stage.store.size('dead')).rejects.toThrow()
-      expect((await refused(stage.store.push(items, NOW))).maybePushed).toBe(false)
+      await expect(stage.store.jobSets.size('dead')).rejects.toThrow()
+      expect((await refused(stage.store.jobs.push(items, NOW))).maybePushed).toBe(false)
       expect(await stored(stage, items)).toBe(false)
       stage.proxy.accept()
       await until(async () => {
-        const pushed = await stage.store.push(items, NOW).then(
+        const pushed = await stage.store.jobs.push(items, NOW).then(
           () => true,
           (error: PushError) => !error.maybePushed && 'not yet',
         )
@@ -114,9 +114,9 @@ export function pushes(server: () => RedisServer): void {
     await stage.store.open()
     const step = stage.fault((name, [key]) => name === 'LPUSH' && String(key) === 'queue:b', 'cut-before')
     const items = [toQueue('a', job(1)), toQueue('b', job(2))]
-    expect((await refused(stage.store.push(items, NOW))).maybePushed).toBe(true)
+    expect((await refused(stage.store.jobs.push(items, NOW))).maybePushed).toBe(true)
     await step.happened
-    expect(await stage.direct.peek('b', 0, 10)).toEqual([])
+    expect(await stage.direct.jobs.peek('b', 0, 10)).toEqual([])
     expect((await stage.truth()).waiting.length).toBeLessThan(2)
   })
 
@@ -125,8 +125,8 @@ export function pushes(server: () => RedisServer): void {
     await stage.store.open()
     stage.fault((name, [, text]) => name === 'LPUSH' && String(text) === job(5), 'cut-before-reply')
     const texts = Array.from({ length: 10 }, (_, n) => job(n))
-    const answers = await Promise.allSettled(texts.map((text) => stage.store.push([toQueue('p', text)], NOW)))
-    const waiting = await stage.direct.peek('p', 0, 20)
+    const answers = await Promise.allSettled(texts.map((text) => stage.store.jobs.push([toQueue('p', text)], NOW)))
+    const waiting = await stage.direct.jobs.peek('p', 0, 20)
     for (const [n, answer] of answers.entries()) {
       const times = waiting.filter((one) => one === texts[n]).length
       if (answer.status === 'fulfilled') expect(times).toBe(1)
@@ -139,6 +139,6 @@ export function pushes(server: () => RedisServer): void {
 
 /** A task with one row, which waits in a queue of its own. */
 async function withTask(stage: Stage): Promise<void> {
-  await stage.direct.createTask(TASK)
-  await stage.direct.addRows(TASK.id, ADDER, 0, rows(0, 1), NOW)
+  await stage.direct.tasks.create(TASK)
+  await stage.direct.tasks.addRows(TASK.id, ADDER, 0, rows(0, 1), NOW)
 }

@@ -33,47 +33,47 @@ const REPEATS: Repeat[] = [
   {
     name: 'making a task',
     match: script('taskCreate'),
-    ask: (store) => store.createTask(TASK),
+    ask: (store) => store.tasks.create(TASK),
     first: true,
     again: false,
     holds: async ({ direct }) => {
-      expect(await direct.task(TASK.id)).toMatchObject({ state: 'adding', total: 0 })
-      expect((await direct.tasks({ limit: 10 })).map(({ id }) => id)).toEqual([taskId(1)])
+      expect(await direct.tasks.find(TASK.id)).toMatchObject({ state: 'adding', total: 0 })
+      expect((await direct.tasks.page({ limit: 10 })).map(({ id }) => id)).toEqual([taskId(1)])
     },
   },
   {
     name: 'noting where a task will be',
     match: command('HSETNX'),
-    ask: (store) => store.createTask(TASK),
+    ask: (store) => store.tasks.create(TASK),
     first: true,
     // It is only half of it.
     again: false,
     half: true,
     holds: async ({ direct }) => {
-      expect(await direct.task(TASK.id)).toMatchObject({ state: 'adding', total: 0 })
-      expect(await direct.tasks({ limit: 10 })).toHaveLength(1)
+      expect(await direct.tasks.find(TASK.id)).toMatchObject({ state: 'adding', total: 0 })
+      expect(await direct.tasks.page({ limit: 10 })).toHaveLength(1)
     },
   },
   {
     name: 'adding rows',
     match: script('taskRows'),
-    before: ({ direct }) => direct.createTask(TASK),
-    ask: (store) => store.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW),
+    before: ({ direct }) => direct.tasks.create(TASK),
+    ask: (store) => store.tasks.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW),
     first: { ok: true, total: 3 },
     again: { ok: true, total: 3 },
     holds: async ({ direct }) => {
-      expect(await expectExact({ store: direct }, TASK)).toMatchObject({ total: 3, placed: 2, held: 1 })
-      expect(await direct.peek('q', 0, 10)).toHaveLength(2)
+      expect(await expectExact({ store: direct }, TASK)).toMatchObject({ total: 3, inWindow: 2, backlog: 1 })
+      expect(await direct.jobs.peek('q', 0, 10)).toHaveLength(2)
     },
   },
   {
     name: 'adding the last rows',
     match: script('taskEnd'),
     before: async ({ direct }) => {
-      await direct.createTask(TASK)
-      await direct.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW)
+      await direct.tasks.create(TASK)
+      await direct.tasks.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW)
     },
-    ask: (store) => store.endAdding(TASK.id, ADDER, NOW),
+    ask: (store) => store.tasks.endAdding(TASK.id, ADDER, NOW),
     first: { ok: true, total: 3 },
     again: { ok: true, total: 3 },
     holds: async ({ direct }) => {
@@ -84,8 +84,8 @@ const REPEATS: Repeat[] = [
   {
     name: 'moving due jobs',
     match: script('swap'),
-    before: ({ direct }) => direct.push([{ to: 'schedule', text: job(1), score: 1 }], NOW),
-    ask: (store) => store.swap('schedule', [{ text: job(1), score: 1, to: toQueue('q', job(1)) }], NOW),
+    before: ({ direct }) => direct.jobs.push([{ to: 'schedule', text: job(1), score: 1 }], NOW),
+    ask: (store) => store.jobSets.swap('schedule', [{ text: job(1), score: 1, to: toQueue('q', job(1)) }], NOW),
     first: ['ok'],
     again: ['gone'],
     holds: async (stage) => expect(await stage.truth()).toMatchObject({ schedule: [], waiting: [job(1)] }),
@@ -94,13 +94,13 @@ const REPEATS: Repeat[] = [
     name: 'restoring jobs',
     match: script('restore'),
     async before(stage) {
-      await stage.direct.push([toQueue('q', job(1))], NOW)
+      await stage.direct.jobs.push([toQueue('q', job(1))], NOW)
       await (await openHand(stage)).turn({ n: 1 })
-      await stage.direct.claim(OWNER, null)
-      return (await stage.direct.stranded(10))[0]?.ticket
+      await stage.direct.workers.claim(OWNER, null)
+      return (await stage.direct.workers.orphaned(10))[0]?.ticket
     },
     ask: (store, ticket) =>
-      store.restore([{ owner: OWNER, queue: 'q', ticket: String(ticket), to: toQueue('q', job(1)) }], NOW),
+      store.workers.rescue([{ owner: OWNER, queue: 'q', ticket: String(ticket), to: toQueue('q', job(1)) }], NOW),
     first: ['ok'],
     again: ['gone'],
     holds: async (stage) => expect(await stage.truth()).toMatchObject({ held: [], waiting: [job(1)], owned: [] }),
@@ -108,63 +108,63 @@ const REPEATS: Repeat[] = [
   {
     name: 'joining',
     match: script('join'),
-    ask: (store) => store.join(OWNER, JOIN),
+    ask: (store) => store.workers.join(OWNER, JOIN),
     first: true,
     again: false,
     async holds({ direct, store }) {
-      expect(await direct.leases()).toMatchObject([{ owner: OWNER, ended: false }])
-      const turn = { now: NOW, started: [], settlements: [], take: { queues: ['q'], n: 1 } }
-      expect(await store.turn(OWNER, turn)).toMatchObject({ fenced: false })
+      expect(await direct.workers.leases()).toMatchObject([{ owner: OWNER, ended: false }])
+      const turn = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
+      expect(await store.workers.settleAndFetch(OWNER, turn)).toMatchObject({ fenced: false })
     },
   },
   {
     name: 'renewing',
     match: script('renew'),
-    before: ({ direct }) => direct.join(OWNER, { ...JOIN, seconds: -5 }),
-    ask: (store) => store.renew(OWNER, 60),
+    before: ({ direct }) => direct.workers.join(OWNER, { ...JOIN, seconds: -5 }),
+    ask: (store) => store.workers.renew(OWNER, 60),
     first: true,
     again: true,
-    holds: async ({ direct }) => expect(await direct.leases()).toMatchObject([{ ended: false }]),
+    holds: async ({ direct }) => expect(await direct.workers.leases()).toMatchObject([{ ended: false }]),
   },
   {
     name: 'claiming',
     match: script('claim'),
-    before: ({ direct }) => direct.join(OWNER, JOIN),
-    ask: (store) => store.claim(OWNER, null),
+    before: ({ direct }) => direct.workers.join(OWNER, JOIN),
+    ask: (store) => store.workers.claim(OWNER, null),
     first: true,
     again: false,
-    holds: async ({ direct }) => expect(await direct.leases()).toMatchObject([{ claimed: true }]),
+    holds: async ({ direct }) => expect(await direct.workers.leases()).toMatchObject([{ claimed: true }]),
   },
   {
     name: 'leaving',
     match: script('leave'),
-    before: ({ store }) => store.join(OWNER, JOIN),
-    ask: (store) => store.leave(OWNER),
+    before: ({ store }) => store.workers.join(OWNER, JOIN),
+    ask: (store) => store.workers.release(OWNER),
     first: true,
     again: false,
-    holds: async ({ direct }) => expect(await direct.leases()).toEqual([]),
+    holds: async ({ direct }) => expect(await direct.workers.leases()).toEqual([]),
   },
   {
     name: 'defining a cron entry',
     match: script('cronDefine'),
-    ask: (store) => store.defineCron('nightly', { old: null, text: 'x', tick: NOW }, 60),
+    ask: (store) => store.crons.define('nightly', { old: null, text: 'x', tick: NOW }, 60),
     first: true,
     again: false,
     holds: async ({ direct }) =>
-      expect(await direct.crons()).toMatchObject([{ name: 'nightly', text: 'x', tick: NOW }]),
+      expect(await direct.crons.list()).toMatchObject([{ name: 'nightly', text: 'x', tick: NOW }]),
   },
   {
     name: 'deciding a tick',
     match: script('cronTick'),
-    before: ({ direct }) => direct.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60),
+    before: ({ direct }) => direct.crons.define('nightly', { old: null, text: 'x', tick: 1 }, 60),
     ask: (store) => {
       const push = { jid: 'jid-2', item: toQueue('q', job(1)), lock: 'l' }
-      return store.tickCron('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
+      return store.crons.tick('nightly', { text: 'x', from: 1, to: 2, push }, NOW)
     },
     first: 'ok',
     again: 'gone',
     async holds(stage) {
-      expect(await stage.direct.crons()).toMatchObject([{ tick: 2, jid: 'jid-2' }])
+      expect(await stage.direct.crons.list()).toMatchObject([{ tick: 2, jid: 'jid-2' }])
       expect(await stage.truth()).toMatchObject({ waiting: [job(1)] })
     },
   },
@@ -172,18 +172,18 @@ const REPEATS: Repeat[] = [
     name: 'letting a cron entry go on',
     match: script('cronPause'),
     async before({ direct }) {
-      await direct.defineCron('nightly', { old: null, text: 'x', tick: 1 }, 60)
-      await direct.pauseCron('nightly', true, NOW)
+      await direct.crons.define('nightly', { old: null, text: 'x', tick: 1 }, 60)
+      await direct.crons.pause('nightly', true, NOW)
     },
-    ask: (store) => store.pauseCron('nightly', false, NOW),
+    ask: (store) => store.crons.pause('nightly', false, NOW),
     first: true,
     again: true,
-    holds: async ({ direct }) => expect(await direct.crons()).toMatchObject([{ tick: NOW, paused: false }]),
+    holds: async ({ direct }) => expect(await direct.crons.list()).toMatchObject([{ tick: NOW, paused: false }]),
   },
   {
     name: 'freeing a lock',
     match: script('unlock'),
-    ask: (store) => store.unlock('l', 'me'),
+    ask: (store) => store.crons.unlock('l', 'me'),
     first: undefined,
     again: undefined,
     holds: async () => {},
@@ -191,22 +191,22 @@ const REPEATS: Repeat[] = [
   {
     name: 'taking a duty',
     match: script('hold'),
-    ask: (store) => store.hold('due', OWNER, 60),
+    ask: (store) => store.workers.acquireLock('due', OWNER, 60),
     first: true,
     again: true,
     async holds({ direct }) {
-      expect(await direct.hold('due', 'other', 60)).toBe(false)
-      expect(await direct.hold('due', OWNER, 60)).toBe(true)
+      expect(await direct.workers.acquireLock('due', 'other', 60)).toBe(false)
+      expect(await direct.workers.acquireLock('due', OWNER, 60)).toBe(true)
     },
   },
   {
     name: 'giving a duty up',
     match: script('hold'),
-    before: ({ direct }) => direct.hold('due', OWNER, 60),
-    ask: (store) => store.letGo('due', OWNER),
+    before: ({ direct }) => direct.workers.acquireLock('due', OWNER, 60),
+    ask: (store) => store.workers.releaseLock('due', OWNER),
     first: undefined,
     again: undefined,
-    holds: async ({ direct }) => expect(await direct.hold('due', 'other', 60)).toBe(true),
+    holds: async ({ direct }) => expect(await direct.workers.acquireLock('due', 'other', 60)).toBe(true),
   },
 ]
 

@@ -33,7 +33,7 @@ export function resend(server: () => RedisServer): void {
         // What was held arrives now, after what was sent in its stead.
         stage.release(step)
       }
-      for (let i = 0; i < 5; i++) await stage.direct.stats()
+      for (let i = 0; i < 5; i++) await stage.direct.metrics.totals()
       const { waiting, schedule } = await stage.truth()
       expect(waiting).toHaveLength(1)
       expect(schedule).toHaveLength(1)
@@ -51,9 +51,9 @@ export function resend(server: () => RedisServer): void {
     const step = stage.fault(script('pushOnce'), 'hold-reply')
     const push = hq.push({ class: 'J', args: [], queue: 'p', idempotent: true })
     await step.happened
-    await until(async () => (await stage.direct.stats()).processed === 1)
+    await until(async () => (await stage.direct.metrics.totals()).processed === 1)
     expect(ran).toEqual([await push])
-    await stage.direct.stats()
+    await stage.direct.metrics.totals()
     expect((await stage.truth()).waiting).toEqual([])
     await worker.stop()
     expect(ran).toHaveLength(1)
@@ -66,7 +66,7 @@ export function resend(server: () => RedisServer): void {
     stage.fault(script('pushOnce'), 'cut-before-reply')
     const args = Array.from({ length: 250 }, (_, n) => [n])
     const jids = await hq.pushBulk({ class: 'J', args, queue: 'p', idempotent: true })
-    const waiting = await stage.direct.peek('p', 0, 1000)
+    const waiting = await stage.direct.jobs.peek('p', 0, 1000)
     expect(waiting.map((text) => JSON.parse(text).jid)).toEqual(jids)
   })
 

@@ -63,7 +63,7 @@ export class Stage {
 
   async push(...texts: string[]): Promise<void> {
     const items = texts.map((text): PushItem => ({ to: 'queue', queue: 'q', text, end: 'back' }))
-    await this.direct.push(items, Date.now())
+    await this.direct.jobs.push(items, Date.now())
   }
 
   async ask(...commands: string[][]): Promise<string[][]> {

@@ -20,9 +20,9 @@ const SAID = { at: NOW, code: 'said', params: {} }
 /** A worker, and a task of three rows of which two may be in the queue. */
 async function tracked(stage: Stage): Promise<{ hand: Hand; task: { id: string } }> {
   const task = spec(1, { window: 2 })
-  expect(await stage.direct.createTask(task)).toBe(true)
-  await stage.direct.addRows(task.id, ADDER, 0, rows(0, 3), NOW)
-  await stage.direct.endAdding(task.id, ADDER, NOW)
+  expect(await stage.direct.tasks.create(task)).toBe(true)
+  await stage.direct.tasks.addRows(task.id, ADDER, 0, rows(0, 3), NOW)
+  await stage.direct.tasks.endAdding(task.id, ADDER, NOW)
   return { hand: await openHand(stage), task }
 }
 
@@ -34,7 +34,7 @@ export function starts(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: late !== undefined })
       const { hand, task } = await tracked(stage)
       const look = { store: stage.direct }
-      const [row] = (await hand.turn({ n: 1 })).taken
+      const [row] = (await hand.turn({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
 
       const step = stage.fault(script('turn'), act)
@@ -51,7 +51,11 @@ export function starts(server: () => RedisServer): void {
       if (late === 'at the end') stage.release(step)
       await hand.workOff((taken) => finish(taken))
       expect(await eventOf(look, task, 0)).toMatchObject({ status: 'finished', attempts: 1, messages: [SAID] })
-      expect(await expectExact(look, task)).toMatchObject({ counts: counts({ finished: 3 }), state: 'done', placed: 0 })
+      expect(await expectExact(look, task)).toMatchObject({
+        counts: counts({ finished: 3 }),
+        state: 'done',
+        inWindow: 0,
+      })
       await census(stage, hand, { handed: hand.handed, processed: 3 })
     })
 
@@ -59,7 +63,7 @@ export function starts(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: late !== undefined })
       const { hand, task } = await tracked(stage)
       const look = { store: stage.direct }
-      const [row] = (await hand.turn({ n: 1 })).taken
+      const [row] = (await hand.turn({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
       await hand.turn({ started: [begin(row)] })
 
@@ -71,12 +75,16 @@ export function starts(server: () => RedisServer): void {
       if (late === 'after it was repeated') stage.release(step)
       const ended = { status: 'finished', attempts: 1, messages: [SAID], result: '{"n":1}' }
       expect(await eventOf(look, task, 0)).toMatchObject(ended)
-      expect(await expectExact(look, task)).toMatchObject({ counts: counts({ enqueued: 2, finished: 1 }), placed: 2 })
+      expect(await expectExact(look, task)).toMatchObject({ counts: counts({ enqueued: 2, finished: 1 }), inWindow: 2 })
 
       await hand.workOff((taken) => finish(taken))
       if (late === 'at the end') stage.release(step)
       expect(await eventOf(look, task, 0)).toMatchObject(ended)
-      expect(await expectExact(look, task)).toMatchObject({ counts: counts({ finished: 3 }), state: 'done', placed: 0 })
+      expect(await expectExact(look, task)).toMatchObject({
+        counts: counts({ finished: 3 }),
+        state: 'done',
+        inWindow: 0,
+      })
       expect(hand.handed).toHaveLength(3)
       await census(stage, hand, { handed: hand.handed, processed: 3 })
     })

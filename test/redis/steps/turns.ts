@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Settlement, Taken } from '#dist/store/contract.js'
+import type { FetchedJob, Settlement } from '#dist/store/contract.js'
 import { done, job, release, retry, toQueue } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Step } from '../step.ts'
@@ -17,14 +17,17 @@ const FAULTS: { act: Act; late?: 'before it is repeated' | 'after it was repeate
   { act: 'hold-reply', late: 'after it was repeated' },
 ]
 
-const ENDS: { name: string; of: (taken: Taken) => Settlement }[] = [
+const ENDS: { name: string; of: (taken: FetchedJob) => Settlement }[] = [
   { name: 'done', of: (taken) => done(taken) },
   { name: 'retried', of: (taken) => retry(taken, 2e9) },
   { name: 'put back', of: (taken) => release(taken) },
 ]
 
 /** A worker that has two jobs that came while it waited and two that it took, and one more waits. */
-async function busy(stage: Stage, twins: boolean): Promise<{ hand: Hand; texts: string[]; came: Taken; took: Taken }> {
+async function busy(
+  stage: Stage,
+  twins: boolean,
+): Promise<{ hand: Hand; texts: string[]; came: FetchedJob; took: FetchedJob }> {
   const hand = await openHand(stage)
   const texts = [1, 2, 3, 4, 5].map((n) => job(twins ? 0 : n))
   const [a = '', b = '', c = '', d = '', e = ''] = texts
@@ -33,7 +36,7 @@ async function busy(stage: Stage, twins: boolean): Promise<{ hand: Hand; texts: 
   const [took] = await hand.take(c, d)
   await stage.push(e)
   expect(hand.running).toHaveLength(4)
-  return { hand, texts, came, took: took as Taken }
+  return { hand, texts, came, took: took as FetchedJob }
 }
 
 /** A late request or answer comes at the right time; what is lost is told again, and then nothing is owed. */
@@ -118,12 +121,12 @@ export function turns(server: () => RedisServer): void {
       const step = stage.fault(script('turn'), act)
       await hand.lose({ settle: [done(came)], n: 1 })
       await step.happened
-      expect(await stage.direct.claim(hand.owner, null)).toBe(true)
+      expect(await stage.direct.workers.claim(hand.owner, null)).toBe(true)
       await hand.insist()
       expect(hand.complaints).toEqual(['fenced'])
-      const stranded = await stage.direct.stranded(10)
+      const stranded = await stage.direct.workers.orphaned(10)
       const items = stranded.map(({ text, ...one }) => ({ ...one, to: toQueue('q', text, 'front') }))
-      expect(new Set(await stage.direct.restore(items, Date.now()))).toEqual(new Set(['ok']))
+      expect(new Set(await stage.direct.workers.rescue(items, Date.now()))).toEqual(new Set(['ok']))
       expect(await stage.truth()).toMatchObject({
         waiting: texts.slice(applied),
         held: [],

@@ -70,7 +70,7 @@ export function waits(server: () => RedisServer): void {
         const waiting = hand.wait(300, undefined, 2).catch(() => [])
         if (act === 'cut-before') for (const step of steps) await step.happened
         else await until(async () => (await stage.blocked()) === 2)
-        await stage.direct.push([toQueue('p', job(0)), toQueue('q', job(0)), toQueue('q', job(1))], Date.now())
+        await stage.direct.jobs.push([toQueue('p', job(0)), toQueue('q', job(0)), toQueue('q', job(1))], Date.now())
         for (const step of steps) await step.happened
         for (const step of steps) step.cut()
         await waiting
@@ -185,9 +185,9 @@ export function waits(server: () => RedisServer): void {
     const stage = await openStage(server(), t)
     const hand = await openHand(stage)
     const came = await hand.receive(job(1))
-    expect(await stage.direct.stats()).toMatchObject({ taken: 1, processed: 0 })
+    expect(await stage.direct.metrics.totals()).toMatchObject({ fetched: 1, processed: 0 })
     await hand.turn({ settle: [done(came)] })
-    expect(await stage.direct.stats()).toMatchObject({ taken: 0, processed: 1 })
+    expect(await stage.direct.metrics.totals()).toMatchObject({ fetched: 0, processed: 1 })
     await hand.workOff()
     await census(stage, hand, { handed: [job(1)] })
   })
@@ -199,11 +199,11 @@ export function waits(server: () => RedisServer): void {
     const waiting = hand.wait(100).catch(() => [])
     await held.happened
     await waiting
-    await stage.store.leave(hand.owner)
+    await stage.store.workers.release(hand.owner)
     await stage.push(job(1))
     stage.release(held)
     await until(async () => (await stage.truth()).held.length === 1)
-    const stranded = await stage.direct.stranded(10)
+    const stranded = await stage.direct.workers.orphaned(10)
     expect(stranded.map(({ text }) => text)).toEqual([job(1)])
   })
 
@@ -218,8 +218,8 @@ export function waits(server: () => RedisServer): void {
     await stage.store.close()
     expect(await waiting).toEqual([])
     stage.release(step)
-    expect(await stage.direct.claim(hand.owner, null)).toBe(true)
-    const stranded = await stage.direct.stranded(10)
+    expect(await stage.direct.workers.claim(hand.owner, null)).toBe(true)
+    const stranded = await stage.direct.workers.orphaned(10)
     expect(stranded.map(({ text }) => text)).toEqual(texts)
     const items = stranded.map(({ owner, queue, ticket, text }) => ({
       owner,
@@ -227,8 +227,8 @@ export function waits(server: () => RedisServer): void {
       ticket,
       to: toQueue('q', text, 'front'),
     }))
-    expect(await stage.direct.restore(items, Date.now())).toEqual(['ok', 'ok', 'ok'])
-    expect(await stage.direct.restore(items, Date.now())).toEqual(['gone', 'gone', 'gone'])
+    expect(await stage.direct.workers.rescue(items, Date.now())).toEqual(['ok', 'ok', 'ok'])
+    expect(await stage.direct.workers.rescue(items, Date.now())).toEqual(['gone', 'gone', 'gone'])
     expect(await stage.truth()).toMatchObject({ waiting: texts, held: [], owned: [] })
   })
 }

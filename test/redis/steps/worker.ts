@@ -63,7 +63,7 @@ export function worker(server: () => RedisServer): void {
         failed: 0,
         owned: [],
       })
-      expect((await stage.direct.leases()).filter(({ claimed }) => !claimed)).toEqual([])
+      expect((await stage.direct.workers.leases()).filter(({ claimed }) => !claimed)).toEqual([])
     })
   }
 
@@ -93,7 +93,7 @@ export function worker(server: () => RedisServer): void {
     expect(ran.sort()).toEqual(rows.map(String).sort())
     expect(refused).toEqual([])
     expect(await stage.truth()).toMatchObject({ waiting: [], held: [], processed: 200, failed: 0, owned: [] })
-    const events = await stage.direct.events(task.id, { limit: 1000 })
+    const events = await stage.direct.tasks.events(task.id, { limit: 1000 })
     expect(events.every(({ attempts, messages }) => attempts === 1 && messages.length < 2)).toBe(true)
   })
 }

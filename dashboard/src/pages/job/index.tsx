@@ -82,7 +82,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
       />
     )
   }
-  if (state === 'queued' || state === 'running' || state === 'held') {
+  if (state === 'queued' || state === 'running' || state === 'backlog') {
     return <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
   }
   return null

@@ -51,7 +51,7 @@ export function Figures({ now, gauges }: { now: Pulse; gauges: Gauges | undefine
         trend={trend('enqueued')}
         href={at('/queues')}
       >
-        {stats.held > 0 ? t('overview.held', { n: stats.held }) : t('overview.noneHeld')}
+        {stats.backlog > 0 ? t('overview.backlog', { n: stats.backlog }) : t('overview.noBacklog')}
       </Tile>
       <Tile
         label={t('overview.retries')}

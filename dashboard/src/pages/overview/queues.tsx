@@ -40,7 +40,7 @@ export function QueuesPanel() {
             <tr>
               <th>{t('queues.name')}</th>
               <th class="num">{t('queues.size')}</th>
-              <th class="num hide-s">{t('queues.held')}</th>
+              <th class="num hide-s">{t('queues.backlog')}</th>
               <th>{t('queues.oldest')}</th>
               <th class="num hide-s">{t('queues.slots')}</th>
             </tr>
@@ -54,7 +54,7 @@ export function QueuesPanel() {
                   </a>
                 </td>
                 <td class="num b">{number(queue.size)}</td>
-                <td class="num hide-s dim">{queue.held > 0 ? number(queue.held) : '–'}</td>
+                <td class="num hide-s dim">{queue.backlog > 0 ? number(queue.backlog) : '–'}</td>
                 <td>
                   {duration(queue.latency)}
                   <span class="meter" style={{ '--v': (queue.latency / most) * 100 }}>

@@ -35,7 +35,7 @@ export default function Queues() {
         {...(data ? { count: number(data.items.length) } : {})}
         facts={[
           now && t('queues.waiting', { n: now.stats.enqueued }),
-          now && now.stats.held > 0 && t('queues.heldByTasks', { n: now.stats.held }),
+          now && now.stats.backlog > 0 && t('queues.backlogOfTasks', { n: now.stats.backlog }),
         ]}
       />
       <section class="panel list">
@@ -96,10 +96,10 @@ function columnsOf(
     },
     { name: 'size', title: t('queues.size'), class: 'num b', ...sorted('size'), cell: ({ size }) => number(size) },
     {
-      name: 'held',
-      title: t('queues.held'),
+      name: 'backlog',
+      title: t('queues.backlog'),
       class: 'num hide-s dim',
-      cell: ({ held }) => (held > 0 ? number(held) : '–'),
+      cell: ({ backlog }) => (backlog > 0 ? number(backlog) : '–'),
     },
     {
       name: 'latency',

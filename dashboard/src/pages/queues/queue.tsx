@@ -94,11 +94,11 @@ export default function QueuePage() {
   )
 }
 
-function Figures({ queue: { size, held, latency, slots, servedBy, ignoredBy, paused } }: { queue: Queue }) {
+function Figures({ queue: { size, backlog, latency, slots, servedBy, ignoredBy, paused } }: { queue: Queue }) {
   return (
     <Tiles columns={4}>
       <Tile label={t('queues.size')} value={number(size)}>
-        {held > 0 ? t('overview.held', { n: held }) : t('overview.noneHeld')}
+        {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
       </Tile>
       <Tile label={t('queues.oldest')} value={duration(latency)} />
       <Tile label={t('queues.slots')} value={number(slots)}>

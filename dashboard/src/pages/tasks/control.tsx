@@ -15,7 +15,7 @@ const COUNTS = [0, ...STEPS]
 const SHARES = [0, 1, 2, 5, 10, 20, 50]
 
 export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<void> }) {
-  const { counts, held, window, maxFailures, onMaxFailures, id } = task
+  const { counts, backlog, window, maxFailures, onMaxFailures, id } = task
   const isOver = task.state === 'done' || task.state === 'cancelled'
   const isOff = about.value?.readOnly !== false || isOver
   const set = async (settings: object) => {
@@ -45,7 +45,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
             more={STEPS.find((step) => step > window)}
             onSet={(rows) => void set({ window: rows })}
           />
-          <p>{t('task.nowRows', { working: counts.working, queued: counts.enqueued - held, held })}</p>
+          <p>{t('task.nowRows', { working: counts.working, queued: counts.enqueued - backlog, backlog })}</p>
         </div>
         <div>
           <span id="tolerance">{t('task.stopWhen')}</span>

@@ -2,8 +2,8 @@
 
 import type {
   MorgueEntry,
+  OrderedCounts,
   OrderedInFlight,
-  OrderedNumbers,
   OrderedPage,
   OrderedWaiting,
   ScoredPayload,
@@ -41,7 +41,7 @@ export class OrderedLook {
     return (await main.call((client) => client.smembers(server.keys.orderedQueues))).sort()
   }
 
-  async numbers(queue: string, now: number): Promise<OrderedNumbers | null> {
+  async numbers(queue: string, now: number): Promise<OrderedCounts | null> {
     const board = await this.#shards.board(queue)
     if (!board) return null
     const main = await this.#queues.server.ready()
@@ -227,7 +227,7 @@ function readFlight(id: string, flight: string, about: ReadonlyMap<string, strin
     shard: Number(shard),
     token: Number(token),
     owner,
-    takenAt: Number(takenAt),
+    fetchedAt: Number(takenAt),
   }
 }
 

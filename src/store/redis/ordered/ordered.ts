@@ -1,6 +1,6 @@
 /** Ordered queues: what waits belongs to an id, a shard is only a part of what is due. See lua/ordered-open.lua. */
 
-import type { OrderedVerbs } from '../../contract.ts'
+import type { OrderedStore } from '../../contract.ts'
 import type { Owners } from '../owners.ts'
 import type { Server } from '../server.ts'
 import { OrderedActs } from './acts.ts'
@@ -11,9 +11,7 @@ import { OrderedShards } from './shards.ts'
 import { OrderedTurns } from './turns.ts'
 import { OrderedWaits } from './waits.ts'
 
-type Verb<Name extends keyof OrderedVerbs> = OrderedVerbs[Name]
-
-export class Ordered implements OrderedVerbs {
+export class Ordered implements OrderedStore {
   readonly #queues: OrderedQueues
   readonly #shards: OrderedShards
   readonly #turns: OrderedTurns
@@ -31,44 +29,44 @@ export class Ordered implements OrderedVerbs {
     this.#acts = new OrderedActs(queues)
   }
 
-  readonly defineOrdered: Verb<'defineOrdered'> = (queue, shards) => this.#queues.define(queue, shards)
-  readonly orderedQueues: Verb<'orderedQueues'> = () => this.#look.names()
-  readonly orderedNumbers: Verb<'orderedNumbers'> = (queue, now) => this.#look.numbers(queue, now)
+  readonly define: OrderedStore['define'] = (queue, shards) => this.#queues.define(queue, shards)
+  readonly queues: OrderedStore['queues'] = () => this.#look.names()
+  readonly counts: OrderedStore['counts'] = (queue, now) => this.#look.numbers(queue, now)
 
-  async orderedBoard(queue: string): ReturnType<Verb<'orderedBoard'>> {
+  async assignments(queue: string): ReturnType<OrderedStore['assignments']> {
     const board = await this.#shards.board(queue)
     if (!board) return null
     const { about: _, ...said } = board
     return said
   }
 
-  readonly pushOrdered: Verb<'pushOrdered'> = (queue, shards, items) => pushOrdered(this.#queues, queue, shards, items)
+  readonly push: OrderedStore['push'] = (queue, shards, items) => pushOrdered(this.#queues, queue, shards, items)
 
-  readonly joinOrdered: Verb<'joinOrdered'> = (queue, owner) => this.#shards.join(queue, owner)
-  readonly leaveOrdered: Verb<'leaveOrdered'> = (queue, owner) => this.#shards.leave(queue, owner)
-  readonly ownShard: Verb<'ownShard'> = (queue, shard, owner, maxCrashes, now) =>
+  readonly join: OrderedStore['join'] = (queue, owner) => this.#shards.join(queue, owner)
+  readonly leave: OrderedStore['leave'] = (queue, owner) => this.#shards.leave(queue, owner)
+  readonly acquireShard: OrderedStore['acquireShard'] = (queue, shard, owner, maxCrashes, now) =>
     this.#shards.own(queue, shard, owner, maxCrashes, now)
-  readonly releaseShard: Verb<'releaseShard'> = (queue, shard, owner, token) =>
+  readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token) =>
     this.#shards.release(queue, shard, owner, token)
 
-  readonly orderedTurn: Verb<'orderedTurn'> = (queue, owner, turn) => this.#turns.run(queue, owner, turn)
-  readonly orderedInFlight: Verb<'orderedInFlight'> = (queue, owner) => this.#look.inFlight(queue, owner)
-  readonly waitOrdered: Verb<'waitOrdered'> = (owner, queues, ms, signal) => this.#waits.run(owner, queues, ms, signal)
+  readonly settleAndFetch: OrderedStore['settleAndFetch'] = (queue, owner, turn) => this.#turns.run(queue, owner, turn)
+  readonly inFlight: OrderedStore['inFlight'] = (queue, owner) => this.#look.inFlight(queue, owner)
+  readonly wait: OrderedStore['wait'] = (owner, queues, ms, signal) => this.#waits.run(owner, queues, ms, signal)
 
-  readonly pauseOrdered: Verb<'pauseOrdered'> = (queue, on) => this.#shards.pause(queue, on)
-  readonly reshard: Verb<'reshard'> = (queue, shards) => this.#shards.reshard(queue, shards)
-  readonly moveShards: Verb<'moveShards'> = (queue) => this.#shards.move(queue)
+  readonly pause: OrderedStore['pause'] = (queue, on) => this.#shards.pause(queue, on)
+  readonly reshard: OrderedStore['reshard'] = (queue, shards) => this.#shards.reshard(queue, shards)
+  readonly moveShards: OrderedStore['moveShards'] = (queue) => this.#shards.move(queue)
 
-  readonly orderedWaiting: Verb<'orderedWaiting'> = (queue, by, page) => this.#look.waiting(queue, by, page)
-  readonly findOrdered: Verb<'findOrdered'> = (queue, id) => this.#look.find(queue, id)
-  readonly actOrdered: Verb<'actOrdered'> = (queue, act, ids, options) => this.#acts.act(queue, act, ids, options)
-  readonly deleteOrderedPayload: Verb<'deleteOrderedPayload'> = (queue, id, payload) =>
+  readonly waiting: OrderedStore['waiting'] = (queue, by, page) => this.#look.waiting(queue, by, page)
+  readonly find: OrderedStore['find'] = (queue, id) => this.#look.find(queue, id)
+  readonly act: OrderedStore['act'] = (queue, act, ids, options) => this.#acts.act(queue, act, ids, options)
+  readonly deletePayload: OrderedStore['deletePayload'] = (queue, id, payload) =>
     this.#acts.deletePayload(queue, id, payload)
-  readonly cancelOrdered: Verb<'cancelOrdered'> = (queue, ids) => this.#acts.cancel(queue, ids)
+  readonly cancel: OrderedStore['cancel'] = (queue, ids) => this.#acts.cancel(queue, ids)
 
-  readonly morgue: Verb<'morgue'> = (queue, by, page) => this.#look.morgue(queue, by, page)
-  readonly resurrect: Verb<'resurrect'> = (queue, ids, now) => this.#acts.resurrect(queue, ids, now)
-  readonly deleteDead: Verb<'deleteDead'> = (queue, ids) => this.#acts.deleteDead(queue, ids)
-  readonly trimMorgue: Verb<'trimMorgue'> = (queue, max, since) => this.#acts.trim(queue, max, since)
-  readonly deleteOrderedQueue: Verb<'deleteOrderedQueue'> = (queue) => this.#acts.forget(queue)
+  readonly morgue: OrderedStore['morgue'] = (queue, by, page) => this.#look.morgue(queue, by, page)
+  readonly resurrect: OrderedStore['resurrect'] = (queue, ids, now) => this.#acts.resurrect(queue, ids, now)
+  readonly deleteDead: OrderedStore['deleteDead'] = (queue, ids) => this.#acts.deleteDead(queue, ids)
+  readonly pruneMorgue: OrderedStore['pruneMorgue'] = (queue, max, since) => this.#acts.trim(queue, max, since)
+  readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) => this.#acts.forget(queue)
 }

@@ -2,9 +2,9 @@
 
 import {
   type MorgueEntry,
-  type OrderedBoard,
   RESHARD_PAGE,
   type ScoredPayload,
+  type ShardAssignments,
   type ShardOwner,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
@@ -23,7 +23,7 @@ export class OrderedShards {
     this.#enter = enter
   }
 
-  async board(queue: string): Promise<(OrderedBoard & { about: ReadonlyMap<string, string> }) | null> {
+  async board(queue: string): Promise<(ShardAssignments & { about: ReadonlyMap<string, string> }) | null> {
     const { server } = this.#queues
     const [root = '', , , , , , members = '', leases = ''] = this.#queues.keys(queue)
     const main = await server.ready()

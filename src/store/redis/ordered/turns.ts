@@ -2,12 +2,12 @@
 
 import { doneInPart } from '../../../job/errors.ts'
 import {
+  type FetchedBatch,
   ORDERED_BYTES,
   type OrderedEnd,
+  type OrderedSettleAndFetch,
+  type OrderedSettleAndFetchAnswer,
   type OrderedSettlement,
-  type OrderedTaken,
-  type OrderedTurn,
-  type OrderedTurnAnswer,
   type ScoredPayload,
 } from '../../contract.ts'
 import type { Argument, Connection, Reply } from '../connection.ts'
@@ -21,7 +21,7 @@ const MOST_TAKEN = 500
 /** As lua/ordered-take.lua has it. */
 const LONG = 65
 
-const LETTERS: Record<string, OrderedTurnAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
+const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
 
 export class OrderedTurns {
   readonly #queues: OrderedQueues
@@ -31,13 +31,13 @@ export class OrderedTurns {
     this.#queues = queues
   }
 
-  async run(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
-    const settled: OrderedTurnAnswer['settled'] = []
+  async run(queue: string, owner: string, turn: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer> {
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
     const problems = new Set<string>()
     for (let from = 0; ; from += MOST_SETTLED) {
       const some = turn.settlements.slice(from, from + MOST_SETTLED)
       const isLast = from + MOST_SETTLED >= turn.settlements.length
-      const step = this.#step(queue, owner, { ...turn, settlements: some, takes: isLast ? turn.takes : [] })
+      const step = this.#step(queue, owner, { ...turn, settlements: some, fetch: isLast ? turn.fetch : [] })
       const answer = await step.catch((thrown) => {
         throw from === 0 ? thrown : doneInPart(thrown)
       })
@@ -49,12 +49,12 @@ export class OrderedTurns {
     }
   }
 
-  async #step(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
-    const { now, settlements, takes, maxPayloads } = turn
+  async #step(queue: string, owner: string, turn: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer> {
+    const { now, settlements, fetch: takes, maxPayloads } = turn
     // By flight, with the places where their answers go.
     const groups = new Map<string, { shard: number; token: number; places: number[]; ids: string[] }>()
     const others: number[] = []
-    const settled: OrderedTurnAnswer['settled'] = []
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
     for (const [i, { id, ticket, shard, token, end }] of settlements.entries()) {
       const flight = flightOf(id, ticket)
       // A ticket of another shard or id is none of this one's, whatever it is.
@@ -111,7 +111,7 @@ export class OrderedTurns {
     for (const [i, place] of places.entries()) settled[place] = LETTERS[(done + ended)[i] ?? ''] ?? 'error'
     return {
       settled,
-      taken: taken.map((flat) => takenOf(flat as string[])),
+      fetched: taken.map((flat) => takenOf(flat as string[])),
       paused: isPaused === 1,
       shards,
       cancelled: pairs(cancelled).map(([id, flight]) => ({ id, ticket: ticketOf(id, flight) })),
@@ -137,7 +137,7 @@ function endOf(end: OrderedEnd): Argument[] {
   return end.kind === 'dead' ? [writeError(end.error)] : []
 }
 
-function takenOf([next, flight = '', ...flat]: string[]): OrderedTurnAnswer['taken'][number] {
+function takenOf([next, flight = '', ...flat]: string[]): OrderedSettleAndFetchAnswer['fetched'][number] {
   if (next === 'lost') return { lost: true, ids: [], next: null }
   const ids = pairs(flat).map(([id, record]) => readTaken(id, ticketOf(id, flight), record))
   return { lost: false, ids, next: next === '' || next === undefined ? null : Number(next) }
@@ -153,7 +153,7 @@ function flightOf(id: string, ticket: string): string | undefined {
 }
 
 /** As lua/ordered-book.lua writes it. */
-function readTaken(id: string, ticket: string, record: string): OrderedTaken {
+function readTaken(id: string, ticket: string, record: string): FetchedBatch {
   const first = record.indexOf('\n')
   const second = record.indexOf('\n', first + 1)
   const performIn = Number(record.slice(0, first))
@@ -161,7 +161,7 @@ function readTaken(id: string, ticket: string, record: string): OrderedTaken {
   return { id, ticket, performIn, ...about, payloads: readPayloads(record, second + 1) }
 }
 
-export function readState(line: string): Omit<OrderedTaken, 'id' | 'ticket' | 'performIn' | 'payloads'> {
+export function readState(line: string): Omit<FetchedBatch, 'id' | 'ticket' | 'performIn' | 'payloads'> {
   if (line === '') return { retryCount: -1, error: null, stalls: 0, suspect: false }
   const [, retryCount, stalls, suspect, error = ''] = /^(-?\d+) (\d+) (\d) (.*)$/s.exec(line) ?? []
   return {
@@ -197,10 +197,10 @@ export function pairs(flat: readonly string[]): [string, string][] {
 }
 
 /** There is no such queue. */
-function nothing({ settlements, takes }: OrderedTurn): OrderedTurnAnswer {
+function nothing({ settlements, fetch: takes }: OrderedSettleAndFetch): OrderedSettleAndFetchAnswer {
   return {
     settled: settlements.map(() => 'fenced'),
-    taken: takes.map(() => ({ lost: true, ids: [], next: null })),
+    fetched: takes.map(() => ({ lost: true, ids: [], next: null })),
     paused: false,
     shards: 0,
     cancelled: [],

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OrderedNews } from '../../contract.ts'
+import type { ShardUpdate } from '../../contract.ts'
 import { maybeDone } from '../connection.ts'
 import { Lanes } from '../lanes.ts'
 import type { Server } from '../server.ts'
@@ -28,7 +28,7 @@ export class OrderedWaits {
     queues: readonly string[],
     ms: number,
     signal: AbortSignal,
-  ): Promise<OrderedNews | undefined> {
+  ): Promise<ShardUpdate | undefined> {
     if (queues.length === 0) {
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
       return undefined

@@ -26,7 +26,7 @@ const BY_SLOT = 2 ** 32
 const BY_STATUS = 256 * BY_SLOT
 const NO_CODE = 0
 const OTHER_CODES = 2048
-const PLACES = ['held', 'placed', 'elsewhere'] as const
+const PLACES = ['backlog', 'window', 'elsewhere'] as const
 /** Texts that one script reads. */
 const EVENTS_AT_ONCE = 100
 const VALUES_OF_AN_EVENT = 7
@@ -233,7 +233,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     jid: taskJid(id, index),
     number: number === 0 ? null : number - 1,
     job,
-    place: PLACES[place] as EventRecord['place'],
+    location: PLACES[place] as EventRecord['location'],
     status: EVENT_STATUSES[status] as EventStatus,
     run,
     attempts: step >> 1,

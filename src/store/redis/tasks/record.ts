@@ -4,11 +4,11 @@ import {
   type Callback,
   EVENT_STATUSES,
   type EventStatus,
+  type MaxFailures,
   type Message,
   type TaskRecord,
   type TaskSpec,
   type TaskState,
-  type Tolerance,
 } from '../../contract.ts'
 import type { TaskPlace } from '../call.ts'
 
@@ -49,7 +49,19 @@ export const HEADER = [
 
 /** Fields and values; what is not there is what is usual. */
 export function headerOf(task: TaskSpec): (string | number)[] {
-  const { name, job, queue, template, window, keepArgs, meta, tolerance, onMaxFailures, onDone, onFailure } = task
+  const {
+    name,
+    job,
+    queue,
+    template,
+    window,
+    keepArgs,
+    meta,
+    maxFailures: tolerance,
+    onMaxFailures,
+    onDone,
+    onFailure,
+  } = task
   const fields: [string, string | number | undefined][] = [
     ['name', name],
     ['job', job],
@@ -82,12 +94,12 @@ export function placeOf({ queue, onDone, onFailure }: TaskSpec): TaskPlace {
   return { queue, onDone: onDone?.queue ?? queue, onFailure: onFailure?.queue ?? queue }
 }
 
-export function writeTolerance(tolerance: Tolerance | null): string {
+export function writeTolerance(tolerance: MaxFailures | null): string {
   if (!tolerance) return ''
   return 'rows' in tolerance ? `r${tolerance.rows}` : `p${tolerance.percent}`
 }
 
-function readTolerance(text: string): Tolerance | null {
+function readTolerance(text: string): MaxFailures | null {
   if (text === '') return null
   return text.startsWith('r') ? { rows: Number(text.slice(1)) } : { percent: Number(text.slice(1)) }
 }
@@ -112,19 +124,19 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     endedBefore: Number(header.before),
     mixed: header.mixed !== '',
     total: Number(header.total),
-    held: Number(header.held),
-    placed: Number(header.placed),
+    backlog: Number(header.held),
+    inWindow: Number(header.placed),
     window: Number(header.window),
     rowsPerJob: Number(header.rowsPerJob) || null,
     adding: header.adders !== '',
     broken: header.broken !== '',
     keepArgs: header.keep as TaskRecord['keepArgs'],
-    tolerance: readTolerance(header.tolerance),
+    maxFailures: readTolerance(header.tolerance),
     onMaxFailures: header.beyond === 'cancel' ? 'cancel' : 'pause',
     reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
     lostAfter: Number(header.unknown || UNKNOWN_AFTER_MS),
     single: header.single !== '',
-    adder: header.adder,
+    producer: header.adder,
     lastRow: header.last === '' ? null : header.last,
     counts,
     meta: header.meta,

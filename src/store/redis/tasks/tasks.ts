@@ -22,7 +22,7 @@ export class Tasks {
 
   async create(task: TaskSpec): Promise<boolean> {
     const { keys } = this.#server
-    const { id, queue, createdAt, adder } = task
+    const { id, queue, createdAt, producer: adder } = task
     const place = writePlace(placeOf(task))
     const main = await this.#server.ready()
     // Where a task is looked for is written before it, so that it can always be found.
@@ -64,7 +64,7 @@ export class Tasks {
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
     const found = await this.#server.findTask(id)
     if (!found) return null
-    const { paused, reason, window, tolerance, onMaxFailures, name } = change
+    const { paused, reason, window, maxFailures: tolerance, onMaxFailures, name } = change
     const fields = {
       ...(paused === undefined ? {} : { paused: paused ? 1 : '' }),
       ...(reason === undefined ? {} : { reason: writeReason(reason) }),

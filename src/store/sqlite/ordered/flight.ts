@@ -189,5 +189,5 @@ function takenOf([performIn, retryCount, stalls, suspect, error, text, score]: C
 }
 
 function toldOf([id, shard, take, token, owner, takenAt]: Told): OrderedInFlight {
-  return { id, ticket: ticketOf(shard, take, id), shard, token, owner: owner ?? '', takenAt }
+  return { id, ticket: ticketOf(shard, take, id), shard, token, owner: owner ?? '', fetchedAt: takenAt }
 }

@@ -1,6 +1,6 @@
 /** What is told of an ordered queue. */
 
-import type { OrderedBoard, OrderedNumbers, OrderedPage, OrderedWaiting as Waiting } from '../../contract.ts'
+import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
 import type { OrderedBook } from './book.ts'
@@ -19,7 +19,7 @@ export class OrderedLook {
     this.#waiting = waiting
   }
 
-  board(book: OrderedBook): OrderedBoard {
+  board(book: OrderedBook): ShardAssignments {
     const { shards, from, paused } = book.queue
     const rows = this.#db.list<[number, string | null, number]>(sql.ordered.board, book.id, book.width)
     return {
@@ -31,7 +31,7 @@ export class OrderedLook {
     }
   }
 
-  numbers(book: OrderedBook, now: number): OrderedNumbers {
+  numbers(book: OrderedBook, now: number): OrderedCounts {
     type Row = [number, string | null, number, number, number, number, number, string, number]
     const rows = this.#db.list<Row>(sql.ordered.numbers, book.id, book.width)
     return {

@@ -1,6 +1,6 @@
 /** Ordered queues: all that belongs to them, and opening one. */
 
-import type { OrderedPush, OrderedTurn, OrderedTurnAnswer } from '../../contract.ts'
+import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import type { Leases } from '../leases.ts'
 import { sql } from '../sql.generated.ts'
@@ -80,14 +80,14 @@ export class Ordered {
     return this.#leases.current(owner)?.owner
   }
 
-  turn(queue: string, owner: string, turn: OrderedTurn, careful: boolean): OrderedTurnAnswer {
+  turn(queue: string, owner: string, turn: OrderedSettleAndFetch, careful: boolean): OrderedSettleAndFetchAnswer {
     const id = this.ownerId(owner)
     const answer = id === undefined ? undefined : this.change(queue, (book) => this.#turns.run(book, id, turn, careful))
     if (answer) return answer
     const { paused, shards } = this.open(queue)?.queue ?? { paused: 0, shards: 0 }
     return {
       settled: turn.settlements.map(() => 'fenced'),
-      taken: turn.takes.map(() => ({ lost: true, ids: [], next: null })),
+      fetched: turn.fetch.map(() => ({ lost: true, ids: [], next: null })),
       paused: paused === 1,
       shards,
       cancelled: [],

@@ -1,9 +1,8 @@
 /** The verbs of ordered queues: each call one transaction. */
 
 import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
-import type { OrderedTurn, OrderedTurnAnswer, OrderedVerbs } from '../../contract.ts'
-import type { DatabaseOptions } from '../database.ts'
-import { StoreFile } from '../file.ts'
+import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
+import type { StoreFile } from '../file.ts'
 import type { Opened } from '../moves.ts'
 import type { OrderedBook } from './book.ts'
 import { topicOf } from './book.ts'
@@ -14,27 +13,27 @@ import { Muddled } from './turn.ts'
 /** Who pushes or leaves wants an answer, also when another program keeps the file locked. */
 export const ANSWER_SECONDS = 5
 
-export class OrderedStore implements OrderedVerbs {
-  protected readonly file: StoreFile
+export class SqliteOrderedStore implements OrderedStore {
+  readonly #file: StoreFile
   /** By owner and queue: the news that its last wait ended with. */
   readonly #heard = new Map<string, Map<string, number>>()
 
-  constructor(options: DatabaseOptions, warn?: (message: string) => void) {
-    this.file = new StoreFile(options, warn)
+  constructor(file: StoreFile) {
+    this.#file = file
   }
 
-  readonly defineOrdered: OrderedVerbs['defineOrdered'] = (queue, shards) =>
-    this.file.write(({ ordered }) => ordered.define(queue, shards).queue.shards, ANSWER_SECONDS)
-  readonly orderedQueues: OrderedVerbs['orderedQueues'] = () => this.file.read(({ ordered }) => ordered.names())
-  readonly orderedBoard: OrderedVerbs['orderedBoard'] = (queue) =>
+  readonly define: OrderedStore['define'] = (queue, shards) =>
+    this.#file.write(({ ordered }) => ordered.define(queue, shards).queue.shards, ANSWER_SECONDS)
+  readonly queues: OrderedStore['queues'] = () => this.#file.read(({ ordered }) => ordered.names())
+  readonly assignments: OrderedStore['assignments'] = (queue) =>
     this.#look(queue, null, (book, { ordered }) => ordered.look.board(book))
-  readonly orderedNumbers: OrderedVerbs['orderedNumbers'] = (queue, now) =>
+  readonly counts: OrderedStore['counts'] = (queue, now) =>
     this.#look(queue, null, (book, { ordered }) => ordered.look.numbers(book, now))
 
-  readonly pushOrdered: OrderedVerbs['pushOrdered'] = async (queue, shards, items) => {
+  readonly push: OrderedStore['push'] = async (queue, shards, items) => {
     if (items.length === 0) return
     try {
-      await this.file.write((s) => {
+      await this.#file.write((s) => {
         s.ordered.push(queue, shards, items)
         s.db.checkRoom()
       }, ANSWER_SECONDS)
@@ -44,45 +43,49 @@ export class OrderedStore implements OrderedVerbs {
     }
   }
 
-  readonly joinOrdered: OrderedVerbs['joinOrdered'] = (queue, owner) =>
+  readonly join: OrderedStore['join'] = (queue, owner) =>
     this.#change(queue, false, (book, { ordered }) => {
       const id = ordered.ownerId(owner)
       if (id !== undefined) ordered.owners.join(book, id)
       return id !== undefined
     })
 
-  readonly leaveOrdered: OrderedVerbs['leaveOrdered'] = (queue, owner, now) => {
+  readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
     this.#heard.delete(owner)
     return this.#change(queue, undefined, (book, { ordered }) => ordered.owners.leave(book, owner, now), ANSWER_SECONDS)
   }
 
-  readonly ownShard: OrderedVerbs['ownShard'] = (queue, shard, owner, maxCrashes, now) =>
+  readonly acquireShard: OrderedStore['acquireShard'] = (queue, shard, owner, maxCrashes, now) =>
     this.#change(queue, null, (book, { ordered }) => ordered.owners.own(book, shard, owner, maxCrashes, now))
-  readonly releaseShard: OrderedVerbs['releaseShard'] = (queue, shard, owner, token, now) =>
+  readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token, now) =>
     this.#change(queue, false, (book, { ordered }) => {
       const id = ordered.ownerId(owner)
       return id !== undefined && ordered.owners.release(book, shard, id, token, now)
     })
 
-  async orderedTurn(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
+  async settleAndFetch(
+    queue: string,
+    owner: string,
+    turn: OrderedSettleAndFetch,
+  ): Promise<OrderedSettleAndFetchAnswer> {
     try {
-      return await this.file.write(({ ordered }) => ordered.turn(queue, owner, turn, false))
+      return await this.#file.write(({ ordered }) => ordered.turn(queue, owner, turn, false))
     } catch (thrown) {
-      if (thrown instanceof Muddled) return this.file.write(({ ordered }) => ordered.turn(queue, owner, turn, true))
+      if (thrown instanceof Muddled) return this.#file.write(({ ordered }) => ordered.turn(queue, owner, turn, true))
       if (thrown instanceof HighkiqError || turn.settlements.length === 0) throw thrown
       return this.#turnOneByOne(queue, owner, turn)
     }
   }
 
-  readonly orderedInFlight: OrderedVerbs['orderedInFlight'] = (queue, owner) =>
+  readonly inFlight: OrderedStore['inFlight'] = (queue, owner) =>
     this.#look(queue, [], (book, { ordered }) => ordered.flights.list(book.id, owner ?? null))
 
-  async waitOrdered(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
-    const { bell } = await this.file.opened()
+  async wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
+    const { bell } = await this.#file.opened()
     const end = performance.now() + ms
     const topics = queues.map(topicOf)
-    while (!signal.aborted && !this.file.isClosed) {
-      const news = await this.file.read(({ ordered }) => queues.map((queue) => ordered.open(queue)?.queue.news ?? 0))
+    while (!signal.aborted && !this.#file.isClosed) {
+      const news = await this.#file.read(({ ordered }) => queues.map((queue) => ordered.open(queue)?.queue.news ?? 0))
       if (this.#hears(owner, queues, news)) return
       const left = end - performance.now()
       if (left <= 0) return
@@ -90,7 +93,7 @@ export class OrderedStore implements OrderedVerbs {
     }
   }
 
-  readonly pauseOrdered: OrderedVerbs['pauseOrdered'] = (queue, on) =>
+  readonly pause: OrderedStore['pause'] = (queue, on) =>
     this.#change(
       queue,
       undefined,
@@ -102,7 +105,7 @@ export class OrderedStore implements OrderedVerbs {
       ANSWER_SECONDS,
     )
 
-  readonly reshard: OrderedVerbs['reshard'] = (queue, shards) =>
+  readonly reshard: OrderedStore['reshard'] = (queue, shards) =>
     this.#change(queue, false, (book, { db }) => beginReshard(db, book, shards))
 
   async moveShards(queue: string): Promise<number> {
@@ -114,20 +117,20 @@ export class OrderedStore implements OrderedVerbs {
     }
   }
 
-  readonly orderedWaiting: OrderedVerbs['orderedWaiting'] = (queue, by, page) =>
+  readonly waiting: OrderedStore['waiting'] = (queue, by, page) =>
     this.#look(queue, [], (book, { ordered }) => ordered.look.waiting(book, by, page))
-  readonly findOrdered: OrderedVerbs['findOrdered'] = (queue, id) =>
+  readonly find: OrderedStore['find'] = (queue, id) =>
     this.#look(queue, { waiting: null, inFlight: null, dead: null }, (book, { ordered }) => ({
       waiting: ordered.look.find(book, id),
       inFlight: ordered.flights.one(book.id, id),
       dead: ordered.morgue.find(book.id, id),
     }))
 
-  readonly actOrdered: OrderedVerbs['actOrdered'] = (queue, act, ids, options) =>
+  readonly act: OrderedStore['act'] = (queue, act, ids, options) =>
     this.#inSteps(queue, ids, (book, { ordered }, rest, begun) => ordered.acts.act(book, act, rest, options, begun))
-  readonly deleteOrderedPayload: OrderedVerbs['deleteOrderedPayload'] = (queue, id, payload) =>
+  readonly deletePayload: OrderedStore['deletePayload'] = (queue, id, payload) =>
     this.#change(queue, false, (book, { ordered }) => ordered.acts.deletePayload(book, id, payload))
-  readonly cancelOrdered: OrderedVerbs['cancelOrdered'] = async (queue, ids) => {
+  readonly cancel: OrderedStore['cancel'] = async (queue, ids) => {
     for (;;) {
       const answer = await this.#change(
         queue,
@@ -138,13 +141,13 @@ export class OrderedStore implements OrderedVerbs {
     }
   }
 
-  readonly morgue: OrderedVerbs['morgue'] = (queue, by, page) =>
+  readonly morgue: OrderedStore['morgue'] = (queue, by, page) =>
     this.#look(queue, [], (book, { ordered }) => ordered.morgue.page(book.id, by, page))
-  readonly resurrect: OrderedVerbs['resurrect'] = (queue, ids, now) =>
+  readonly resurrect: OrderedStore['resurrect'] = (queue, ids, now) =>
     this.#inSteps(queue, ids, (book, { ordered }, rest) => ordered.acts.resurrect(book, rest, now))
-  readonly deleteDead: OrderedVerbs['deleteDead'] = (queue, ids) =>
+  readonly deleteDead: OrderedStore['deleteDead'] = (queue, ids) =>
     this.#inSteps(queue, ids, (book, { ordered }, rest) => ordered.morgue.delete(book, rest))
-  readonly trimMorgue: OrderedVerbs['trimMorgue'] = async (queue, max, since) => {
+  readonly pruneMorgue: OrderedStore['pruneMorgue'] = async (queue, max, since) => {
     const ids = await this.#look(queue, [], (book, { ordered }) => ordered.morgue.excess(book, max, since))
     return this.#inSteps(queue, ids, (book, { ordered: { morgue } }, rest) => {
       // An id that died again meanwhile counts as new.
@@ -155,8 +158,8 @@ export class OrderedStore implements OrderedVerbs {
       )
     })
   }
-  readonly deleteOrderedQueue: OrderedVerbs['deleteOrderedQueue'] = (queue) =>
-    this.file.write(({ ordered }) => {
+  readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
+    this.#file.write(({ ordered }) => {
       const book = ordered.open(queue)
       return book !== undefined && ordered.forget(book)
     }, ANSWER_SECONDS)
@@ -178,13 +181,13 @@ export class OrderedStore implements OrderedVerbs {
   }
 
   /** Something in the turn can't be applied: each settlement gets a transaction of its own, and only the culprit fails. */
-  async #turnOneByOne(queue: string, owner: string, turn: OrderedTurn): Promise<OrderedTurnAnswer> {
-    const settled: OrderedTurnAnswer['settled'] = []
+  async #turnOneByOne(queue: string, owner: string, turn: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer> {
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
     let problem: string | undefined
     for (const settlement of turn.settlements) {
       const alone = { ...turn, settlements: [settlement], takes: [] }
       try {
-        const one = await this.file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
+        const one = await this.#file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')
       } catch (thrown) {
         // The earlier steps are written, so the error must not claim that nothing is.
@@ -195,7 +198,7 @@ export class OrderedStore implements OrderedVerbs {
       }
     }
     const rest = { ...turn, settlements: [] }
-    const answer = await this.file
+    const answer = await this.#file
       .write(({ ordered }) => ordered.turn(queue, owner, rest, true))
       .catch((thrown) => {
         throw doneInPart(thrown)
@@ -204,7 +207,7 @@ export class OrderedStore implements OrderedVerbs {
   }
 
   async #look<T>(queue: string, none: T, work: (book: OrderedBook, s: Opened) => T): Promise<T> {
-    return this.file.read((s) => {
+    return this.#file.read((s) => {
       const book = s.ordered.open(queue)
       return book ? work(book, s) : none
     })
@@ -236,7 +239,7 @@ export class OrderedStore implements OrderedVerbs {
     work: (book: OrderedBook, s: Opened) => T,
     seconds = Number.POSITIVE_INFINITY,
   ): Promise<T> {
-    const answer = await this.file.write((s) => s.ordered.change(queue, (book) => ({ is: work(book, s) })), seconds)
+    const answer = await this.#file.write((s) => s.ordered.change(queue, (book) => ({ is: work(book, s) })), seconds)
     return answer ? answer.is : none
   }
 }

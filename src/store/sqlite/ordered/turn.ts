@@ -1,12 +1,12 @@
 /** One step of an owner of shards: what ended is settled, what is due is taken. */
 
 import {
+  type FetchedBatch,
   ORDERED_BYTES,
   type OrderedEnd,
+  type OrderedSettleAndFetch,
+  type OrderedSettleAndFetchAnswer,
   type OrderedSettlement,
-  type OrderedTaken,
-  type OrderedTurn,
-  type OrderedTurnAnswer,
   type ScoredPayload,
 } from '../../contract.ts'
 import type { Database } from '../database.ts'
@@ -16,8 +16,8 @@ import { type Flight, type OrderedFlights, takeOf, ticketOf } from './flight.ts'
 import type { OrderedMorgue } from './morgue.ts'
 import type { OrderedWaiting } from './waiting.ts'
 
-type SettleAnswer = OrderedTurnAnswer['settled'][number]
-type TakeAnswer = OrderedTurnAnswer['taken'][number]
+type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
+type TakeAnswer = OrderedSettleAndFetchAnswer['fetched'][number]
 
 /** id, performIn, size, bytes, score, text if it is short, and what is special about it. */
 type Due = [
@@ -52,24 +52,29 @@ export class OrderedTurns {
   }
 
   /** `owner`: its id; its lease holds. `careful`: once it was muddled. */
-  run(book: OrderedBook, owner: number, turn: OrderedTurn, careful: boolean): OrderedTurnAnswer {
+  run(book: OrderedBook, owner: number, turn: OrderedSettleAndFetch, careful: boolean): OrderedSettleAndFetchAnswer {
     const settled = this.#settle(book, owner, turn, careful)
     const purse: Purse = { left: undefined }
-    const taken = turn.takes.map(({ shard, token, n }): TakeAnswer => {
+    const taken = turn.fetch.map(({ shard, token, n }): TakeAnswer => {
       const mine = owned(book, shard, owner, token)
       return mine ? this.#take(book, mine, book.queue.paused ? 0 : n, turn, purse) : { lost: true, ids: [], next: null }
     })
     const marked = this.#db.list<[string, number, number]>(sql.flight.cancelled, book.id, owner)
     return {
       settled,
-      taken,
+      fetched: taken,
       paused: book.queue.paused === 1,
       shards: book.queue.shards,
       cancelled: marked.map(([id, shard, take]) => ({ id, ticket: ticketOf(shard, take, id) })),
     }
   }
 
-  #settle(book: OrderedBook, owner: number, { settlements, now }: OrderedTurn, careful: boolean): SettleAnswer[] {
+  #settle(
+    book: OrderedBook,
+    owner: number,
+    { settlements, now }: OrderedSettleAndFetch,
+    careful: boolean,
+  ): SettleAnswer[] {
     const rest = careful ? settlements : this.#endDone(book, owner, settlements)
     if (rest.length === 0) return settlements.map(() => 'ok')
     const whole = new Set(rest.filter(({ end }) => needsContent(end.kind)).map(({ id }) => id))
@@ -152,12 +157,12 @@ export class OrderedTurns {
     return taken.payloads.length > 0
   }
 
-  #take(book: OrderedBook, shard: Shard, n: number, turn: OrderedTurn, purse: Purse): TakeAnswer {
+  #take(book: OrderedBook, shard: Shard, n: number, turn: OrderedSettleAndFetch, purse: Purse): TakeAnswer {
     const rows = this.#db.list<Due>(sql.waiting.due, book.id, shard.shard, n + 1)
     const now = turn.now / 1000
-    const ids: OrderedTaken[] = []
+    const ids: FetchedBatch[] = []
     /** The last one that goes whole, by which all before it are moved at once. */
-    let last: OrderedTaken | undefined
+    let last: FetchedBatch | undefined
     for (const row of shard.alone ? [] : rows.slice(0, n)) {
       const taken = takenOf(row)
       const [id, , size, bytes, , text] = row
@@ -219,7 +224,7 @@ export class OrderedTurns {
   }
 
   /** An id with several payloads goes in flight with the lowest ones; the others wait, fresh. */
-  #moveSeveral(book: OrderedBook, { shard, take }: Shard, taken: OrderedTaken, size: number, now: number): void {
+  #moveSeveral(book: OrderedBook, { shard, take }: Shard, taken: FetchedBatch, size: number, now: number): void {
     const { id, performIn, retryCount, error, stalls, suspect, payloads } = taken
     const more = Number(payloads.length < size)
     const state = [performIn, retryCount, stalls, Number(suspect), error] as const
@@ -255,7 +260,7 @@ function needsContent(kind: OrderedSettlement['end']['kind']): boolean {
   return kind !== 'done' && kind !== 'cancelled'
 }
 
-function takenOf([id, performIn, , , , , special]: Due): OrderedTaken {
+function takenOf([id, performIn, , , , , special]: Due): FetchedBatch {
   const [retryCount, stalls, suspect, error] = special ?? [-1, 0, 0, null]
   const state = { performIn: Number(performIn), retryCount, error, stalls, suspect: suspect === 1 }
   return { id, ticket: '', payloads: [], ...state }

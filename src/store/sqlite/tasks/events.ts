@@ -100,7 +100,7 @@ export class Events {
       jid: taskJid(task.id, row.idx),
       number: row.number,
       job: row.job,
-      place: placeOf(task, row),
+      location: placeOf(task, row),
       status: STATUS_NAME[row.status] as EventStatus,
       run: row.run,
       attempts: row.step >> 1,
@@ -125,7 +125,7 @@ export class Events {
   }
 }
 
-function placeOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['place'] {
+function placeOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['location'] {
   if (place === ELSEWHERE) return 'elsewhere'
-  return place === HELD || (place === FRESH && idx >= next) ? 'held' : 'placed'
+  return place === HELD || (place === FRESH && idx >= next) ? 'backlog' : 'window'
 }

@@ -112,7 +112,7 @@ export class Ledger {
       if (made?.has(effect)) continue
       // A text that has been overtaken goes on its way and is settled unrun: it has no place.
       if (this.#change(effect) === 'superseded') continue
-      if (effect.kind === 'event' && effect.place === 'enter') admitted = this.#enter(effect, text) && admitted
+      if (effect.kind === 'event' && effect.window === 'enter') admitted = this.#enter(effect, text) && admitted
     }
     return admitted
   }
@@ -247,7 +247,7 @@ export class Ledger {
     // What was told before stops nothing now.
     if (repeated) book.rejectedRuns = rejectedRuns
     // A row that waits here by now did not leave from here.
-    if (effect.place === 'leave' && event.place === PLACED) this.free(book, event)
+    if (effect.window === 'leave' && event.place === PLACED) this.free(book, event)
     if (effect.status !== 'working') {
       event.result = effect.result ?? null
       event.drop = isDropped(book.task, effect.status)

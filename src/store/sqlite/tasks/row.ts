@@ -4,10 +4,10 @@ import {
   type Callback,
   EVENT_STATUSES,
   type EventStatus,
+  type MaxFailures,
   type Message,
   type TaskRecord,
   type TaskState,
-  type Tolerance,
 } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
@@ -126,11 +126,11 @@ export function isDropped({ keep_params }: TaskRow, status: EventStatus): boolea
   return keep_params === 'none' || status === 'finished'
 }
 
-export function parsed<T extends Tolerance | Callback | Message>(text: string | null): T | null {
+export function parsed<T extends MaxFailures | Callback | Message>(text: string | null): T | null {
   return text === null ? null : (JSON.parse(text) as T)
 }
 
-export function written(value: Tolerance | Callback | Message | null | undefined): string | null {
+export function written(value: MaxFailures | Callback | Message | null | undefined): string | null {
   return value ? JSON.stringify(value) : null
 }
 
@@ -148,19 +148,19 @@ export function recordOf(row: TaskRow): TaskRecord {
     endedBefore: row.ended_before,
     mixed: row.mixed === 1,
     total: row.total,
-    held: row.held,
-    placed: row.placed,
+    backlog: row.held,
+    inWindow: row.placed,
     window: row.window,
     rowsPerJob: row.rows_per_job,
     adding: row.adders > 0,
     broken: row.broken > 0,
     keepArgs: row.keep_params,
-    tolerance: parsed<Tolerance>(row.tolerance),
+    maxFailures: parsed<MaxFailures>(row.tolerance),
     onMaxFailures: row.beyond,
     reason: parsed<Message>(row.reason),
     lostAfter: row.unknown_after,
     single: row.single === 1,
-    adder: row.adder,
+    producer: row.adder,
     lastRow: row.last_row,
     counts,
     meta: row.meta,

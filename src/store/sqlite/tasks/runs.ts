@@ -32,7 +32,7 @@ export class Runs {
     if (hasEnded(task)) return 'ended'
     if (change.name !== undefined) task.name = change.name
     if (change.window !== undefined) task.window = change.window
-    if (change.tolerance !== undefined) task.tolerance = written(change.tolerance)
+    if (change.maxFailures !== undefined) task.tolerance = written(change.maxFailures)
     if (change.onMaxFailures !== undefined) task.beyond = change.onMaxFailures
     const paused = change.paused === undefined || isStopped(task) ? task.paused : Number(change.paused)
     // A pause brings its own reason, and takes it away.

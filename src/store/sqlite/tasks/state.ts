@@ -1,7 +1,7 @@
 /** What state a task is in, and what follows from it. */
 
 import { completeCallback } from '../../../job/payload.ts'
-import { type Callback, endedOf, type Message, type TaskState, type Tolerance } from '../../contract.ts'
+import { type Callback, endedOf, type MaxFailures, type Message, type TaskState } from '../../contract.ts'
 import { hasEnded, isStopped, parsed, type TaskRow, written } from './row.ts'
 
 /** The code of the reason of a task of which more rows were rejected than are tolerated. */
@@ -25,7 +25,7 @@ export function judge(task: TaskRow, { rejectedRuns, addingEnded }: Happened, no
   }
   const bad = task.failed + task.error
   const ended = endedOf(task)
-  const tolerance = parsed<Tolerance>(task.tolerance) as Tolerance
+  const tolerance = parsed<MaxFailures>(task.tolerance) as MaxFailures
   const isShare = 'percent' in tolerance
   // When adding ends it is known of how many rows the few are that ended.
   const of = isShare && ended < ENOUGH_FOR_PERCENT ? task.total : ended

@@ -67,8 +67,8 @@ function waysOf(effects: readonly Effect[], bookOf: (id: string) => Book | undef
 function isPlain(effect: Effect): effect is EventEffect {
   if (effect.kind !== 'event' || effect.messages?.length || effect.code !== undefined) return false
   return effect.status === 'working'
-    ? effect.place === 'keep'
-    : effect.status === 'finished' && effect.place === 'leave'
+    ? effect.window === 'keep'
+    : effect.status === 'finished' && effect.window === 'leave'
 }
 
 function* neighbours(steps: Step[]): Generator<Step[]> {

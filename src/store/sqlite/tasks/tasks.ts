@@ -38,7 +38,7 @@ export class Tasks {
 
   create(task: TaskSpec): boolean {
     const key = this.#insert(task, 'adding')
-    if (key !== undefined) this.#db.run(sql.adder.enter, key, task.adder, 0, OPEN, 0)
+    if (key !== undefined) this.#db.run(sql.adder.enter, key, task.producer, 0, OPEN, 0)
     return key !== undefined
   }
 
@@ -105,7 +105,9 @@ export class Tasks {
     return true
   }
 
-  putPart(...[id, index, bytes, most, by]: Parameters<Store['putPart']>): Awaited<ReturnType<Store['putPart']>> {
+  putPart(
+    ...[id, index, bytes, most, by]: Parameters<Store['tasks']['putPart']>
+  ): Awaited<ReturnType<Store['tasks']['putPart']>> {
     const task = this.#db.first<{ key: number; bytes: number }>(sql.task.size, id)
     if (!task) return 'unknown'
     if (by) {
@@ -140,7 +142,7 @@ export class Tasks {
       task.meta,
       state,
       task.createdAt,
-      written(task.tolerance),
+      written(task.maxFailures),
       task.onMaxFailures ?? 'pause',
       written(task.onDone),
       written(task.onFailure),
@@ -148,7 +150,7 @@ export class Tasks {
       task.lostAfter ?? UNKNOWN_AFTER_MS,
       task.single ? 1 : 0,
       state === 'adding' ? 1 : 0,
-      task.adder,
+      task.producer,
       task.rowsPerJob ?? null,
     )
     return row?.key

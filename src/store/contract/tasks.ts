@@ -1,9 +1,9 @@
 /** Tracked tasks: many jobs as one thing, an event for each. */
 
-import type { EventEffect } from './effect.ts'
-import type { EventQuery, EventRecord, EventStatus, Message, OfAttempt, ReasonCount } from './event.ts'
-import type { PushItem } from './job.ts'
-import type { Entry } from './set.ts'
+import type { EventEffect } from './effects.ts'
+import type { Entry } from './job-sets.ts'
+import type { PushItem } from './jobs.ts'
+import type { EventQuery, EventRecord, EventStatus, Message, OfAttempt, ReasonCount } from './task-events.ts'
 
 export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
 export type TaskState = (typeof TASK_STATES)[number]
@@ -36,9 +36,9 @@ export interface TaskSpec {
    * Token of the submitter who adds the rows: the name of an owner who has joined, so that its death is seen. When its
    * lease is claimed while it adds, the task becomes `interrupted`.
    */
-  adder: string
+  producer: string
   /** Beyond it the task pauses, or is cancelled. */
-  tolerance?: Tolerance | null
+  maxFailures?: MaxFailures | null
   onMaxFailures?: 'pause' | 'cancel'
   /** Pushed once for each run, in the step that makes the last event final after adding has ended. */
   onDone?: Callback | null
@@ -62,7 +62,7 @@ export function dueOf({ createdAt }: TaskSpec, item: PushItem): number | null {
  * More rows than these may not be `failed` or `error`. `percent` is judged of the ended rows from 100 of them on; of fewer
  * once, when adding ends, and then of all that there are.
  */
-export type Tolerance = { rows: number } | { percent: number }
+export type MaxFailures = { rows: number } | { percent: number }
 
 /**
  * A job to push when something happens to a task: JSON object text of its payload without `args`, `jid` and
@@ -115,7 +115,7 @@ export interface TaskChange {
   /** Why, for people; null: no reason. */
   reason?: Message | null
   window?: number
-  tolerance?: Tolerance | null
+  maxFailures?: MaxFailures | null
   onMaxFailures?: 'pause' | 'cancel'
   name?: string
 }
@@ -136,9 +136,9 @@ export interface TaskRecord {
   /** Rows added so far. */
   total: number
   /** Rows that wait for a place in the window. */
-  held: number
+  backlog: number
   /** Jobs in the queue or with an owner. The rest of the rows that have not ended waits in a set. */
-  placed: number
+  inWindow: number
   window: number
   rowsPerJob: number | null
   /** Rows are being added (or put back for another run) right now, whatever the state shows. */
@@ -146,7 +146,7 @@ export interface TaskRecord {
   /** Who added rows broke off or was lost, and nobody has gone on yet, whatever the state shows. */
   broken: boolean
   keepArgs: 'rejected' | 'all' | 'none'
-  tolerance: Tolerance | null
+  maxFailures: MaxFailures | null
   onMaxFailures: 'pause' | 'cancel'
   /**
    * Why it is paused, cancelled or interrupted, where that was not a person's wish alone; of one that is done with more
@@ -156,7 +156,7 @@ export interface TaskRecord {
   lostAfter: number
   single: boolean
   /** Token of the creator, or of who took its place. */
-  adder: string
+  producer: string
   /** The `last` of the newest `addRows` call; null when there was none. */
   lastRow: string | null
   counts: Record<EventStatus, number>
@@ -167,9 +167,9 @@ export interface TaskRecord {
   finishedAt: number | null
 }
 
-export interface TaskVerbs {
+export interface TaskStore {
   /** Makes a task, in state `adding`, without rows. False: the id is taken, nothing changed. */
-  createTask(task: TaskSpec): Promise<boolean>
+  create(task: TaskSpec): Promise<boolean>
   /**
    * Adds rows if the adder's cursor equals `from`; the cursor is the number of rows that this adder has added. Rows,
    * events, counts, cursor and the first jobs come in one step: a chunk is there wholly or not at all, and a repeated
@@ -189,14 +189,13 @@ export interface TaskVerbs {
    * its source broke off; what was added runs, and the task says so. Said twice is said once.
    */
   endAdding(task: string, adder: string, now: number, interrupted?: boolean): Promise<AddAnswer>
-
   /** Changes what is told and nothing else. null: there is no such task; `ended`: it is done or cancelled. */
-  changeTask(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>
+  change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>
   /**
    * The task becomes `cancelling`: adding ends (its adders get `ended`), nothing comes into the queue any more, and a row
    * whose start is told answers `superseded` and is cancelled. Then `cancelRows` until it is `done`.
    */
-  cancelTask(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null>
+  cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null>
   /**
    * Cancels about `most` of the rows that are `enqueued`, wherever their jobs are, from where the call before left off.
    * `placed`: the jids of rows met on the way whose jobs are with an owner, or may be: in the queue when they were looked
@@ -219,33 +218,31 @@ export interface TaskVerbs {
    * Removes about `most` rows of a task that is not shown and has no say from the first call on. True: all is gone.
    * Its held rows never run; its jobs in the queue run untracked.
    */
-  deleteTask(id: string, most: number): Promise<boolean>
+  delete(id: string, most: number): Promise<boolean>
   /** Tasks whose time to be kept is over, at most `limit`. */
-  expiredTasks(now: number, limit: number): Promise<string[]>
+  expired(now: number, limit: number): Promise<string[]>
   /** Lists the ids of at most `limit` tasks that are `cancelling`. */
-  cancellingTasks(limit: number): Promise<string[]>
+  cancelling(limit: number): Promise<string[]>
   /**
    * Lists tasks with open rows and no progress since `before`, except those that are `cancelling`, a page at a time. A
    * scheduled single job counts as idle only after it is due. Each page checks at most `limit` tasks, so it may hold
    * fewer tasks, or none, and still have a `next`.
    */
-  idleTasks(
+  idle(
     before: number,
     page: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }>
   /** Changes of events whose jobs are nowhere to be moved: what is judged lost, or is told from outside. */
   changeEvents(effects: EventEffect[], now: number): Promise<void>
   /** Rows that were in the queue and are seen there no longer give their places to the next, and stay what they are. */
-  freePlaces(id: string, indexes: readonly number[], now: number): Promise<void>
+  leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void>
   /** How many rows there are of each code, of failed, error and cancelled. */
   reasons(id: string): Promise<ReasonCount[]>
-
   /**
    * Makes tasks of one row (`single`, already without an adder) and pushes that row's job, `item`, in one step each;
    * resolved and rejected as `push` is.
    */
   pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void>
-
   /**
    * Keeps a piece of what a task makes, for as long as the task; the same index again takes the place of what was there.
    * `full`: all of them together would have more than `most` bytes, and it was not kept. With `by` it is kept only of the
@@ -259,17 +256,10 @@ export interface TaskVerbs {
     by?: OfAttempt,
   ): Promise<'ok' | 'full' | 'unknown' | 'stale'>
   part(task: string, index: number): Promise<Uint8Array | null>
-
-  /**
-   * Keeps a value under a key for `seconds` (0: forgets it), if there is none, or it is `instead`: null. Otherwise answers
-   * the value that is there. One step.
-   */
-  remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null>
-
-  task(id: string): Promise<TaskRecord | null>
-  tasks(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
+  find(id: string): Promise<TaskRecord | null>
+  page(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
   events(task: string, query: EventQuery): Promise<EventRecord[]>
   event(jid: string): Promise<EventRecord | null>
   /** Adds a message to an event, whatever its state; at most 50 are kept. */
-  message(jid: string, message: Message): Promise<void>
+  addMessage(jid: string, message: Message): Promise<void>
 }

@@ -37,7 +37,7 @@ export interface EventRecord {
   /** Its class, when that is not the task's. */
   job: string | null
   /** Whether its job waits in the task, is in the queue or with an owner, or is elsewhere (in a set, ended, or not known). */
-  place: 'held' | 'placed' | 'elsewhere'
+  location: 'backlog' | 'window' | 'elsewhere'
   status: EventStatus
   run: number
   /** Attempts begun. */

@@ -19,13 +19,3 @@ export interface IterationRecord {
   /** Milliseconds; null: it is not. */
   cancelled: number | null
 }
-
-export interface IterationVerbs {
-  /** In the order given; null where nothing is known. */
-  iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]>
-  /**
-   * Keeps how far an iteration has come, 30 days from the first time on. False: a later execution has begun to save, and
-   * nothing changed.
-   */
-  saveIteration(jid: string, state: IterationState, now: number): Promise<boolean>
-}

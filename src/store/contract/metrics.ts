@@ -42,24 +42,44 @@ export interface Deploy {
   label: string
 }
 
-export interface MetricVerbs {
+/** What is shown to people. */
+
+export interface StoreStats {
+  processed: number
+  failed: number
+  enqueued: number
+  /** Rows that wait inside their tasks, not counted in `enqueued`. */
+  backlog: number
+  /** Jobs that belong to an owner. */
+  fetched: number
+  scheduled: number
+  retries: number
+  dead: number
+}
+
+export interface MetricStore {
+  totals(): Promise<StoreStats>
+  /** Sets a total back to zero; the figures of the days stay. */
+  resetTotals(which: 'processed' | 'failed'): Promise<void>
+  /** Processed and failed of each UTC day `YYYY-MM-DD`, in the order given. */
+  history(days: readonly string[]): Promise<{ processed: number; failed: number }[]>
   /**
    * Adds to the counts of the batch's minute and ten minutes. All of it or nothing. Minutes are kept for 8 hours, ten
    * minutes for 3 days.
    */
-  recordMetrics(batch: MetricsBatch): Promise<void>
+  record(batch: MetricsBatch): Promise<void>
   /**
    * What ended in the minutes, or ten minutes, that begin at these times (milliseconds): of all classes, or of one.
    * @param span minutes
    */
-  metrics(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
+  sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
   /** The histograms of a class, of those of these minutes that have one. */
   histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
   /**
    * Remembers a deploy for 90 days. False: the same label came within the last minute (many processes start at once), or
    * this minute has a deploy.
    */
-  markDeploy(deploy: Deploy, now: number): Promise<boolean>
+  recordDeploy(deploy: Deploy, now: number): Promise<boolean>
   /** The deploys of UTC days `YYYY-MM-DD`, oldest first. */
   deploys(days: readonly string[]): Promise<Deploy[]>
 }

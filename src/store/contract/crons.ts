@@ -1,6 +1,6 @@
 /** What runs by the clock. */
 
-import type { PushItem } from './job.ts'
+import type { PushItem } from './jobs.ts'
 
 /** Something that runs by the clock. Its times are milliseconds of the callers' clocks. */
 export interface CronRecord {
@@ -39,24 +39,24 @@ export interface CronTick {
 /** `gone`: another one was faster, or the entry is paused, changed or removed. A holder: the lock is not free. */
 export type CronTickAnswer = 'ok' | 'gone' | { holder: string }
 
-export interface CronVerbs {
+export interface CronStore {
   /** All entries in the order of their names, or those of some. */
-  crons(names?: readonly string[]): Promise<CronRecord[]>
+  list(names?: readonly string[]): Promise<CronRecord[]>
   /**
    * Says how a process defines an entry, and that it lives for the next `seconds` (of the store's clock). False: the
    * entry stands otherwise than was known, and nothing has changed.
    */
-  defineCron(name: string, definition: CronDefinition, seconds: number): Promise<boolean>
+  define(name: string, definition: CronDefinition, seconds: number): Promise<boolean>
   /**
    * Decides a tick and pushes its job, in one step: of any number of callers one does it. After a crash or a lost answer
    * both have happened or neither.
    * @throws as `push` does, and then nothing has changed or (`maybePushed`) it is not known
    */
-  tickCron(name: string, tick: CronTick, now: number): Promise<CronTickAnswer>
+  tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer>
   /** What was due in a pause is not made good: an entry that goes on does so from `now`. False: no such entry. */
-  pauseCron(name: string, paused: boolean, now: number): Promise<boolean>
+  pause(name: string, paused: boolean, now: number): Promise<boolean>
   /** False: no such entry. */
-  forgetCron(name: string): Promise<boolean>
+  remove(name: string): Promise<boolean>
   /** Frees a lock, if `holder` has it. */
   unlock(lock: string, holder: string): Promise<void>
 }

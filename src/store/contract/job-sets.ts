@@ -1,7 +1,7 @@
 /** The sorted sets of jobs that wait for a time, or for a person. */
 
-import type { Effect } from './effect.ts'
-import type { Destination, SetName } from './job.ts'
+import type { Effect } from './effects.ts'
+import type { Destination, SetName } from './jobs.ts'
 
 export interface Entry {
   text: string
@@ -21,7 +21,7 @@ export interface Swap extends Entry {
  */
 export type SwapAnswer = 'ok' | 'gone' | 'error'
 
-export interface SetVerbs {
+export interface JobSetStore {
   /**
    * At most `limit` entries whose time has come, lowest first, and the score of the first one after them. Changes
    * nothing.
@@ -33,10 +33,10 @@ export interface SetVerbs {
    */
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]>
   /** Waits until something may be due earlier than known, at most `ms`, or until `signal` aborts. */
-  waitDue(ms: number, signal: AbortSignal): Promise<void>
+  waitUntilDue(ms: number, signal: AbortSignal): Promise<void>
   size(set: SetName): Promise<number>
   /** A page in the order of (score, text), from behind `after` on, which need not be there. */
-  entries(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
+  page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
   /** Keeps the newest `max` entries, and of those the ones with a score ≥ `since`. */
-  trim(set: SetName, max: number, since: number): Promise<void>
+  prune(set: SetName, max: number, since: number): Promise<void>
 }

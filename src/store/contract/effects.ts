@@ -1,7 +1,7 @@
 /** What may change together with a job, in the step that moves it. */
 
-import type { EventStatus, Message } from './event.ts'
-import type { IterationState } from './iteration.ts'
+import type { IterationState } from './iterations.ts'
+import type { EventStatus, Message } from './task-events.ts'
 
 /**
  * A change of a tracked job's event, in the step that moves the job.
@@ -25,7 +25,7 @@ export interface EventEffect {
    * set, or it ended), and the next waiting row comes in; `enter` – it comes back: into the queue while the window has
    * room, else to the front of the task's backlog.
    */
-  place: 'keep' | 'leave' | 'enter'
+  window: 'keep' | 'leave' | 'enter'
   /** The reason's group, of failed, error and cancelled. */
   code?: string
   messages?: Message[]
@@ -41,7 +41,7 @@ export interface IterationEffect {
 }
 
 /** A marked job has come to its end, or will not run: its mark goes, if there is one. Without one it has no effect. */
-export interface UnmarkEffect {
+export interface CancellationEffect {
   kind: 'unmark'
   jid: string
   at: number
@@ -57,4 +57,4 @@ export interface UnlockEffect {
 }
 
 /** The closed set of things that may change together with a job. */
-export type Effect = EventEffect | IterationEffect | UnmarkEffect | UnlockEffect
+export type Effect = EventEffect | IterationEffect | CancellationEffect | UnlockEffect
