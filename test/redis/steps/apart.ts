@@ -39,8 +39,8 @@ export function aparts(server: () => RedisServer): void {
           processed: 1,
           failed: 1,
         })
-        const { counts: found, inWindow: placed } = await expectExact({ store: stage.direct }, task)
-        expect({ found, placed }).toEqual({ found: counts({ finished: 1, enqueued: 3, error: 1 }), inWindow: 2 })
+        const { counts: found, inWindow } = await expectExact({ store: stage.direct }, task)
+        expect({ found, inWindow }).toEqual({ found: counts({ finished: 1, enqueued: 3, error: 1 }), inWindow: 2 })
       }
       await holds()
       expect(await settle()).toEqual(['fenced'])
