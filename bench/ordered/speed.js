@@ -75,7 +75,7 @@ function* range(n, of) {
 
 function countTurns() {
   const { store } = hq
-  const turn = store.ordered.settleAndFetch.bind(store)
+  const turn = store.ordered.settleAndFetch.bind(store.ordered)
   let n = 0
   store.ordered.settleAndFetch = (...about) => {
     n++

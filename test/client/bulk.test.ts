@@ -15,7 +15,7 @@ function counting(random: () => number = () => 0.5) {
   /** How many jobs each call of the store brings. */
   const calls: number[] = []
   const { store } = t.hq
-  const push = store.jobs.push.bind(store)
+  const push = store.jobs.push.bind(store.jobs)
   store.jobs.push = (items, now) => {
     calls.push(items.length)
     return push(items, now)

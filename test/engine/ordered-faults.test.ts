@@ -10,7 +10,7 @@ function meddle(
   { store }: Highkiq,
   { before, after }: { before?: (turn: Turn) => void; after?: (turn: Turn) => void },
 ) {
-  const made = store.ordered.settleAndFetch.bind(store)
+  const made = store.ordered.settleAndFetch.bind(store.ordered)
   store.ordered.settleAndFetch = async (queue, owner, turn) => {
     before?.(turn)
     const answer = await made(queue, owner, turn)
@@ -85,7 +85,7 @@ test.each([
       throw problem
     },
   })
-  const look = store.ordered.inFlight.bind(store)
+  const look = store.ordered.inFlight.bind(store.ordered)
   let released = false
   store.ordered.inFlight = async (queue, owner) => {
     const found = await look(queue, owner)
@@ -185,7 +185,7 @@ test('what died when a shard was taken over is told, though the answer that said
   const takes = [{ shard: 0, token: owned?.token ?? 0, n: 1 }]
   await store.ordered.settleAndFetch('Sync', 'gone', { now: Date.now(), settlements: [], fetch: takes, maxPayloads: 1 })
   await store.workers.claim('gone', null)
-  const own = store.ordered.acquireShard.bind(store)
+  const own = store.ordered.acquireShard.bind(store.ordered)
   let lost = 0
   store.ordered.acquireShard = async (...about) => {
     const answer = await own(...about)
@@ -278,7 +278,7 @@ function told(hq: Highkiq, after = () => {}) {
     },
   })
   const { store } = hq
-  const wait = store.ordered.wait.bind(store)
+  const wait = store.ordered.wait.bind(store.ordered)
   store.ordered.wait = (...args) => {
     heard.push('waits')
     return wait(...args)
@@ -339,7 +339,7 @@ test('a hand-over that reaches the store late takes nothing away from the batch 
     running.now--
   })
   let share = [{ queue: 'Sync', shard: 0 }]
-  const release = store.ordered.releaseShard.bind(store)
+  const release = store.ordered.releaseShard.bind(store.ordered)
   let late: (() => Promise<boolean>) | undefined
   store.ordered.releaseShard = async (...about) => {
     if (late) return release(...about)

@@ -153,7 +153,7 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   // Not before it has asked for something of all of them.
   await job.pause()
   const { store } = here.hq
-  const turn = store.ordered.settleAndFetch.bind(store)
+  const turn = store.ordered.settleAndFetch.bind(store.ordered)
   const asked = new Set<number>()
   store.ordered.settleAndFetch = async (...about) => {
     const answer = await turn(...about)
@@ -217,7 +217,7 @@ test('a shard that a splitter function leaves to nobody stays nobody’s; one of
     const { job } = ordered(here, { shards: 2 }, () => {})
     let boards = 0
     let isAsked = false
-    const board = here.hq.store.ordered.assignments.bind(here.hq.store)
+    const board = here.hq.store.ordered.assignments.bind(here.hq.store.ordered)
     here.hq.store.ordered.assignments = async (queue) => {
       if (!isAsked) boards++
       return board(queue)

@@ -544,7 +544,7 @@ test('nothing begins while the queue is paused', async () => {
   expect((await job.stats()).paused).toBe(true)
   let waits = 0
   const { store } = here.hq
-  const wait = store.ordered.wait.bind(store)
+  const wait = store.ordered.wait.bind(store.ordered)
   store.ordered.wait = (...about) => {
     waits++
     return wait(...about)

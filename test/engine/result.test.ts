@@ -176,7 +176,7 @@ test('a result is there before its job is settled', async () => {
   const { hq, work, settled } = bench()
   const J = hq.job('J', KEPT, async () => 1)
   const { store } = hq
-  const keep = store.results.keep.bind(store)
+  const keep = store.results.keep.bind(store.results)
   const seen: unknown[] = []
   store.results.keep = async (...about) => {
     await keep(...about)
@@ -199,7 +199,7 @@ test('while the store is away a result is kept back, and its handler does not ru
     return 'kept'
   })
   const { store } = hq
-  const keep = store.results.keep.bind(store)
+  const keep = store.results.keep.bind(store.results)
   let refusals = 0
   store.results.keep = async (...about) => {
     if (++refusals <= 3) throw new HighkiqError('STORE_UNREACHABLE', 'away')

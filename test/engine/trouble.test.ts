@@ -239,7 +239,7 @@ test('an idle worker asks for the duty of due jobs seldom, however much others w
   const t = bench()
   let asked = 0
   const { store } = t.hq
-  const hold = store.workers.acquireLock.bind(store)
+  const hold = store.workers.acquireLock.bind(store.workers)
   store.workers.acquireLock = (...about) => {
     asked++
     return hold(...about)

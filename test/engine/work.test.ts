@@ -268,7 +268,7 @@ test('heartbeat comes with the next beat when the answer to the first one was lo
   const { hq, work, errors } = bench()
   const order: string[] = []
   for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
-  const beat = hq.store.workers.heartbeat.bind(hq.store)
+  const beat = hq.store.workers.heartbeat.bind(hq.store.workers)
   hq.store.workers.heartbeat = async (...about) => {
     hq.store.workers.heartbeat = beat
     await beat(...about)
@@ -287,7 +287,7 @@ test('a store that answers slowly five beats in a row is warned of, once in five
   const { hq, work, log } = bench({ url: 'sqlite::memory:' })
   const beats = new Heard<number>()
   const { store } = hq
-  const beat = store.workers.heartbeat.bind(store)
+  const beat = store.workers.heartbeat.bind(store.workers)
   // The fifth is a good one.
   store.workers.heartbeat = async (...about) => ({ ...(await beat(...about)), rtt: beats.all.length === 4 ? 1 : 51 })
   hq.on('beat', () => beats.say(1))
@@ -305,7 +305,7 @@ test('one beat at a time: however many are due while the store takes its time, o
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work } = bench({ url: 'sqlite::memory:' })
   const { store } = hq
-  const beat = store.workers.heartbeat.bind(store)
+  const beat = store.workers.heartbeat.bind(store.workers)
   const { opened, open } = gate()
   const beats = new Heard<string>()
   store.workers.heartbeat = async (...about) => {
@@ -401,7 +401,7 @@ test('what a handler says of its progress is shown with what runs', async () => 
   expect(await said.atLeast(2)).toEqual([undefined, { done: 2, total: 3, note: 'counting' }])
   const beats: unknown[] = []
   const { store } = hq
-  const beat = store.workers.heartbeat.bind(store)
+  const beat = store.workers.heartbeat.bind(store.workers)
   store.workers.heartbeat = (process, seconds, running) => {
     beats.push(running)
     return beat(process, seconds, running)

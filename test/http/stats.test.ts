@@ -68,7 +68,7 @@ test('whoever asks, it is computed once each two seconds, for all of them', asyn
   const { call, handle, hq } = api()
   let looks = 0
   const { store } = hq
-  const stats = store.metrics.totals.bind(store)
+  const stats = store.metrics.totals.bind(store.metrics)
   store.metrics.totals = () => {
     looks++
     return stats()

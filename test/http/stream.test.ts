@@ -66,7 +66,7 @@ test('however many watch a task, it is looked at by one of them', async () => {
   const { id } = await hq.tasks.create(Row, [[]])
   let looks = 0
   const { store } = hq
-  const task = store.tasks.find.bind(store)
+  const task = store.tasks.find.bind(store.tasks)
   store.tasks.find = (name) => {
     looks++
     return task(name)
@@ -107,7 +107,7 @@ test('a client that never reads keeps no more than the newest status', async () 
   const { id } = await hq.tasks.create(Row, [[]])
   const response = await handle(new Request(`http://localhost/api/v1/tasks/${id}/stream`))
   const { store } = hq
-  const task = store.tasks.find.bind(store)
+  const task = store.tasks.find.bind(store.tasks)
   let total = 1
   store.tasks.find = async (name) => {
     const record = await task(name)

@@ -416,7 +416,7 @@ onRedis('ordered queues', () => {
     await expect.poll(async () => (await sure(one).stats()).processed).toBe(1)
     const asked: [string, number[]][] = []
     const { store } = hq
-    const turn = store.ordered.settleAndFetch.bind(store)
+    const turn = store.ordered.settleAndFetch.bind(store.ordered)
     store.ordered.settleAndFetch = (queue, owner, about) => {
       asked.push([queue, about.fetch.filter(({ n }) => n > 0).map(({ shard }) => shard)])
       return turn(queue, owner, about)

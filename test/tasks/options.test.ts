@@ -42,7 +42,7 @@ const events =
 
 test.each<[what: string, ask: Ask, words: RegExp]>([
   ['dryRun', imported({ dryRun: 'yes' }), /tasks.import: dryRun is true or false, not "yes"/],
-  ['again', imported({ again: 1 }), /tasks.import: again is true or false, not 1/],
+  ['allowDuplicate', imported({ allowDuplicate: 1 }), /tasks.import: allowDuplicate is true or false, not 1/],
   ['sheet', imported({ sheet: true }), /sheet is the name of a sheet, or its number from 0, not true/],
   ['sheet below 0', imported({ sheet: -1 }), /sheet is the name/],
   ['maxRows', imported({ maxRows: -1 }), /maxRows is a whole number above 0, not -1/],
