@@ -112,12 +112,12 @@ async function turn(n, fate) {
     end: endOf(fate?.() ?? kinds[dice(4)] ?? 'done'),
   }))
   const ends = ending.flatMap(({ payloads }, i) => (settlements[i]?.end.kind === 'done' ? payloads : []))
-  const takes = tokens.map(([shard, token]) => ({ shard, token, n }))
+  const fetch = tokens.map(([shard, token]) => ({ shard, token, n }))
   const answer = await call({ what: 'turn', ends }, () =>
-    store.ordered.settleAndFetch(QUEUE, owner, { now: CLOCK, settlements, fetch: takes, maxPayloads: 3 }),
+    store.ordered.settleAndFetch(QUEUE, owner, { now: CLOCK, settlements, fetch, maxPayloads: 3 }),
   )
   if (answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
-  const _taken = answer.fetched.flatMap(({ ids }, i) => {
+  const fetched = answer.fetched.flatMap(({ ids }, i) => {
     const [shard = 0, token = 0] = tokens[i] ?? []
     return ids.map(({ id, ticket, payloads }) => ({
       id,
