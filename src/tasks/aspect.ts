@@ -170,7 +170,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'deleted':
     case 'cancelled':
     case 'expired': {
-      const code = outcome.kind
+      const code = outcome.kind === 'stopped' ? 'filtered' : outcome.kind
       return { status: 'cancelled', window: 'leave', code, messages: [{ at, code, params: {} }] }
     }
     case 'killed':

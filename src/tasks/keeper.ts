@@ -212,7 +212,7 @@ export class TaskKeeper implements Service {
     await this.#end(store, lost, (task, event) => {
       if (dead.get(task.id)?.has(event.index)) return 'dead'
       // A row that never reported its start was fetched by a program that does not know tasks.
-      return event.status === 'working' ? 'lost' : 'foreign'
+      return event.status === 'working' ? 'lost' : 'ran-elsewhere'
     })
   }
 

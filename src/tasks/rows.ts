@@ -132,8 +132,8 @@ export class RowWriter {
     const whole = { ...payload, args, jid }
     const after = client.isPlain ? whole : await client.pass(whole)
     if (!after) {
-      const messages = [{ at: now(), code: 'stopped', params: {} }]
-      const rejected = { status: 'cancelled' as const, code: 'stopped', messages }
+      const messages = [{ at: now(), code: 'filtered', params: {} }]
+      const rejected = { status: 'cancelled' as const, code: 'filtered', messages }
       const bare = this.#textOf(args)
       if (fitsTemplate) return { args: bare, ...about, rejected }
       return { args: this.#textWithout({ ...payload, args }, ['jid']), ...about, job: payload.class, rejected }

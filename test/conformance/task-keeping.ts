@@ -211,7 +211,7 @@ export const taskKeeping: Case[] = [
       const lost = (taken: FetchedJob, code: string, attempt: number) =>
         change(taken, { status: 'error', code, attempt })
       await t.store.tasks.changeEvents(
-        [lost(first, 'lost', 1), lost(second, 'foreign', 0), lost(third, 'broke', 1)],
+        [lost(first, 'lost', 1), lost(second, 'ran-elsewhere', 0), lost(third, 'broke', 1)],
         NOW,
       )
       expect([await put(0, 1), await put(1, 1)]).toEqual(['ok', 'ok'])

@@ -34,7 +34,7 @@ besideRuby('a tracked task beside Ruby', (world) => {
     expect(await redis.llen('ran')).toBe(ROWS)
   })
 
-  test('Ruby runs its rows, through the window, and what it does not tell ends as foreign', async () => {
+  test('Ruby runs its rows, through the window, and what it does not tell ends as ran-elsewhere', async () => {
     const node = world().node()
     // It serves another queue: all that it does for the task is to look after it.
     await node.work({ queues: ['node'], pollInterval: 0.1 })
@@ -56,7 +56,7 @@ besideRuby('a tracked task beside Ruby', (world) => {
     node.clock.ahead += 61
     const { state, counts } = await task.wait({ every: 20 })
     expect([state, counts.error]).toEqual(['done', ROWS])
-    expect(await task.reasons()).toEqual([{ status: 'error', code: 'foreign', count: ROWS }])
+    expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: ROWS }])
 
     // Whoever says later how it went is right.
     const [event] = await all(task.events())

@@ -90,7 +90,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
     await keeper.look()
     return (await task.status())?.state === 'done'
   })
-  expect(await task.reasons()).toEqual([{ status: 'error', code: 'foreign', count: 1 }])
+  expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
 })
 
 test('a row whose job was moved to another queue stays open; one in the dead set ends, and says so', async () => {
@@ -111,9 +111,9 @@ test('a row whose job was moved to another queue stays open; one in the dead set
     await keeper.look()
     return (await hq.store.tasks.find(task.id))?.counts.error === 2
   })
-  expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'foreign'])
+  expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
   const rows = await hq.store.tasks.events(task.id, { limit: 9 })
-  expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'foreign'])
+  expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
 })
 
 test('walks through queues and sets take a hundredth of the time, however long each of them is', async () => {

@@ -4,6 +4,8 @@ import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import {
   type CodeFilter,
+  currentCode,
+  currentReasons,
   EVENT_STATUSES,
   type EventQuery,
   type EventRecord,
@@ -13,6 +15,8 @@ import {
   REJECTED_STATUSES,
   type ReasonCount,
   type RejectedStatus,
+  storedCodes,
+  withCurrentCodes,
 } from '../../contract.ts'
 import { STATUS_NUMBER } from '../call.ts'
 import type { Reply } from '../connection.ts'
@@ -96,13 +100,11 @@ export class TaskEvents {
         pipeline.zcount(found.keys[3] as string, from, `(${from + BY_SLOT}`)
       }
     })) as number[]
-    return all
-      .map(({ status, code, slot }, i) => {
-        const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
-        return { status, code, ...others, count: counts[i] as number }
-      })
-      .filter(({ count }) => count > 0)
-      .sort((a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
+    const reasons = all.map(({ status, code, slot }, i) => {
+      const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
+      return { status, code, ...others, count: counts[i] as number }
+    })
+    return currentReasons(reasons.filter(({ count }) => count > 0))
   }
 
   /** The numbers under which codes are listed. */
@@ -161,14 +163,18 @@ export class TaskEvents {
     const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
     const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
     const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
-    const isSlotless = ({ status: name }: Range) => !slots.some((one) => one.status === name && one.code === code)
+    const hasCode = (one: Range) => code !== undefined && storedCodes(one.status, code).includes(one.code)
+    // Some of its stored codes have no slot of their own.
+    const isSlotless = ({ status: name }: Range) =>
+      code !== undefined &&
+      storedCodes(name, code).some((stored) => !slots.some((one) => one.status === name && one.code === stored))
     const ranges = otherCodes
       ? others
       : code === undefined
         ? [...slots, ...without, ...others]
         : code === null
           ? without
-          : [...slots.filter((one) => one.code === code), ...others.filter(isSlotless)]
+          : [...slots.filter(hasCode), ...others.filter(isSlotless)]
     const found: number[] = []
     // A few of each, mostly enough for all to be known at once; they are up to the last one of the shortest page.
     let last = after
@@ -188,7 +194,9 @@ export class TaskEvents {
       const known = indexes.map((page) => page.filter((index) => index <= last))
       const right = await Promise.all(
         known.map((page, i) =>
-          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES ? this.#ofCode(keys, page, code) : page,
+          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES
+            ? this.#ofCode(keys, page, ranges[i].status, code)
+            : page,
         ),
       )
       found.push(...right.flat().sort((a, b) => a - b))
@@ -197,11 +205,16 @@ export class TaskEvents {
     return found
   }
 
-  async #ofCode(keys: readonly string[], indexes: readonly number[], code: string): Promise<number[]> {
+  async #ofCode(
+    keys: readonly string[],
+    indexes: readonly number[],
+    status: RejectedStatus,
+    code: string,
+  ): Promise<number[]> {
     if (indexes.length === 0) return []
     const main = await this.#server.ready()
     const codes = await main.call((client) => client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)))
-    return indexes.filter((_, i) => codes[i] === code)
+    return indexes.filter((_, i) => currentCode(status, codes[i] ?? null) === code)
   }
 
   async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
@@ -228,7 +241,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     .map(Number)
   const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
   const at = (time: number) => (time === 0 ? null : created + time - 1)
-  return {
+  return withCurrentCodes({
     index,
     jid: taskJid(id, index),
     number: number === 0 ? null : number - 1,
@@ -244,7 +257,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     finishedAt: at(finished),
     result,
     messages: messagesOf(messages),
-  }
+  })
 }
 
 /** A jump in the numbers is where messages were dropped: it is told in their place. */

@@ -3,12 +3,15 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import {
+  currentReasons,
   EVENT_STATUSES,
   type EventQuery,
   type EventRecord,
   type EventStatus,
   type Message,
   type ReasonCount,
+  storedCodes,
+  withCurrentCodes,
 } from '../../contract.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../sql.generated.ts'
@@ -63,11 +66,13 @@ export class Events {
     const task = this.#db.first<TaskRow>(sql.task.load, id)
     if (!task) return []
     const rows = this.#db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
-    return rows.map(({ status, code, count }) => ({
-      status: STATUS_NAME[status] as EventStatus,
-      code: code === '' ? null : code,
-      count,
-    }))
+    return currentReasons(
+      rows.map(({ status, code, count }) => ({
+        status: STATUS_NAME[status] as EventStatus,
+        code: code === '' ? null : code,
+        count,
+      })),
+    )
   }
 
   addMessage(ledger: Ledger, jid: string, message: Message): void {
@@ -80,8 +85,17 @@ export class Events {
   }
 
   #codedOf(key: number, code: string | null, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
-    const some = JSON.stringify(status.map((name) => STATUS_CODE[name]))
-    return this.#db.all<EventRow>(sql.event.codedOf, key, code?.toWellFormed() ?? null, after, some, limit)
+    const stored = new Map<string | null, number[]>()
+    for (const name of status) {
+      for (const one of storedCodes(name, code)) stored.set(one, [...(stored.get(one) ?? []), STATUS_CODE[name]])
+    }
+    return Array.from(stored)
+      .flatMap(([one, statuses]) => {
+        const some = JSON.stringify(statuses)
+        return this.#db.all<EventRow>(sql.event.codedOf, key, one?.toWellFormed() ?? null, after, some, limit)
+      })
+      .sort((a, b) => a.idx - b.idx)
+      .slice(0, limit)
   }
 
   #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
@@ -95,7 +109,7 @@ export class Events {
   }
 
   #recordOf(task: TaskRow, row: EventRow): EventRecord {
-    return {
+    return withCurrentCodes({
       index: row.idx,
       jid: taskJid(task.id, row.idx),
       number: row.number,
@@ -111,7 +125,7 @@ export class Events {
       finishedAt: row.finished_at,
       result: row.result,
       messages: this.#messages(task.key, row.idx),
-    }
+    })
   }
 
   /** A jump in the numbers is where messages were dropped: it is told in their place. */
