@@ -1,5 +1,5 @@
 import { onRedis } from '../redis/suite.ts'
 import { redis } from './redis.ts'
-import { conformance } from './suite.ts'
+import { conformance, isShort } from './suite.ts'
 
-onRedis('the store contract', () => conformance('Redis', redis()))
+onRedis('the store contract', () => conformance('Redis', redis(), isShort))

@@ -1,4 +1,4 @@
 import { file } from './sqlite.ts'
-import { conformance } from './suite.ts'
+import { conformance, isShort } from './suite.ts'
 
-conformance('SQLite, a file', file)
+conformance('SQLite, a file', file, isShort)

@@ -95,17 +95,25 @@ export const verbs = {
   iterations,
 } satisfies Record<string, Case[]>
 
-/** Registers every case (or each `every`th one, or those of some verbs) as a test, each with a fresh store of its own. */
+/** A case that takes long has a time limit of its own: models of whole lives, killed processes, large amounts. */
+export function isLong(one: Case): boolean {
+  return one.seconds !== undefined
+}
+
+export function isShort(one: Case): boolean {
+  return !isLong(one)
+}
+
+/** Registers the cases that are chosen as tests, each with a fresh store of its own. `i` counts the cases of a verb. */
 export function conformance(
   title: string,
   factory: Factory,
-  some: readonly (keyof typeof verbs)[] = Object.keys(verbs) as (keyof typeof verbs)[],
-  every = 1,
+  isChosen: (one: Case, verb: string, i: number) => boolean = () => true,
 ): void {
   describe(title, () => {
-    for (const verb of some) {
+    for (const [verb, all] of Object.entries<Case[]>(verbs)) {
       // A store in memory has nobody beside it: what needs a second connection is no case for it.
-      const cases = (verbs[verb] as Case[]).filter((one, i) => i % every === 0 && (factory.shared || !one.shared))
+      const cases = all.filter((one, i) => isChosen(one, verb, i) && (factory.shared || !one.shared))
       if (cases.length === 0) continue
       describe(verb, () => {
         for (const one of cases) {

@@ -1,0 +1,68 @@
+// Writes the package to dist/: the library and its dashboard, side by side. With --changed only what is older than its
+// sources.
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** `from`: the sources; `written`: the file that the last step writes. Its time tells when the build began. */
+const PARTS = [
+  {
+    from: ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'dashboard/src/sheet/tokens.css'],
+    written: 'dist/index.js',
+    steps: [
+      ['node', 'scripts/generate.js'],
+      ['node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
+      ['node', 'scripts/bundle.js'],
+    ],
+  },
+  {
+    from: ['dashboard', 'src/words', 'package.json'],
+    written: 'dist/dashboard/index.html',
+    steps: [['node', 'node_modules/vite/bin/vite.js', 'build', 'dashboard', '--logLevel', 'warn']],
+  },
+]
+
+const onlyChanged = process.argv.includes('--changed')
+try {
+  await Promise.all(PARTS.filter((part) => !onlyChanged || hasChanged(part)).map(build))
+} catch (error) {
+  console.error(error.message)
+  process.exitCode = 1
+}
+
+async function build({ written, steps }) {
+  const began = new Date()
+  for (const [command, ...options] of steps) await run(command, options)
+  utimesSync(`${root}${written}`, began, began)
+}
+
+function run(command, options) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, options, { cwd: root, stdio: 'inherit' })
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      if (code === 0) resolve()
+      else reject(new Error(`${[command, ...options].join(' ')} failed`))
+    })
+  })
+}
+
+function hasChanged({ from, written }) {
+  if (!existsSync(`${root}${written}`)) return true
+  const built = statSync(`${root}${written}`).mtimeMs
+  return sourcesIn(from).some((path) => statSync(`${root}${path}`).mtimeMs > built)
+}
+
+/** The files below, without those that no build reads or that the build writes. */
+function sourcesIn(paths) {
+  return paths
+    .flatMap((path) => {
+      if (statSync(`${root}${path}`).isFile()) return path
+      return readdirSync(`${root}${path}`, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
+    })
+    .filter((path) => !/\.(test|generated)\.tsx?$/.test(path))
+}

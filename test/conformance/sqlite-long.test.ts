@@ -1,0 +1,4 @@
+import { file } from './sqlite.ts'
+import { conformance, isLong } from './suite.ts'
+
+conformance('SQLite, a file', file, isLong)

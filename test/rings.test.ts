@@ -1,0 +1,38 @@
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesOf, folders, namesIn, rings, ringsOf } from './rings.ts'
+
+const projects = ['highkiq', 'on Redis'] as const
+
+test('every test file is in exactly one ring', () => {
+  const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+  const inRings = rings.flatMap((ring) => filesOf('highkiq', ring))
+  expect(inRings.toSorted()).toEqual(all.toSorted())
+})
+
+test('what runs again on Redis is in exactly one ring, or in none on purpose', () => {
+  const inRings = rings.flatMap((ring) => filesOf('on Redis', ring))
+  expect(inRings.toSorted()).toEqual(filesOf('on Redis').toSorted())
+  const left = filesOf('highkiq').filter((path) => dirname(path) in folders['on Redis'] && !inRings.includes(path))
+  const none = Object.entries(folders['on Redis']).flatMap(([path, folder]) =>
+    (folder.none ?? []).map((name) => `${path}/${name}.test.ts`),
+  )
+  expect(left.toSorted()).toEqual(none.toSorted())
+})
+
+test.each(projects)('every name in the rings of %s is that of a test file, and stands there once', (project) => {
+  for (const [path, folder] of Object.entries(folders[project])) {
+    const names = namesIn(path)
+    const said = [...rings.flatMap((ring) => folder[ring] ?? []), ...(folder.none ?? [])]
+    expect(said.filter((name) => !names.includes(name), path)).toEqual([])
+    expect(said.length, path).toBe(new Set(said).size)
+    expect(
+      said.filter((name) => folder[folder.rest]?.includes(name)),
+      `${path}: is in "rest" already`,
+    ).toEqual([])
+    for (const name of names) expect(ringsOf(folder, name).length, `${path}/${name}`).toBeLessThanOrEqual(1)
+  }
+})

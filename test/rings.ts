@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * When a test runs: `fast` by a contributor, all day (`npm test`); `full` before a change is taken (`npm run test:full`);
+ * `nightly` when nobody waits (`npm run test:nightly`). Each test file of a project belongs to one ring.
+ */
+export type Ring = 'fast' | 'full' | 'nightly'
+export const rings: readonly Ring[] = ['fast', 'full', 'nightly']
+
+/** The ring of the files of a folder, and by name (without `.test.ts`) the files that are in another one, or in none. */
+export type Folder = { rest: Ring; none?: string[] } & Partial<Record<Ring, string[]>>
+
+/** The folders of each project. Unit tests stand beside what they test, and are all fast. */
+export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
+  highkiq: {
+    test: { rest: 'fast' },
+    'test/chaos': { rest: 'full' },
+    'test/cli': { rest: 'full' },
+    'test/client': { rest: 'fast' },
+    'test/conformance': {
+      rest: 'fast',
+      full: ['redis-long', 'sqlite-long', 'sqlite-memory'],
+      nightly: ['broken', 'redis-namespace'],
+    },
+    'test/cron': { rest: 'full' },
+    'test/dashboard': { rest: 'full', fast: ['job'] },
+    'test/demo': { rest: 'full' },
+    'test/docs': { rest: 'full' },
+    'test/engine': {
+      rest: 'fast',
+      full: ['cron', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
+    },
+    'test/examples': { rest: 'full' },
+    'test/http': { rest: 'fast' },
+    'test/inspect': { rest: 'fast' },
+    'test/interop': { rest: 'full' },
+    'test/redis': { rest: 'full' },
+    'test/sqlite': { rest: 'full', fast: ['marks', 'metrics', 'migration', 'ordered-fence'] },
+    'test/tasks': { rest: 'fast', full: ['import'] },
+    'test/testing': { rest: 'fast' },
+    'test/wire': { rest: 'fast' },
+  },
+  // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.
+  'on Redis': {
+    'test/client': { rest: 'nightly', fast: ['bulk'] },
+    // No store has a part in the ones that are left out.
+    'test/dashboard': { rest: 'nightly', none: ['access', 'frame', 'tabs'] },
+    'test/engine': {
+      rest: 'nightly',
+      fast: ['crash', 'push'],
+      full: ['ordered-crash', 'ordered-faults'],
+      // What befalls a file; what names its stores itself; what no store has a part in.
+      none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
+    },
+    'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'mounts', 'page'] },
+    'test/inspect': { rest: 'nightly', fast: ['queues'] },
+    'test/tasks': { rest: 'nightly', fast: ['life'], none: ['bad-files', 'import'] },
+    'test/wire': { rest: 'nightly', fast: ['write'] },
+  },
+}
+
+/** The test files of a project that are in `ring`, by their paths in the checkout. Without a ring: all of them. */
+export function filesOf(project: keyof typeof folders, ring?: Ring): string[] {
+  return Object.entries(folders[project]).flatMap(([path, folder]) =>
+    namesIn(path)
+      .filter((name) => {
+        const ringsOfFile = ringsOf(folder, name)
+        return ring ? ringsOfFile.includes(ring) : ringsOfFile.length > 0
+      })
+      .map((name) => `${path}/${name}.test.ts`),
+  )
+}
+
+/** The rings of a file: one, or none. More only by mistake. */
+export function ringsOf(folder: Folder, name: string): Ring[] {
+  const named = rings.filter((ring) => folder[ring]?.includes(name))
+  if (folder.none?.includes(name)) return named
+  return named.length > 0 ? named : [folder.rest]
+}
+
+/** The names of the test files in a folder itself, without `.test.ts`. */
+export function namesIn(path: string): string[] {
+  const found = readdirSync(fileURLToPath(new URL(`../${path}`, import.meta.url)))
+  return found.filter((file) => file.endsWith('.test.ts')).map((file) => file.slice(0, -'.test.ts'.length))
+}
