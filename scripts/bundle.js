@@ -27,12 +27,12 @@ const PROGRAMS = [
   'cli/main',
   'cli/child',
   'worker/threads/thread',
-  'worker/lease-thread',
+  'worker/lease/lease-thread',
   'store/sqlite/checkpoint-thread',
   'load/ts-as-module',
 ]
 const LAYERS = {
-  stores: reachableFrom('worker/lease-thread', 'store/redis/renewer', 'store/sqlite/renewer'),
+  stores: reachableFrom('worker/lease/lease-thread', 'store/redis/renewer', 'store/sqlite/renewer'),
   highkiq: reachableFrom('index'),
   http: reachableFrom('http/index'),
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),

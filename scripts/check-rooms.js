@@ -14,9 +14,12 @@ const PARTS = [
   'metrics',
   'iterable',
   'cron',
-  'cancel',
+  'cancellation',
   'version.generated',
 ]
+
+/** What the rooms of a worker know of it. */
+const PORT = ['worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
 
 const ROOMS = {
   job: [],
@@ -29,13 +32,18 @@ const ROOMS = {
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
   client: ['job', 'store/contract'],
   inspect: ['job', 'store/contract'],
-  worker: ['job', 'store/contract', 'log/line', 'load', 'thread'],
+  worker: ['job', 'store/contract'],
+  'worker/run': ['job', 'store/contract', ...PORT],
+  'worker/threads': ['job', 'load', 'thread', ...PORT],
+  'worker/lease': ['job', 'store/contract', 'log/line', 'thread', ...PORT, 'worker/run'],
+  'worker/loop': ['job', 'store/contract', ...PORT, 'worker/queue-order', 'worker/run'],
+  'worker/lifecycle': ['job', 'store/contract', 'worker'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'words'],
   ordered: ['job', 'store/contract', 'client', 'inspect', 'worker'],
   metrics: ['job', 'store/contract', 'worker'],
   iterable: ['job', 'store/contract', 'worker'],
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker'],
-  cancel: ['job', 'store/contract', 'inspect', 'worker'],
+  cancellation: ['job', 'store/contract', 'inspect', 'worker'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'environment', 'store/open', 'activejob', 'log'],
   environment: ['job'],

@@ -14,8 +14,8 @@ import { Registry } from './app/registry.ts'
 import { Runtime } from './app/runtime.ts'
 import { Setup } from './app/setup.ts'
 import { Title, type TitlePiece } from './app/title.ts'
-import { cancelling } from './cancel/aspect.ts'
-import { type CancelAnswer, type CancelOptions, cancelJob } from './cancel/cancel.ts'
+import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation/cancel.ts'
+import { cancelling } from './cancellation/cancellation-plugin.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
 import { Job, type JobHost } from './client/job.ts'
 import type { Collected, Instead, Outlet } from './client/outlet.ts'
@@ -34,9 +34,9 @@ import { type ResultOptions, resultOf } from './inspect/result.ts'
 import { RunningSet } from './inspect/running.ts'
 import { JobSet } from './inspect/set.ts'
 import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
-import { iterations } from './iterable/aspect.ts'
 import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/handler.ts'
+import { iterations } from './iterable/iteration-plugin.ts'
 import { type IterationInfo, iterationOf } from './iterable/look.ts'
 import { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
@@ -54,15 +54,15 @@ import { OrderedQueue } from './ordered/queue.ts'
 import { OrderedRegistry } from './ordered/registry.ts'
 import { type OrderedTotals, orderedTotals } from './ordered/totals.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
-import { trackedTasks } from './tasks/aspect.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import type { TaskHost } from './tasks/rows.ts'
+import { trackedTasks } from './tasks/task-plugin.ts'
 import { Tasks } from './tasks/tasks.ts'
-import type { Outcome } from './worker/aspect.ts'
 import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
+import type { Worker } from './worker/lifecycle/worker.ts'
 import type { WorkerOptions } from './worker/options.ts'
+import type { Outcome } from './worker/plugin.ts'
 import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
-import type { Worker } from './worker/worker.ts'
 
 export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 export type { FileOptions, HighkiqOptions } from './app/options.ts'
@@ -128,7 +128,7 @@ export class Highkiq {
   readonly metrics: Metrics
   readonly #collector = new Collector()
   /** What has its say in the running of jobs. */
-  readonly #features: Pick<Engine, 'aspects' | 'now'>
+  readonly #features: Pick<Engine, 'plugins' | 'now'>
   readonly #taskHost: TaskHost
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
@@ -175,7 +175,7 @@ export class Highkiq {
       optionsOf: (job) => this.#registry.get(job)?.options ?? {},
     }
     this.#features = {
-      aspects: [trackedTasks(this.#taskHost), cancelling, iterations, lockedRuns, this.#collector],
+      plugins: [trackedTasks(this.#taskHost), cancelling, iterations, lockedRuns, this.#collector],
       now: () => this.now(),
     }
     this.#host = {

@@ -20,7 +20,7 @@ export {
   type LifecycleHandler,
 } from './app.ts'
 // Cancelling
-export type { CancelAnswer, CancelOptions } from './cancel/cancel.ts'
+export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
 export type { BulkOptions } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
@@ -112,15 +112,15 @@ export {
 export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
-export type { Promote } from './worker/due.ts'
 export type { WorkerAbout } from './worker/engine.ts'
+export type { RunOptions, Worker } from './worker/lifecycle/worker.ts'
 export type {
   CapsuleOptions,
+  Promote,
   QueueShard,
   ReadyShard,
   ShardScheduler,
   Splitter,
   WorkerOptions,
 } from './worker/options.ts'
-export type { FetchOrder, QueueOption } from './worker/queues.ts'
-export type { RunOptions, Worker } from './worker/worker.ts'
+export type { FetchOrder, QueueOption } from './worker/queue-order.ts'

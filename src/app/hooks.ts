@@ -77,7 +77,7 @@ export class Hooks {
   }
 
   /** Never throws. */
-  async lastWords(error: unknown, worker: WorkerAbout): Promise<void> {
+  async emitFatal(error: unknown, worker: WorkerAbout): Promise<void> {
     for (const handler of this.fatal) await this.#safely(() => handler(error, worker), 'onFatal')
   }
 

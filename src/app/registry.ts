@@ -9,7 +9,7 @@ import {
   type ProcessOptions,
 } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
-import type { Binding } from '../worker/capsules.ts'
+import type { Binding } from '../worker/lifecycle/capsules.ts'
 
 export class Registry {
   readonly #defaults: JobOptions

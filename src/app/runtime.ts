@@ -21,18 +21,19 @@ import { OrderedLine } from '../ordered/line.ts'
 import type { OrderedRegistry } from '../ordered/registry.ts'
 import { TaskKeeper } from '../tasks/keeper.ts'
 import { VERSION } from '../version.generated.ts'
-import { StoreAdvice } from '../worker/advice.ts'
-import type { Outcome, Service } from '../worker/aspect.ts'
-import { DialectCheck } from '../worker/dialect.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
+import { Cancellations } from '../worker/cancellations.ts'
 import { definitionOf, type Engine, type WorkerAbout } from '../worker/engine.ts'
-import { runHandler } from '../worker/handler.ts'
-import { jobLogOf } from '../worker/job-log.ts'
-import { Marks } from '../worker/marks.ts'
+import { StoreAdvice } from '../worker/lifecycle/store-advice.ts'
+import { WireCheck } from '../worker/lifecycle/wire-check.ts'
+import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
-import { keepOutcome } from '../worker/results.ts'
+import type { Outcome } from '../worker/plugin.ts'
+import { runHandler } from '../worker/run/handler.ts'
+import { jobLogOf } from '../worker/run/job-log.ts'
+import { keepOutcome } from '../worker/run/results.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
-import { type LinePlan, Worker } from '../worker/worker.ts'
 import type { Hooks } from './hooks.ts'
 import type { Registry } from './registry.ts'
 import type { Setup } from './setup.ts'
@@ -45,7 +46,7 @@ export interface RuntimeParts {
   /** Around each run. */
   chain: Chain<JobContext, unknown>
   /** What has its say in the running of jobs. */
-  features: Pick<Engine, 'aspects' | 'now'>
+  features: Pick<Engine, 'plugins' | 'now'>
   collector: Collector
   crons: ReadonlyMap<string, Entry>
   ordered: OrderedRegistry
@@ -146,7 +147,7 @@ export class Runtime {
       chain,
       unwrap: (ctx) => this.#unwrap(ctx),
       promote: (text) => client.promote(text),
-      marks: new Marks(store),
+      cancellations: new Cancellations(store),
       log,
       wire: client.wire,
       random,
@@ -155,7 +156,7 @@ export class Runtime {
       report: (error, about) => hooks.report(error, about),
       died: (payload, error) => hooks.died(payload, error),
       emit: (event, worker) => hooks.emit(event, worker as WorkerAbout),
-      lastWords: (error, worker) => hooks.lastWords(error, worker as WorkerAbout),
+      emitFatal: (error, worker) => hooks.emitFatal(error, worker as WorkerAbout),
     }
   }
 
@@ -171,7 +172,7 @@ export class Runtime {
   }
 
   /** What the features run beside the jobs, as long as a worker does. */
-  #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): Service[] {
+  #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): BackgroundService[] {
     const { client, collector, crons, host } = this.#parts
     const { store, now, report } = engine
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
@@ -179,11 +180,11 @@ export class Runtime {
     const clocks = this.#parts.setup.isDraining ? [] : [clock]
     const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
     const keeper = new TaskKeeper({ store: () => store, now, report }, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new DialectCheck(engine), new Teller(tell), ...clocks, keeper]
+    return [new StoreAdvice(engine), new WireCheck(engine), new Teller(tell), ...clocks, keeper]
   }
 
   /** The ordered queues, if there are any. */
-  #lines(options: WorkerOptions): LinePlan[] {
+  #lines(options: WorkerOptions): ExecutorPlan[] {
     const definitions = this.#parts.ordered.all
     if (definitions.length === 0) return []
     const settings = workerSettings(options)

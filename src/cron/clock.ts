@@ -5,7 +5,7 @@
 
 import { within } from '../job/wait.ts'
 import type { CronRecord } from '../store/contract.ts'
-import type { Service } from '../worker/aspect.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
 import { type Entry, readSchedule, readShown } from './entry.ts'
 import { type TickHost, Ticks } from './ticks.ts'
 
@@ -31,7 +31,7 @@ interface State {
   restsOn: number
 }
 
-export class CronClock implements Service {
+export class CronClock implements BackgroundService {
   readonly #host: TickHost
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #pollMs: number

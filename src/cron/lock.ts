@@ -1,4 +1,4 @@
-import type { Aspect, Outcome } from '../worker/aspect.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 
 /** After these the job goes on, and so does its lock. */
 const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
@@ -15,7 +15,7 @@ const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
 ])
 
 /** A job that has a lock frees it when it ends, in whatever way. */
-export const lockedRuns: Aspect = {
+export const lockedRuns: Plugin = {
   effects({ hk_lock: lock, jid }, { kind }) {
     if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined
     return [{ kind: 'unlock', lock, holder: jid }]

@@ -6,7 +6,7 @@
 import { hasCode } from '../job/errors.ts'
 import { newJid, type Payload } from '../job/payload.ts'
 import { HISTOGRAM_BUCKETS, type MetricsBatch, type Store } from '../store/contract.ts'
-import type { Aspect, Outcome } from '../worker/aspect.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { bucketOf } from './histogram.ts'
 
 interface Counts {
@@ -19,7 +19,7 @@ interface Counts {
 /** Classes that are told at once. */
 const MOST_CLASSES = 100
 
-export class Collector implements Aspect {
+export class Collector implements Plugin {
   readonly #source = newJid()
   #counts = new Map<string, Counts>()
   /** A batch keeps its number and its counts: it may have been recorded though no answer came. */

@@ -1,10 +1,10 @@
-import type { Service } from '../worker/aspect.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
 
 /** As often as the heart beats. */
 const TELL_MS = 10_000
 
 /** Tells what was counted, as long as a worker runs and when it ends. */
-export class Teller implements Service {
+export class Teller implements BackgroundService {
   readonly #tell: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
 

@@ -7,9 +7,10 @@ import { parseJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { newJid, type Payload } from '../job/payload.ts'
 import type { FetchedBatch, OrderedEnd } from '../store/contract.ts'
-import type { Outcome, Running } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
-import { storedMessage } from '../worker/retry.ts'
+import type { Running } from '../worker/executor.ts'
+import type { Outcome } from '../worker/plugin.ts'
+import { storedMessage } from '../worker/run/retry.ts'
 import { idFields, OrderedContext } from './context.ts'
 import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definition.ts'
 import { scoredValue } from './entry.ts'
@@ -35,7 +36,7 @@ export class Batch implements Running {
   readonly payload: Payload
   readonly ctx: OrderedContext
   readonly startedAt: number
-  readonly place: number
+  readonly slot: number
   /** On the monotonic clock: when its handler was called; 0 before. */
   began = 0
   /** Nobody asks any more how it ends: what it took belongs to others. */
@@ -52,7 +53,7 @@ export class Batch implements Running {
     this.#engine = engine
     this.definition = definition
     this.ids = ids
-    this.place = place
+    this.slot = place
     const { name, queue } = definition
     const [{ retryCount }] = ids as [FetchedBatch]
     this.payload = { class: name, args: [], queue, jid: newJid() }
@@ -63,7 +64,7 @@ export class Batch implements Running {
   }
 
   /** As it is shown to people. */
-  get taken(): { queue: string; text: string } {
+  get fetched(): { queue: string; text: string } {
     const { name, queue } = this.definition
     const { shard } = this.ctx.ordered
     const text = JSON.stringify({ ...this.payload, class: name, args: this.ids.map(({ id }) => id), shard })
@@ -91,7 +92,7 @@ export class Batch implements Running {
     const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
     if (!hasFailed && !ends.includes(DONE)) return
     const outcome: Outcome = hasFailed ? FAILED : { kind: 'done', result: undefined }
-    for (const aspect of this.#engine.aspects) aspect.ended?.(this.payload, outcome, ms)
+    for (const plugin of this.#engine.plugins) plugin.ended?.(this.payload, outcome, ms)
   }
 
   async #run(): Promise<readonly OrderedEnd[]> {

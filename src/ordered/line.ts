@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
 import type { ShardAssignments, ShardUpdate } from '../store/contract.ts'
-import type { Line, LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
+import type { Executor, WorkerHandle } from '../worker/executor.ts'
 import type { ShardScheduler, Splitter } from '../worker/options.ts'
 import type { Batch } from './batch.ts'
 import type { OrderedDefinition } from './definition.ts'
@@ -31,10 +31,10 @@ const STOP_MS = 2000
 /** A shard, and who runs it. */
 type Owned = { shard: Shard; runner: QueueRunner }
 
-export class OrderedLine implements Line {
+export class OrderedLine implements Executor {
   readonly queues: readonly string[]
   readonly #engine: Engine
-  readonly #host: LineHost
+  readonly #host: WorkerHandle
   readonly #options: LineOptions
   readonly #runners: readonly QueueRunner[]
   readonly #scheduler: Scheduler
@@ -57,7 +57,7 @@ export class OrderedLine implements Line {
   #waitFailing = false
   #warned = false
 
-  constructor(engine: Engine, line: LineHost, definitions: readonly OrderedDefinition[], options: LineOptions) {
+  constructor(engine: Engine, line: WorkerHandle, definitions: readonly OrderedDefinition[], options: LineOptions) {
     this.#engine = engine
     this.#host = line
     this.#options = options
@@ -148,7 +148,7 @@ export class OrderedLine implements Line {
     return left.flat()
   }
 
-  forget(): void {
+  onLeaseLost(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the batch may run elsewhere by now')
     for (const runner of this.#runners) runner.forget()
   }
@@ -177,7 +177,7 @@ export class OrderedLine implements Line {
    */
   #isLeaseSure(): boolean {
     const { lease } = this.#engine
-    if (!lease || performance.now() < lease.sureUntil) return true
+    if (!lease || performance.now() < lease.safeUntil) return true
     void lease.confirm().then((isHeld) => {
       if (isHeld) this.#pump()
     })

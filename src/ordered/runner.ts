@@ -1,8 +1,8 @@
 /** One ordered queue in one process: what it owns of it, its calls, and its batches. */
 
 import type { FetchedBatch, OrderedEnd, ShardAssignments } from '../store/contract.ts'
-import type { LineHost } from '../worker/aspect.ts'
 import type { Engine } from '../worker/engine.ts'
+import type { WorkerHandle } from '../worker/executor.ts'
 import { Batch, deathOf } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
@@ -14,7 +14,7 @@ import { Turns } from './turns.ts'
 const BACK: OrderedEnd = { kind: 'back' }
 
 export interface RunnerHost {
-  line: LineHost
+  line: WorkerHandle
   wanted(board: ShardAssignments, owner: string): readonly number[]
   looked(board: ShardAssignments): void
   /** The shards of all queues have changed. */
@@ -110,16 +110,16 @@ export class QueueRunner {
 
   /** Runs a shard's next batch. Never rejects. */
   async run(shard: Shard): Promise<void> {
-    const { vitals, nextPlace } = this.#host.line
+    const { eventLoop, nextSlot } = this.#host.line
     const ids = shard.draw()
     const { shard: place, token } = shard
-    const batch = new Batch(this.#engine, this.definition, ids, { shard: place, token, place: nextPlace() })
+    const batch = new Batch(this.#engine, this.definition, ids, { shard: place, token, place: nextSlot() })
     shard.running.add(batch)
-    const life = vitals.began(batch.payload.jid, this.definition.name)
+    const life = eventLoop.began(batch.payload.jid, this.definition.name)
     const running = batch.run()
-    vitals.yielded()
+    eventLoop.yielded()
     const ends = await running
-    vitals.ended(life)
+    eventLoop.ended(life)
     shard.running.delete(batch)
     if (batch.isLost) return
     const doomed = batch.began <= this.#doomedAt
@@ -164,7 +164,7 @@ export class QueueRunner {
 
   /** On the monotonic clock: when an error that nobody caught doomed the process; 0: none did. */
   get #doomedAt(): number {
-    return this.#engine.doomedAt?.() ?? 0
+    return this.#engine.fatalAt?.() ?? 0
   }
 
   #lose(shard: Shard): void {

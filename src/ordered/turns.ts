@@ -6,7 +6,7 @@
 import { HighkiqError, hasCode } from '../job/errors.ts'
 import type { FetchedBatch, OrderedEnd, OrderedSettleAndFetchAnswer, OrderedSettlement } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
-import { Outage } from '../worker/outage.ts'
+import { Outage } from '../worker/loop/outage.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import { type Dies, Settling } from './settling.ts'

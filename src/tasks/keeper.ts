@@ -10,7 +10,7 @@ import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
-import type { Service } from '../worker/aspect.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
 import { cancelRows, removeTask } from './end.ts'
 import { eventPages } from './event.ts'
 import type { StoreOfTasks } from './rows.ts'
@@ -46,7 +46,7 @@ interface Away {
 /** The indexes of the rows whose jobs were seen, by the id of the task. */
 type Seen = Map<string, Set<number>>
 
-export class TaskKeeper implements Service {
+export class TaskKeeper implements BackgroundService {
   readonly #host: KeeperHost
   readonly #everyMs: number
   readonly #idleMs: number

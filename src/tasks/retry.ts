@@ -7,12 +7,12 @@ import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
 import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
-import { trackedTasks } from './aspect.ts'
 import { type Chosen, checkRetry, chosenOf, type Retried, type RetryOptions } from './chosen.ts'
 import { insist } from './insist.ts'
 import { inPages } from './page.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
 import { Submitter } from './submitter.ts'
+import { trackedTasks } from './task-plugin.ts'
 
 export type { Retried, RetryOptions } from './chosen.ts'
 

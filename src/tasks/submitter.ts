@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Store, TaskRecord } from '../store/contract.ts'
-import { hereAsText, isGone, thisHost } from '../worker/host.ts'
+import { isGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 
 const LEASE_SECONDS = 30
 
@@ -15,7 +15,7 @@ export class Submitter {
   }
 
   async join(queue: string): Promise<void> {
-    await this.#store().workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: hereAsText() })
+    await this.#store().workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() })
     this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
   }
 

@@ -1,65 +1,80 @@
-/** Tells the handlers that run when their job was cancelled, by whichever process. */
+import type { Store } from '../store/contract.ts'
 
-import { allAmong, jidsOf } from '../job/rows.ts'
-import type { Service } from './aspect.ts'
-import type { Attempt } from './attempt.ts'
-import type { Engine } from './engine.ts'
+/** Beyond so many all are forgotten, and those that still stand are heard of anew. */
+const MOST_HEARD = 200_000
 
 /**
- * Milliseconds between two looks. The store is never asked about a job that ends before the second look after its
- * start.
+ * The cancelled jobs that a worker has heard of: a sieve, so that all others cost nothing. A mark may have gone since:
+ * whether a job is cancelled the store says.
  */
-const LOOK_MS = 400
+export class Cancellations {
+  readonly #store: Store
+  readonly #heard = new Set<string>()
+  /** All up to here were heard of. */
+  #version = 0
+  /** Up to here there are some. */
+  #told = 0
+  #reading: Promise<void> | undefined
 
-export class Cancellations implements Service {
-  readonly #engine: Engine
-  readonly #running: () => readonly Attempt[]
-  #seen: ReadonlySet<Attempt> = new Set()
-  #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
-  #failing = false
-
-  constructor(engine: Engine, running: () => readonly Attempt[]) {
-    this.#engine = engine
-    this.#running = running
+  constructor(store: Store) {
+    this.#store = store
   }
 
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = undefined
-      })
-    }, LOOK_MS)
+  /** Nobody has cancelled anything, as far as it was heard of. */
+  get isEmpty(): boolean {
+    return this.#heard.size === 0
   }
 
-  /** What runs goes on, and can be cancelled. */
-  quiet(): void {}
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#looking
+  /** Whether it is worth while to ask. */
+  has(jid: string): boolean {
+    return !this.isEmpty && this.#heard.has(jid)
   }
 
-  async #look(): Promise<void> {
-    const running = this.#running()
-    const asked = running.filter((attempt) => this.#seen.has(attempt) && !attempt.ctx.abortReason)
-    this.#seen = new Set(running)
-    if (asked.length === 0) return
-    const { store, marks, aspects } = this.#engine
-    try {
-      await marks.refresh()
-      const jids = asked.flatMap(({ payload, ctx }) => {
-        const isAsked = aspects.some((aspect) => aspect.cancelledByOthers?.(ctx))
-        return jidsOf(payload).filter((jid) => isAsked || marks.has(jid))
-      })
-      const cancelled = new Set(jids.length > 0 ? await store.cancellations.among(jids) : [])
-      for (const { payload, ctx } of asked) {
-        if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
-      }
-      this.#failing = false
-    } catch (thrown) {
-      if (!this.#failing) this.#engine.report(thrown, { during: 'looking for cancelled jobs' })
-      this.#failing = true
+  /** The store has told a version. */
+  noteVersion(version: number): void {
+    if (version > this.#told) this.#told = version
+  }
+
+  /** There are marks that were not heard of. */
+  get isBehind(): boolean {
+    return this.#version < this.#told
+  }
+
+  /** Hears of all marks up to the newest that was told. */
+  async catchUp(): Promise<void> {
+    while (this.isBehind) await this.#next()
+  }
+
+  /** Asks the store for what nobody told. */
+  async refresh(): Promise<void> {
+    await this.#next()
+    await this.catchUp()
+  }
+
+  /** Those of the jobs that are cancelled, as far as it was heard of. */
+  async among(jids: readonly string[]): Promise<ReadonlySet<string>> {
+    const heard = jids.filter((jid) => this.has(jid))
+    return new Set(heard.length === 0 ? heard : await this.#store.cancellations.among(heard))
+  }
+
+  #next(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    if (this.#heard.size > MOST_HEARD) {
+      this.#heard.clear()
+      this.noteVersion(this.#version)
+      this.#version = 0
     }
+    const told = this.#told
+    const { version, jids } = await this.#store.cancellations.since(this.#version)
+    for (const jid of jids) this.#heard.add(jid)
+    this.#version = version
+    // No more are there than these: the store has lost some.
+    if (jids.length === 0 && this.#told === told) this.#told = version
   }
 }

@@ -4,11 +4,23 @@ import type { JobDefinition } from '../job/definition.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
-import type { Aspect, Outcome } from './aspect.ts'
-import type { JobLog } from './job-log.ts'
-import type { Marks } from './marks.ts'
+import type { Cancellations } from './cancellations.ts'
+import type { Outcome, Plugin } from './plugin.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
+
+/** Writes the log lines of a job's start and end. */
+export interface JobLog {
+  start(attempt: LoggedAttempt): void
+  done(attempt: LoggedAttempt): void
+  threw(attempt: LoggedAttempt, thrown: unknown): void
+}
+
+export interface LoggedAttempt {
+  ctx: JobContext
+  /** When its handler was called, on the monotonic clock. */
+  began: number
+}
 
 /** The properties of the worker that handlers of `hq.on` and `hq.onFatal` get. */
 export interface WorkerAbout {
@@ -28,11 +40,11 @@ export interface Threads {
 }
 
 /** The part of a worker's lease that the code needs to start jobs. */
-export interface LeaseHold {
+export interface HeldLease {
   /** The time on the monotonic clock before which no other process can have claimed the lease. */
-  readonly sureUntil: number
+  readonly safeUntil: number
   /**
-   * Renews the lease until `sureUntil` lies ahead. Returns false when the lease was lost, or the worker has stopped.
+   * Renews the lease until `safeUntil` lies ahead. Returns false when the lease was lost, or the worker has stopped.
    */
   confirm(): Promise<boolean>
 }
@@ -49,8 +61,8 @@ export interface Engine {
   unwrap?(ctx: JobContext): void
   /** A job that leaves a set, through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
-  aspects: readonly Aspect[]
-  marks: Marks
+  plugins: readonly Plugin[]
+  cancellations: Cancellations
   log: Logger
   /** Members of the payload that each line of a job shows. */
   loggedJobAttributes: readonly string[]
@@ -73,13 +85,13 @@ export interface Engine {
   /** Emits a lifecycle event; a worker's engine adds the properties of that worker. */
   emit(event: Lifecycle, worker?: WorkerAbout): Promise<void>
   /** The process ends because of this. Never throws. */
-  lastWords(error: unknown, worker?: WorkerAbout): Promise<void>
+  emitFatal(error: unknown, worker?: WorkerAbout): Promise<void>
   /** For jobs that say `thread`; absent where there is no worker: then they run here. */
   threads?: Threads
   /** The lease of the worker; absent where there is no worker. */
-  lease?: LeaseHold
+  lease?: HeldLease
   /** On the monotonic clock: when an error that nobody caught doomed the process, if one did. */
-  doomedAt?(): number | undefined
+  fatalAt?(): number | undefined
   /** Whether the worker takes no more jobs; absent where there is no worker. */
   isStopping?(): boolean
 }
@@ -98,15 +110,15 @@ export function definitionOf(
 
 /** All that the features want changed with a job; undefined when none has a say, which costs nothing. */
 export function effectsOf(
-  engine: Pick<Engine, 'aspects' | 'now'>,
+  engine: Pick<Engine, 'plugins' | 'now'>,
   payload: Payload,
   outcome: Outcome,
   ctx?: JobContext,
 ): Effect[] | undefined {
   const at = engine.now()
   let all: Effect[] | undefined
-  for (const aspect of engine.aspects) {
-    const effects = aspect.effects?.(payload, outcome, at, ctx)
+  for (const plugin of engine.plugins) {
+    const effects = plugin.effects?.(payload, outcome, at, ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }
   return all

@@ -5,8 +5,14 @@ import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkMiddleware, checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
-import type { Promote } from './due.ts'
-import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queues.ts'
+import type { Payload } from '../job/payload.ts'
+import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queue-order.ts'
+
+/**
+ * Decides what happens to a scheduled job or retry whose time has come. It returns the name of another queue, `'drop'` to
+ * delete the job, or a Date at which it is asked again; undefined sends the job to its own queue.
+ */
+export type Promote = (payload: Payload) => string | Date | undefined | Promise<string | Date | undefined>
 
 /** Queues with slots of their own. */
 export interface CapsuleOptions {

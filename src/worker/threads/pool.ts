@@ -5,7 +5,7 @@ import type { JobDefinition, ThreadOptions } from '../../job/definition.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { unlessAborted } from '../../job/wait.ts'
 import { urlOf } from '../../load/module.ts'
-import type { Service } from '../aspect.ts'
+import type { BackgroundService } from '../background-service.ts'
 import type { Engine, Threads } from '../engine.ts'
 import { JobThread } from './job-thread.ts'
 
@@ -19,7 +19,7 @@ export interface ThreadSource {
 /** A thread that has nothing to do ends after so long. */
 const IDLE_MS = 30_000
 
-export class ThreadPool implements Service, Threads {
+export class ThreadPool implements BackgroundService, Threads {
   readonly #source: () => ThreadSource
   readonly #report: Engine['report']
   readonly #threads = new Set<JobThread>()
@@ -63,7 +63,7 @@ export class ThreadPool implements Service, Threads {
     if (urls.length === 0) throw noFile(name)
     const kind = JSON.stringify([urls, resourceLimits])
     const thread = this.#take(kind) ?? this.#begin(kind, urls, resourceLimits, url, inMemory)
-    const release = () => this.#giveBack(kind, thread)
+    const release = () => this.#release(kind, thread)
     try {
       await unlessAborted(ctx.signal, thread.loaded)
     } catch (thrown) {
@@ -92,7 +92,7 @@ export class ThreadPool implements Service, Threads {
     }
   }
 
-  #giveBack(kind: string, thread: JobThread): void {
+  #release(kind: string, thread: JobThread): void {
     if (thread.isEnding) return
     if (this.#stopped) {
       void thread.close()

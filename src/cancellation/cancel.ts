@@ -1,0 +1,191 @@
+/** Cancelling one job, wherever it is. */
+
+import { processesOf } from '../inspect/process.ts'
+import { type ReadPage, walk } from '../inspect/walk.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { checkText, refuseUnknown } from '../job/options.ts'
+import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
+import type { Effect, EventStatus, Store, SwapAnswer } from '../store/contract.ts'
+import type { Outcome } from '../worker/plugin.ts'
+
+/**
+ * `removed`: it was waiting, and is gone. `signalled`: it was running, or just taken, and its worker is told. `marked`: it
+ * was not found in time, waits inside its task, or may be in a Ruby process that has not shown it yet; no Highkiq worker
+ * will run it to its end. `not-found`: there is no such job, or it has ended.
+ */
+export type CancelAnswer = 'removed' | 'signalled' | 'marked' | 'not-found'
+
+export interface CancelOptions {
+  /** The queue that it is in, if it is in one: the others need not be searched. */
+  queue?: string
+  /**
+   * Seconds to search for the job, however many jobs there are; 0 only records the cancellation. Default: 10 seconds,
+   * and at most the newest 100,000 jobs of each queue and 100,000 of each set.
+   */
+  budget?: number
+}
+
+export interface CancelHost {
+  store: Store
+  now(): number
+  /** What changes with a job. */
+  effects(payload: Payload, outcome: Outcome): Effect[] | undefined
+}
+
+const BUDGET_SECONDS = 10
+/** Without a `budget` the search of a queue or a set stops here: any worker that fetches the job drops it. */
+const MOST_LOOKED = 100_000
+const PAGE = 100
+const OPEN: readonly EventStatus[] = ['enqueued', 'working']
+const CANCELLED = { kind: 'cancelled', begun: false } as const
+
+/**
+ * It is marked first, so that nobody begins it from then on; then it is looked for in the direction in which jobs move,
+ * and against it, so that it can't slip by.
+ * @throws INVALID_OPTION
+ */
+export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
+  refuseUnknown('cancel', options, ['queue', 'budget'])
+  const { queue, budget = BUDGET_SECONDS } = options
+  const most = options.budget === undefined ? MOST_LOOKED : Number.POSITIVE_INFINITY
+  checkText('hq.cancel: the jid that performAsync answered', jid)
+  if (jid === '') throw wrong('jid is the text that performAsync answered')
+  if (!(budget >= 0)) throw wrong('budget is a number of seconds')
+  const { store, now } = host
+  await store.cancellations.request(jid, now())
+  const search = new Search(host, jid, queue, { end: performance.now() + budget * 1000, most })
+  const found =
+    (await search.inSets()) ??
+    (await search.inQueues()) ??
+    (await search.amongTaken()) ??
+    (await search.inQueues()) ??
+    (await search.inSets())
+  if (found) return found
+  // A row that waits inside its task is met when its turn comes.
+  const event = isRow(jid) ? await store.tasks.event(jid) : null
+  if (event && OPEN.includes(event.status)) return 'marked'
+  // Somebody may have met it because of its mark while it was looked for.
+  if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return 'removed'
+  if (!search.metOthers) return 'not-found'
+  // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
+  await store.cancellations.request(jid, now())
+  return 'marked'
+}
+
+interface Limits {
+  /** The end of the search, in milliseconds of the monotonic clock. */
+  end: number
+  /** The most jobs to look at in one queue or set. */
+  most: number
+}
+
+class Search {
+  readonly #host: CancelHost
+  readonly #jid: string
+  readonly #queue: string | undefined
+  readonly #limits: Limits
+  /** Whether Ruby processes were alive when their running jobs were searched. */
+  metOthers = false
+
+  constructor(host: CancelHost, jid: string, queue: string | undefined, limits: Limits) {
+    this.#host = host
+    this.#jid = jid
+    this.#queue = queue
+    this.#limits = limits
+  }
+
+  async inSets(): Promise<CancelAnswer | undefined> {
+    const { store, now } = this.#host
+    for (const set of ['schedule', 'retry'] as const) {
+      const found = await this.#through(
+        (needle, after) => store.search.scanSet(set, needle, { after, limit: PAGE }),
+        (entries) => {
+          const swaps = entries.map(({ payload, text, score }) => ({ text, score, to: null, ...this.#change(payload) }))
+          return store.jobSets.swap(set, swaps, now())
+        },
+      )
+      if (found) return found
+    }
+    return undefined
+  }
+
+  async inQueues(): Promise<CancelAnswer | undefined> {
+    const { store, now } = this.#host
+    for (const queue of await this.#queues()) {
+      const found = await this.#through(
+        (needle, after) => store.search.scanQueue(queue, needle, { after, limit: PAGE }),
+        (jobs) => {
+          const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
+          return store.search.pull(queue, pulls, now())
+        },
+      )
+      if (found) return found
+    }
+    return undefined
+  }
+
+  /** With owners; and with processes of other programs, as far as they have shown it. */
+  async amongTaken(): Promise<CancelAnswer | undefined> {
+    const { store } = this.#host
+    const found = await this.#through((_, after) => store.workers.fetched({ after, limit: PAGE }))
+    if (found) return found
+    const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
+    this.metOthers = others.length > 0
+    if (!this.metOthers) return undefined
+    const names = new Set(others.map(({ identity }) => identity))
+    const shown = (await store.workers.running()).filter(({ identity }) => names.has(identity))
+    return this.#meant(shown).length > 0 ? 'signalled' : undefined
+  }
+
+  /** Page by page, until the job is met or all was seen. What can't be removed is with somebody. */
+  async #through<Item extends { text: string }>(
+    read: ReadPage<Item>,
+    remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
+  ): Promise<CancelAnswer | undefined> {
+    let looked = 0
+    const isLate = () => looked >= this.#limits.most || performance.now() >= this.#limits.end
+    if (isLate()) return 'marked'
+    for await (const { items, next, scanned = 0 } of walk(this.#jid, read)) {
+      looked += scanned
+      const meant = this.#meant(items)
+      if (meant.length > 0) {
+        if (!remove) return 'signalled'
+        const answers = await remove(meant)
+        if (answers.includes('ok')) return 'removed'
+        if (answers.includes('error')) return 'marked'
+      }
+      if (next !== null && isLate()) return 'marked'
+    }
+    return undefined
+  }
+
+  /** Those that are the job: another one may have its id among its arguments. */
+  #meant<Item extends { text: string }>(items: readonly Item[]): (Item & { payload: Payload })[] {
+    return items.flatMap((item) => {
+      const payload = readPayload(item.text)
+      // One of several rows of a job is left out when they begin: the others stay.
+      return payload?.jid === this.#jid && !payload.hk_rows ? [{ ...item, payload }] : []
+    })
+  }
+
+  #change(payload: Payload): { effects: Effect[] | undefined } {
+    return { effects: this.#host.effects(payload, CANCELLED) }
+  }
+
+  /** A row's own one first. */
+  async #queues(): Promise<string[]> {
+    if (this.#queue !== undefined) return [this.#queue]
+    const { store } = this.#host
+    const names = (await store.jobs.queues()).map(({ name }) => name)
+    const task = isRow(this.#jid) ? await store.tasks.find(splitTaskJid(this.#jid).id) : null
+    return task ? [task.queue, ...names.filter((name) => name !== task.queue)] : names
+  }
+}
+
+function isRow(jid: string): boolean {
+  return /^[0-9a-f]{24}$/.test(jid)
+}
+
+function wrong(what: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', `cancel: ${what}`)
+}

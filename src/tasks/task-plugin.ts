@@ -1,0 +1,209 @@
+/** What happens to a task's event when something happens to its job. */
+
+import type { Job } from '../client/job.ts'
+import type { JobContext, TaskOfJob } from '../job/context.ts'
+import { classOf, HighkiqError, Kill } from '../job/errors.ts'
+import { FIRST_MESSAGES } from '../job/messages.ts'
+import { type Payload, splitTaskJid } from '../job/payload.ts'
+import { resultText } from '../job/result.ts'
+import { jidsOf, resultOfRow } from '../job/rows.ts'
+import type { EventEffect, Message } from '../store/contract.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { rowAdder } from './create.ts'
+import { checkPage } from './export-page.ts'
+import { insist } from './insist.ts'
+import { metaOf } from './meta.ts'
+import { partsOf } from './parts.ts'
+import { asRows, type TaskHost } from './rows.ts'
+import { apart, broke, refused, said } from './words.ts'
+
+type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'result'>
+
+export function trackedTasks(host: TaskHost): Plugin {
+  return {
+    taskOf: (payload) => (payload.hk_task === undefined ? undefined : new RowsOfTask(host, payload)),
+
+    returned(payload, result) {
+      if (payload.hk_part === undefined || payload.hk_task === undefined) return undefined
+      return keepPage(host, payload, result)
+    },
+
+    effects(payload, outcome, at, ctx) {
+      if (payload.hk_task === undefined) return undefined
+      const attempt = attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0)
+      const effects: EventEffect[] = []
+      for (const [row, jid] of jidsOf(payload).entries()) {
+        const change = changeOf(ofRow(payload, outcome, row), at)
+        if (!change) return undefined
+        const messages = [...messagesOf(ctx, row), ...(change.messages ?? [])]
+        effects.push({
+          kind: 'event',
+          jid,
+          run: payload.hk_run ?? 1,
+          attempt,
+          at,
+          ...change,
+          // Of several rows the first one has the place of all.
+          ...(row > 0 && change.window === 'enter' ? { window: 'keep' } : {}),
+          ...(messages.length > 0 ? { messages } : {}),
+        })
+      }
+      return effects
+    },
+  }
+}
+
+/**
+ * A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. Where, the
+ * task itself says, and of the attempt that the row is in alone: a payload is written by anybody who can push.
+ */
+async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
+  const { id, index } = splitTaskJid(payload.jid)
+  const task = await insist(() => store().tasks.find(id))
+  // Deleted meanwhile, or it never asked for rows.
+  const about = task && metaOf(task).export
+  if (!about) return undefined
+  if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
+  const { problem, missing } = checkPage(rows, about.columns)
+  if (problem) throw new Kill(problem)
+  await partsOf(store, id, about.dir).put(index, rows, { run: payload.hk_run ?? 1, attempt: attemptOf(payload) })
+  return { rows: rows.length, ...(missing ? { missing } : {}) }
+}
+
+/** Which attempt of its row runs a job with this payload. */
+function attemptOf({ hk_attempt = 0 }: Payload): number {
+  return hk_attempt + 1
+}
+
+/** What is one row's of how a job went. */
+function ofRow(payload: Payload, outcome: Outcome, row: number): Outcome {
+  return outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, row) } : outcome
+}
+
+/** What the rows that run know of their task. */
+class RowsOfTask implements TaskOfJob {
+  readonly id: string
+  readonly indexes: readonly number[]
+  readonly #host: TaskHost
+  readonly #adders: ReturnType<typeof rowAdder>[] = []
+
+  constructor(host: TaskHost, { jid, hk_rows }: Payload) {
+    const { id, index } = splitTaskJid(jid)
+    this.id = id
+    this.indexes = hk_rows ?? [index]
+    this.#host = host
+  }
+
+  get index(): number {
+    return this.indexes[0] as number
+  }
+
+  async add(
+    job: { readonly name: string },
+    rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
+    of = this.indexes.length === 1 ? 0 : undefined,
+  ): Promise<number> {
+    const index = of === undefined ? undefined : this.indexes[of]
+    if (of === undefined || index === undefined) {
+      const message = `ctx.task.add: say which of the ${this.indexes.length} rows adds them, from 0 on: add(job, rows, 0)`
+      throw new HighkiqError('INVALID_OPTION', message)
+    }
+    this.#adders[of] ??= rowAdder(this.#host, this.id, index)
+    return this.#adders[of](job as unknown as Job<never[]>, asRows(rows))
+  }
+}
+
+/** Whether the job moved without an attempt of its own. */
+function betweenAttempts(outcome: Outcome): boolean {
+  if (outcome.kind === 'cancelled') return !outcome.begun
+  if (outcome.kind === 'apart') return !('error' in outcome)
+  return BETWEEN.has(outcome.kind)
+}
+
+const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'killed', 'requeued', 'expired'])
+
+function changeOf(outcome: Outcome, at: number): Change | undefined {
+  switch (outcome.kind) {
+    case 'started':
+      return { status: 'working', window: 'keep' }
+    case 'done':
+      return { status: 'finished', window: 'leave', ...resultOf(outcome.result, at) }
+    case 'business-failure':
+      return { status: 'failed', window: 'leave', code: codeOf(outcome.error), messages: [refused(at, outcome.error)] }
+    case 'retry': {
+      const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
+      return { status: 'enqueued', window: 'leave', messages: [broke(at, outcome.error), retry] }
+    }
+    case 'dead':
+      return { status: 'error', window: 'leave', code: codeOf(outcome.error), messages: [broke(at, outcome.error)] }
+    case 'discarded': {
+      const { params } = broke(at, outcome.error)
+      return { status: 'cancelled', window: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
+    }
+    case 'snoozed':
+      return { status: 'enqueued', window: 'leave' }
+    case 'released':
+      return { status: 'enqueued', window: 'keep' }
+    case 'paused':
+    case 'interrupted':
+      return { status: 'enqueued', window: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
+    case 'apart': {
+      const messages = 'error' in outcome ? [apart(at, outcome.error)] : []
+      return { status: 'enqueued', window: 'enter', messages }
+    }
+    case 'restored':
+      return {
+        status: 'enqueued',
+        window: 'keep',
+        messages: [{ at, code: 'restored', params: { stalls: outcome.stalls } }],
+      }
+    case 'stalled-out':
+      return {
+        status: 'error',
+        window: 'leave',
+        code: 'stalled',
+        messages: [{ at, code: 'stalled', params: { stalls: outcome.stalls } }],
+      }
+    case 'promoted':
+      return { status: 'enqueued', window: 'enter' }
+    case 'stopped':
+    case 'deleted':
+    case 'cancelled':
+    case 'expired': {
+      const code = outcome.kind === 'stopped' ? 'filtered' : outcome.kind
+      return { status: 'cancelled', window: 'leave', code, messages: [{ at, code, params: {} }] }
+    }
+    case 'killed':
+      return { status: 'error', window: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
+    case 'requeued':
+      return { status: 'enqueued', window: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
+    case 'untouched':
+      return undefined
+  }
+}
+
+function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
+  if (!ctx) return []
+  const { said: all, dropped } = ctx.saidOf(row)
+  const messages = all.map(({ at, text }) => said(at, text))
+  const first = messages[FIRST_MESSAGES]
+  if (dropped > 0 && first) {
+    messages.splice(FIRST_MESSAGES, 0, { at: first.at, code: 'dropped', params: { messages: dropped } })
+  }
+  return messages
+}
+
+/** Returns the error's own code, or else the name of its class; a BusinessFailure without a code has none. */
+function codeOf(error: unknown): string | undefined {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  if (typeof code === 'string' && code !== '') return code
+  if (!(error instanceof Error)) return typeof name === 'string' && name !== '' ? name : undefined
+  const own = classOf(error)
+  return own === 'BusinessFailure' ? undefined : own
+}
+
+function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {
+  const { text, problem } = resultText(result)
+  if (problem !== undefined) return { messages: [said(at, problem)] }
+  return text === undefined ? {} : { result: text }
+}

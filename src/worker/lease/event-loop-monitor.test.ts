@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest'
+import type { Block } from './block.ts'
+import { type BlockEvent, EventLoopMonitor, paceOf } from './event-loop-monitor.ts'
+import { EventLoopReader, EventLoopState } from './event-loop-state.ts'
+
+/** A watch of a lease of one second: it looks every quarter of a second of a time that only the test moves. */
+function watched(maxBlockSeconds = 900) {
+  const eventLoop = new EventLoopState(10)
+  const told: { event: BlockEvent; block: Block; at: number }[] = []
+  let now = 1_000_000
+  const watch = new EventLoopMonitor(
+    new EventLoopReader(eventLoop.memory),
+    { ...paceOf(1), maxBlockSeconds, now },
+    (event, block) => void told.push({ event, block, at: (now - 1_000_000) / 1000 }),
+  )
+  return {
+    eventLoop,
+    watch,
+    told,
+    /** Time passes, and the watch looks as often as it should. */
+    pass(seconds: number) {
+      for (let i = 0; i < seconds * 4; i++) {
+        now += 250
+        watch.look(now)
+      }
+    },
+    /** Time passes, and nobody is awake. */
+    sleep(seconds: number) {
+      now += seconds * 1000
+    },
+    /** What was told, and when. */
+    events: () => told.map(({ event, at }) => [event, at]),
+    leaveIn: (seconds: number) => watch.leaveAt(now + seconds * 1000),
+  }
+}
+
+test.each([
+  [0.5, 1000],
+  [1, 1000],
+  [15, 5000],
+  [3600, 5000],
+])('with a lease of %s s it is blocked after %s ms, and looked for several times in that', (leaseSeconds, warnMs) => {
+  const pace = paceOf(leaseSeconds)
+  expect(pace.warnMs).toBe(warnMs)
+  expect(pace.stepMs).toBeLessThanOrEqual(warnMs / 4)
+})
+
+test('as long as there are signs of life nothing is told', () => {
+  const t = watched()
+  for (let i = 0; i < 20; i++) {
+    t.eventLoop.beat()
+    t.pass(0.75)
+  }
+  expect(t.told).toEqual([])
+})
+
+test('a block is told with growing gaps, and its end with the whole time', () => {
+  const t = watched()
+  t.eventLoop.began('j', 'J')
+  t.pass(20.25)
+  expect(t.events()).toEqual([
+    ['blocked', 1.25],
+    ['blocked', 2.25],
+    ['blocked', 4.25],
+    ['blocked', 8.25],
+    ['blocked', 16.25],
+  ])
+  expect(t.told[4]?.block).toMatchObject({ seconds: 16, job: { jid: 'j', class: 'J' }, count: 1 })
+  t.eventLoop.yielded()
+  t.pass(0.25)
+  expect(t.told[5]).toMatchObject({ event: 'over', block: { seconds: 20, job: { jid: 'j' } } })
+  t.pass(1)
+  expect(t.events()[6]?.[0]).toBe('blocked')
+})
+
+test('one that comes to an end before it is told is not told', () => {
+  const t = watched()
+  t.eventLoop.began('j', 'J')
+  t.pass(1)
+  t.eventLoop.beat()
+  t.pass(1)
+  expect(t.told).toEqual([])
+})
+
+test('time in which the watching thread did not run either does not count, however often', () => {
+  const t = watched(2)
+  for (let i = 0; i < 20; i++) {
+    t.eventLoop.beat()
+    t.pass(0.5)
+    t.sleep(60)
+    // The first look after the process was continued, when the other thread has not got its turn yet.
+    t.pass(0.25)
+  }
+  expect(t.told).toEqual([])
+})
+
+test('after maxBlockSeconds it gives up, says so once, and takes it back when the block is over', () => {
+  const t = watched(3)
+  t.eventLoop.began('j', 'J')
+  t.pass(3)
+  expect(t.watch.gaveUp).toBe(false)
+  t.pass(0.25)
+  expect(t.watch.gaveUp).toBe(true)
+  t.pass(10)
+  expect(t.events().filter(([event]) => event === 'gave-up')).toEqual([['gave-up', 3.25]])
+  t.eventLoop.yielded()
+  t.pass(0.25)
+  expect(t.watch.gaveUp).toBe(false)
+  expect(t.events().at(-1)).toEqual(['over', 13.5])
+})
+
+test.each([
+  ['a job with a timeout has twice as long', 5, 10],
+  ['a job with a short timeout has as long as any', 1, 3],
+])('%s', (_, timeout, limit) => {
+  const t = watched(3)
+  t.eventLoop.began('j', 'J', timeout)
+  t.pass(limit)
+  expect(t.watch.gaveUp).toBe(false)
+  t.pass(0.25)
+  expect(t.watch.gaveUp).toBe(true)
+})
+
+test("when it is not known which job blocks, twice the longest timeout counts; when it is known, only that job's", () => {
+  const t = watched(3)
+  t.eventLoop.began('long', 'J', 10)
+  t.eventLoop.yielded()
+  t.eventLoop.began('short', 'J', 1)
+  t.pass(3.25)
+  expect(t.watch.gaveUp).toBe(true)
+  t.eventLoop.yielded()
+  t.pass(20)
+  expect(t.watch.gaveUp).toBe(false)
+  t.pass(0.25)
+  expect(t.watch.gaveUp).toBe(true)
+})
+
+test('with Infinity it never gives up', () => {
+  const t = watched(Number.POSITIVE_INFINITY)
+  t.eventLoop.began('j', 'J')
+  t.pass(10_000)
+  expect(t.watch.gaveUp).toBe(false)
+})
+
+test('a worker that is to leave by some time gives up then, but only when it is blocked', () => {
+  const t = watched()
+  t.leaveIn(2)
+  for (let i = 0; i < 10; i++) {
+    t.eventLoop.beat()
+    t.pass(0.5)
+  }
+  expect(t.watch.gaveUp).toBe(false)
+  t.eventLoop.began('j', 'J')
+  t.pass(1.25)
+  expect(t.watch.gaveUp).toBe(true)
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { EventLoopReader, EventLoopState } from './event-loop-state.ts'
+
+function both(concurrency: number) {
+  const eventLoop = new EventLoopState(concurrency)
+  return { eventLoop, signs: new EventLoopReader(eventLoop.memory) }
+}
+
+test('the job whose handler is on the stack is known until it answers; then it is one of those that run, until it ends', () => {
+  const { eventLoop, signs } = both(2)
+  expect([signs.current, signs.running, signs.count]).toEqual([undefined, [], 0])
+  const first = eventLoop.began('a1', 'Import', 30)
+  expect(signs.current).toEqual({ jid: 'a1', class: 'Import', timeout: 30 })
+  eventLoop.yielded()
+  expect(signs.current).toBeUndefined()
+  const second = eventLoop.began('b2', 'Mail')
+  expect(signs.current).toEqual({ jid: 'b2', class: 'Mail', timeout: 0 })
+  eventLoop.yielded()
+  expect(signs.running.map(({ jid }) => jid)).toEqual(['a1', 'b2'])
+  eventLoop.ended(first)
+  expect([signs.running.map(({ jid }) => jid), signs.count]).toEqual([['b2'], 1])
+  eventLoop.ended(second)
+  expect([signs.running, signs.count]).toEqual([[], 0])
+})
+
+test('each step of a job is a sign of life, and so is a beat', () => {
+  const { eventLoop, signs } = both(1)
+  const seen = [signs.life]
+  const place = eventLoop.began('a', 'J')
+  seen.push(signs.life)
+  eventLoop.yielded()
+  seen.push(signs.life)
+  eventLoop.ended(place)
+  seen.push(signs.life)
+  eventLoop.beat()
+  seen.push(signs.life)
+  expect(new Set(seen).size).toBe(5)
+})
+
+test('a place that was used before has the name of who has it now, shorter or longer, of the same class or another', () => {
+  const { eventLoop, signs } = both(1)
+  for (const [jid, name] of [
+    ['0123456789', 'LongName'],
+    ['1', 'LongName'],
+    ['23', 'X'],
+    ['456', 'LongerNameStill'],
+  ] as const) {
+    const place = eventLoop.began(jid, name)
+    expect(signs.current).toMatchObject({ jid, class: name })
+    eventLoop.yielded()
+    eventLoop.ended(place)
+  }
+})
+
+test('names of any characters are kept; what is too long is cut between characters, and marked', () => {
+  const { eventLoop, signs } = both(3)
+  eventLoop.began('ünï-✓', 'Größe🎉')
+  expect(signs.current).toMatchObject({ jid: 'ünï-✓', class: 'Größe🎉' })
+  eventLoop.began('x'.repeat(64), 'y'.repeat(128))
+  expect(signs.current).toMatchObject({ jid: 'x'.repeat(64), class: 'y'.repeat(128) })
+  eventLoop.began('x'.repeat(65), `${'y'.repeat(126)}🎉`)
+  expect(signs.current).toMatchObject({ jid: `${'x'.repeat(64)}…`, class: `${'y'.repeat(126)}…` })
+})
+
+test.each([[undefined], [7], [null]])('another program’s job may have %s for an id', (jid) => {
+  const { eventLoop, signs } = both(1)
+  eventLoop.began(jid, 'J')
+  expect(signs.current).toMatchObject({ jid: String(jid) })
+})
+
+test('more jobs than there are places: who is on the stack is known, all are counted, and the places come back', () => {
+  const { eventLoop, signs } = both(1)
+  const places = ['a', 'b', 'c'].map((jid) => {
+    const place = eventLoop.began(jid, 'J')
+    expect(signs.current).toMatchObject({ jid })
+    eventLoop.yielded()
+    return place
+  })
+  expect(signs.count).toBe(3)
+  expect(signs.running.map(({ jid }) => jid)).toEqual(['a', 'c'])
+  for (const place of places) eventLoop.ended(place)
+  expect([signs.running, signs.count]).toEqual([[], 0])
+  eventLoop.began('d', 'J')
+  eventLoop.began('e', 'J')
+  expect(signs.running.map(({ jid }) => jid)).toEqual(['d', 'e'])
+})

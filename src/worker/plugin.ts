@@ -1,0 +1,67 @@
+/** How a feature takes part in the life of a job without the worker knowing the feature. */
+
+import type { JobContext, TaskOfJob } from '../job/context.ts'
+import type { Payload } from '../job/payload.ts'
+import type { Effect } from '../store/contract.ts'
+
+/** What can happen to an attempt of a job, and to a job that does not run. */
+export type Outcome =
+  | { kind: 'started' }
+  | { kind: 'done'; result: unknown }
+  | { kind: 'business-failure'; error: unknown }
+  /** The job failed and runs again. */
+  | { kind: 'retry'; error: unknown; at: number; count: number }
+  /** The job failed and does not run again. */
+  | { kind: 'dead'; error: unknown }
+  /** Its handler threw a Discard. */
+  | { kind: 'discarded'; error: unknown }
+  | { kind: 'snoozed'; seconds: number }
+  | { kind: 'released' }
+  /** An iterable job stopped between two of its steps and continues later. */
+  | { kind: 'paused' }
+  /** The worker stopped while the job ran, and puts it back. */
+  | { kind: 'interrupted' }
+  /** The worker puts the job back before it started. */
+  | { kind: 'untouched' }
+  /** The job held several rows of a task, and each becomes a job of its own. Without `error` it had not started. */
+  | { kind: 'apart'; error?: unknown }
+  /** The job's process died; the job goes back to its queue. */
+  | { kind: 'restored'; stalls: number }
+  /** The job's process died too often. */
+  | { kind: 'stalled-out'; stalls: number }
+  /** The job was due and goes from a job set to its queue. */
+  | { kind: 'promoted' }
+  /** Client middleware stopped the job when it was due. */
+  | { kind: 'stopped' }
+  /** Somebody deleted the job while it waited. */
+  | { kind: 'deleted' }
+  /** Somebody moved the job to the dead set while it waited. */
+  | { kind: 'killed' }
+  /** Somebody moved the job from a job set to its queue. */
+  | { kind: 'requeued' }
+  /** Somebody cancelled the job; `begun`: while it ran. */
+  | { kind: 'cancelled'; begun: boolean }
+  /** The job could not start before its deadline. */
+  | { kind: 'expired' }
+
+export interface Plugin {
+  /**
+   * Returns the effects that the store applies in the step that moves the job. Outside a running attempt `ctx` is absent:
+   * then the effects must follow from the payload alone, because another program may move the job.
+   */
+  effects?(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  /**
+   * Called with what a handler returned, before its attempt is done. The promise resolves with another result; undefined
+   * keeps the result. An error thrown here counts as thrown by the handler.
+   */
+  returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
+  /** Called after each attempt that had started; `ms` is how long it ran. It must cost next to nothing. */
+  ended?(payload: Payload, outcome: Outcome, ms: number): void
+  /**
+   * Returns true when another program may cancel this attempt without a cancellation of ours. The worker then asks the
+   * store about it anyway.
+   */
+  cancelledByOthers?(ctx: JobContext): boolean
+  /** Returns what `ctx.task` shows to the handler. */
+  taskOf?(payload: Payload): TaskOfJob | undefined
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { expandQueues, QueueOrder } from './queue-order.ts'
+
+/** Numbers from 0 to 1, the same ones in each run. */
+function chance(seed = 1): () => number {
+  let state = seed
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+/** How often each queue comes first in so many draws. */
+function firsts(queues: string[], draws = 20_000): Record<string, number> {
+  const order = new QueueOrder(queues, chance())
+  const counts: Record<string, number> = {}
+  for (let n = 0; n < draws; n++) {
+    const first = order.next()[0] as string
+    counts[first] = (counts[first] ?? 0) + 1 / draws
+  }
+  return counts
+}
+
+test('without weights the order is as listed, each queue once', () => {
+  const order = new QueueOrder(['b', 'a', 'b', 'c'], () => {
+    throw new Error('no chance is needed')
+  })
+  expect(order.next()).toEqual(['b', 'a', 'c'])
+  expect(order.next()).toEqual(['b', 'a', 'c'])
+})
+
+test('a queue comes first as often as its share of the weights; one without a weight counts 1', () => {
+  const counts = firsts(['a,3', 'b,1', 'c'])
+  expect(counts.a).toBeCloseTo(0.6, 1)
+  expect(counts.b).toBeCloseTo(0.2, 1)
+  expect(counts.c).toBeCloseTo(0.2, 1)
+})
+
+test('with all weights 1 each queue is equally likely', () => {
+  const counts = firsts(['a,1', 'b,1', 'c,1', 'd,1'])
+  for (const queue of ['a', 'b', 'c', 'd']) expect(counts[queue]).toBeCloseTo(0.25, 1)
+})
+
+test('every draw has every queue, once', () => {
+  const order = new QueueOrder(['a,5', 'b', 'c,2'], chance())
+  expect(order.names).toEqual(['a', 'b', 'c'])
+  for (let n = 0; n < 100; n++) expect([...order.next()].sort()).toEqual(['a', 'b', 'c'])
+})
+
+test('a weight of 0 is none', () => {
+  expect(new QueueOrder(['b,0', 'a,0'], () => 0).next()).toEqual(['b', 'a'])
+  expect(Object.keys(firsts(['a,1', 'b,0'])).sort()).toEqual(['a', 'b'])
+})
+
+test.each([[[]], [['']], [['a,']], [['a,b']], [['a,-1']], [['a,1.5']], [['a b']], [[',3']]])(
+  '%o is refused',
+  (queues) => {
+    expect(() => new QueueOrder(queues, () => 0)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  },
+)
+
+test("'*' stands for the defined queues that are named nowhere else", () => {
+  const defined = ['default', 'mails', 'slow']
+  expect(expandQueues(['*'], defined, [])).toEqual([
+    ['default', 1],
+    ['mails', 1],
+    ['slow', 1],
+  ])
+  expect(expandQueues(['*'], ['default'], [])).toEqual(['default'])
+  expect(expandQueues(['*'], defined, ['mails', 'slow'])).toEqual(['default'])
+  expect(expandQueues(['slow', '*'], defined, [])).toEqual(['slow', 'default', 'mails'])
+  expect(expandQueues(['slow,5', '*,2'], defined, [])).toEqual(['slow,5', ['default', 2], ['mails', 2]])
+  expect(expandQueues(['slow', 'other'], defined, [])).toEqual(['slow', 'other'])
+})

@@ -1,0 +1,53 @@
+/** One line when a job begins and one when it ends, as Sidekiq has them: `start`, then `done` or `fail` with the seconds. */
+
+import { messageOf, type Verdict, verdictOf } from '../../job/errors.ts'
+import type { Logger } from '../../job/logger.ts'
+import type { JobLog, LoggedAttempt } from '../engine.ts'
+
+export class LineJobLog implements JobLog {
+  readonly #level: 'info' | 'debug'
+  readonly #isBusiness: (thrown: unknown) => boolean
+
+  constructor(level: 'info' | 'debug', isBusiness: (thrown: unknown) => boolean) {
+    this.#level = level
+    this.#isBusiness = isBusiness
+  }
+
+  start({ ctx }: LoggedAttempt): void {
+    ctx.log[this.#level]({}, 'start')
+  }
+
+  done(attempt: LoggedAttempt): void {
+    this.#end(attempt, 'done')
+  }
+
+  /**
+   * `fail`, unless it was thrown to have another end: `snooze`, `release`, `discard`; `interrupted` by a stop. A business
+   * failure is logged with its `code` and `message`, for no other line of the log has them.
+   */
+  threw(attempt: LoggedAttempt, thrown: unknown): void {
+    const verdict = verdictOf(thrown)
+    if (verdict === 'snooze' || verdict === 'release' || verdict === 'discard') this.#end(attempt, verdict)
+    else if (attempt.ctx.abortReason?.code === 'SHUTDOWN') this.#end(attempt, 'interrupted')
+    else this.#end(attempt, 'fail', this.#reasonOf(thrown, verdict))
+  }
+
+  #reasonOf(thrown: unknown, verdict: Verdict | undefined): object {
+    if (verdict !== 'business-failure' && (verdict !== undefined || !this.#isBusiness(thrown))) return {}
+    const { code } = thrown as { code?: unknown }
+    return { ...(code === undefined ? {} : { code }), message: messageOf(thrown) }
+  }
+
+  #end({ ctx, began }: LoggedAttempt, word: string, reason: object = {}): void {
+    ctx.log[this.#level]({ elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
+  }
+}
+
+/**
+ * Wanted: at info. Else at debug, for loggers that can say that they show it; undefined where nobody would see a line, for
+ * then it must cost nothing.
+ */
+export function jobLogOf(log: Logger, wanted: boolean, isBusiness: (thrown: unknown) => boolean): JobLog | undefined {
+  if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new LineJobLog('info', isBusiness)
+  return log.isLevelEnabled?.('debug') ? new LineJobLog('debug', isBusiness) : undefined
+}

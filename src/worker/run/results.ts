@@ -1,0 +1,105 @@
+/** Keeps what a job's handler returned, or that it failed for good, where its definition asks for it. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobContext } from '../../job/context.ts'
+import type { JobDefinition } from '../../job/definition.ts'
+import { classOf, hasCode, messageOf } from '../../job/errors.ts'
+import type { Payload } from '../../job/payload.ts'
+import { type End, resultText, writeEnd } from '../../job/result.ts'
+import { jidsOf, resultOfRow } from '../../job/rows.ts'
+import type { Settlement } from '../../store/contract.ts'
+import type { Engine } from '../engine.ts'
+import type { Outcome } from '../plugin.ts'
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1000
+
+/** As much of an attempt as is needed. */
+interface Attempt {
+  payload: Payload
+  definition: JobDefinition | undefined
+  outcome: Outcome | undefined
+  ctx: JobContext
+  rows?: readonly Attempt[]
+}
+
+/** Keeps the end of an attempt's job before it is settled: if this process dies in between, both come once more. */
+export async function keepEnd(
+  engine: Engine,
+  attempt: Attempt,
+  concluded: Settlement | Promise<Settlement | undefined>,
+): Promise<Settlement | undefined> {
+  const settlement = await concluded
+  const { definition, ctx } = attempt
+  if (settlement && ctx.abortReason?.code !== 'LEASE_LOST') {
+    for (const { payload, outcome } of endsOf(attempt)) await keepOutcome(engine, payload, definition, outcome, ctx)
+  }
+  return settlement
+}
+
+/** Of each row that it is, or of the one job. */
+function endsOf({ rows, payload, outcome }: Attempt): { payload: Payload; outcome: Outcome }[] {
+  if (rows) return rows.flatMap(endsOf)
+  if (!outcome) return []
+  return jidsOf(payload).map((jid, i) => {
+    const own = outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, i) } : outcome
+    return { payload: { ...payload, jid }, outcome: own }
+  })
+}
+
+/** While the store is away it is asked again, as for the settlement, until `ctx` is aborted; without one but once. */
+export async function keepOutcome(
+  engine: Engine,
+  payload: Payload,
+  definition: JobDefinition | undefined,
+  outcome: Outcome,
+  ctx?: JobContext,
+): Promise<void> {
+  const seconds = definition?.options.keepResult
+  const end = seconds === undefined ? undefined : endOf(engine, payload, outcome)
+  if (seconds === undefined || !end) return
+  const { jid } = payload
+  const text = writeEnd(end)
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      await engine.store.results.keep(jid, text, seconds)
+      return
+    } catch (thrown) {
+      const away = hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')
+      if (!away || !ctx || ctx.abortReason) {
+        engine.report(thrown, { jid, during: 'keeping a result' })
+        return
+      }
+    }
+    await sleep(pause)
+  }
+}
+
+/** Undefined when the job goes on. */
+function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
+  if (outcome.kind === 'done') {
+    const { text, problem } = resultText(outcome.result)
+    if (problem === undefined) return { result: text }
+    engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return where`)
+    return { problem }
+  }
+  if (outcome.kind === 'cancelled') return { failed: { message: 'it was cancelled', code: 'JOB_CANCELLED' } }
+  if (outcome.kind === 'deleted') return { failed: { message: 'it was deleted', code: 'JOB_DELETED' } }
+  if (outcome.kind === 'killed') return { failed: { message: 'it was put into the dead set', code: 'JOB_KILLED' } }
+  if (outcome.kind === 'stopped') return { failed: { message: 'client middleware stopped it', code: 'JOB_STOPPED' } }
+  if (outcome.kind === 'expired') return { failed: { message: 'it could not begin in time', code: 'JOB_EXPIRED' } }
+  if (outcome.kind === 'retry' || outcome.kind === 'apart' || !('error' in outcome)) return undefined
+  const { error } = outcome
+  const code = codeOf(error)
+  const about = { message: messageOf(error), class: classOf(error) }
+  return { failed: code === undefined ? about : { ...about, code } }
+}
+
+function codeOf(error: unknown): string | undefined {
+  try {
+    const { code } = (error ?? {}) as { code?: unknown }
+    return typeof code === 'string' ? code : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,222 @@
+import { inflateSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import type { JobOptions } from '../../job/definition.ts'
+import { Kill } from '../../job/errors.ts'
+import type { Payload } from '../../job/payload.ts'
+import { type Failure, judge, type Verdict } from './retry.ts'
+
+const NOW = 1_700_000_000_000
+
+/** The verdict on a job of these options that failed. */
+function verdict(
+  more: Partial<Payload> = {},
+  options: JobOptions | null = {},
+  error: unknown = new Error('x'),
+  about: Partial<Failure> = {},
+) {
+  const payload: Payload = { class: 'J', args: [], queue: 'q', jid: 'j', ...more }
+  return judge({
+    text: JSON.stringify(payload),
+    payload,
+    queue: 'q',
+    error,
+    now: NOW,
+    wire: 8,
+    definition: options ? { name: 'J', options, handler: async () => {} } : undefined,
+    hooks: options ?? undefined,
+    maxRetries: 25,
+    random: () => 0,
+    backtraceCleaner: undefined,
+    report: () => {},
+    changes: {},
+    ...about,
+  })
+}
+
+/** The job as it is stored then. */
+function stored(answer: Verdict): Payload & Record<string, unknown> {
+  return JSON.parse('text' in answer ? answer.text : '{}')
+}
+
+const lines = (text: unknown) => JSON.parse(inflateSync(Buffer.from(String(text), 'base64')).toString()) as string[]
+
+test.each<[unknown, JobOptions | null, string]>([
+  [true, {}, 'retry'],
+  [1, {}, 'retry'],
+  [0, {}, 'exhausted'],
+  [false, {}, 'dropped'],
+  [undefined, {}, 'retry'],
+  [null, {}, 'retry'],
+  [undefined, { retry: false }, 'dropped'],
+  [null, { retry: 0 }, 'exhausted'],
+  [true, { retry: 0 }, 'retry'],
+  // Of a class that is not known here the payload alone tells.
+  [true, null, 'retry'],
+  [3, null, 'retry'],
+  [0, null, 'exhausted'],
+  [undefined, null, 'dropped'],
+  [null, null, 'dropped'],
+  // Not a whole number, and not false: as often as by default.
+  ['yes', {}, 'retry'],
+  [0.5, {}, 'retry'],
+  [-1, {}, 'exhausted'],
+])('retry: %o of a job defined with %o: %s', (retry, options, kind) => {
+  expect(verdict({ retry: retry as boolean }, options).kind).toBe(kind)
+})
+
+test('retry: N is N retries, so N + 1 runs', () => {
+  const runs = (retry: boolean | number) => {
+    let payload: Partial<Payload> = { retry }
+    for (let n = 1; ; n++) {
+      const answer = verdict(payload)
+      if (answer.kind !== 'retry') return n
+      payload = JSON.parse(answer.text)
+    }
+  }
+  expect(runs(0)).toBe(1)
+  expect(runs(1)).toBe(2)
+  expect(runs(5)).toBe(6)
+  expect(runs(true)).toBe(26)
+})
+
+test('the first failure is failed_at, each later one retried_at', () => {
+  const first = verdict()
+  expect(first).toMatchObject({ kind: 'retry', count: 0, at: NOW / 1000 + 15 })
+  const text = 'text' in first ? first.text : ''
+  expect(JSON.parse(text)).toMatchObject({ retry_count: 0, failed_at: NOW })
+  expect(JSON.parse(text)).not.toHaveProperty('retried_at')
+  const again = verdict({ retry_count: 0, failed_at: 5 })
+  expect(again).toMatchObject({ count: 1, at: NOW / 1000 + 16 })
+  expect(JSON.parse('text' in again ? again.text : '')).toMatchObject({ retry_count: 1, failed_at: 5, retried_at: NOW })
+})
+
+test('a job that was retried by hand (-1) begins to count anew', () => {
+  expect(verdict({ retry_count: -1, failed_at: 5 })).toMatchObject({ kind: 'retry', count: 0 })
+})
+
+test('Kill ends also a job that is never retried', () => {
+  for (const retry of [true, 0, false]) {
+    expect(verdict({ retry }, {}, new Kill())).toMatchObject({ kind: 'exhausted', dead: true })
+  }
+})
+
+test('dead: false keeps a job out of the dead set, by its payload before its definition', () => {
+  expect(verdict({ retry: 0, dead: false })).toMatchObject({ dead: false })
+  expect(verdict({ retry: 0 }, { dead: false })).toMatchObject({ dead: false })
+  expect(verdict({ retry: 0, dead: true }, { dead: false })).toMatchObject({ dead: true })
+})
+
+test('retry: true counts to maxRetries, a number does not', () => {
+  expect(verdict({ retry: true, retry_count: 1 }, {}, undefined, { maxRetries: 2 }).kind).toBe('exhausted')
+  expect(verdict({ retry: 3, retry_count: 1 }, {}, undefined, { maxRetries: 2 }).kind).toBe('retry')
+})
+
+test('with retry_for the count does not matter, also not 0; without it the time does not', () => {
+  const since = (seconds: number) => ({ retry_count: 30, failed_at: NOW - seconds * 1000 })
+  expect(verdict({ retry: 1, retry_for: 60, ...since(60) }).kind).toBe('retry')
+  expect(verdict({ retry: 1, retry_for: 60, ...since(61) }).kind).toBe('exhausted')
+  expect(verdict({ retry: 0, retry_for: 60 }).kind).toBe('retry')
+  expect(verdict({ retry: false, retry_for: 60 }).kind).toBe('dropped')
+  expect(verdict({ retry: 99, ...since(1e6) }).kind).toBe('retry')
+  // Sidekiq 7 wrote seconds with a fraction.
+  expect(verdict({ retry_for: 60, retry_count: 1, failed_at: NOW / 1000 - 60.5 }).kind).toBe('exhausted')
+  expect(verdict({ retry_for: 60, retry_count: 1, failed_at: NOW / 1000 - 59.5 }).kind).toBe('retry')
+})
+
+test('retryIn sees the job as it is then', () => {
+  const seen: unknown[] = []
+  verdict({ retry_count: 3, failed_at: 5 }, { retryIn: (count, _error, payload) => void seen.push([count, payload]) })
+  expect(seen).toMatchObject([[4, { retry_count: 4, retried_at: NOW, error_message: 'x', error_class: 'Error' }]])
+})
+
+test('the hooks asked may be of another class than the retries', () => {
+  expect(verdict({}, { retry: 0 }, undefined, { hooks: { retryIn: () => 'kill' } }).kind).toBe('exhausted')
+  const discarded = verdict({}, {}, undefined, { hooks: { retryIn: () => 'discard' } })
+  expect(discarded).toMatchObject({ kind: 'dropped', payload: { discarded_at: NOW, retry_count: 0 } })
+  // It is not asked when there is nothing left to ask.
+  const never = { hooks: { retryIn: () => expect.unreachable() } }
+  expect(verdict({ retry: 0 }, {}, undefined, never).kind).toBe('exhausted')
+  expect(verdict({}, {}, new Kill(), never).kind).toBe('exhausted')
+})
+
+test("jitter is added to Sidekiq's delays, below 10 s for each failure so far, and to a delay that asks for it", () => {
+  const at = (count: number, options: JobOptions = {}) => {
+    const answer = verdict({ retry_count: count - 1, failed_at: 5 }, options, undefined, { random: () => 0.999 })
+    return answer.kind === 'retry' ? Math.round(answer.at - NOW / 1000) : answer.kind
+  }
+  expect([at(0), at(1), at(2)]).toEqual([15 + 9, 16 + 19, 31 + 29])
+  expect(at(2, { retryIn: () => 'default' })).toBe(31 + 29)
+  for (const exact of [100, '100s', { seconds: 40, minutes: 1 }] as const) {
+    expect(at(2, { retryIn: exact })).toBe(100)
+    expect(at(2, { retryIn: () => exact })).toBe(100)
+  }
+  expect(at(2, { retryIn: { seconds: 100, jitter: true } })).toBe(100 + 29)
+  expect(at(2, { retryIn: () => ({ seconds: 100, jitter: true }) })).toBe(100 + 29)
+  expect(at(2, { retryIn: { seconds: 100, jitter: false } })).toBe(100)
+  expect(at(2, { retryIn: 0 })).toBe(0)
+})
+
+test('the queue becomes the retry_queue if it is a name, else the one it was fetched from', () => {
+  expect(stored(verdict({ queue: 'old' })).queue).toBe('q')
+  expect(stored(verdict({ queue: 'old', retry_queue: 'slow' })).queue).toBe('slow')
+  for (const retry_queue of ['', null, 5]) {
+    expect(stored(verdict({ retry_queue: retry_queue as string })).queue).toBe('q')
+  }
+})
+
+test('a message is stored as whole characters, 10,000 of them, or as a fixed text when it can not be had', () => {
+  const message = (error: unknown) => stored(verdict({}, {}, error)).error_message
+  expect(message(new Error('\ud800!'))).toBe('\ufffd!')
+  expect(message(new Error('🦙'.repeat(10_001)))).toBe('🦙'.repeat(10_000))
+  const error = Object.defineProperty(new Error(), 'message', {
+    get() {
+      throw new Error('no message')
+    },
+  })
+  expect(message(error)).toBe('!!! ERROR MESSAGE THREW AN ERROR !!!')
+})
+
+test('the class is the one that the error says or is of', () => {
+  class Mine extends Error {}
+  class Named extends Error {
+    override name = 'Other'
+  }
+  const nameless = Object.defineProperty(new Error('x'), 'name', {
+    get() {
+      throw new Error('no name')
+    },
+  })
+  const names = [new Mine(), new Named(), new TypeError(), 'text', undefined, nameless]
+  expect(names.map((error) => stored(verdict({}, {}, error ?? null)).error_class)).toEqual([
+    ...['Mine', 'Other', 'TypeError', 'string', 'object', 'Error'],
+  ])
+})
+
+test('a backtrace has the stack’s lines only, however many lines the message has', () => {
+  const error = new Error('one\ntwo\nthree')
+  const answer = verdict({ backtrace: 2 }, {}, error)
+  const kept = lines(stored(answer).error_backtrace)
+  expect(kept).toHaveLength(2)
+  for (const line of kept) expect(line).toMatch(/^at /)
+})
+
+test('a backtrace is cleaned before it is cut; one that can not be cleaned is stored as it is', () => {
+  const error = Object.assign(new Error('x'), { stack: 'Error: x\n    at a\n    at node:b\n    at c\n    at d' })
+  const backtraceCleaner = (all: string[]) => all.filter((line) => !line.includes('node:'))
+  const cleaned = verdict({ backtrace: 2 }, {}, error, { backtraceCleaner })
+  expect(lines(stored(cleaned).error_backtrace)).toEqual(['at a', 'at c'])
+  const told: unknown[] = []
+  const broken = verdict({ backtrace: true }, {}, error, {
+    report: (thrown, during) => told.push([(thrown as Error).message, during]),
+    backtraceCleaner: () => {
+      throw new Error('no broom')
+    },
+  })
+  expect(lines(stored(broken).error_backtrace)).toEqual(['at a', 'at node:b', 'at c', 'at d'])
+  expect(told).toEqual([['no broom', 'backtraceCleaner']])
+})
+
+test('an empty message is stored as it is', () => {
+  const answer = verdict({}, {}, new Error(''))
+  expect(JSON.parse('text' in answer ? answer.text : '')).toMatchObject({ error_message: '', error_class: 'Error' })
+})
