@@ -65,7 +65,7 @@ const assets = [
   '// Generated from assets/ by scripts/generate.js. Do not edit.',
   'export const assets: Record<string, string> = {',
 ]
-const TOKENS = '../../../dashboard/src/sheet/tokens.css'
+const TOKENS = '../../../dashboard/src/styles/tokens.css'
 const sources = new Map(readdirSync(assetsRoot).map((file) => [file, [file]]))
 sources.set('submitter.css', [TOKENS, 'submitter.css'])
 sources.set('phrase.js', ['../../words/phrase.js'])

@@ -2,8 +2,8 @@
 
 import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { at, BASE, decoded } from './base.ts'
-import { Frame } from './frame/frame.tsx'
-import { Nowhere } from './pages/nowhere.tsx'
+import { Layout } from './layout/layout.tsx'
+import { Nowhere } from './pages/not-found.tsx'
 import { Overview } from './pages/overview/index.tsx'
 
 // Loaded when somebody goes there.
@@ -14,7 +14,7 @@ const Metrics = lazy(() => import('./pages/metrics/index.tsx'))
 const Ordered = lazy(() => import('./pages/ordered/index.tsx'))
 const Queue = lazy(() => import('./pages/queues/queue.tsx'))
 const Queues = lazy(() => import('./pages/queues/index.tsx'))
-const Sets = lazy(() => import('./pages/sets/index.tsx'))
+const Sets = lazy(() => import('./pages/job-sets/index.tsx'))
 const Task = lazy(() => import('./pages/tasks/task.tsx'))
 const Tasks = lazy(() => import('./pages/tasks/index.tsx'))
 const Job = lazy(() => import('./pages/job/index.tsx'))
@@ -22,9 +22,9 @@ const Job = lazy(() => import('./pages/job/index.tsx'))
 export function App() {
   return (
     <LocationProvider scope={BASE === '' ? '/' : BASE}>
-      <Frame>
+      <Layout>
         <Pages />
-      </Frame>
+      </Layout>
     </LocationProvider>
   )
 }

@@ -1,13 +1,13 @@
-import './sheet/tokens.css'
-import './sheet/highkiq.css'
-import './sheet/more.css'
+import './styles/tokens.css'
+import './styles/highkiq.css'
+import './styles/more.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { startTheme } from './frame/theme.ts'
-import { startPulse } from './live/pulse.ts'
-import { startWords } from './words/index.ts'
+import { startWords } from './i18n/index.ts'
+import { startTheme } from './layout/theme.ts'
+import { startLiveStats } from './live/live-stats.ts'
 
 startTheme()
-startPulse()
+startLiveStats()
 await startWords()
 render(<App />, document.getElementById('app') as HTMLElement)

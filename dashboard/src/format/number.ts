@@ -1,4 +1,4 @@
-import { locale } from '../words/index.ts'
+import { locale } from '../i18n/index.ts'
 
 /** 12480 → 12,480 */
 export function number(n: number, digits = 0): string {

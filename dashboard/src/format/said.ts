@@ -1,6 +1,6 @@
 /** What a task wrote of a row by itself, in the reader's language; what the program said stays as it is. */
 
-import { t } from '../words/index.ts'
+import { t } from '../i18n/index.ts'
 import { relative } from './time.ts'
 
 const WAITS = /^waiting for retry (\d+) at (\d{4}-\S+Z)$/

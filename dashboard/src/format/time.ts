@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { locale, t } from '../words/index.ts'
+import { locale, t } from '../i18n/index.ts'
 
 const KEPT = 'highkiq-utc'
 

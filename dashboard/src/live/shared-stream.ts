@@ -7,11 +7,11 @@
  */
 
 import { urlOf } from '../api/client.ts'
-import type { Pulse } from '../api/shapes.ts'
+import type { LiveStats } from '../api/types.ts'
 import { BASE } from '../base.ts'
 
 export interface Figures {
-  pulse: Pulse
+  pulse: LiveStats
   by: 'live' | 'polling'
 }
 
@@ -62,7 +62,7 @@ function openStream(signal: AbortSignal, hear: (figures: Figures) => void): Prom
     const open = () => {
       source = new EventSource(urlOf('/live'))
       source.addEventListener('pulse', ({ data }: MessageEvent<string>) => {
-        hear({ pulse: JSON.parse(data) as Pulse, by: 'live' })
+        hear({ pulse: JSON.parse(data) as LiveStats, by: 'live' })
       })
       source.addEventListener('error', () => {
         // A browser reopens a stream that broke off, but not one that was refused, for example by a proxy whose server

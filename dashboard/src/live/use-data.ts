@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, ask, type Query } from '../api/client.ts'
-import { beat } from './pulse.ts'
+import { beat } from './live-stats.ts'
 
 export interface Data<Answer> {
   /** What was answered last, also while it is asked again. */

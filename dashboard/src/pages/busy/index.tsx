@@ -1,20 +1,20 @@
 /** Who works, and on what. */
 
-import type { Page, Process, RunningLine } from '../../api/shapes.ts'
+import type { Page, Process, RunningLine } from '../../api/types.ts'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { type SlotCounts, Slots } from '../../components/slots.tsx'
 import { number } from '../../format/number.ts'
-import { pulse } from '../../live/pulse.ts'
+import { t } from '../../i18n/index.ts'
+import { liveStats } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { Head } from '../../parts/head.tsx'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { type SlotCounts, Slots } from '../../parts/slots.tsx'
-import { t } from '../../words/index.ts'
 import { Processes } from './processes.tsx'
 import { RunningJobs } from './running.tsx'
 
 export default function Busy() {
   const processes = useData<Page<Process>>('/processes')
   const running = useData<Page<RunningLine>>('/running')
-  const { value: now } = pulse
+  const { value: now } = liveStats
   const sum = (of: keyof SlotCounts) => processes.data?.items.reduce((total, one) => total + one[of], 0) ?? 0
   // The store knows at once how many run, a process tells which at its next beat.
   const isUntold = (now?.stats.busy ?? 0) > 0

@@ -1,17 +1,17 @@
 /** Processes that work, ours and Ruby's, and what they can be told. */
 
 import { tell } from '../../api/client.ts'
-import type { Process } from '../../api/shapes.ts'
+import type { Process } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { OfSlots } from '../../components/slots.tsx'
+import { Pill } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { When } from '../../components/time.tsx'
+import { doing } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
-import { about } from '../../live/pulse.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { OfSlots } from '../../parts/slots.tsx'
-import { Pill } from '../../parts/status.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { When } from '../../parts/time.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 
 const LIKE = { live: 'finished', quiet: 'enqueued', silent: 'error' } as const
 

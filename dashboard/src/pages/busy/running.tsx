@@ -1,15 +1,15 @@
 /** Jobs that run now, longest first. */
 
 import { tell } from '../../api/client.ts'
-import type { RunningLine } from '../../api/shapes.ts'
+import type { RunningLine } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { about, beat } from '../../live/pulse.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about, beat } from '../../live/live-stats.ts'
 import { visible } from '../job/json.tsx'
 
 export function RunningJobs({ all, reload }: { all: RunningLine[]; reload(): Promise<void> }) {

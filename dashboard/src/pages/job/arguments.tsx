@@ -2,11 +2,11 @@
 
 import { useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
-import type { JobDetail } from '../../api/shapes.ts'
+import type { JobDetail } from '../../api/types.ts'
+import { Copy } from '../../components/copy.tsx'
+import { doing } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 import { JsonWell } from './json.tsx'
 
 /** `path`: of the API, where the whole of it is. */

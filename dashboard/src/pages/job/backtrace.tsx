@@ -1,10 +1,10 @@
 /** Where an error came from: own frames in full, those of others folded. */
 
 import { useState } from 'preact/hooks'
-import { Copy } from '../../parts/copy.tsx'
-import { t } from '../../words/index.ts'
-import { frameText, type Run, runsOf } from './frames.ts'
+import { Copy } from '../../components/copy.tsx'
+import { t } from '../../i18n/index.ts'
 import { visible } from './json.tsx'
+import { frameText, type Run, runsOf } from './stack.ts'
 
 export function Backtrace({ frames }: { frames: readonly string[] }) {
   const runs = runsOf(frames)

@@ -2,10 +2,10 @@
 
 import { tell } from '../../api/client.ts'
 import { encoded } from '../../base.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { doing } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
 
 interface CancelButtonProps {
   jid: string

@@ -1,12 +1,12 @@
 /** All that is known of a job, the error first: what drawers and its page show. */
 
-import type { JobDetail, JobState } from '../../api/shapes.ts'
+import type { JobDetail, JobState } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Copy } from '../../components/copy.tsx'
+import { Pill } from '../../components/status.tsx'
+import { When } from '../../components/time.tsx'
 import { bytes, number } from '../../format/number.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { Pill } from '../../parts/status.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 import { Arguments } from './arguments.tsx'
 import { Backtrace } from './backtrace.tsx'
 import { JsonWell, visible } from './json.tsx'

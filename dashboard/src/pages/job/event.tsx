@@ -1,13 +1,13 @@
 /** What a task keeps of a row that it ran: how it ended, what it said, what it answered. */
 
-import type { TaskEvent } from '../../api/shapes.ts'
+import type { TaskEvent } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Pill } from '../../components/status.tsx'
+import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { said } from '../../format/said.ts'
 import { duration, exact } from '../../format/time.ts'
-import { Pill } from '../../parts/status.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 import { JsonWell, visible } from './json.tsx'
 
 export function EventPanel({ event, task }: { event: TaskEvent; task: string }) {

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { duration, exact, inUtc } from '../../format/time.ts'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 /** For the body of an act: `in` seconds, or `at`. */
 export type Later = { in: number } | { at: string }

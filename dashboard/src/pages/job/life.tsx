@@ -1,9 +1,9 @@
 /** What became of a job so far, the latest first. */
 
-import type { EventStatus, JobDetail, JobState } from '../../api/shapes.ts'
-import { StatusIcon } from '../../parts/icon.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
+import type { EventStatus, JobDetail, JobState } from '../../api/types.ts'
+import { StatusIcon } from '../../components/icon.tsx'
+import { When } from '../../components/time.tsx'
+import { t } from '../../i18n/index.ts'
 import { visible } from './json.tsx'
 
 interface Step {

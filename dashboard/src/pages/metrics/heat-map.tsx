@@ -1,9 +1,9 @@
 /** Run times over time: the darker, the more jobs took so long. */
 
-import type { JobMetrics } from '../../api/shapes.ts'
+import type { JobMetrics } from '../../api/types.ts'
 import { number } from '../../format/number.ts'
 import { clock } from '../../format/time.ts'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 /** Columns at most: minutes are put together. */
 const MOST = 60

@@ -1,18 +1,18 @@
 /** What ran how often, how long, and how often it failed, by class. */
 
 import { useLocation } from 'preact-iso'
-import type { TopJobs } from '../../api/shapes.ts'
+import type { TopJobs } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Chart } from '../../components/chart.tsx'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Search } from '../../components/search.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { number, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { Head } from '../../parts/head.tsx'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { Search } from '../../parts/search.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { t } from '../../words/index.ts'
 import { RANGES, Ranges, spanOf } from './ranges.tsx'
 
 type Job = TopJobs['jobs'][number]
@@ -95,7 +95,7 @@ function Total({ data: { jobs, from, to, step, deploys } }: { data: TopJobs }) {
             },
             { label: t('overview.errors'), like: 'error', kind: 'bars', values: of(({ failed }) => failed) },
           ]}
-          marks={deploys}
+          annotations={deploys}
         />
       </div>
     </section>

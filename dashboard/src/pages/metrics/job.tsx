@@ -1,17 +1,17 @@
 /** One class over time: how many, how many failed, and how long they ran. */
 
 import { useRoute } from 'preact-iso'
-import type { JobMetrics } from '../../api/shapes.ts'
+import type { JobMetrics } from '../../api/types.ts'
 import { at, encoded, nameOf, queryValue } from '../../base.ts'
+import { Chart } from '../../components/chart.tsx'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { Head } from '../../parts/head.tsx'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { Tile, Tiles } from '../../parts/tile.tsx'
-import { t } from '../../words/index.ts'
 import { HeatMap } from './heat-map.tsx'
 import { Ranges } from './ranges.tsx'
 
@@ -93,7 +93,7 @@ function Figures({ data }: { data: JobMetrics }) {
               },
               { label: t('overview.errors'), like: 'error', kind: 'bars', values: failures },
             ]}
-            marks={deploys}
+            annotations={deploys}
           />
         </div>
       </section>

@@ -1,7 +1,7 @@
 /** How far back figures go. */
 
 import { at, queryValue } from '../../base.ts'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 export const RANGES = ['1h', '8h', '24h', '72h'] as const
 export type Range = (typeof RANGES)[number]

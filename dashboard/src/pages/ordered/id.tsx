@@ -1,14 +1,14 @@
 /** One id, wherever it is: it may wait, run and have died at the same time. */
 
-import type { OrderedDead, OrderedWaiting } from '../../api/shapes.ts'
+import type { OrderedDead, OrderedWaiting } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { Copy } from '../../components/copy.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
+import { t, type Word } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
-import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { When } from '../../parts/time.tsx'
-import { t, type Word } from '../../words/index.ts'
 import { visible } from '../job/json.tsx'
 
 /** GET /ordered/:name/ids/:id */

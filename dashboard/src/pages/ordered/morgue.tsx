@@ -1,16 +1,16 @@
 /** Ids that failed for good. */
 
 import { tell } from '../../api/client.ts'
-import type { OrderedDead, OrderedQueue } from '../../api/shapes.ts'
+import type { OrderedDead, OrderedQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { Icon } from '../../components/icon.tsx'
+import type { Column } from '../../components/table.tsx'
+import { When } from '../../components/time.tsx'
+import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
-import { about } from '../../live/pulse.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import type { Column } from '../../parts/table.tsx'
-import { When } from '../../parts/time.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [

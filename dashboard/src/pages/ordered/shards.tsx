@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { tell } from '../../api/client.ts'
-import type { OrderedQueue, OrderedShard } from '../../api/shapes.ts'
+import type { OrderedQueue, OrderedShard } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { StatusIcon } from '../../components/icon.tsx'
+import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { about } from '../../live/pulse.ts'
-import { StatusIcon } from '../../parts/icon.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 
 export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
   const [isAsked, setAsked] = useState(false)

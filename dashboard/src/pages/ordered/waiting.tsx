@@ -1,10 +1,10 @@
 /** Ids that wait. */
 
-import type { OrderedQueue, OrderedWaiting } from '../../api/shapes.ts'
+import type { OrderedQueue, OrderedWaiting } from '../../api/types.ts'
+import type { Column } from '../../components/table.tsx'
+import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
-import type { Column } from '../../parts/table.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [

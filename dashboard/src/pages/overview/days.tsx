@@ -1,11 +1,11 @@
 /** What ended, day by day. */
 
-import type { Day, Page } from '../../api/shapes.ts'
+import type { Day, Page } from '../../api/types.ts'
+import { Chart } from '../../components/chart.tsx'
+import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { day } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { t } from '../../words/index.ts'
 import { Legend } from './throughput.tsx'
 
 const DAYS = 30

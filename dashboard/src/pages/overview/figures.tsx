@@ -1,14 +1,14 @@
 /** What passes, what waits and what failed, and how that has changed. */
 
-import type { Gauges, Pulse } from '../../api/shapes.ts'
+import type { Gauges, LiveStats } from '../../api/types.ts'
 import { at } from '../../base.ts'
+import { OfSlots } from '../../components/slots.tsx'
+import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, rate, share } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { OfSlots } from '../../parts/slots.tsx'
-import { Tile, Tiles } from '../../parts/tile.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
-export function Figures({ now, gauges }: { now: Pulse; gauges: Gauges | undefined }) {
+export function Figures({ now, gauges }: { now: LiveStats; gauges: Gauges | undefined }) {
   const { stats, finishedPerSecond, failedPerSecond } = now
   const points = gauges?.points ?? []
   const trend = (of: Exclude<keyof Gauges['points'][number], 'at'>) => points.map((point) => point[of])

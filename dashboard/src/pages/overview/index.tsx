@@ -1,15 +1,15 @@
 /** At a glance what is wrong, and one click to it. */
 
-import type { Gauges } from '../../api/shapes.ts'
+import type { Gauges } from '../../api/types.ts'
 import { at } from '../../base.ts'
-import { about, pulse } from '../../live/pulse.ts'
+import { Head } from '../../components/head.tsx'
+import { Slots } from '../../components/slots.tsx'
+import { TilesPlace } from '../../components/tile.tsx'
+import { t } from '../../i18n/index.ts'
+import { about, liveStats } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Head } from '../../parts/head.tsx'
-import { Slots } from '../../parts/slots.tsx'
-import { TilesPlace } from '../../parts/tile.tsx'
-import { t } from '../../words/index.ts'
-import { AttentionPanel } from './attention.tsx'
+import { AttentionPanel } from './alerts.tsx'
 import { DaysPanel } from './days.tsx'
 import { Figures } from './figures.tsx'
 import { QueuesPanel } from './queues.tsx'
@@ -19,7 +19,7 @@ import { ThroughputPanel } from './throughput.tsx'
 const RANGES = ['5m', '1h', '24h', '30d'] as const
 
 export function Overview() {
-  const { value: now } = pulse
+  const { value: now } = liveStats
   const { value: what } = about
   const [query] = useQuery()
   const range = RANGES.find((one) => one === query.range) ?? '1h'

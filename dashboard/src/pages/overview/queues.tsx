@@ -1,12 +1,12 @@
 /** The queues whose jobs have waited longest. */
 
-import type { Page, Queue } from '../../api/shapes.ts'
+import type { Page, Queue } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { t } from '../../words/index.ts'
 import { visible } from '../job/json.tsx'
 
 const SHOWN = 6

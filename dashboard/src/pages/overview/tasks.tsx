@@ -1,13 +1,13 @@
 /** The newest tasks. */
 
-import type { Page, TaskStatus } from '../../api/shapes.ts'
+import type { Page, TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { StatusBar } from '../../components/status.tsx'
 import { share } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { StatusBar } from '../../parts/status.tsx'
-import { t } from '../../words/index.ts'
 
 const SHOWN = 6
 

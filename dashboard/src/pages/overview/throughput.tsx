@@ -1,11 +1,11 @@
 /** What ended, over minutes, hours or days. */
 
-import type { Throughput } from '../../api/shapes.ts'
+import type { Throughput } from '../../api/types.ts'
+import { Chart } from '../../components/chart.tsx'
+import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { clock } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { t } from '../../words/index.ts'
 
 export function ThroughputPanel({ range }: { range: string }) {
   const { data, error, reload } = useData<Throughput>('/throughput', { range })
@@ -29,7 +29,7 @@ export function ThroughputPanel({ range }: { range: string }) {
               series={[
                 { label: t('overview.finished'), like: 'finished', kind: 'area', values: perSecond('finished') },
               ]}
-              marks={data.deploys}
+              annotations={data.deploys}
             />
             <Chart
               label={t('overview.errors')}

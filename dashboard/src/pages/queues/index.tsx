@@ -1,21 +1,21 @@
 /** All queues: how long, how old, who serves them. */
 
 import { useLocation } from 'preact-iso'
-import type { Page, Queue } from '../../api/shapes.ts'
+import type { Page, Queue } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Search } from '../../components/search.tsx'
+import { Pill } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { about, pulse } from '../../live/pulse.ts'
+import { t } from '../../i18n/index.ts'
+import { about, liveStats } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Head } from '../../parts/head.tsx'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { Search } from '../../parts/search.tsx'
-import { Pill } from '../../parts/status.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { t } from '../../words/index.ts'
 import { visible } from '../job/json.tsx'
-import { QueueActs } from './acts.tsx'
+import { QueueActs } from './actions.tsx'
 
 const SORTINGS = ['name', 'size', 'latency'] as const
 type Sorting = (typeof SORTINGS)[number]
@@ -27,7 +27,7 @@ export default function Queues() {
   const by = SORTINGS.find((one) => one === query.by) ?? 'name'
   const wanted = (query.search ?? '').toLowerCase()
   const rows = (data?.items ?? []).filter(({ name }) => name.toLowerCase().includes(wanted)).sort(order(by))
-  const { value: now } = pulse
+  const { value: now } = liveStats
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head

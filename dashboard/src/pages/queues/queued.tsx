@@ -1,18 +1,18 @@
 /** One job of a queue, beside the list. */
 
 import { useRef, useState } from 'preact/hooks'
-import type { JobDetail, QueuedLine } from '../../api/shapes.ts'
+import type { JobDetail, QueuedLine } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
-import { about } from '../../live/pulse.ts'
+import { Drawer } from '../../components/drawer.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Drawer } from '../../parts/drawer.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { t } from '../../words/index.ts'
 import { JobAbout, JobDetailView } from '../job/detail.tsx'
 import { visible } from '../job/json.tsx'
-import type { Row } from '../sets/rows.tsx'
+import type { Row } from '../job-sets/rows.tsx'
 
 interface QueuedDrawerProps {
   queue: string

@@ -1,13 +1,13 @@
 /** What can be changed while it runs; it takes effect at once. */
 
 import { ask, tell } from '../../api/client.ts'
-import type { TaskStatus } from '../../api/shapes.ts'
+import type { TaskStatus } from '../../api/types.ts'
+import { copy } from '../../components/copy.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { doing } from '../../components/toast.tsx'
 import { number, share } from '../../format/number.ts'
-import { about } from '../../live/pulse.ts'
-import { copy } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 
 /** Rows at once go up and down by these. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]

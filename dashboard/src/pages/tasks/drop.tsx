@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 export function FileDrop({
   children,

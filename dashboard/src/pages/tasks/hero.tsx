@@ -1,14 +1,14 @@
 /** How far it is, in large. */
 
-import type { TaskStatus } from '../../api/shapes.ts'
+import type { TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
+import { StatusIcon } from '../../components/icon.tsx'
+import { IN_ORDER, StatusBar } from '../../components/status.tsx'
+import { When } from '../../components/time.tsx'
 import { number, rate, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { StatusIcon } from '../../parts/icon.tsx'
-import { IN_ORDER, StatusBar } from '../../parts/status.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
 
 export function Hero({ task }: { task: TaskStatus }) {
   const { counts, total, percent, ratePerSecond } = task

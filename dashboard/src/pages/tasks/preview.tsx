@@ -1,6 +1,6 @@
 /** What a dry run found: the rows at the beginning, what is wrong, and which column is what. */
 
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 /** POST /tasks/import?dryRun=true */
 export interface DryRun {

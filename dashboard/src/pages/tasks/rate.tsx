@@ -1,10 +1,10 @@
 /** Rows per second, as this page saw it: the server keeps no such history. */
 
 import { useEffect, useState } from 'preact/hooks'
-import type { EventStatus, TaskStatus } from '../../api/shapes.ts'
+import type { EventStatus, TaskStatus } from '../../api/types.ts'
+import { Chart } from '../../components/chart.tsx'
 import { rate } from '../../format/number.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
 
 interface Sample {
   at: number

@@ -1,11 +1,11 @@
 /** Why rows were rejected, by code: what the business refused apart from what broke. */
 
-import type { Reason, TaskStatus } from '../../api/shapes.ts'
+import type { Reason, TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
+import { StatusIcon } from '../../components/icon.tsx'
 import { number } from '../../format/number.ts'
-import { about } from '../../live/pulse.ts'
-import { StatusIcon } from '../../parts/icon.tsx'
-import { t } from '../../words/index.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { retryRows } from './retry.tsx'
 
 const KINDS = ['failed', 'error', 'cancelled'] as const

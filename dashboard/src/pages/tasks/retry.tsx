@@ -2,10 +2,10 @@
 
 import { signal } from '@preact/signals'
 import { tell } from '../../api/client.ts'
-import type { TaskStatus } from '../../api/shapes.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { doing, say } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
+import type { TaskStatus } from '../../api/types.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { doing, say } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
 
 /** The toast with *Undo* is shown for as long. */
 const UNDO_SECONDS = 8

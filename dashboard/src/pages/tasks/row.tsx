@@ -1,20 +1,20 @@
 /** One row with its whole life. */
 
 import { tell } from '../../api/client.ts'
-import type { TaskEvent, TaskStatus } from '../../api/shapes.ts'
+import type { TaskEvent, TaskStatus } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Copy } from '../../components/copy.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { Icon, StatusIcon } from '../../components/icon.tsx'
+import { ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Pill } from '../../components/status.tsx'
+import { When } from '../../components/time.tsx'
+import { doing } from '../../components/toast.tsx'
 import { lastSaid, said } from '../../format/said.ts'
 import { duration } from '../../format/time.ts'
-import { about } from '../../live/pulse.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
-import { Icon, StatusIcon } from '../../parts/icon.tsx'
-import { ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { Pill } from '../../parts/status.tsx'
-import { When } from '../../parts/time.tsx'
-import { doing } from '../../parts/toast.tsx'
-import { t } from '../../words/index.ts'
 
 const REJECTED = ['failed', 'error', 'cancelled']
 

@@ -1,17 +1,17 @@
 /** The rows of a task: those that were rejected, or of whatever status is asked for. */
 
-import type { Page, TaskEvent, TaskStatus } from '../../api/shapes.ts'
+import type { Page, TaskEvent, TaskStatus } from '../../api/types.ts'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Paging } from '../../components/paging.tsx'
+import { Chip, FROM_THE_START, Search } from '../../components/search.tsx'
+import { Status } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { lastSaid } from '../../format/said.ts'
+import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { Empty, ErrorNote, Skeleton } from '../../parts/notice.tsx'
-import { Paging } from '../../parts/paging.tsx'
-import { Chip, FROM_THE_START, Search } from '../../parts/search.tsx'
-import { Status } from '../../parts/status.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { When } from '../../parts/time.tsx'
-import { t } from '../../words/index.ts'
 
 const REJECTED = 'failed,error,cancelled'
 const FIELDS = 2

@@ -1,0 +1,110 @@
+/** Asking before something is destroyed: what, how many, and what stays if the answer is no. */
+
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { number } from '../format/number.ts'
+import { t } from '../i18n/index.ts'
+
+/** Use a function for a text that changes with what is chosen in the question itself. */
+type Said = string | (() => string)
+
+const textOf = (said: Said) => (typeof said === 'string' ? said : said())
+
+interface Question {
+  /** "Delete 3,902 retries?" */
+  title: Said
+  /** What will happen, and whether it can be undone. */
+  body?: ComponentChildren
+  /** What of: name and number. */
+  parts?: { name: string; count: number }[]
+  /** The button that does it repeats what: "Delete 3,902 retries". */
+  act: Said
+  /** The safe answer: "Keep them". */
+  keep?: string
+  isDangerous?: boolean
+  /** From a thousand on the number is to be typed. */
+  count?: number
+}
+
+const TYPED_ABOVE = 1000
+
+const asked = signal<(Question & { answer(yes: boolean): void }) | null>(null)
+
+/** True: do it. */
+export function confirm(question: Question): Promise<boolean> {
+  asked.value?.answer(false)
+  return new Promise((resolve) => {
+    asked.value = {
+      ...question,
+      answer(yes) {
+        asked.value = null
+        resolve(yes)
+      },
+    }
+  })
+}
+
+export function Confirming() {
+  const question = asked.value
+  return question && <Dialog key={textOf(question.title)} {...question} />
+}
+
+function Dialog({
+  title,
+  body,
+  parts,
+  act,
+  keep,
+  isDangerous = true,
+  count = 0,
+  answer,
+}: NonNullable<typeof asked.value>) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [typed, setTyped] = useState('')
+  useEffect(() => dialog.current?.showModal(), [])
+  const isTyped = count <= TYPED_ABOVE || typed.replace(/\D/g, '') === String(count)
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="confirm-title" onClose={() => answer(false)}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isTyped) answer(true)
+        }}
+      >
+        <h2 id="confirm-title">{textOf(title)}</h2>
+        {body && <p>{body}</p>}
+        {parts && parts.length > 0 && (
+          <ul>
+            {parts.map(({ name, count: n }) => (
+              <li key={name}>
+                <bdi class="cut">{name}</bdi>
+                <span class="n">{number(n)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {count > TYPED_ABOVE && (
+          <label class="field">
+            {t('confirm.type', { number: String(count) })}
+            <input
+              inputMode="numeric"
+              autocomplete="off"
+              value={typed}
+              onInput={(e) => setTyped(e.currentTarget.value)}
+            />
+          </label>
+        )}
+        <div class="acts">
+          <button type="button" class="btn" onClick={() => answer(false)}>
+            {keep ?? t('confirm.keep')}
+          </button>
+          <button type="submit" class={isDangerous ? 'btn danger' : 'btn primary'} disabled={!isTyped}>
+            {textOf(act)}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

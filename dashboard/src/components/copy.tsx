@@ -1,0 +1,32 @@
+import { t } from '../i18n/index.ts'
+import { Icon } from './icon.tsx'
+import { doing } from './toast.tsx'
+
+export function Copy({ text, label }: { text: string; label: string }) {
+  return (
+    <button type="button" class="btn ghost s sq" aria-label={label} onClick={() => void copy(text)}>
+      <Icon name="copy" />
+    </button>
+  )
+}
+
+/** Puts a text into the clipboard, and says so. */
+export async function copy(text: string): Promise<void> {
+  await doing(written(text), () => t('copied'))
+}
+
+async function written(text: string): Promise<void> {
+  // Over plain HTTP, but on this machine, browsers have no `clipboard`.
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const container = document.querySelector('dialog[open]') ?? document.body
+  const field = document.createElement('textarea')
+  field.className = 'vh'
+  field.value = text
+  const before = document.activeElement as HTMLElement | null
+  container.append(field)
+  field.select()
+  const isCopied = document.execCommand('copy')
+  field.remove()
+  before?.focus()
+  if (!isCopied) throw new Error(t('copy.refused'))
+}

@@ -1,0 +1,76 @@
+/** One thing of a list, opened beside it: the list stays usable. On a phone it is a page of its own. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { t } from '../i18n/index.ts'
+import { Icon } from './icon.tsx'
+
+interface DrawerProps {
+  /** For those who can't see it. */
+  label: string
+  title: ComponentChildren
+  /** Below the title. */
+  about?: ComponentChildren
+  children: ComponentChildren
+  /** Buttons. */
+  acts?: ComponentChildren
+  onClose(): void
+  onPrevious?: (() => void) | undefined
+  onNext?: (() => void) | undefined
+}
+
+/** The list and, if there is one, the drawer. */
+export function Split({ children, drawer }: { children: ComponentChildren; drawer?: ComponentChildren }) {
+  return (
+    <div class={drawer ? 'split has' : 'split'}>
+      <main class="main" id="main" tabIndex={-1}>
+        {children}
+      </main>
+      {drawer}
+    </div>
+  )
+}
+
+export function Drawer({ label, title, about, children, acts, onClose, onPrevious, onNext }: DrawerProps) {
+  useEffect(() => {
+    const close = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) onClose()
+    }
+    addEventListener('keydown', close)
+    return () => removeEventListener('keydown', close)
+  }, [onClose])
+  return (
+    <aside class="drawer" aria-label={label}>
+      <header>
+        <div class="row">
+          {title}
+          <span class="grow" />
+          <button
+            type="button"
+            class="btn ghost s sq"
+            aria-label={t('drawer.previous')}
+            disabled={!onPrevious}
+            onClick={onPrevious}
+          >
+            <Icon name="up" />
+          </button>
+          <button
+            type="button"
+            class="btn ghost s sq"
+            aria-label={t('drawer.next')}
+            disabled={!onNext}
+            onClick={onNext}
+          >
+            <Icon name="down" />
+          </button>
+          <button type="button" class="btn ghost s sq" aria-label={t('drawer.close')} onClick={onClose}>
+            <Icon name="x" />
+          </button>
+        </div>
+        {about}
+      </header>
+      <div class="scrolly">{children}</div>
+      {acts && <footer>{acts}</footer>}
+    </aside>
+  )
+}

@@ -1,0 +1,67 @@
+/** What stands where there is nothing to show: why, and what to do next. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { ApiError } from '../api/client.ts'
+import { t } from '../i18n/index.ts'
+import { Icon, type IconName, StatusIcon } from './icon.tsx'
+
+interface EmptyProps {
+  icon: IconName
+  title: string
+  children?: ComponentChildren
+  /** Buttons and links. */
+  acts?: ComponentChildren
+}
+
+export function Empty({ icon, title, children, acts }: EmptyProps) {
+  return (
+    <div class="empty">
+      <span class="art">
+        <Icon name={icon} />
+      </span>
+      <b>{title}</b>
+      <p>{children}</p>
+      {acts && <div class="acts">{acts}</div>}
+    </div>
+  )
+}
+
+export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+  return (
+    <div class="note error" role="alert">
+      <StatusIcon status="error" />
+      <div>
+        <b class="b">{error.code === 'UNREACHABLE' ? t('error.unreachable') : t('error.title')}</b>
+        <p class="muted">
+          <bdi>{error.message}</bdi> <code class="dim">{error.code}</code>
+        </p>
+      </div>
+      {onRetry && (
+        <span class="acts">
+          <button type="button" class="btn s" onClick={onRetry}>
+            {t('error.again')}
+          </button>
+        </span>
+      )}
+    </div>
+  )
+}
+
+const SHOWN_AFTER_MS = 150
+
+/** The shape of a table that is to come; what is quick to come is not announced. */
+export function Skeleton({ rows = 5 }: { rows?: number }) {
+  const [isShown, setShown] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SHOWN_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <div class="skeleton" aria-busy="true" style={{ visibility: isShown ? 'visible' : 'hidden' }}>
+      {Array.from({ length: rows }, (_, i) => (
+        <span key={i} class="sk" style={{ '--w': `${40 + ((i * 17) % 50)}%` }} />
+      ))}
+    </div>
+  )
+}

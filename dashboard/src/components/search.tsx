@@ -1,0 +1,100 @@
+/** Looking for something in a list: a field, and filters as chips. All of it is the address. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../i18n/index.ts'
+import { useQuery } from '../live/use-query.ts'
+import { Icon } from './icon.tsx'
+
+const TYPED_MS = 300
+/** Of another list another page is meant. */
+export const FROM_THE_START = { cursor: null, back: null }
+
+/** `/` jumps here. */
+export function Search({ label, placeholder, name = 'search' }: { label: string; placeholder: string; name?: string }) {
+  const [query, change] = useQuery()
+  const [text, setText] = useState(query[name] ?? '')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => setText(query[name] ?? ''), [query[name]])
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const settle = (value: string) => change({ [name]: value, ...FROM_THE_START }, { replace: true })
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <span class="vh">{label}</span>
+      <input
+        type="search"
+        data-search
+        value={text}
+        placeholder={placeholder}
+        onInput={(event) => {
+          const { value } = event.currentTarget
+          setText(value)
+          clearTimeout(timer.current)
+          timer.current = setTimeout(() => settle(value), TYPED_MS)
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') settle(event.currentTarget.value)
+        }}
+      />
+    </label>
+  )
+}
+
+/** Shows an active filter with a button to drop it. `value` is shown instead of the value in the address. */
+export function Chip({ name, label, value: shown }: { name: string; label: string; value?: string }) {
+  const [query, change] = useQuery()
+  if (!query[name]) return null
+  const value = shown ?? query[name]
+  return (
+    <span class="chip">
+      <span>{label}</span> <bdi class="cut">{value}</bdi>
+      <button
+        type="button"
+        aria-label={t('chip.remove', { name: label })}
+        onClick={() => change({ [name]: null, ...FROM_THE_START })}
+      >
+        <Icon name="x" />
+      </button>
+    </span>
+  )
+}
+
+/** A filter that is not set yet: it asks for its value where it stands. */
+export function AddChip({ name, label, known = [] }: { name: string; label: string; known?: readonly string[] }) {
+  const [query, change] = useQuery()
+  const [isAsking, setAsking] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => field.current?.focus(), [isAsking])
+  if (query[name]) return null
+  if (!isAsking) {
+    return (
+      <button type="button" class="chip add" onClick={() => setAsking(true)}>
+        <Icon name="plus" />
+        {label}
+      </button>
+    )
+  }
+  const settle = (value: string) => {
+    setAsking(false)
+    if (value !== '') change({ [name]: value, ...FROM_THE_START })
+  }
+  return (
+    <label class="chip asking">
+      <span>{label}</span>
+      <input
+        ref={field}
+        list={`known-${name}`}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') settle(event.currentTarget.value.trim())
+          else if (event.key === 'Escape') setAsking(false)
+        }}
+        onBlur={(event) => settle(event.currentTarget.value.trim())}
+      />
+      <datalist id={`known-${name}`}>
+        {known.map((value) => (
+          <option key={value} value={value} />
+        ))}
+      </datalist>
+    </label>
+  )
+}

@@ -1,0 +1,149 @@
+/** A list: rows that can be chosen, walked by keys and opened. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { t } from '../i18n/index.ts'
+import { Icon } from './icon.tsx'
+
+export interface Column<Row> {
+  /** Names it, also for its sorting. */
+  name: string
+  title: ComponentChildren
+  cell(row: Row): ComponentChildren
+  /** `num` – at the right; `hide-s`, `hide-m` – not on narrow screens; `max` – takes what is left. */
+  class?: string
+  sort?: 'ascending' | 'descending' | undefined
+  onSort?: () => void
+}
+
+interface TableProps<Row> {
+  label: string
+  rows: readonly Row[]
+  columns: readonly Column<Row>[]
+  /** What is unlike in all rows. */
+  keyOf(row: Row): string
+  /** What a row is called where it is chosen. */
+  nameOf?: (row: Row) => string
+  /** Keys of the chosen rows; without it none can be chosen. */
+  chosen?: ReadonlySet<string>
+  onChoose?: (chosen: Set<string>) => void
+  /** The key of the row that is open. */
+  open?: string | undefined
+  onOpen?: (row: Row) => void
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, rows, columns, keyOf, nameOf = keyOf, chosen, onChoose, open, onOpen } = props
+  const keys = rows.map(keyOf)
+  const all = chosen && keys.length > 0 && keys.every((key) => chosen.has(key))
+  const some = chosen && keys.some((key) => chosen.has(key))
+  const turn = (key: string) => {
+    const then = new Set(chosen)
+    if (!then.delete(key)) then.add(key)
+    onChoose?.(then)
+  }
+  useRowKeys(props, turn)
+  return (
+    <div class="scroll">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {chosen && (
+              <th class="ck-h">
+                <input
+                  type="checkbox"
+                  class={some && !all ? 'ck mixed' : 'ck'}
+                  aria-label={t('table.all')}
+                  checked={all === true}
+                  onChange={() => onChoose?.(new Set(all ? [] : keys))}
+                />
+              </th>
+            )}
+            {columns.map(({ name, title, class: kind, sort, onSort }) => (
+              <th key={name} scope="col" class={kind ?? ''} {...(sort ? { 'aria-sort': sort } : {})}>
+                {onSort ? (
+                  <button type="button" class="sort" onClick={onSort}>
+                    {title} {sort && <Icon name={sort === 'ascending' ? 'up' : 'down'} />}
+                  </button>
+                ) : (
+                  title
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, i) => {
+            const key = keys[i] as string
+            return (
+              <tr
+                key={key}
+                data-key={key}
+                class={key === open ? 'open' : ''}
+                {...(chosen ? { 'aria-selected': chosen.has(key) } : {})}
+                onClick={(event) => {
+                  if (onOpen && !(event.target as Element).closest('a,button,input,label')) onOpen(row)
+                }}
+              >
+                {chosen && (
+                  <td>
+                    <input
+                      type="checkbox"
+                      class="ck"
+                      aria-label={t('table.one', { name: nameOf(row) })}
+                      checked={chosen.has(key)}
+                      onChange={() => turn(key)}
+                    />
+                  </td>
+                )}
+                {columns.map(({ name, cell, class: kind }) => (
+                  <td key={name} class={kind ?? ''}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** j k ↑ ↓ walk the rows, Enter opens, x chooses. */
+function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>, turn: (key: string) => void): void {
+  useEffect(() => {
+    const heard = (event: KeyboardEvent) => {
+      if (isTyping(event)) return
+      const at = document.activeElement?.closest('tr[data-key]')?.getAttribute('data-key') ?? open
+      const i = rows.findIndex((row) => keyOf(row) === at)
+      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key]
+      const row = step === undefined ? rows[i] : rows[Math.min(Math.max(i + step, 0), rows.length - 1)]
+      if (!row) return
+      const key = keyOf(row)
+      if (step !== undefined) {
+        event.preventDefault()
+        focusRow(key)
+        if (open !== undefined) onOpen?.(row)
+      } else if (event.key === 'x' && chosen) turn(key)
+      else if (event.key === 'Enter' && document.activeElement?.matches('tr')) onOpen?.(row)
+    }
+    addEventListener('keydown', heard)
+    return () => removeEventListener('keydown', heard)
+  })
+}
+
+function focusRow(key: string): void {
+  const row = [...document.querySelectorAll<HTMLElement>('tr[data-key]')].find((one) => one.dataset.key === key)
+  if (!row) return
+  row.tabIndex = -1
+  row.focus()
+  row.scrollIntoView({ block: 'nearest' })
+}
+
+/** Keys that are meant for a field, come with Ctrl, or come while something is asked, are no commands. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const { target, ctrlKey, metaKey, altKey } = event
+  if (ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return true
+  return (target as Element).closest?.('input:not([type=checkbox]),textarea,select') != null
+}

@@ -1,0 +1,71 @@
+/** Tells what was done, for a few seconds; with a way back where there is one. */
+
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { t } from '../i18n/index.ts'
+import { Icon, StatusIcon } from './icon.tsx'
+
+export interface Told {
+  text: string
+  /** True when an action was refused: the toast has no check mark then. */
+  isRefusal?: boolean
+}
+
+interface ShownToast extends Told {
+  undo?: () => void
+}
+
+const SHOWN_MS = 8000
+const shown = signal<ShownToast | null>(null)
+
+export function say(told: string | Told, undo?: () => void): void {
+  shown.value = { ...(typeof told === 'string' ? { text: told } : told), ...(undo ? { undo } : {}) }
+}
+
+/** Does it, and says what came of it; what fails is said, too, and answered with undefined. */
+export async function doing<Answer>(
+  act: Promise<Answer>,
+  done?: (answer: Answer) => string | Told,
+): Promise<Answer | undefined> {
+  try {
+    const answer = await act
+    if (done) say(done(answer))
+    return answer
+  } catch (thrown) {
+    const text = thrown instanceof Error ? thrown.message : String(thrown)
+    shown.value = { text: t('toast.failed', { why: text }), isRefusal: true }
+    return undefined
+  }
+}
+
+/** `z` takes the last act back. */
+export function undoLast(): void {
+  shown.value?.undo?.()
+  shown.value = null
+}
+
+export function Toast() {
+  const { value } = shown
+  useEffect(() => {
+    if (!value) return
+    const timer = setTimeout(() => {
+      if (shown.value === value) shown.value = null
+    }, SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return (
+    <div role="status" aria-live="polite">
+      {value && (
+        <span class={value.isRefusal ? 'toast at refusal' : 'toast at'}>
+          {value.isRefusal ? <StatusIcon status="error" /> : <Icon name="check" />}
+          <bdi class="grow">{value.text}</bdi>
+          {value.undo && (
+            <button type="button" class="btn s" onClick={undoLast}>
+              {t('toast.undo')} <kbd>Z</kbd>
+            </button>
+          )}
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,130 @@
+/** Ctrl K: to a page, a queue, a task, a class, or a job by its jid. */
+
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { ask } from '../api/client.ts'
+import type { Page, Queue, TaskStatus } from '../api/types.ts'
+import { at, encoded, queryValue } from '../base.ts'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { t } from '../i18n/index.ts'
+import { LINKS } from './links.ts'
+
+const isOpen = signal(false)
+
+export function openFinder(): void {
+  isOpen.value = true
+}
+
+interface Hit {
+  icon: IconName
+  title: string
+  about: string
+  to: string
+}
+
+const MOST_HITS = 12
+
+export function Finder() {
+  return isOpen.value ? <Palette /> : null
+}
+
+function Palette() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const { route } = useLocation()
+  const [text, setText] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const [known, setKnown] = useState<Hit[]>([])
+  useEffect(() => {
+    dialog.current?.showModal()
+    void everything().then(setKnown)
+  }, [])
+  const hits = hitsOf(text.trim(), known)
+  const close = () => {
+    isOpen.value = false
+  }
+  const go = (hit: Hit | undefined) => {
+    if (!hit) return
+    close()
+    route(at(hit.to))
+  }
+  return (
+    <dialog ref={dialog} class="dialog finder" aria-label={t('find.open')} onClose={close}>
+      <label class="search">
+        <Icon name="search" />
+        <span class="vh">{t('find.open')}</span>
+        <input
+          type="search"
+          autofocus
+          value={text}
+          placeholder={t('find.hint')}
+          aria-controls="find-hits"
+          aria-activedescendant={hits[chosen] ? `hit-${chosen}` : undefined}
+          onInput={(event) => {
+            setText(event.currentTarget.value)
+            setChosen(0)
+          }}
+          onKeyDown={(event) => {
+            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0
+            if (step !== 0) event.preventDefault()
+            setChosen((now) => Math.min(Math.max(now + step, 0), Math.max(hits.length - 1, 0)))
+            if (event.key === 'Enter') go(hits[chosen])
+          }}
+        />
+      </label>
+      <div id="find-hits" class="hits" role="listbox" aria-label={t('find.open')}>
+        {hits.map((hit, i) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field that has the focus hears the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
+          <div key={hit.to} id={`hit-${i}`} role="option" aria-selected={i === chosen} onClick={() => go(hit)}>
+            <Icon name={hit.icon} />
+            <bdi class="cut grow">{hit.title}</bdi>
+            <span class="dim">{hit.about}</span>
+          </div>
+        ))}
+      </div>
+      {hits.length === 0 && <p class="dim">{t('find.nothing')}</p>}
+    </dialog>
+  )
+}
+
+/** Places at once, queues and tasks as soon as they are there. */
+async function everything(): Promise<Hit[]> {
+  const [queues, tasks] = await Promise.all([
+    ask<Page<Queue>>('/queues').catch(() => ({ items: [] })),
+    ask<Page<TaskStatus>>('/tasks', { limit: 100 }).catch(() => ({ items: [] })),
+  ])
+  return [
+    ...queues.items.map(({ name }) => ({
+      icon: 'queues' as const,
+      title: name,
+      about: t('find.queue'),
+      to: `/queues/${encoded(name)}`,
+    })),
+    ...tasks.items.map(({ id, name }) => ({ icon: 'tasks' as const, title: name, about: id, to: `/tasks/${id}` })),
+  ]
+}
+
+function hitsOf(text: string, known: readonly Hit[]): Hit[] {
+  const links = LINKS.flat().map(({ icon, title, path }) => ({
+    icon,
+    title: t(title),
+    about: t('find.page'),
+    to: path,
+  }))
+  const wanted = text.toLowerCase()
+  const matching = [...links, ...known].filter(
+    ({ title, to }) =>
+      title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted)),
+  )
+  if (text === '') return matching.slice(0, MOST_HITS)
+  const search = queryValue(text)
+  const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${encoded(text)}` }
+  const others = [
+    { icon: 'retries' as const, title: text, about: t('find.inRetries'), to: `/retries?search=${search}` },
+    { icon: 'dead' as const, title: text, about: t('find.inDead'), to: `/dead?search=${search}` },
+    { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${encoded(text)}` },
+  ]
+  const isJid = /^[0-9a-f]{16,}(-\d+)?$/i.test(text)
+  return (isJid ? [job, ...matching, ...others] : [...matching, ...others, job]).slice(0, MOST_HITS)
+}

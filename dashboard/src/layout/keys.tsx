@@ -1,0 +1,104 @@
+/** Keys that work everywhere, and the list of all of them. */
+
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { at } from '../base.ts'
+import { isTyping } from '../components/table.tsx'
+import { undoLast } from '../components/toast.tsx'
+import { t, type Word } from '../i18n/index.ts'
+import { openFinder } from './find.tsx'
+import { LINKS } from './links.ts'
+
+const isShown = signal(false)
+
+export function keysShown(so: boolean): void {
+  isShown.value = so
+}
+
+const LIST: readonly [keys: string, word: Word][] = [
+  ['g o', 'keys.go'],
+  ['/', 'keys.filter'],
+  ['Ctrl K', 'keys.find'],
+  ['j k ↑ ↓', 'keys.rows'],
+  ['x', 'keys.choose'],
+  ['Enter', 'keys.open'],
+  ['Esc', 'keys.close'],
+  ['r', 'keys.retry'],
+  ['Shift D', 'keys.delete'],
+  ['p', 'keys.pause'],
+  ['z', 'keys.undo'],
+  ['?', 'keys.list'],
+]
+
+const SECOND_MS = 1500
+
+/**
+ * A page says what r, Shift D and p do by buttons with `data-key="r"`, `data-key="D"`, `data-key="p"`; a row that has
+ * the focus, what they do to it, by `data-row-key`.
+ */
+export function Keys() {
+  const { route } = useLocation()
+  // The time of the last `g`. The page's clock begins at 0, so 0 would be a `g` at the moment of loading.
+  const begun = useRef(Number.NEGATIVE_INFINITY)
+  useEffect(() => {
+    const heard = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        openFinder()
+        return
+      }
+      if (isTyping(event)) return
+      const isSecond = performance.now() - begun.current < SECOND_MS
+      begun.current = event.key === 'g' ? performance.now() : Number.NEGATIVE_INFINITY
+      const link = isSecond && LINKS.flat().find(({ key }) => key === event.key)
+      if (link) route(at(link.path))
+      else if (event.key === '/') focusSearch(event)
+      else if (event.key === '?') isShown.value = true
+      else if (event.key === 'z') undoLast()
+      else if (event.key === 'r' || event.key === 'p' || event.key === 'D') press(event.key)
+    }
+    addEventListener('keydown', heard)
+    return () => removeEventListener('keydown', heard)
+  }, [route])
+  return isShown.value ? <List /> : null
+}
+
+function focusSearch(event: KeyboardEvent): void {
+  event.preventDefault()
+  document.querySelector<HTMLInputElement>('input[data-search]')?.focus()
+}
+
+function press(key: string): void {
+  const row = document.activeElement?.closest('tr[data-key]')
+  const button =
+    row?.querySelector<HTMLButtonElement>(`button[data-row-key="${key}"]:not(:disabled)`) ??
+    document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)
+  button?.click()
+}
+
+function List() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const close = () => keysShown(false)
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={close}>
+      <h2 id="keys-title">{t('keys.title')}</h2>
+      <ul>
+        {LIST.map(([keys, word]) => (
+          <li key={keys}>
+            {t(word)}
+            <span class="n">
+              <kbd>{keys}</kbd>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div class="acts">
+        <button type="button" class="btn" onClick={close}>
+          {t('drawer.close')}
+        </button>
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,43 @@
+/** The pages there are, in the order of the navigation. */
+
+import type { LiveStats } from '../api/types.ts'
+import type { IconName } from '../components/icon.tsx'
+import type { Word } from '../i18n/index.ts'
+
+export interface NavLink {
+  path: string
+  icon: IconName
+  title: Word
+  /** `g` and then this letter goes there. */
+  key?: string
+  /** Shown beside it. */
+  count?: (now: LiveStats) => number
+  /** Whether the count asks for action. */
+  isHot?: (now: LiveStats) => boolean
+}
+
+export const LINKS: readonly (readonly NavLink[])[] = [
+  [
+    { path: '/', icon: 'overview', title: 'nav.overview', key: 'o' },
+    { path: '/tasks', icon: 'tasks', title: 'nav.tasks', key: 't', count: ({ tasks }) => tasks },
+    { path: '/queues', icon: 'queues', title: 'nav.queues', key: 'q', count: ({ queues }) => queues },
+    { path: '/busy', icon: 'busy', title: 'nav.busy', key: 'b', count: ({ stats }) => stats.busy },
+  ],
+  [
+    {
+      path: '/retries',
+      icon: 'retries',
+      title: 'nav.retries',
+      key: 'r',
+      count: ({ stats }) => stats.retries,
+      isHot: ({ attention }) => attention.some(({ kind }) => kind === 'retries-share-error'),
+    },
+    { path: '/scheduled', icon: 'scheduled', title: 'nav.scheduled', key: 's', count: ({ stats }) => stats.scheduled },
+    { path: '/dead', icon: 'dead', title: 'nav.dead', key: 'd', count: ({ stats }) => stats.dead },
+  ],
+  [
+    { path: '/ordered', icon: 'ordered', title: 'nav.ordered', count: ({ orderedQueues }) => orderedQueues },
+    { path: '/cron', icon: 'cron', title: 'nav.cron', count: ({ crons }) => crons },
+    { path: '/metrics', icon: 'metrics', title: 'nav.metrics' },
+  ],
+]

@@ -1,0 +1,83 @@
+/** Doing something with jobs of a set: asking where it is to be asked, and saying what came of it. */
+
+import { tell } from '../../api/client.ts'
+import type { Acted, SetLine } from '../../api/types.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { doing, say, type Told } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
+import { askWhen, type Later } from '../job/later.tsx'
+import type { ActName, SetName } from './kinds.ts'
+
+/** What is to be known of a job that something is done with. */
+export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'>
+
+/** True: it was done, or tried. `undone` hears when it was taken back. */
+export async function act(
+  set: SetName,
+  name: ActName,
+  jobs: readonly Target[],
+  undone: () => unknown,
+): Promise<boolean> {
+  const n = jobs.length
+  if (name === 'delete' && !(await isMeant(set, jobs))) return false
+  const later = name === 'reschedule' ? await askWhen(t('later.title', { n })) : {}
+  if (!later) return false
+  const acted = await doing(tellOf(set, name, jobs, later))
+  if (!acted) return false
+  const { moved } = acted
+  const undo = moved && (() => void putBack(set, moved).then(undone))
+  if (acted.done > 0) say(wordsOf(name, acted), undo)
+  else say({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
+  return true
+}
+
+function tellOf(set: SetName, name: ActName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
+  return tell<Acted>('POST', `/${set}/${name}`, { jobs: jobs.map(({ jid, key }) => ({ jid, key })), ...later })
+}
+
+function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
+  const what = t(`sets.delete.${set}`, { n: jobs.length })
+  return confirm({
+    title: t('sets.ask', { what }),
+    body: t('sets.delete.what'),
+    parts: partsOf(jobs),
+    act: what,
+    keep: t(jobs.length === 1 ? 'sets.keepOne' : 'confirm.keep'),
+    count: jobs.length,
+  })
+}
+
+const MOST_PARTS = 8
+
+/** How many of which class in which queue. */
+function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
+  const counts = new Map<string, number>()
+  for (const { class: name, queue } of jobs) {
+    const part = t('sets.part', { class: name, queue })
+    counts.set(part, (counts.get(part) ?? 0) + 1)
+  }
+  return [...counts]
+    .map(([name, count]) => ({ name, count }))
+    .sort((a, b) => b.count - a.count)
+    .slice(0, MOST_PARTS)
+}
+
+export function wordsOf(name: ActName, { done, refused, error }: Acted): Told {
+  const text = t(`sets.done.${name}`, { n: done })
+  if (refused === 0) return { text }
+  return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }
+}
+
+/** To the times that they had; those that ran meanwhile, or that somebody else has moved, stay where they are. */
+async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<void> {
+  const back = moved.map(({ jid, key, was }) =>
+    tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
+  )
+  await doing(Promise.all(back), (all) => {
+    const done = all.reduce((sum, one) => sum + one.done, 0)
+    const why = all.find(({ error }) => error)?.error
+    const words = done > 0 || !why ? [t('sets.undone', { n: done })] : []
+    const text = [...words, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
+    return { text, isRefusal: why !== undefined }
+  })
+}

@@ -1,0 +1,63 @@
+/** Why there is nothing to see, and where to look next. */
+
+import { at } from '../../base.ts'
+import { Empty } from '../../components/notice.tsx'
+import { FROM_THE_START } from '../../components/search.tsx'
+import { t } from '../../i18n/index.ts'
+import { liveStats } from '../../live/live-stats.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { FILTERS, filterIn, filterWords } from './filter.ts'
+import type { SetName } from './kinds.ts'
+
+interface NothingProps {
+  set: SetName
+  isNarrow: boolean
+  size: number
+  scanned: number
+  /** There is more to look at. */
+  next: string | null
+}
+
+export function Nothing({ set, isNarrow, size, scanned, next }: NothingProps) {
+  const [query, change] = useQuery()
+  if (isNarrow) {
+    const clear = () => change({ ...Object.fromEntries(FILTERS.map((name) => [name, null])), ...FROM_THE_START })
+    return (
+      <Empty
+        icon="search"
+        title={t(next === null ? 'sets.noMatch' : 'sets.noMatchYet')}
+        acts={
+          <button type="button" class="btn" onClick={clear}>
+            {t('sets.clear')}
+          </button>
+        }
+      >
+        <bdi>{filterWords(filterIn(query))}</bdi>
+        <br />
+        {next === null ? t('sets.outside', { n: size }) : t('sets.scanned', { n: scanned })}
+      </Empty>
+    )
+  }
+  const dead = liveStats.value?.stats.dead ?? 0
+  return (
+    <Empty
+      icon={set === 'scheduled' ? 'scheduled' : 'check'}
+      title={t(`sets.none.${set}`)}
+      acts={
+        set === 'retries' && dead > 0 ? (
+          <a class="btn" href={at('/dead')}>
+            {t('sets.seeDead', { n: dead })}
+          </a>
+        ) : undefined
+      }
+    >
+      {t(`sets.none.${set}.what`)}
+      {set === 'scheduled' && (
+        <>
+          <br />
+          <code>highkiq enqueue HardJob '[1]' --in 5m</code>
+        </>
+      )}
+    </Empty>
+  )
+}

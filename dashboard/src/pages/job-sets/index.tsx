@@ -1,0 +1,218 @@
+/** Retries, scheduled and dead jobs: by cause, searched, chosen, and acted on. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ErrorGroups, Page, Queue, Searched, SetLine } from '../../api/types.ts'
+import { Split } from '../../components/drawer.tsx'
+import { Head } from '../../components/head.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Menu } from '../../components/menu.tsx'
+import { ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Paging } from '../../components/paging.tsx'
+import { AddChip, Chip, Search } from '../../components/search.tsx'
+import { When } from '../../components/time.tsx'
+import { number } from '../../format/number.ts'
+import { clock } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
+import { about, liveStats, refresh } from '../../live/live-stats.ts'
+import { type Data, useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { isOverdue } from '../job/detail.tsx'
+import { AskingWhen } from '../job/later.tsx'
+import { act } from './actions.ts'
+import { JobDrawer } from './drawer.tsx'
+import { Nothing } from './empty.tsx'
+import { filterIn, isFiltered } from './filter.ts'
+import { Groups } from './groups.tsx'
+import { KINDS, type SetName } from './kinds.ts'
+import { Rows, rowsOf } from './rows.tsx'
+import { Selection } from './selection.tsx'
+import { type Counted, SweepPanel, sweep } from './sweep.tsx'
+
+const LIMIT = 50
+
+/** Other sets are other pages. */
+export default function Sets({ set }: { set: SetName }) {
+  return <SetPage key={set} set={set} />
+}
+
+function SetPage({ set }: { set: SetName }) {
+  const [query] = useQuery()
+  const kind = KINDS[set]
+  const filter = filterIn(query)
+  const isNarrow = isFiltered(filter)
+  const desc = query.desc === undefined ? kind.desc : query.desc === 'true'
+  const isGrouped = kind.hasErrors && query.groups !== 'off'
+  const size = liveStats.value?.stats[set]
+
+  const place = { ...filter, desc, cursor: query.cursor, limit: LIMIT }
+  const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(place))
+  const list = useKept(useData<Searched<SetLine>>(`/${set}`, place, { live: chosen.size === 0 }))
+  const rows = rowsOf(list.data?.items ?? [])
+  // Causes of all of them: the one that is chosen stands among the others.
+  const { error: _, cause: __, ...beside } = filter
+  const groups = useKept(useData<ErrorGroups>(kind.hasErrors ? `/${set}/errors` : null, beside))
+  const isCounted = isNarrow && ((filter.error ?? filter.cause) !== undefined || !kind.hasErrors)
+  const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
+  const matching = isCounted ? counted.data : groups.data
+  const all: Counted = isNarrow
+    ? { set, filter, count: matching?.matching ?? null, isExact: matching?.complete ?? false }
+    : { set, filter, count: size ?? null, isExact: true }
+
+  // When the next of them is due, or the last has died.
+  const [next] = useData<Page<SetLine>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
+  const cause = causeOf(groups.data)
+
+  const isAllowed = about.value?.readOnly === false
+  const reload = () => {
+    void refresh().catch(() => {})
+    void list.reload()
+    void groups.reload()
+    void counted.reload()
+  }
+  const doAll = async (name: 'retry' | 'addToQueue' | 'kill' | 'delete') => {
+    if (await sweep(name, { set, filter })) choose(new Set())
+    reload()
+  }
+  const some = rows.filter(({ id }) => chosen.has(id)).map(({ line }) => line)
+  const [first, ...others] = kind.acts.filter(({ isForAll }) => isForAll)
+  return (
+    <Split drawer={query.job !== undefined && <JobDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
+      <Head
+        title={t(`sets.${set}`)}
+        {...(size === undefined ? {} : { count: number(size) })}
+        facts={[
+          next && (
+            <>
+              {t(isOverdue(next.at, kind.state) ? 'sets.next.due' : `sets.next.${set}`)} <When at={next.at} />
+            </>
+          ),
+          cause && t('sets.shared', { n: cause.count, at: clock(cause.since) }),
+        ]}
+      >
+        {isAllowed && size !== 0 && first && (
+          <>
+            <button type="button" class="btn" onClick={() => void doAll(first.name as 'retry')}>
+              {t(`sets.head.${first.name as 'retry'}${isNarrow ? '.matching' : ''}`)}
+            </button>
+            <Menu
+              label={t('sets.more')}
+              items={others.map(({ name, isRisky }) => ({
+                label: t(`sets.head.${name as 'delete'}${isNarrow ? '.matching' : ''}`),
+                isRisky: isRisky === true,
+                act: () => void doAll(name as 'delete'),
+              }))}
+            />
+          </>
+        )}
+      </Head>
+      <SweepPanel set={set} />
+      <section class="panel list">
+        <Tools set={set} isGrouped={isGrouped} groups={groups.data} />
+        {isGrouped && groups.data && <Groups groups={groups.data} />}
+        {isAllowed && chosen.size > 0 && (
+          <Selection
+            count={isAll ? all.count : some.length}
+            all={all}
+            isAll={isAll}
+            canAll={all.count === null || all.count > some.length}
+            acts={kind.acts}
+            onAll={() => chooseAll()}
+            onNone={() => choose(new Set())}
+            onAct={async (name) => {
+              if (isAll && name !== 'reschedule') return doAll(name)
+              if (await act(set, name, some, reload)) choose(new Set())
+              reload()
+            }}
+          />
+        )}
+        {list.error && <ErrorNote error={list.error} onRetry={list.reload} />}
+        {!list.data && !list.error && <Skeleton rows={8} />}
+        {rows.length > 0 && (
+          <Rows set={set} rows={rows} desc={desc} chosen={isAllowed ? chosen : undefined} onChoose={choose} />
+        )}
+        {list.data && rows.length === 0 && (
+          <Nothing set={set} isNarrow={isNarrow} size={size ?? 0} scanned={list.data.scanned} next={list.data.next} />
+        )}
+        {list.data && (
+          <Paging next={list.data.next}>
+            <Shown shown={rows.length} scanned={list.data.scanned} size={isNarrow ? undefined : size} />
+          </Paging>
+        )}
+      </section>
+      <AskingWhen />
+    </Split>
+  )
+}
+
+/** Which rows are chosen, or all that match. Another page of the list has others. */
+function useSelection(place: string) {
+  const [state, setState] = useState<{ place: string; ids: ReadonlySet<string>; isAll: boolean }>({
+    place,
+    ids: new Set(),
+    isAll: false,
+  })
+  const isCurrent = state.place === place
+  return {
+    chosen: isCurrent ? state.ids : new Set<string>(),
+    isAll: isCurrent && state.isAll,
+    choose: (ids: ReadonlySet<string>) => setState({ place, ids, isAll: false }),
+    chooseAll: () => setState({ ...state, place, isAll: true }),
+  }
+}
+
+/** What was shown stays until there is something else to show, so that nothing jumps. */
+function useKept<Answer>(now: Data<Answer>): Data<Answer> {
+  const last = useRef<Answer>(undefined)
+  useEffect(() => {
+    if (now.data) last.current = now.data
+  }, [now.data])
+  return now.error ? now : { ...now, data: now.data ?? last.current }
+}
+
+const MANY = 10
+
+/** What many of them have failed of. */
+function causeOf(groups: ErrorGroups | undefined): { count: number; since: string } | null {
+  const [most] = groups?.items ?? []
+  return most?.since && most.count >= MANY ? { count: most.count, since: most.since } : null
+}
+
+function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; groups: ErrorGroups | undefined }) {
+  const [, change] = useQuery()
+  const queues = useData<Page<Queue>>('/queues', {}, { live: false })
+  const { hasErrors } = KINDS[set]
+  const classes = [...new Set(groups?.items.flatMap(({ jobs }) => jobs))]
+  return (
+    <div class="tools first">
+      <Search label={t(`sets.search.${set}`)} placeholder={t('sets.search.hint')} />
+      {hasErrors && <Chip name="error" label={t('sets.filter.error')} />}
+      {hasErrors && <Chip name="cause" label={t('sets.filter.cause')} />}
+      <Chip name="queue" label={t('sets.filter.queue')} />
+      <Chip name="class" label={t('sets.filter.class')} />
+      {hasErrors && <AddChip name="error" label={t('sets.filter.error')} />}
+      <AddChip name="queue" label={t('sets.filter.queue')} known={queues.data?.items.map(({ name }) => name) ?? []} />
+      <AddChip name="class" label={t('sets.filter.class')} known={classes} />
+      <span class="grow" />
+      {hasErrors && (
+        <button
+          type="button"
+          class="btn"
+          aria-pressed={isGrouped}
+          onClick={() => change({ groups: isGrouped ? 'off' : null }, { replace: true })}
+        >
+          <Icon name="group" />
+          {t('sets.byError')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** "1–50 of 3,902"; of a search, how many were looked at. */
+function Shown({ shown, scanned, size }: { shown: number; scanned: number; size: number | undefined }) {
+  const [query] = useQuery()
+  if (shown === 0) return null
+  if (size === undefined) return <>{t('sets.shown.search', { n: shown, scanned })}</>
+  const before = query.back === undefined ? 0 : query.back.split('\n').length * LIMIT
+  return <>{t('sets.shown', { from: before + 1, to: before + shown, n: Math.max(size, before + shown) })}</>
+}

@@ -1,0 +1,56 @@
+/** How the three sets differ: what can be done in them, and how their lists are sorted. */
+
+import type { JobState } from '../../api/types.ts'
+import type { IconName } from '../../components/icon.tsx'
+import type { Word } from '../../i18n/index.ts'
+
+export type SetName = 'retries' | 'scheduled' | 'dead'
+export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete'
+
+interface Act {
+  name: ActName
+  icon?: IconName
+  /** On its button. */
+  word: Word
+  isRisky?: boolean
+  /** Of the keyboard. */
+  key?: string
+  /** It can be told to the whole set. */
+  isForAll: boolean
+}
+
+const RETRY: Act = { name: 'retry', icon: 'retries', word: 'sets.retry', key: 'r', isForAll: true }
+const KILL: Act = { name: 'kill', word: 'sets.kill', isForAll: true }
+const DELETE: Act = { name: 'delete', icon: 'trash', word: 'sets.delete', key: 'D', isRisky: true, isForAll: true }
+const LATER: Act = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
+
+interface Kind {
+  /** Of its jobs. */
+  state: JobState
+  /** The first is what is done most. */
+  acts: readonly Act[]
+  /** The latest first. */
+  desc: boolean
+  /** Its jobs have failed. */
+  hasErrors: boolean
+}
+
+export const KINDS: Record<SetName, Kind> = {
+  retries: { state: 'retry', acts: [RETRY, LATER, KILL, DELETE], desc: false, hasErrors: true },
+  scheduled: {
+    state: 'scheduled',
+    acts: [
+      { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true },
+      { ...LATER, word: 'sets.reschedule' },
+      DELETE,
+    ],
+    desc: false,
+    hasErrors: false,
+  },
+  dead: { state: 'dead', acts: [RETRY, DELETE], desc: true, hasErrors: true },
+}
+
+/** The set that jobs of this state are in. */
+export function setOf(state: JobState): SetName | null {
+  return ({ retry: 'retries', scheduled: 'scheduled', dead: 'dead' }[state as string] as SetName | null) ?? null
+}

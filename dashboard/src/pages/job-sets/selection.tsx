@@ -1,0 +1,48 @@
+/** What can be done with the rows that are chosen, or with all that match. */
+
+import { t } from '../../i18n/index.ts'
+import { ActButtons } from './action-buttons.tsx'
+import { isFiltered } from './filter.ts'
+import type { ActName, KINDS } from './kinds.ts'
+import type { Counted } from './sweep.tsx'
+
+interface SelectionProps {
+  /** null: nobody knows how many. */
+  count: number | null
+  all: Counted
+  isAll: boolean
+  /** There are more than are shown, and all that are shown are chosen. */
+  canAll: boolean
+  acts: (typeof KINDS)['retries']['acts']
+  onAll(): void
+  onNone(): void
+  onAct(name: ActName): void
+}
+
+export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAct }: SelectionProps) {
+  return (
+    <section class="bulk" aria-label={t('sets.selection')}>
+      <b class="b" role="status">
+        {count === null
+          ? t('sets.selected.all')
+          : t(isAll && !all.isExact ? 'sets.selected.atLeast' : 'sets.selected', { n: count })}
+      </b>
+      {canAll && !isAll && (
+        <button type="button" class="plain link" onClick={onAll}>
+          {allWords(all)}
+        </button>
+      )}
+      <button type="button" class="plain dim" onClick={onNone}>
+        {t('sets.selectNone')}
+      </button>
+      <span class="acts">
+        <ActButtons acts={isAll ? acts.filter(({ isForAll }) => isForAll) : acts} onAct={onAct} />
+      </span>
+    </section>
+  )
+}
+
+function allWords({ filter, count, isExact }: Counted): string {
+  if (count === null || !isExact) return t('sets.selectMatching')
+  return t(isFiltered(filter) ? 'sets.selectAllMatching' : 'sets.selectAll', { n: count })
+}

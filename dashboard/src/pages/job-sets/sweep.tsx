@@ -1,0 +1,138 @@
+/** Acting on all of a set, or on all that match: how far it is, and a way to stop it. It goes on from page to page. */
+
+import { signal } from '@preact/signals'
+import { ApiError, ask, tellOn } from '../../api/client.ts'
+import type { ErrorGroups, Sweeping } from '../../api/types.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { StatusBar } from '../../components/status.tsx'
+import { doing, say } from '../../components/toast.tsx'
+import { number } from '../../format/number.ts'
+import { t } from '../../i18n/index.ts'
+import { refresh } from '../../live/live-stats.ts'
+import { wordsOf } from './actions.ts'
+import { type Filter, filterWords, isFiltered } from './filter.ts'
+import { messagesOf } from './groups.tsx'
+import type { ActName, SetName } from './kinds.ts'
+
+type SweepName = Exclude<ActName, 'reschedule'>
+
+interface Running {
+  set: SetName
+  name: SweepName
+  /** How many there were; null: not known. */
+  total: number | null
+  now: Pick<Sweeping, 'done' | 'refused'>
+  stop(): void
+}
+
+const running = signal<Running | null>(null)
+
+/** All of a set that are meant. */
+export interface All {
+  set: SetName
+  filter: Filter
+}
+
+/** How many they are: all that were seen, or at least so many; null: not known yet. */
+export interface Counted extends All {
+  count: number | null
+  isExact: boolean
+  /** The note "12 different messages" of one group that has several. */
+  messages?: string
+}
+
+/** As it is now, for a question that names how many. */
+async function counted({ set, filter }: All): Promise<Counted> {
+  const { items, matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
+  // Of very many the figure that is told every two seconds is near enough.
+  const isKnown = !complete && !isFiltered(filter)
+  const [group] = items
+  return {
+    ...{ set, filter, count: isKnown ? (await refresh()).stats[set] : matching, isExact: complete || isKnown },
+    ...(filter.cause !== undefined && group && group.messages > 1 ? { messages: messagesOf(group) } : {}),
+  }
+}
+
+/** True: it was begun, and is over or was stopped. */
+export async function sweep(name: SweepName, meant: All): Promise<boolean> {
+  if (running.value !== null) {
+    say({ text: t('sets.sweep.busy'), isRefusal: true })
+    return false
+  }
+  const all = await doing(counted(meant))
+  if (!all || !(await isMeant(name, all))) return false
+  await doing(run(name, all))
+  return true
+}
+
+async function run(name: SweepName, { set, filter, count, isExact }: Counted): Promise<void> {
+  const stop = new AbortController()
+  let last: Sweeping = { done: 0, refused: 0, ended: false }
+  running.value = { set, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
+  try {
+    for await (const line of tellOn<Sweeping>(`/${set}/all/${name}`, filter, stop.signal)) {
+      last = line
+      if (running.value) running.value = { ...running.value, now: line }
+    }
+    if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
+    say(wordsOf(name, last))
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown
+    say(t('sets.sweep.stopped', { n: last.done }))
+  } finally {
+    running.value = null
+  }
+}
+
+function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Counted): Promise<boolean> {
+  const what =
+    count === null
+      ? t(`sets.${name}.matching`)
+      : name === 'delete'
+        ? t(`sets.delete.${set}`, { n: count })
+        : t(`sets.${name}.all`, { n: count })
+  const isRisky = name === 'delete' || name === 'kill'
+  return confirm({
+    title: t('sets.ask', { what }),
+    body: (
+      <>
+        {isFiltered(filter) && (
+          <>
+            {t('sets.which')} <bdi class="b">{filterWords(filter)}</bdi>.{' '}
+            {messages !== undefined && `${t('sets.holds', { messages })} `}
+          </>
+        )}
+        {count !== null && !isExact && `${t('sets.atLeast', { n: count })} `}
+        {t(`sets.${name}.what`)}
+      </>
+    ),
+    act: what,
+    keep: t('confirm.keep'),
+    isDangerous: isRisky,
+    count: isRisky ? (count ?? 0) : 0,
+  })
+}
+
+export function SweepPanel({ set }: { set: SetName }) {
+  const { value: now } = running
+  if (now?.set !== set) return null
+  const { done, refused } = now.now
+  const rest = now.total === null ? 0 : Math.max(now.total - done - refused, 0)
+  return (
+    <section class="panel sweep" aria-label={t(`sets.doing.${now.name}`)}>
+      <div class="row">
+        <b class="b">{t(`sets.doing.${now.name}`)}</b>
+        <span class="grow dim hide-s">{t('sets.sweep.stay')}</span>
+        <span class="dim nowrap" role="status">
+          {now.total === null
+            ? t('sets.sweep.done', { n: done })
+            : t('sets.sweep.doneOf', { n: done, all: number(now.total) })}
+        </span>
+        <button type="button" class="btn s" onClick={now.stop}>
+          {t('sets.sweep.stop')}
+        </button>
+      </div>
+      {now.total !== null && <StatusBar counts={{ finished: done, failed: refused, enqueued: rest }} />}
+    </section>
+  )
+}

@@ -1,0 +1,113 @@
+/** What somebody should look at, each with the way there. */
+
+import type { Attention } from '../../api/types.ts'
+import { at, encoded, queryValue } from '../../base.ts'
+import { Icon, StatusIcon } from '../../components/icon.tsx'
+import { Empty } from '../../components/notice.tsx'
+import { clock, duration, relative } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
+
+export function AttentionPanel({ all }: { all: Attention[] | undefined }) {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t('overview.attention')}</h2>
+        {all && all.length > 0 && <span class="aside">{t('overview.attention.count', { n: all.length })}</span>}
+      </header>
+      {all?.length === 0 && (
+        <Empty icon="check" title={t('overview.attention.none')}>
+          {t('overview.attention.noneWhat')}
+        </Empty>
+      )}
+      <ul class="att">
+        {all?.map((one) => {
+          const { title, what, to } = wordsOf(one)
+          return (
+            <li key={`${title} ${to}`}>
+              <a href={at(to)}>
+                <StatusIcon status={one.level} />
+                <b>
+                  <bdi>{title}</bdi>
+                </b>
+                <span class="go">
+                  <Icon name="right" />
+                </span>
+                <p>
+                  <bdi>{what}</bdi>
+                </p>
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+function wordsOf(one: Attention): { title: string; what: string; to: string } {
+  const name = encoded
+  switch (one.kind) {
+    case 'retries-share-error':
+      return {
+        title: t('attention.retries-share-error', { n: one.count }),
+        what: t('attention.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
+        to: `/retries?cause=${queryValue(one.filter)}`,
+      }
+    case 'process-silent':
+      return {
+        title: t('attention.process-silent', { identity: one.identity }),
+        what: t('attention.process-silent.what', {
+          at: relative(one.beat),
+          n: one.busy,
+          back: relative(new Date(Date.now() + one.returnsIn * 1000)),
+        }),
+        to: '/busy',
+      }
+    case 'queue-grows':
+      return {
+        title: t('attention.queue-grows', { queue: one.queue }),
+        what: t('attention.queue-grows.what', {
+          n: Math.round(one.perMinute),
+          minutes: Math.round(one.minutes),
+          time: duration(one.latency),
+        }),
+        to: `/queues/${name(one.queue)}`,
+      }
+    case 'queue-unserved':
+      return {
+        title: t('attention.queue-unserved', { queue: one.queue }),
+        what: t('attention.queue-unserved.what', { n: one.size, queue: one.queue }),
+        to: `/queues/${name(one.queue)}`,
+      }
+    case 'queue-without-worker':
+      return {
+        title: t('attention.queue-unserved', { queue: one.queue }),
+        what: t('attention.queue-without-worker.what', { queue: one.queue }),
+        to: `/queues/${name(one.queue)}`,
+      }
+    case 'task-stands-still':
+      return {
+        title: t('attention.task-stands-still', { name: one.name }),
+        what: t('attention.task-stands-still.what', { minutes: Math.round(one.minutes) }),
+        to: `/tasks/${one.task}`,
+      }
+    case 'task-paused':
+      return {
+        title: t('attention.task-paused', { name: one.name }),
+        what: one.reason ?? '',
+        to: `/tasks/${one.task}`,
+      }
+    case 'ordered-silent':
+      return {
+        title: t('attention.ordered-silent', { queue: one.queue, shard: one.shard }),
+        what: t('attention.ordered-silent.what', { time: duration(one.lag) }),
+        to: `/ordered/${name(one.queue)}`,
+      }
+    case 'no-process':
+      return {
+        title: t('attention.no-process'),
+        what: t('attention.no-process.what', { n: one.waiting }),
+        to: '/busy',
+      }
+  }
+}

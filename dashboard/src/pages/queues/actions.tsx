@@ -1,0 +1,52 @@
+/** Pausing, resuming and emptying a queue. */
+
+import { tell } from '../../api/client.ts'
+import type { Queue } from '../../api/types.ts'
+import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { doing } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
+
+interface QueueActsProps {
+  queue: Queue
+  reload(): Promise<void>
+  isSmall?: boolean
+}
+
+export function QueueActs({ queue: { name, size, paused }, reload, isSmall = false }: QueueActsProps) {
+  const path = `/queues/${encoded(name)}`
+  const kind = isSmall ? 'btn s' : 'btn'
+  const turn = async () => {
+    const act = paused ? 'resume' : 'pause'
+    await doing(tell<{ ignoredBy?: string[] }>('POST', `${path}/${act}`), (told) =>
+      told?.ignoredBy && told.ignoredBy.length > 0
+        ? t('queues.ignored', { who: told.ignoredBy.join(', ') })
+        : t(paused ? 'queues.didResume' : 'queues.didPause', { name }),
+    )
+    await reload()
+  }
+  const clear = async () => {
+    const yes = await confirm({
+      title: t('queues.clearTitle', { n: size }),
+      body: t('queues.clearBody', { name }),
+      act: t('queues.clearAct', { n: size }),
+      count: size,
+    })
+    if (!yes) return
+    await doing(tell<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
+    await reload()
+  }
+  const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })
+  return (
+    <span class="acts-cell">
+      <button type="button" class={kind} {...keyed('p')} onClick={() => void turn()}>
+        <Icon name={paused ? 'play' : 'pause'} />
+        {paused ? t('queues.resume') : t('queues.pause')}
+      </button>
+      <button type="button" class={`${kind} risk`} disabled={size === 0} {...keyed('D')} onClick={() => void clear()}>
+        {t('queues.clear')}
+      </button>
+    </span>
+  )
+}
