@@ -5,6 +5,6 @@ import type { Plugin } from '../worker/plugin.ts'
 export const cancelling: Plugin = {
   effects(payload, { kind }, at) {
     if (kind !== 'cancelled') return undefined
-    return jidsOf(payload).map((jid) => ({ kind: 'unmark', jid, at, dropped: true }))
+    return jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: true }))
   },
 }

@@ -142,7 +142,7 @@ export class CronClock implements BackgroundService {
       state.stands = await define(null, now())
     } else if (record.text === text) {
       state.stands = await define(text, null)
-    } else if (!stood || !record.living) {
+    } else if (!stood || !record.alive) {
       const end = await this.#endOf(record, entry)
       state.stands = end !== undefined && (await define(record.text, end))
     } else {

@@ -167,7 +167,7 @@ export class Cron {
   }
 }
 
-function infoOf({ name, text, tick, paused, living, jid, pushedAt }: CronRecord, now: number): CronInfo {
+function infoOf({ name, text, tick, paused, alive, jid, pushedAt }: CronRecord, now: number): CronInfo {
   const shown = readShown(text)
   const schedule = shown && readSchedule(shown)
   const next = (n = 1) => {
@@ -189,10 +189,10 @@ function infoOf({ name, text, tick, paused, living, jid, pushedAt }: CronRecord,
     missed: shown?.missed ?? 'once',
     overlap: shown?.overlap ?? 'allow',
     paused,
-    defined: living,
+    defined: alive,
     lastAt: pushedAt === null ? null : new Date(pushedAt),
     lastJid: jid,
-    nextAt: paused || !living ? null : (next()[0] ?? null),
+    nextAt: paused || !alive ? null : (next()[0] ?? null),
     next,
   }
 }

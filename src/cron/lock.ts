@@ -18,6 +18,6 @@ const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
 export const lockedRuns: Plugin = {
   effects({ hk_lock: lock, jid }, { kind }) {
     if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined
-    return [{ kind: 'unlock', lock, holder: jid }]
+    return [{ kind: 'release-lock', lock, holder: jid }]
   },
 }

@@ -96,7 +96,7 @@ export class Ticks {
     const isGone = await this.#isGone(name, holder, pushedAt ?? 0)
     if (isGone) {
       log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run is nowhere any more`)
-      await store.crons.unlock(lockOf(name), holder)
+      await store.crons.releaseLock(lockOf(name), holder)
     } else {
       log.info({ ...about, jid: holder }, `cron ${name}: skipped, for its last run has not ended`)
     }

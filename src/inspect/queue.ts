@@ -1,6 +1,6 @@
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
-import type { QueueInfo, ScanPage, Store, Waiting } from '../store/contract.ts'
+import type { QueueInfo, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { effectsOf, tellOver } from './acts.ts'
 import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
 import { type Search, searchOf } from './pattern.ts'
@@ -24,7 +24,7 @@ export class QueuedJob extends JobRecord {
   readonly at: string
   readonly #host: Host
 
-  constructor(host: Host, queue: string, { text, at }: Waiting) {
+  constructor(host: Host, queue: string, { text, at }: WaitingJob) {
     super(text, { queue, now: () => host.now() })
     this.#host = host
     this.at = at
@@ -163,16 +163,16 @@ export class Queue implements AsyncIterable<QueuedJob> {
     let removed = 0
     for (;;) {
       const cleared = await store.search.clearQueue(this.name, MARKS, Math.max(left, 0))
-      const dropped = cleared.removed + (await this.#drop(cleared.met))
+      const dropped = cleared.removed + (await this.#drop(cleared.kept))
       removed += dropped
       left -= dropped
       // Once more when the last ones were rows, so that the name of an empty queue goes too.
-      const isOver = cleared.met.length === 0 && (cleared.done || left <= 0)
+      const isOver = cleared.kept.length === 0 && (cleared.done || left <= 0)
       if (isOver || dropped === 0) return removed
     }
   }
 
-  async #drop(rows: readonly Waiting[]): Promise<number> {
+  async #drop(rows: readonly WaitingJob[]): Promise<number> {
     const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#host, row.text, { kind: 'deleted' }) }))
     const answers = await this.#host.store().search.pull(this.name, pulls, this.#host.now())
     if (answers.includes('error')) throw refused(this.name)
@@ -184,7 +184,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     return info ?? { name: this.name, size: 0, next: null }
   }
 
-  #job(item: Waiting): QueuedJob {
+  #job(item: WaitingJob): QueuedJob {
     return new QueuedJob(this.#host, this.name, item)
   }
 }

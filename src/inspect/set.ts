@@ -248,7 +248,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     for (;;) {
       const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
       removed += cleared.removed
-      removed += await this.#drop(cleared.met)
+      removed += await this.#drop(cleared.kept)
       if (cleared.done) return removed
     }
   }

@@ -17,6 +17,6 @@ export const iterations: Plugin = {
       return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const
     // It has ended as it was told to.
-    return iteration.cancelled ? [over, { kind: 'unmark', jid, at, dropped: false }] : [over]
+    return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at, dropped: false }] : [over]
   },
 }

@@ -23,7 +23,7 @@ export async function runHere(
   const taken = [...byId].map(([id, scores], i): FetchedBatch => {
     const payloads = [...scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
     const state = { performIn: engine.now() / 1000, retryCount: -1, error: null }
-    return { id, ticket: `here-${i}`, payloads, ...state, stalls: 0, suspect: false }
+    return { id, ticket: `here-${i}`, payloads, ...state, crashes: 0, suspect: false }
   })
   const { batchSize } = definition.options
   for (let from = 0; from < taken.length; from += batchSize) {

@@ -111,7 +111,7 @@ export class Turns {
   /** A call in the next turn of the event loop, if there is anything to say or to ask. */
   plan(): void {
     if (this.#planned || this.#resting || this.#reconciling || this.#outage.isFinal) return
-    if (this.#underWay >= this.#engine.store.turnsAtOnce) return
+    if (this.#underWay >= this.#engine.store.maxConcurrentCalls) return
     if (this.#inDoubt) {
       if (this.#underWay === 0) void this.reconcile()
       return
@@ -193,7 +193,7 @@ export class Turns {
    * this process works on what the other has brought.
    */
   #deferred(wanting: readonly { shard: Shard; n: number }[], now: number): ReadonlySet<Shard> {
-    const { turnsAtOnce } = this.#engine.store
+    const { maxConcurrentCalls: turnsAtOnce } = this.#engine.store
     if (turnsAtOnce === 1 || this.#underWay > 0) return NONE
     const piled = wanting.filter(({ shard, n }) => n > 0 && !shard.ask && shard.next !== undefined && shard.next <= now)
     return new Set(piled.slice(Math.ceil(piled.length / turnsAtOnce)).map(({ shard }) => shard))

@@ -1,15 +1,18 @@
 /**
- * What a store must be able to do: the semantic operations that everything else is built on.
+ * What a store must be able to do. Everything else in Highkiq is built on these operations.
  *
- * The contract is internal: it changes whenever that helps. One suite (`test/conformance`) runs on every store.
+ * The contract is internal and may change with any version. One suite (`test/conformance`) runs on every store.
  *
- * The promise behind all of it: **a job is in a queue, with an owner, in a set, or settled; at no instant nowhere.**
- * Each operation's comment says what holds after a crash at any point. "Atomic per job" means: all that one item of the
- * call asks for is done, or nothing of it; other items of the same call stand for themselves.
+ * Its promise: **at every instant a job is in a queue, with an owner, in a job set, or settled.** The comment of an
+ * operation says what holds after a crash at any point of it. "Atomic per job" means: either everything that one item
+ * of the call asks for is done, or nothing of it. The other items of the same call are independent of it.
  *
- * Words. *Text*: a job's payload as JSON text (well-formed Unicode); the store moves texts and never edits them. *Owner*: one epoch of one
- * worker. *Ticket*: the store's own, opaque name of one attempt, never used twice. *Score*: seconds since the epoch.
- * *Now*: milliseconds of the caller's clock; leases alone use the store's own clock.
+ * Terms:
+ * - *text*: a job's payload as JSON text, in well-formed Unicode. A store moves texts and never edits them.
+ * - *owner*: the name under which a worker holds jobs and a lease. A worker that restarts gets a new name.
+ * - *ticket*: the store's own, opaque name of one attempt. It is never used twice.
+ * - *score*: a time in seconds since the epoch.
+ * - *now*: the caller's clock in milliseconds. Only leases use the store's own clock.
  */
 
 import type { CancellationStore } from './contract/cancellations.ts'
@@ -49,15 +52,15 @@ export interface Store {
   readonly metrics: MetricStore
   readonly results: ResultStore
 
-  /** `sqlite`, `redis`, …; for people. */
+  /** The kind of store for display: `sqlite`, `redis`, … */
   readonly kind: string
-  /** The URL without secrets; for people. */
+  /** The URL for display, without secrets. */
   readonly url: string
-  /** How many turns of one owner it is worth while to have under way at a time. */
-  readonly turnsAtOnce: number
+  /** The number of `settleAndFetch` calls that one owner should have under way at a time; more do not make it faster. */
+  readonly maxConcurrentCalls: number
 
-  /** Opens, and brings the schema up to date. Called by every other operation when needed; idempotent. */
+  /** Opens the store and migrates its schema. Every other operation opens the store if needed. Idempotent. */
   open(): Promise<void>
-  /** Ends all waits and closes. Operations after it reject with STORE_CLOSED. */
+  /** Ends all waits and closes the store. Later operations reject with STORE_CLOSED. */
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ const PAGE = 1000
 /** Until no row of a task that is being cancelled waits; those that run are told to end. */
 export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
-    const { placed, done } = await insist(() => store().tasks.cancelRows(id, PAGE, now()))
+    const { maybeRunning: placed, done } = await insist(() => store().tasks.cancelRows(id, PAGE, now()))
     await Promise.all(placed.map((jid) => insist(() => store().cancellations.request(jid, now()))))
     if (done) return
   }

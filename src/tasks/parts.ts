@@ -8,7 +8,7 @@ import { deflate, inflate } from 'node:zlib'
 import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { taskJid } from '../job/payload.ts'
-import { isInAttempt, type OfAttempt, type Store } from '../store/contract.ts'
+import { type AttemptRef, isInAttempt, type Store } from '../store/contract.ts'
 import { insist } from './insist.ts'
 import type { ExportRow } from './sheet/export-file.ts'
 
@@ -25,7 +25,7 @@ export type PageRows = readonly ExportRow[]
 
 export interface Parts {
   /** Does nothing if the row is not in that attempt (any more). */
-  put(index: number, rows: PageRows, by: OfAttempt): Promise<void>
+  put(index: number, rows: PageRows, by: AttemptRef): Promise<void>
   /** null: there is none. */
   get(index: number): Promise<PageRows | null>
 }
@@ -48,7 +48,7 @@ class StoredParts implements Parts {
     this.#task = task
   }
 
-  async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
+  async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
     const bytes = await packed(rows)
     const answer = await insist(() => this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
     // A deleted task wants nothing any more, and a row nothing of another attempt.
@@ -76,7 +76,7 @@ class PartFiles implements Parts {
     this.#folder = folder
   }
 
-  async put(index: number, rows: PageRows, by: OfAttempt): Promise<void> {
+  async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
     const event = await insist(() => this.#store().tasks.event(taskJid(this.#task, index)))
     if (!event || !isInAttempt(event, by)) return
     const path = this.#path(index)

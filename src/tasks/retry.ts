@@ -137,7 +137,7 @@ async function withdraw(
         to: null,
         effects: [
           ...ended,
-          ...jidsOf(payload).map((jid) => ({ kind: 'unmark' as const, jid, at: time, dropped: true })),
+          ...jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation' as const, jid, at: time, dropped: true })),
         ],
       })
     }

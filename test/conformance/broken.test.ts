@@ -322,7 +322,7 @@ const faults: Fault[] = [
   {
     name: 'a mark stays when its job is dropped',
     wrap(store) {
-      const others = (effects?: Effect[]) => effects?.filter(({ kind }) => kind !== 'unmark') ?? []
+      const others = (effects?: Effect[]) => effects?.filter(({ kind }) => kind !== 'clear-cancellation') ?? []
       return {
         workers: {
           settleAndFetch: (owner, asked) =>

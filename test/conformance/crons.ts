@@ -15,7 +15,7 @@ export const crons: Case[] = [
       expect(await t.store.crons.define('a', { old: null, text: 'other', tick: 9 }, 60)).toBe(false)
       expect(await t.store.crons.define('a', { old: 'other', text: 'more', tick: 9 }, 60)).toBe(false)
       expect(await t.store.crons.define('b', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(false)
-      const fresh = { name: 'a', text: TEXT, tick: 5, paused: false, living: true, jid: null, pushedAt: null }
+      const fresh = { name: 'a', text: TEXT, tick: 5, paused: false, alive: true, jid: null, pushedAt: null }
       expect(await t.store.crons.list()).toEqual([fresh])
       expect(await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: 9 }, 60)).toBe(true)
       expect(await t.store.crons.list(['a'])).toEqual([fresh])
@@ -58,13 +58,13 @@ export const crons: Case[] = [
     name: 'who defines an entry lives for so many seconds from the last time that he says so',
     async run(t) {
       await entry(t)
-      expect((await record(t)).living).toBe(true)
+      expect((await record(t)).alive).toBe(true)
       const said = performance.now()
       await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 0.3)
-      await until('nobody lives', async () => !(await record(t)).living)
+      await until('nobody lives', async () => !(await record(t)).alive)
       expect(performance.now() - said).toBeGreaterThan(290)
       await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 60)
-      expect((await record(t)).living).toBe(true)
+      expect((await record(t)).alive).toBe(true)
     },
   },
   {
@@ -198,10 +198,10 @@ export const crons: Case[] = [
       // Whoever passes it over, or wants no lock, may; so may the one that has it.
       expect(await t.store.crons.tick('a', { ...next, push: null }, NOW)).toBe('ok')
       expect(await t.store.crons.tick('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW)).toBe('ok')
-      await t.store.crons.unlock('l', 'jid-3')
+      await t.store.crons.releaseLock('l', 'jid-3')
       const fourth = tick(t, 4, { from: NOW + 3 * HOUR, lock: 'l' })
       expect(await t.store.crons.tick('a', fourth, NOW)).toEqual({ holder: 'jid-1' })
-      await t.store.crons.unlock('l', 'jid-1')
+      await t.store.crons.releaseLock('l', 'jid-1')
       expect(await t.store.crons.tick('a', fourth, NOW)).toBe('ok')
     },
   },
@@ -213,7 +213,7 @@ export const crons: Case[] = [
       const settle = async (settlement: Settlement) => {
         expect((await t.turn(owner, { settlements: [settlement] })).settled).toEqual(['ok'])
       }
-      const effects: Effect[] = [{ kind: 'unlock', lock: 'l', holder: 'me' }]
+      const effects: Effect[] = [{ kind: 'release-lock', lock: 'l', holder: 'me' }]
       const ways: (() => Promise<void>)[] = [
         async () => settle(done((await t.take(owner, 'p'))[0], { effects })),
         async () => settle(retry((await t.take(owner, 'p'))[0], 1, { effects })),
@@ -239,12 +239,14 @@ export const crons: Case[] = [
         const push = { jid: 'me', item: toQueue('q', t.job(n)), lock: 'l' }
         const { tick: from } = await record(t)
         expect(await t.store.crons.tick('a', { text: TEXT, from, to: from + 1, push }, NOW)).toBe('ok')
-        await settle(done((await t.take(owner, 'q'))[0], { effects: [{ kind: 'unlock', lock: 'l', holder: 'other' }] }))
+        await settle(
+          done((await t.take(owner, 'q'))[0], { effects: [{ kind: 'release-lock', lock: 'l', holder: 'other' }] }),
+        )
         const held = { text: TEXT, from: from + 1, to: from + 2, push: { ...push, jid: 'you' } }
         expect(await t.store.crons.tick('a', held, NOW)).toEqual({ holder: 'me' })
         await way()
         expect(await t.store.crons.tick('a', held, NOW)).toBe('ok')
-        await t.store.crons.unlock('l', 'you')
+        await t.store.crons.releaseLock('l', 'you')
         await t.take(owner, 'q')
       }
     },

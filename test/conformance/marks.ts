@@ -81,7 +81,7 @@ export const marks: Case[] = [
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       const { version } = await t.store.cancellations.since(0)
-      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('requested')
       expect(await t.store.cancellations.withdraw('a', NOW)).toBe('none')
       expect(await t.store.cancellations.among(['a'])).toEqual([])
       expect((await t.store.cancellations.since(0)).jids).toEqual([])
@@ -112,7 +112,7 @@ export const marks: Case[] = [
       await deliver(t, unmark('a'))
       await t.store.cancellations.request('a', NOW + 10)
       expect(await t.store.cancellations.among(['a'])).toEqual(['a'])
-      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('requested')
     },
   },
   {
@@ -133,7 +133,7 @@ export const marks: Case[] = [
       await t.turn(owner, { settlements: [done(taken)] })
       const answer = await t.turn(owner, { settlements: [done(taken, { effects: [unmark('a')] })] })
       expect(answer.settled).toEqual(['fenced'])
-      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('requested')
     },
   },
   {
@@ -155,7 +155,7 @@ export const marks: Case[] = [
       expect(await t.store.workers.rescue([restore], NOW)).toEqual(['ok'])
       expect(await t.store.workers.rescue([restore], NOW)).toEqual(['gone'])
       for (const jid of ['a', 'b', 'c']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('dropped')
-      expect(await t.store.cancellations.withdraw('d', NOW)).toBe('marked')
+      expect(await t.store.cancellations.withdraw('d', NOW)).toBe('requested')
       expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0, retries: 0, processed: 0 })
     },
   },
@@ -312,7 +312,7 @@ export const marks: Case[] = [
 ]
 
 function unmark(jid: string, dropped = true): CancellationEffect {
-  return { kind: 'unmark', jid, at: NOW, dropped }
+  return { kind: 'clear-cancellation', jid, at: NOW, dropped }
 }
 
 /** Effects by themselves, on the back of a job that nobody takes. */

@@ -25,7 +25,7 @@ export const orderedCrash: Case[] = [
     expect(await heir.own()).toEqual({ token: sure(owner.tokens.get(0)) + 1, restored: 1, died: [] })
     expect(await o.waiting()).toEqual(['1{900,-1,{v1:10}}'])
     const [again] = await heir.take()
-    expect(again).toMatchObject({ stalls: 1, suspect: false, retryCount: -1 })
+    expect(again).toMatchObject({ crashes: 1, suspect: false, retryCount: -1 })
     expect(await o.sums()).toMatchObject({ processed: 0, failed: 0 })
   }),
   ordered('[29] what was done and not settled when its owner died runs again and counts once', async (o) => {
@@ -57,14 +57,14 @@ export const orderedCrash: Case[] = [
     await owner.die()
     const heir = await o.owner()
     expect(await o.waiting()).toEqual(['1{950,3,{v1:10},"no"}'])
-    expect((await heir.take())[0]).toMatchObject({ retryCount: 3, error: 'no', stalls: 1 })
+    expect((await heir.take())[0]).toMatchObject({ retryCount: 3, error: 'no', crashes: 1 })
   }),
   ordered('[32] an id that was alone in flight at three crashes in a row goes to the morgue', async (o) => {
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2), item('2', 'w', 3, { performIn: 5000 }))
     for (let crash = 1; crash <= 3; crash++) {
       const owner = await o.owner()
       const taken = await owner.take()
-      expect(taken).toMatchObject([{ id: '1', stalls: crash - 1 }])
+      expect(taken).toMatchObject([{ id: '1', crashes: crash - 1 }])
       if (crash === 3) await o.push(item('1', 'v3', 3))
       await owner.die()
     }
@@ -84,7 +84,7 @@ export const orderedCrash: Case[] = [
       await crashWith(o, ['1'])
       const owner = await o.owner()
       const [taken] = await owner.take()
-      expect(taken.stalls).toBe(2)
+      expect(taken.crashes).toBe(2)
       await owner.settle(done, taken)
       await o.store.ordered.leave(o.name, owner.name, o.ms)
     }
@@ -106,7 +106,7 @@ export const orderedCrash: Case[] = [
         expect(held).toHaveLength(1)
         expect(await o.busy()).toHaveLength(1)
       }
-      expect(held.every(({ stalls }) => stalls === 0)).toBe(true)
+      expect(held.every(({ crashes }) => crashes === 0)).toBe(true)
       if (held.length > 0) runs.push(held.map(({ id, suspect }) => `${id}${suspect ? '?' : ''}`))
       if (held.some(({ suspect }) => suspect)) expect(await owner.take(10)).toEqual([])
       await owner.settle(done, ...held)
@@ -143,12 +143,12 @@ export const orderedCrash: Case[] = [
     await crashWith(o, ['1', '2'])
     for (let crash = 0; crash < 3; crash++) {
       const owner = await o.owner()
-      expect(await owner.take(10)).toMatchObject([{ id: '1', suspect: true, stalls: crash }])
+      expect(await owner.take(10)).toMatchObject([{ id: '1', suspect: true, crashes: crash }])
       await owner.die()
     }
     const heir = await o.owner()
     expect(await o.dead()).toEqual(['1{1000,{"":1000},"crashed 3 times"}'])
-    expect(await heir.take(10)).toMatchObject([{ id: '2', suspect: true, stalls: 0 }])
+    expect(await heir.take(10)).toMatchObject([{ id: '2', suspect: true, crashes: 0 }])
   }),
   ordered(
     'crashes of one shard are not those of another',
@@ -159,8 +159,8 @@ export const orderedCrash: Case[] = [
       const several = await owner.take(2, 1)
       await owner.die()
       const heir = await o.owner()
-      expect((await heir.take(1, 0))[0]).toMatchObject({ id: one.id, stalls: 1, suspect: false })
-      expect(await heir.take(5, 1)).toMatchObject([{ id: several[0].id, stalls: 0, suspect: true }])
+      expect((await heir.take(1, 0))[0]).toMatchObject({ id: one.id, crashes: 1, suspect: false })
+      expect(await heir.take(5, 1)).toMatchObject([{ id: several[0].id, crashes: 0, suspect: true }])
     },
     { shards: 2 },
   ),
@@ -169,8 +169,8 @@ export const orderedCrash: Case[] = [
     const owner = await o.owner()
     await owner.settle({ kind: 'back' }, ...(await owner.take()))
     expect(await owner.take()).toMatchObject([
-      { id: '1', stalls: 0, suspect: false },
-      { id: '2', stalls: 0, suspect: false },
+      { id: '1', crashes: 0, suspect: false },
+      { id: '2', crashes: 0, suspect: false },
     ])
   }),
   ordered('[33] a server that forgets its scripts between any two calls changes nothing', async (o, t) => {

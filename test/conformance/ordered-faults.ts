@@ -108,7 +108,7 @@ export const orderedFaults: Fault[] = [
           const shard = turn.fetch[i]?.shard
           const again = waiting.filter((other) => inFlight.has(other.id) && other.shard === shard && !one.lost)
           const ids = again.map(({ shard: _, size: __, ...other }) => {
-            return { ...other, ticket: `again ${other.id}`, stalls: 0, suspect: false }
+            return { ...other, ticket: `again ${other.id}`, crashes: 0, suspect: false }
           })
           return turn.fetch[i]?.n ? { ...one, ids: [...one.ids, ...ids] } : one
         })

@@ -5,7 +5,7 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 
 /** What is known of an id beside its payloads. */
 export interface Known extends OrderedState {
-  stalls: number
+  crashes: number
   suspect: boolean
 }
 
@@ -27,14 +27,14 @@ export class OrderedModel {
 
   push({ id, payload, score, performIn, wake }: OrderedPush): void {
     const one = this.waiting.get(id)
-    this.merge(id, [[payload, score]], one ?? { performIn, retryCount: -1, error: null, stalls: 0, suspect: false })
+    this.merge(id, [[payload, score]], one ?? { performIn, retryCount: -1, error: null, crashes: 0, suspect: false })
     if (one && wake) one.performIn = Math.min(one.performIn, performIn)
   }
 
   merge(id: string, payloads: Iterable<ScoredPayload>, known: Known): void {
     const one: Bundle = this.waiting.get(id) ?? { ...known, payloads: new Map() }
-    const { performIn, retryCount, error, stalls, suspect } = known
-    this.waiting.set(id, Object.assign(one, { performIn, retryCount, error, stalls, suspect }))
+    const { performIn, retryCount, error, crashes, suspect } = known
+    this.waiting.set(id, Object.assign(one, { performIn, retryCount, error, crashes, suspect }))
     for (const [text, score] of payloads) one.payloads.set(text, Math.min(score, one.payloads.get(text) ?? score))
   }
 
@@ -42,7 +42,7 @@ export class OrderedModel {
     const { payloads, ...known } = sure(this.waiting.get(id))
     const [some, rest] = [inOrder(payloads).slice(0, most), inOrder(payloads).slice(most)]
     this.waiting.delete(id)
-    if (rest.length > 0) this.merge(id, rest, { ...known, retryCount: -1, error: null, stalls: 0, suspect: false })
+    if (rest.length > 0) this.merge(id, rest, { ...known, retryCount: -1, error: null, crashes: 0, suspect: false })
     const running = { ...known, payloads: new Map(some), shard, cancelled: false }
     this.running.set(id, running)
     return running
@@ -50,7 +50,7 @@ export class OrderedModel {
 
   settle(id: string, end: OrderedEnd, now: number): void {
     const { payloads, cancelled, ...known } = sure(this.running.get(id))
-    const clear = { stalls: 0, suspect: false }
+    const clear = { crashes: 0, suspect: false }
     this.running.delete(id)
     if (end.kind === 'done' || end.kind === 'cancelled' || cancelled) return
     if (end.kind === 'back') this.merge(id, payloads, known)
@@ -71,14 +71,14 @@ export class OrderedModel {
   crash(shard: number, most: number): number {
     const lost = [...this.running].filter(([, one]) => one.shard === shard)
     for (const [id, one] of lost) {
-      const stalls = one.stalls + (lost.length === 1 && !one.cancelled ? 1 : 0)
-      if (stalls < most || one.cancelled) {
-        Object.assign(one, { stalls, suspect: one.suspect || lost.length > 1 })
+      const crashes = one.crashes + (lost.length === 1 && !one.cancelled ? 1 : 0)
+      if (crashes < most || one.cancelled) {
+        Object.assign(one, { crashes, suspect: one.suspect || lost.length > 1 })
         this.settle(id, { kind: 'back' }, 0)
         continue
       }
       this.running.delete(id)
-      this.bury(id, one.payloads, `crashed ${stalls} times`)
+      this.bury(id, one.payloads, `crashed ${crashes} times`)
     }
     return lost.length
   }
@@ -86,7 +86,7 @@ export class OrderedModel {
   resurrect(id: string, now: number): boolean {
     const one = this.morgue.get(id)
     if (one)
-      this.merge(id, one.payloads, { performIn: now, retryCount: -1, error: one.error, stalls: 0, suspect: false })
+      this.merge(id, one.payloads, { performIn: now, retryCount: -1, error: one.error, crashes: 0, suspect: false })
     return this.morgue.delete(id)
   }
 }

@@ -82,7 +82,7 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual([])
     await o.push(item('1', 'v1', 1))
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:1}}'])
-    expect((await owner.take())[0]).toMatchObject({ stalls: 0, error: null, suspect: false })
+    expect((await owner.take())[0]).toMatchObject({ crashes: 0, error: null, suspect: false })
   }),
   ordered('a push of which one item is none stores nothing', async (o) => {
     await o.push(item('0'))

@@ -28,7 +28,7 @@ export const orderedTake: Case[] = [
     const [numbers] = sure(await o.store.ordered.counts(o.name, o.ms)).shards
     expect(numbers).toMatchObject({ length: 3, fresh: 2, retries: 1, busy: 0, lag: 100 })
     const taken = await owner.take(1)
-    expect(taken).toMatchObject([{ id: '1', performIn: 900, retryCount: 1, error: 'no', stalls: 0, suspect: false }])
+    expect(taken).toMatchObject([{ id: '1', performIn: 900, retryCount: 1, error: 'no', crashes: 0, suspect: false }])
     expect(words(taken[0].payloads)).toBe('{v1:1,v2:2}')
     const more = await owner.take(5)
     expect(await o.waiting()).toEqual(['3{2000,-1,{v:5}}'])

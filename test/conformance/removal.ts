@@ -190,7 +190,7 @@ export const removal: Case[] = [
       expect(await clearedQueue(t, 100)).toBe(29)
       expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 1 })
       expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['other'])
-      expect(await t.store.search.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.search.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, kept: [], done: true })
       // It goes on as if nothing had been.
       await t.turn(owner, { settlements: [done(taken, { move: toQueue('q', taken.text, 'front'), processed: 0 })] })
       await t.push('q', t.job('later'))
@@ -208,20 +208,20 @@ export const removal: Case[] = [
       const marked = texts.filter((text) => text.includes(MARK))
       const some = await t.store.search.clearQueue('q', [MARK], 4)
       expect(some).toMatchObject({ removed: 3, done: false })
-      expect(textsOf(some.met)).toEqual(marked.slice(0, 1))
+      expect(textsOf(some.kept)).toEqual(marked.slice(0, 1))
       expect(await t.waiting('q')).toEqual([texts[1], ...texts.slice(4)])
       const rest = await t.store.search.clearQueue('q', [MARK], 100)
       expect(rest).toMatchObject({ removed: 4, done: true })
-      expect(textsOf(rest.met)).toEqual(marked)
+      expect(textsOf(rest.kept)).toEqual(marked)
       expect(await t.waiting('q')).toEqual(marked)
       expect(
         await t.store.search.pull(
           'q',
-          rest.met.map((item) => ({ ...item, to: null })),
+          rest.kept.map((item) => ({ ...item, to: null })),
           NOW,
         ),
       ).toEqual(['ok', 'ok', 'ok'])
-      expect(await t.store.search.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.search.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, kept: [], done: true })
       expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['rows'])
       expect((await expectExact(t, task)).counts).toMatchObject({ enqueued: 4 })
     },
@@ -256,7 +256,7 @@ export const removal: Case[] = [
       expect(removed).toBe(2500)
       expect(await t.store.metrics.totals()).toMatchObject({ retries: 0, dead: 1 })
       expect(await t.store.jobSets.size('retry')).toBe(0)
-      expect(await t.store.search.clearSet('schedule', [])).toEqual({ removed: 0, met: [], done: true })
+      expect(await t.store.search.clearSet('schedule', [])).toEqual({ removed: 0, kept: [], done: true })
     },
   },
   {
@@ -271,10 +271,10 @@ export const removal: Case[] = [
       await fill('retry')
       await fill('dead')
       const marked = { text: t.job(3, { hk_run: 1 }), score: 3 }
-      expect(await t.store.search.clearSet('retry', [MARK])).toEqual({ removed: 3, met: [marked], done: true })
+      expect(await t.store.search.clearSet('retry', [MARK])).toEqual({ removed: 3, kept: [marked], done: true })
       expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([marked])
       expect(await t.store.jobSets.size('retry')).toBe(1)
-      expect(await t.store.search.clearSet('dead', [])).toEqual({ removed: 4, met: [], done: true })
+      expect(await t.store.search.clearSet('dead', [])).toEqual({ removed: 4, kept: [], done: true })
     },
   },
   {
@@ -289,7 +289,7 @@ export const removal: Case[] = [
       await t.push('q', t.job(2))
       const cleared = await t.store.search.clearQueue('q', [MARK, LOCK], 100)
       expect(cleared).toMatchObject({ removed: 2, done: true })
-      expect(textsOf(cleared.met)).toEqual([row, locked])
+      expect(textsOf(cleared.kept)).toEqual([row, locked])
       expect(await t.waiting('q')).toEqual([row, locked])
 
       const texts = [t.job(1), row, t.job(2), locked]
@@ -299,7 +299,7 @@ export const removal: Case[] = [
       )
       const set = await t.store.search.clearSet('retry', [MARK, LOCK])
       expect(set).toMatchObject({ removed: 2, done: true })
-      expect(set.met).toEqual([
+      expect(set.kept).toEqual([
         { text: row, score: 1 },
         { text: locked, score: 3 },
       ])
@@ -313,7 +313,7 @@ async function clearedQueue(t: Bench, most: number): Promise<number> {
   let removed = 0
   for (;;) {
     const cleared = await t.store.search.clearQueue('q', [MARK], most)
-    expect(cleared.met).toEqual([])
+    expect(cleared.kept).toEqual([])
     removed += cleared.removed
     if (cleared.done) return removed
   }

@@ -39,11 +39,11 @@ export const taskCancel: Case[] = [
         backlog: 18,
       })
       let cancelled = 0
-      const placed: string[] = []
+      const maybeRunning: string[] = []
       for (let calls = 0; ; calls++) {
         expect(calls).toBeLessThan(30)
         const answer = await t.store.tasks.cancelRows(task.id, 5, NOW + SECOND)
-        placed.push(...answer.placed)
+        maybeRunning.push(...answer.maybeRunning)
         expect(answer.cancelled).toBeLessThanOrEqual(10)
         cancelled += answer.cancelled
         await expectExact(t, task)
@@ -51,7 +51,7 @@ export const taskCancel: Case[] = [
         expect(await record(t, task)).toMatchObject({ state: 'cancelling' })
       }
       expect(cancelled).toBe(22)
-      expect(placed.sort()).toEqual([3, 4, 5, 6].map((index) => jidOf(task.id, index)))
+      expect(maybeRunning.sort()).toEqual([3, 4, 5, 6].map((index) => jidOf(task.id, index)))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
         finishedAt: NOW + SECOND,
@@ -66,7 +66,7 @@ export const taskCancel: Case[] = [
         location: 'elsewhere',
       })
       expect((await eventOf(t, task, 24)).finishedAt).toBe(NOW + SECOND)
-      expect(await t.store.tasks.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, placed: [], done: true })
+      expect(await t.store.tasks.cancelRows(task.id, 5, NOW)).toEqual({ cancelled: 0, maybeRunning: [], done: true })
       expect(await t.store.tasks.cancel(task.id, null, NOW)).toBe('ended')
     },
   },
@@ -145,13 +145,13 @@ export const taskCancel: Case[] = [
       await t.turn(owner, { started: [begin(first), begin(third)] })
       await t.store.tasks.cancel(task.id, null, NOW)
       expect((await t.turn(owner, { started: [begin(first)] })).started).toEqual(['ok'])
-      const placed: string[] = []
+      const maybeRunning: string[] = []
       for (let done = false; !done; ) {
         const answer = await t.store.tasks.cancelRows(task.id, 2, NOW)
-        placed.push(...answer.placed)
+        maybeRunning.push(...answer.maybeRunning)
         done = answer.done
       }
-      expect(new Set(placed)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
+      expect(new Set(maybeRunning)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelling',
         inWindow: 2,
@@ -307,7 +307,7 @@ export const taskCancel: Case[] = [
     name: 'rows of a task that is not being cancelled are not cancelled',
     async run(t) {
       const task = await taskWith(t, 1, 4)
-      const nothing = { cancelled: 0, placed: [], done: true }
+      const nothing = { cancelled: 0, maybeRunning: [], done: true }
       expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual(nothing)
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ enqueued: 4 }) })
       expect(await t.store.tasks.cancelRows(taskId(9), 9, NOW)).toEqual(nothing)

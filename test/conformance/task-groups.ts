@@ -222,7 +222,7 @@ export const taskGroups: Case[] = [
       await t.store.tasks.cancel(task.id, null, NOW)
       const answer = await t.store.tasks.cancelRows(task.id, 100, NOW)
       expect(answer.cancelled).toBe(6)
-      expect(answer.placed).toEqual(expect.arrayContaining([jidOf(task.id, 0), jidOf(task.id, 1)]))
+      expect(answer.maybeRunning).toEqual(expect.arrayContaining([jidOf(task.id, 0), jidOf(task.id, 1)]))
       await t.turn(owner, { settlements: [ends(taken, { status: 'cancelled' })] })
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',

@@ -135,7 +135,7 @@ export const taskKeeping: Case[] = [
       expect(await t.store.tasks.cancel(task.id, null, NOW)).toBe('ok')
       expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual({
         cancelled: 1,
-        placed: expect.any(Array),
+        maybeRunning: expect.any(Array),
         done: true,
       })
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelled', inWindow: 0 })

@@ -458,7 +458,7 @@ export const taskSweeping: Case[] = [
       expect(await t.store.tasks.cancelling(9)).toEqual([])
       expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual({
         cancelled: 0,
-        placed: expect.any(Array),
+        maybeRunning: expect.any(Array),
         done: true,
       })
     },

@@ -483,7 +483,7 @@ describe("overlap: 'skip'", () => {
     next()
     const [first] = await began.atLeast(1)
     // As if the job had ended elsewhere: its lock stays.
-    await t.hq.store.crons.unlock('cron:c', first?.jid ?? '')
+    await t.hq.store.crons.releaseLock('cron:c', first?.jid ?? '')
     first?.open()
     await t.settled()
     next()

@@ -435,7 +435,7 @@ test('an app whose store can not be opened can not start a worker, and can be cl
 
 test('a store that wants several calls at once works on one while what ended goes into another', async () => {
   const { hq, work, settled } = bench()
-  const { workers, turnsAtOnce } = hq.store
+  const { workers, maxConcurrentCalls: turnsAtOnce } = hq.store
   const settleAndFetch = workers.settleAndFetch.bind(workers)
   const sizes: number[] = []
   let underWay = 0

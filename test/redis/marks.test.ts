@@ -31,7 +31,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await store.cancellations.request('a', 1_700_000_100_000)
     expect(await redis.hgetall('it-a')).toEqual(first)
     expect(await redis.ttl('it-a')).toBeLessThan(1001)
-    expect(await store.cancellations.withdraw('a', 1_700_000_100_000)).toBe('marked')
+    expect(await store.cancellations.withdraw('a', 1_700_000_100_000)).toBe('requested')
     expect(await redis.exists('it-a')).toBe(0)
   })
 
@@ -132,7 +132,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect((await store.cancellations.since(0)).jids).toEqual(['young', 'by one behind', 'by one ahead', 'new'])
     expect(await store.cancellations.withdraw('dropped', 1000)).toBe('dropped')
     expect(await store.cancellations.withdraw('dropped long ago', 1000)).toBe('none')
-    const effects = [{ kind: 'unmark', jid: 'new', at: 1000, dropped: true } as const]
+    const effects = [{ kind: 'clear-cancellation', jid: 'new', at: 1000, dropped: true } as const]
     await store.jobs.push([{ to: 'retry', text: 'x', score: 1 }], 1000)
     await store.jobSets.swap('retry', [{ text: 'x', score: 1, to: null, effects }], 1000)
     await store.cancellations.request('newest', 1000)

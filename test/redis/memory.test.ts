@@ -146,10 +146,10 @@ onRedis('a server without memory', () => {
     await choke()
     expect(await store.crons.define('nightly', { old: 'x', text: 'x', tick: null }, 60)).toBe(true)
     expect(await store.crons.pause('nightly', true, NOW)).toBe(true)
-    expect(await store.crons.list()).toMatchObject([{ paused: true, living: true }])
+    expect(await store.crons.list()).toMatchObject([{ paused: true, alive: true }])
     expect(await store.crons.pause('nightly', false, NOW)).toBe(true)
     const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
-    const effects = [{ kind: 'unlock', lock: 'l', holder: 'jid-2' } as const]
+    const effects = [{ kind: 'release-lock', lock: 'l', holder: 'jid-2' } as const]
     const settlements = taken.map(({ queue, ticket }) => {
       return { queue, ticket, move: null, processed: 1 as const, failed: 0 as const, effects }
     })

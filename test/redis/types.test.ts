@@ -26,7 +26,7 @@ interface Operation {
   run(w: World): Promise<string>
 }
 
-const UNMARK = { kind: 'unmark', jid: 'a', at: NOW, dropped: true } as const
+const UNMARK = { kind: 'clear-cancellation', jid: 'a', at: NOW, dropped: true } as const
 
 const operations: Operation[] = [
   {
@@ -102,7 +102,7 @@ const operations: Operation[] = [
   {
     name: 'clearQueue: of rows and others',
     async run(w) {
-      const { done, met } = await w.store.search.clearQueue('rows', ['"hk_run"'], 100)
+      const { done, kept: met } = await w.store.search.clearQueue('rows', ['"hk_run"'], 100)
       return done && met.length === 1 ? '' : `met ${met.length}`
     },
   },
@@ -387,7 +387,7 @@ const operations: Operation[] = [
     async run(w) {
       await w.store.cancellations.request('a', NOW)
       await w.store.cancellations.request('b', NOW)
-      return (await w.store.cancellations.withdraw('b', NOW)) === 'marked' ? '' : 'was not marked'
+      return (await w.store.cancellations.withdraw('b', NOW)) === 'requested' ? '' : 'was not requested'
     },
   },
   {
@@ -456,7 +456,7 @@ const operations: Operation[] = [
       return (await w.store.crons.list()).length === 0 ? '' : 'still there'
     },
   },
-  { name: 'unlock', run: async (w) => (await w.store.crons.unlock('mine', 'c1')) ?? '' },
+  { name: 'unlock', run: async (w) => (await w.store.crons.releaseLock('mine', 'c1')) ?? '' },
   {
     name: 'beat',
     unnamed: true,

@@ -26,7 +26,7 @@ export const TASK = spec(1, {
   onFailure: told,
 })
 
-const UNLOCK = { kind: 'unlock', lock: 'mine', holder: 'c1' } as const
+const UNLOCK = { kind: 'release-lock', lock: 'mine', holder: 'c1' } as const
 
 /** A database with jobs and rows in all places. */
 export class World {

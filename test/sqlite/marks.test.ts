@@ -11,7 +11,7 @@ test('a mark that is older than 30 days goes when the next is set, and after a m
   await store.cancellations.request('a', NOON)
   await store.cancellations.request('dropped', NOON)
   await store.jobs.push([{ to: 'retry', text: 'x', score: 1 }], NOON)
-  const effects = [{ kind: 'unmark', jid: 'dropped', at: NOON, dropped: true } as const]
+  const effects = [{ kind: 'clear-cancellation', jid: 'dropped', at: NOON, dropped: true } as const]
   expect(await store.jobSets.swap('retry', [{ text: 'x', score: 1, to: null, effects }], NOON)).toEqual(['ok'])
   await store.cancellations.request('b', NOON + 59_000)
   expect(await store.cancellations.withdraw('dropped', NOON)).toBe('dropped')

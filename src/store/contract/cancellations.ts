@@ -1,31 +1,33 @@
-/** Pauses, and jobs that must not run any more. */
+/** Requests to cancel jobs. */
 
-/** No more marks are kept: the newest. */
+/** A store keeps at most this many cancellations, the newest ones. */
 export const MAX_CANCELLATIONS = 100_000
-/** One that is older goes when the next is set. */
+/** A store drops a cancellation that is older than this when the next one is requested. */
 export const CANCELLATION_LIFE_MS = 30 * 86_400_000
-/** How long it is known of a job that it was found and dropped. */
+/** For this long a store remembers that a cancelled job was found and dropped. */
 export const DROPPED_LIFE_MS = 60_000
-/** Marks that are told at a time. */
+/** The most cancellations that one call of `since` returns. */
 export const CANCELLATIONS_PAGE = 10_000
 
-/** `dropped` – its job was found within MARK_DROPPED_MS, and will not run because of it. */
-export type CancellationState = 'marked' | 'dropped' | 'none'
+/**
+ * `requested` – the job must not run (any more). `dropped` – the job was found within DROPPED_LIFE_MS, and will not run
+ * because of its cancellation.
+ */
+export type CancellationState = 'requested' | 'dropped' | 'none'
 
 export interface CancellationStore {
   /**
-   * Marks a job, wherever it is and whether it is at all, as one that must not run (any more). Marking it again changes
-   * nothing. At most MOST_MARKS are kept, the newest, and one that is older than MARK_LIFE_MS goes when the next is set. A
-   * store with a clock that all its callers share goes by that, any other by `now`.
+   * Requests that a job does not run (any more), wherever the job is, and also when there is no such job. A repeated
+   * request changes nothing. A store whose callers share its clock uses that clock, any other store uses `now`.
    */
   request(jid: string, now: number): Promise<void>
-  /** Takes a mark back; answers what it was. */
+  /** Withdraws a request, and returns its state before. */
   withdraw(jid: string, now: number): Promise<CancellationState>
-  /** Those of the jobs that are marked, or that another program has cancelled. */
+  /** Returns those of the jobs that have a cancellation, also one that another program has requested. */
   among(jids: readonly string[]): Promise<string[]>
   /**
-   * Jobs marked since a version (0: all), at most MARKS_PAGE, and the version to ask from next. One of them may lose its
-   * mark at any time: `cancelledAmong` knows.
+   * Returns jobs whose cancellation was requested after a version (0: all), at most CANCELLATIONS_PAGE, and the version
+   * for the next call. A cancellation may be withdrawn at any time; `among` knows the current ones.
    */
   since(since: number): Promise<{ version: number; jids: string[] }>
 }

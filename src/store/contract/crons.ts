@@ -1,62 +1,70 @@
-/** What runs by the clock. */
+/** Cron entries: jobs that are pushed at times of a schedule. */
 
 import type { PushItem } from './jobs.ts'
 
-/** Something that runs by the clock. Its times are milliseconds of the callers' clocks. */
+/** A cron entry as it is stored. All times are milliseconds of the callers' clocks. */
 export interface CronRecord {
   name: string
-  /** How an app defines it: JSON text, opaque to the store. */
+  /** How an app defines the entry: JSON text, opaque to the store. */
   text: string
-  /** Everything up to here is decided: what is due lies behind it. */
+  /** All ticks up to this time are decided. */
   tick: number
   paused: boolean
-  /** Whether a process that lives defines it so. */
-  living: boolean
-  /** The last job that was pushed for it, and when; null: none yet. */
+  /** Whether a living process defines the entry like this. */
+  alive: boolean
+  /** The last job that was pushed for the entry, and when; null before the first. */
   jid: string | null
   pushedAt: number | null
 }
 
-/** Compare-and-swap on an entry's text. The same text again says only that this process lives. */
+/** Compare-and-swap on an entry's text. The same text again only says that this process is alive. */
 export interface CronDefinition {
-  /** As it is known to stand; null: there is no such entry. */
+  /** The entry's text as the caller knows it; null: there is no such entry. */
   old: string | null
   text: string
-  /** Where a new entry begins, or one that is changed: not before what is decided. null: it goes on where it was. */
+  /**
+   * The time from which a new or changed entry has ticks; it is never earlier than the ticks that are decided. null: the
+   * entry keeps its time.
+   */
   tick: number | null
 }
 
-/** One decision about an entry that still stands as it was read. */
+/** One decision about an entry. It applies only while the entry has this text and this tick. */
 export interface CronTick {
   text: string
   from: number
-  /** The tick that is decided. The same as `from`: the job is pushed out of turn, also while the entry is paused. */
+  /** The tick that is decided. If it equals `from`, the job is pushed off schedule, also while the entry is paused. */
   to: number
-  /** null: the tick is passed over. With a `lock`, only if nobody has it; then this job does. */
+  /** null: the tick is skipped. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. */
   push: { jid: string; item: PushItem; lock?: string } | null
 }
 
-/** `gone`: another one was faster, or the entry is paused, changed or removed. A holder: the lock is not free. */
+/**
+ * `gone`: another process was faster, or the entry is paused, changed or removed. `holder`: the job that holds the lock.
+ */
 export type CronTickAnswer = 'ok' | 'gone' | { holder: string }
 
 export interface CronStore {
-  /** All entries in the order of their names, or those of some. */
+  /** Returns the named entries, or all of them, in the order of their names. */
   list(names?: readonly string[]): Promise<CronRecord[]>
   /**
-   * Says how a process defines an entry, and that it lives for the next `seconds` (of the store's clock). False: the
-   * entry stands otherwise than was known, and nothing has changed.
+   * Stores how a process defines an entry, and that the process is alive for the next `seconds` (of the store's clock).
+   * False: the stored text is not `old`, and nothing has changed.
    */
   define(name: string, definition: CronDefinition, seconds: number): Promise<boolean>
   /**
-   * Decides a tick and pushes its job, in one step: of any number of callers one does it. After a crash or a lost answer
+   * Decides a tick and pushes its job in one step; of any number of callers one succeeds. After a crash or a lost answer
    * both have happened or neither.
-   * @throws as `push` does, and then nothing has changed or (`maybePushed`) it is not known
+   * @throws as `push` does; then nothing has changed or, with `maybePushed`, it is not known
    */
   tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer>
-  /** What was due in a pause is not made good: an entry that goes on does so from `now`. False: no such entry. */
+  /**
+   * Pauses an entry or resumes it. Ticks during the pause are lost: a resumed entry has ticks from `now` on. False: no
+   * such entry.
+   */
   pause(name: string, paused: boolean, now: number): Promise<boolean>
   /** False: no such entry. */
   remove(name: string): Promise<boolean>
-  /** Frees a lock, if `holder` has it. */
-  unlock(lock: string, holder: string): Promise<void>
+  /** Releases a lock if `holder` has it. */
+  releaseLock(lock: string, holder: string): Promise<void>
 }

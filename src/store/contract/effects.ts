@@ -1,60 +1,60 @@
-/** What may change together with a job, in the step that moves it. */
+/** Changes that a store makes in the same atomic step in which it moves a job. */
 
 import type { IterationState } from './iterations.ts'
 import type { EventStatus, Message } from './task-events.ts'
 
 /**
- * A change of a tracked job's event, in the step that moves the job.
+ * Changes the event of a tracked job.
  *
- * It applies when its (run, attempt, begun before ended) is not older than the event's own, also on a final event, which
- * it re-opens; otherwise, or when the task is gone, it has no effect. Applying it twice is applying it once.
+ * The effect applies if its (run, attempt, begun before ended) is not older than the event's. It also applies to a final
+ * event, which it re-opens. Otherwise, or when the task is gone, it has no effect. It is idempotent.
  */
 export interface EventEffect {
   kind: 'event'
-  /** Names the event: 16 hex digits of the task + 8 of the index. */
+  /** The event's id: 16 hex digits of the task and 8 of the row's index. */
   jid: string
   run: number
   /** The attempt (1 = first) that begins (`working`) or has ended (any other status). */
   attempt: number
   status: EventStatus
   at: number
-  /** When the attempt began, told with its end if that was sooner than the next call. */
+  /** When the attempt began, if its start was not reported in an earlier call. */
   startedAt?: number
   /**
-   * The job's place in its task's window: `keep` – it stays in the queue or with an owner; `leave` – it goes away (to a
-   * set, or it ended), and the next waiting row comes in; `enter` – it comes back: into the queue while the window has
-   * room, else to the front of the task's backlog.
+   * What happens in the task's window. `keep`: the job stays in the queue or with an owner. `leave`: the job goes to a
+   * set or has ended, and the next row of the backlog enters the window. `enter`: the job comes back, into the queue if
+   * the window has room, else to the front of the task's backlog.
    */
   window: 'keep' | 'leave' | 'enter'
-  /** The reason's group, of failed, error and cancelled. */
+  /** The code of the reason, for `failed`, `error` and `cancelled`. */
   code?: string
   messages?: Message[]
   /** JSON text, at most 16 kB. */
   result?: string
 }
 
-/** A change of what is known of an iteration, in the step that moves its job; null: it is not needed any more. */
+/** Changes the stored state of an iteration. */
 export interface IterationEffect {
   kind: 'iteration'
   jid: string
+  /** null: the state is removed. */
   state: IterationState | null
 }
 
-/** A marked job has come to its end, or will not run: its mark goes, if there is one. Without one it has no effect. */
+/** Removes the cancellation of a job that has ended or will not run. Without a cancellation it has no effect. */
 export interface CancellationEffect {
-  kind: 'unmark'
+  kind: 'clear-cancellation'
   jid: string
   at: number
-  /** It did not run to its end because of the mark: known for a minute, for those who look for it at that time. */
+  /** Whether the job did not finish because of its cancellation; the store remembers this for DROPPED_LIFE_MS. */
   dropped: boolean
 }
 
-/** A lock is free again, if `holder` (a jid) still has it. Applying it twice is applying it once. */
-export interface UnlockEffect {
-  kind: 'unlock'
+/** Releases a lock if `holder` (a jid) still has it. It is idempotent. */
+export interface ReleaseLockEffect {
+  kind: 'release-lock'
   lock: string
   holder: string
 }
 
-/** The closed set of things that may change together with a job. */
-export type Effect = EventEffect | IterationEffect | CancellationEffect | UnlockEffect
+export type Effect = EventEffect | IterationEffect | CancellationEffect | ReleaseLockEffect

@@ -1,21 +1,19 @@
-/** How far jobs have come that go through many items. */
-
-/** How far a job has come that goes through many items. */
+/** How far an iteration has come: a job that processes many items, one by one. */
 export interface IterationState {
   /** Attempts begun, this one included. */
   executions: number
-  /** Seconds, of all attempts together. */
+  /** Seconds, the sum of all attempts. */
   runtime: number
-  /** JSON text: where to begin next. */
+  /** JSON text of the position from which the next attempt starts. */
   cursor: string
 }
 
-/** What is known of an iteration; when it was cancelled before it ever ran, only that. */
+/** The stored state of an iteration. One that was cancelled before its first attempt has only `cancelled`. */
 export interface IterationRecord {
   executions: number
   runtime: number
   /** JSON text; null before the first item. */
   cursor: string | null
-  /** Milliseconds; null: it is not. */
+  /** When it was cancelled, in milliseconds; null: it was not. */
   cancelled: number | null
 }

@@ -1,4 +1,4 @@
-/** The sorted sets of jobs that wait for a time, or for a person. */
+/** Job sets: jobs that wait for a time (scheduled, retries), and dead jobs. */
 
 import type { Effect } from './effects.ts'
 import type { Destination, SetName } from './jobs.ts'
@@ -8,7 +8,7 @@ export interface Entry {
   score: number
 }
 
-/** Compare-and-swap on a set: applied only while this very text stands there with this very score. */
+/** Compare-and-swap on a set: it applies only while the set has an entry with this text and this score. */
 export interface Swap extends Entry {
   /** null: the entry is dropped. */
   to: Destination | null
@@ -16,27 +16,27 @@ export interface Swap extends Entry {
 }
 
 /**
- * `gone` – somebody else was faster (or the item never was): no effect. `error` – the item can't be applied as it is;
- * nothing of it was.
+ * `gone` – another caller was faster, or there never was such an item; nothing changed. `error` – the store can't apply
+ * the item, and nothing changed.
  */
 export type SwapAnswer = 'ok' | 'gone' | 'error'
 
 export interface JobSetStore {
   /**
-   * At most `limit` entries whose time has come, lowest first, and the score of the first one after them. Changes
-   * nothing.
+   * Returns at most `limit` entries that are due, lowest score first, and the score of the first entry after them.
+   * Changes nothing.
    */
   due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }>
   /**
-   * Moves or drops entries, each only if it is still as read. Atomic per entry: it is in the set or at its destination,
-   * also after a crash.
+   * Moves or drops entries, each only if it is unchanged. Atomic per entry: also after a crash an entry is either in the
+   * set or at its destination.
    */
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]>
-  /** Waits until something may be due earlier than known, at most `ms`, or until `signal` aborts. */
+  /** Waits until an entry may be due earlier than known, at most `ms`, or until `signal` aborts. */
   waitUntilDue(ms: number, signal: AbortSignal): Promise<void>
   size(set: SetName): Promise<number>
-  /** A page in the order of (score, text), from behind `after` on, which need not be there. */
+  /** Returns a page in the order of (score, text), from behind `after`, which need not be in the set. */
   page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
-  /** Keeps the newest `max` entries, and of those the ones with a score ≥ `since`. */
+  /** Keeps the newest `max` entries, and of those the entries with a score ≥ `since`. */
   prune(set: SetName, max: number, since: number): Promise<void>
 }

@@ -1,30 +1,33 @@
-/** What a job is to a store: a text, on its way to a queue or a set. */
+/** Jobs and queues. To a store a job is a text. */
 
 import type { Effect } from './effects.ts'
 import type { IterationRecord, IterationState } from './iterations.ts'
 import type { OrderedPush } from './ordered.ts'
 
 /**
- * The sets of jobs that are not in a queue, sorted by (score, text). Each text stands there once: a job that moves to
- * where its twin stands, byte for byte the same, gets a space behind it.
+ * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
+ * there already, byte for byte, gets a space at its end.
  */
 export type SetName = 'retry' | 'schedule' | 'dead'
 
-/** Where a text goes. */
+/** Where a job goes. */
 export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
   | { to: SetName; text: string; score: number }
 
-/** For so long it is known of a push with `once` that it was stored. */
+/** For this long a store remembers the id of a push with `once`. */
 export const ONCE_SECONDS = 300
 
 /**
- * `once`, the job's id: its push may be repeated within ONCE_SECONDS, also with another text or to another place. If it
- * was stored before, it is not stored again. It comes without effects.
+ * A job to store. With `once`, the job's id, the push may be repeated within ONCE_SECONDS, also with another text or
+ * destination: a job that was stored before is not stored again. An item with `once` has no effects.
  */
 export type PushItem = Destination & { effects?: Effect[]; once?: string }
 
-/** What drivers of SQLite have in common; who knows which one it is may use all of it, but for its transactions. */
+/**
+ * What all SQLite drivers have in common. Code that knows its driver may use all of the driver's methods, except those
+ * for transactions.
+ */
 export interface SqlConnection {
   exec(sql: string): unknown
   prepare(sql: string): {
@@ -36,7 +39,7 @@ export interface SqlConnection {
 
 export type SqlValue = string | number | bigint | Uint8Array | null
 
-/** Ordered jobs of one queue, at most ORDERED_PAGE. The queue is defined with `shards` if it is new. */
+/** Ordered jobs for one queue, at most ORDERED_PAGE. A new queue is defined with `shards`. */
 export interface OrderedPushes {
   to: 'ordered'
   queue: string
@@ -47,40 +50,40 @@ export interface OrderedPushes {
 export interface QueueInfo {
   name: string
   size: number
-  /** Text of the job that is next; null when empty. */
+  /** Text of the job that will be fetched next; null when the queue is empty. */
   next: string | null
 }
 
 export interface JobStore {
   /**
-   * Stores jobs, ready or scheduled, in the order given. Atomic per job. Resolved: all are stored and survive what the
-   * store promises to survive. Rejected with a PushError: `maybePushed` says whether they may be stored all the same.
+   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored as
+   * durably as the store promises. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
    */
   push(items: PushItem[], now: number): Promise<void>
   /**
-   * Runs `work` once, in a write transaction of its own, and stores the jobs that it answers in the same commit: all of
-   * it or nothing. `work` may answer in a later microtask, but waits for nothing else. It is not begun while others
-   * write. null: the store has no transactions.
+   * Runs `work` once, in a write transaction of its own, and stores the jobs that `work` returns in the same commit: all
+   * of it or nothing. `work` may resolve in a later microtask, but must not wait for anything else. It starts when no
+   * other process writes. null: the store has no transactions.
    */
   transaction:
     | ((work: (connection: SqlConnection) => Promise<(PushItem | OrderedPushes)[]>, now: number) => Promise<void>)
     | null
-  /** All queues that are listed, by name; or these, in the order given, whether there is anything in them or not. */
+  /** Returns all listed queues by name; or the named ones in the order given, also when they are empty or unknown. */
   queues(only?: readonly string[]): Promise<QueueInfo[]>
-  /** Texts of a queue, next to run first, from place `offset` on. */
+  /** Returns texts of a queue, next to be fetched first, from the position `offset` on. */
   peek(queue: string, offset: number, limit: number): Promise<string[]>
   /**
-   * Jobs of a paused queue are not taken: neither `turn` nor `wait` hands out one that it took after this resolved. What
-   * runs goes on. `on` false: they are again, at once.
+   * Pauses a queue or resumes it. Once a pause has resolved, neither `settleAndFetch` nor `waitForJobs` fetches from the
+   * queue. Running jobs continue.
    */
   pauseQueue(queue: string, on: boolean): Promise<void>
-  /** Names of the paused queues, in order. */
+  /** Returns the names of the paused queues, sorted. */
   pausedQueues(): Promise<string[]>
-  /** In the order given; null where nothing is known. */
+  /** Returns the iterations of these jobs, in the order given; null for a job without one. */
   iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]>
   /**
-   * Keeps how far an iteration has come, 30 days from the first time on. False: a later execution has begun to save, and
-   * nothing changed.
+   * Stores how far an iteration has come. It is kept for 30 days from the first call on. False: a later execution of the
+   * job has saved its state, and nothing changed.
    */
   saveIteration(jid: string, state: IterationState, now: number): Promise<boolean>
 }

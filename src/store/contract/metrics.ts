@@ -1,34 +1,34 @@
-/** How many jobs of each class ended, and how long they took. */
+/** Totals, and metrics by job class: how many jobs ended and how long they took. */
 
-/** What ended of one class since its process told last. */
+/** The jobs of one class that ended since the process's previous batch. */
 export interface JobCounts {
   /** The class's name: any text. */
   name: string
   processed: number
   failed: number
-  /** Whole milliseconds that those took together that did not fail. */
+  /** The sum of the durations of the jobs that did not fail, in whole milliseconds. */
   ms: number
-  /** How many of those took how long: HISTOGRAM_BUCKETS counts. */
+  /** The durations of the jobs that did not fail: HISTOGRAM_BUCKETS counts. */
   histogram: readonly number[]
 }
 
 export const HISTOGRAM_BUCKETS = 26
-/** A count of a histogram stays there. */
-export const MOST_IN_A_BUCKET = 65_535
+/** A count of a histogram does not grow above this. */
+export const MAX_BUCKET_COUNT = 65_535
 
-/** What a process tells at a time. `source` and `number` (1, 2, …) name it: recording it again changes nothing. */
+/** The metrics that a process records in one call. A batch with the same `source` and `number` (1, 2, …) counts once. */
 export interface MetricsBatch {
   source: string
   number: number
-  /** Milliseconds: in whose minute and ten minutes it counts. */
+  /** The time in whose minute, and ten minutes, the batch counts; in milliseconds. */
   at: number
   /** At most 100. */
   jobs: readonly JobCounts[]
 }
 
-/** What is known of a class in one span; absent where nothing is. */
+/** The sums of one class in one span of time. There is no record for a span without jobs. */
 export interface JobSums {
-  /** Where the span begins, as it was asked for. */
+  /** The start of the span, as in the call. */
   at: number
   name: string
   processed: number
@@ -37,20 +37,18 @@ export interface JobSums {
 }
 
 export interface Deploy {
-  /** Milliseconds: a full minute. */
+  /** The start of a minute, in milliseconds. */
   at: number
   label: string
 }
-
-/** What is shown to people. */
 
 export interface StoreStats {
   processed: number
   failed: number
   enqueued: number
-  /** Rows that wait inside their tasks, not counted in `enqueued`. */
+  /** Rows in the backlogs of tasks, not counted in `enqueued`. */
   backlog: number
-  /** Jobs that belong to an owner. */
+  /** Jobs that workers have fetched and not yet settled. */
   fetched: number
   scheduled: number
   retries: number
@@ -59,27 +57,27 @@ export interface StoreStats {
 
 export interface MetricStore {
   totals(): Promise<StoreStats>
-  /** Sets a total back to zero; the figures of the days stay. */
+  /** Sets a total to zero. The figures of the days stay. */
   resetTotals(which: 'processed' | 'failed'): Promise<void>
-  /** Processed and failed of each UTC day `YYYY-MM-DD`, in the order given. */
+  /** Returns the totals of UTC days `YYYY-MM-DD`, in the order given. */
   history(days: readonly string[]): Promise<{ processed: number; failed: number }[]>
   /**
-   * Adds to the counts of the batch's minute and ten minutes. All of it or nothing. Minutes are kept for 8 hours, ten
+   * Adds a batch to the counts of its minute and its ten minutes: all of it or nothing. Minutes are kept for 8 hours, ten
    * minutes for 3 days.
    */
   record(batch: MetricsBatch): Promise<void>
   /**
-   * What ended in the minutes, or ten minutes, that begin at these times (milliseconds): of all classes, or of one.
+   * Returns the sums of the minutes, or ten minutes, that begin at these times (milliseconds), of all classes or of one.
    * @param span minutes
    */
   sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
-  /** The histograms of a class, of those of these minutes that have one. */
+  /** Returns the histograms of a class, for those of the minutes that have one. */
   histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
   /**
-   * Remembers a deploy for 90 days. False: the same label came within the last minute (many processes start at once), or
-   * this minute has a deploy.
+   * Stores a deploy for 90 days. False: the minute has a deploy already, or the same label was recorded within the last
+   * minute, as happens when many processes start at once.
    */
   recordDeploy(deploy: Deploy, now: number): Promise<boolean>
-  /** The deploys of UTC days `YYYY-MM-DD`, oldest first. */
+  /** Returns the deploys of UTC days `YYYY-MM-DD`, oldest first. */
   deploys(days: readonly string[]): Promise<Deploy[]>
 }

@@ -1,31 +1,31 @@
 /**
- * Ordered queues. What waits belongs to an id: its payloads, each once, with the smallest score that it came with. A shard
- * is only a part of what is due: who owns it takes from it, and an id that is in flight is in no shard, so no change of
- * shards or owners runs one id twice.
+ * Ordered queues. Each id has its own waiting payloads. A payload waits once, with the smallest score it was pushed with.
+ * Each waiting id belongs to a shard, and the owner of the shard fetches it. An id in flight belongs to no shard, so no
+ * change of shards or owners runs an id twice.
  *
- * An ordered queue and an ordinary one of the same name have nothing in common but the list of leases.
+ * An ordered queue and an ordinary queue of the same name share nothing but the list of leases.
  */
 
 import { crc32 } from 'node:zlib'
 
-/** Ids that one call may push or act on. */
+/** The most ids that one call may push or act on. */
 export const ORDERED_PAGE = 100
-/** Ids that one call moves while a queue is resharded. */
+/** The most ids that one call moves while a queue is resharded. */
 export const RESHARD_PAGE = 500
 /**
- * The most payloads that one step moves or drops, so that other calls can run between two steps. An id with more is
- * killed, resurrected or deleted in several steps; the steps before the last one leave the rest in its place.
+ * The most payloads that one step moves or drops, so that other calls can run between two steps. An id with more payloads
+ * is killed, resurrected or deleted in several steps; until the last step the rest of its payloads stays where it is.
  */
 export const ORDERED_STEP = 1000
-/** Bytes of payloads that one call hands out; the first payload comes in any case. */
+/** The most bytes of payloads that one call fetches; the first payload is fetched in any case. */
 export const ORDERED_BYTES = 1_000_000
 
-/** The shard of an id. */
+/** Returns the shard of an id. */
 export function shardOf(id: string, shards: number): number {
   return crc32(id) % shards
 }
 
-/** Canonical JSON, which says whether two are the same, and its score. */
+/** A payload as canonical JSON, by which payloads are compared, and its score. */
 export type ScoredPayload = readonly [text: string, score: number]
 
 export interface OrderedPush {
@@ -35,53 +35,56 @@ export interface OrderedPush {
   score: number
   /** Seconds since the epoch. */
   performIn: number
-  /** Its performIn applies to a waiting id as well, if it is earlier. */
+  /** Whether an earlier performIn also applies to an id that waits already. */
   wake?: boolean
 }
 
-/** What is known of an id beside its payloads. */
+/** The state of an id, beside its payloads. */
 export interface OrderedState {
-  /** Seconds since the epoch: when it is due. */
+  /** When the id is due, in seconds since the epoch. */
   performIn: number
-  /** -1: fresh; 0: it failed once; … */
+  /** -1: it has not failed; 0: it has failed once; … */
   retryCount: number
-  /** Of the last failure. */
+  /** The error of the last failure. */
   error: string | null
 }
 
 export interface OrderedWaiting extends OrderedState {
   id: string
   shard: number
-  /** By score, then by the bytes of their text. At most as many as were asked for. */
+  /** Sorted by score, then by the bytes of the text. At most as many as the call asks for. */
   payloads: ScoredPayload[]
-  /** How many there are. */
+  /** The number of all waiting payloads. */
   size: number
 }
 
 export interface FetchedBatch extends OrderedState {
   id: string
-  /** Never used twice: settling by an old one changes nothing. */
+  /** Names this fetch and is never used twice. A settlement with an old ticket changes nothing. */
   ticket: string
-  /** By score, then by the bytes of their text. */
+  /** Sorted by score, then by the bytes of the text. */
   payloads: ScoredPayload[]
-  /** Crashes in a row that this id alone is to blame for. */
-  stalls: number
-  /** It was in flight beside others when their process died: whoever takes it runs it alone. */
+  /** The number of crashes in a row while only this id was in flight. */
+  crashes: number
+  /** Whether the id was in flight with others when their process died. A suspect runs alone. */
   suspect: boolean
 }
 
 export type OrderedEnd =
-  /** Its payloads are gone, and with them error, stalls and suspicion. Counts as processed. */
+  /** The payloads are removed, and with them error, crashes and suspicion. Counts as processed. */
   | { kind: 'done' }
-  /** All go back, merged with what came meanwhile; the state is this one. Counts as failed. */
+  /** All payloads wait again, merged with those pushed meanwhile, with this state. Counts as failed. */
   | { kind: 'failed'; state: OrderedState }
-  /** The same, but nothing is counted: it did not fail, and comes again at its time. */
+  /** Like `failed`, but counts nothing: the id did not fail, and runs again when it is due. */
   | { kind: 'later'; state: OrderedState }
-  /** The payload with the smallest score goes to the morgue, the others back, fresh and due at `now`. Counts as failed. */
+  /**
+   * The payload with the smallest score goes to the morgue; the others wait again, without failures and due at `now`.
+   * Counts as failed.
+   */
   | { kind: 'dead'; error: string }
-  /** Back as it was taken, merged with what came meanwhile; nothing is counted. */
+  /** The payloads wait again with their state before the fetch, merged with those pushed meanwhile. Counts nothing. */
   | { kind: 'back' }
-  /** Its payloads are gone because somebody cancelled them; nothing is counted. */
+  /** The payloads are removed because the id was cancelled. Counts nothing. */
   | { kind: 'cancelled' }
 
 export interface OrderedSettlement {
@@ -94,70 +97,75 @@ export interface OrderedSettlement {
 
 export interface OrderedSettleAndFetch {
   now: number
-  /** Applied first. */
+  /** Applied before anything is fetched. */
   settlements: OrderedSettlement[]
-  /** At most `n` due ids of each, earliest first, ties by the bytes of the id; n = 0 only asks what is due next. */
+  /**
+   * At most `n` due ids of each shard, earliest first, ties by the bytes of the id. n = 0 only asks when the next id is due.
+   */
   fetch: { shard: number; token: number; n: number }[]
-  /** Of one id in one take, as far as ORDERED_BYTES go: the lowest scores; the others wait, fresh, with its performIn. */
+  /**
+   * The most payloads of one id, within ORDERED_BYTES: those with the lowest scores. The others wait with the id's
+   * performIn and without failures.
+   */
   maxPayloads: number
 }
 
-/** Where an owner should look: at a shard of a queue, or at all of them. */
+/** A shard in which an owner may find something new; undefined: any shard of the queue. */
 export interface ShardUpdate {
   queue: string
   shard: number | undefined
 }
 
 export interface OrderedSettleAndFetchAnswer {
-  /** For each settlement. `fenced`: the shard has another owner or token by now, or the ticket is settled; no effect. */
+  /** For each settlement. `fenced`: the shard has another owner or token, or the ticket is settled; nothing changed. */
   settled: ('ok' | 'fenced' | 'error')[]
   /**
-   * For each take. `lost`: the shard is not ours (any more). `next`: performIn of the first id that is left, due or not;
-   * null: none. A suspect comes alone, and nothing comes as long as one of the shard is in flight.
+   * For each shard. `lost`: the owner does not own the shard (any more). `next`: performIn of the first id that is left,
+   * due or not; null: none. A suspect is fetched alone, and nothing is fetched while a suspect of the shard is in flight.
    */
   fetched: { lost: boolean; ids: FetchedBatch[]; next: number | null }[]
-  /** Nothing was taken because of it. */
+  /** Whether the queue is paused, so that nothing was fetched. */
   paused: boolean
-  /** Shards that the queue has: when it is another number than before, look at the board. */
+  /** The number of shards of the queue. If it has changed, call `assignments`. */
   shards: number
-  /** Of this owner's ids in flight, those that somebody cancelled. */
+  /** Those of this owner's ids in flight that were cancelled. */
   cancelled: { id: string; ticket: string }[]
-  /** What kept a part from being done, in words for people. */
+  /** Why a part of the call was not done, as text for display. */
   problem?: string
 }
 
 export interface ShardOwner {
   shard: number
-  /** null: nobody whose lease holds. */
+  /** null: no owner with a valid lease. */
   owner: string | null
-  /** Grows with each change of owner; 0: never had one. */
+  /** Grows with each change of owner; 0: the shard never had one. */
   token: number
 }
 
 export interface ShardAssignments {
   shards: number
-  /** While it is resharded: the number before. Shards of either may still hold ids. */
+  /** While the queue is resharded, the number of shards before; ids may still be in any of them. null: no resharding. */
   from: number | null
   paused: boolean
-  /** Members whose lease holds, in order. */
+  /** Members with a valid lease, sorted. */
   members: string[]
-  /** One for each shard that is or was there: max(shards, from) of them, in order. */
+  /** One for each current and former shard: max(shards, from) of them, in order. */
   owners: ShardOwner[]
 }
 
 export interface ShardCounts {
   shard: number
   owner: string | null
-  /** Waiting ids that are not in flight; fresh + retries. */
+  /** Waiting ids that are not in flight; the sum of `fresh` and `retries`. */
   length: number
   fresh: number
   retries: number
   /** Ids in flight. */
   busy: number
-  /** In ids, ever. */
+  /** The number of ids that ended, since the queue was defined. */
   processed: number
   failed: number
-  /** Seconds since the earliest performIn that is past; 0: none. */
+  /** Seconds since the earliest performIn that is past; 0: no id is due. */
   lag: number
 }
 
@@ -168,7 +176,7 @@ export interface OrderedCounts {
   morgueLength: number
 }
 
-/** In flight: taken and not yet settled. */
+/** An id in flight: fetched and not yet settled. */
 export interface OrderedInFlight {
   id: string
   ticket: string
@@ -182,14 +190,14 @@ export interface OrderedInFlight {
 export interface MorgueEntry {
   id: string
   payloads: ScoredPayload[]
-  /** Seconds since the epoch: of the last death. */
+  /** When a payload of the id last came here, in seconds since the epoch. */
   updatedAt: number
   error: string | null
-  /** How often something of this id came here since it was last empty. */
+  /** How often payloads of the id came here since it last had none here. */
   deaths: number
 }
 
-/** From behind `after` on, which need not be there: the value that is sorted by, and the id. */
+/** A page from behind `after` (the value sorted by, and the id), which need not exist. */
 export interface OrderedPage {
   desc?: boolean
   after?: { value: number; id: string }
@@ -197,30 +205,34 @@ export interface OrderedPage {
 }
 
 export interface OrderedStore {
-  /** Enters the queue with so many shards if it is not there yet; answers how many it has. */
+  /** Defines a queue with this number of shards if it does not exist. Returns the number it has. */
   define(queue: string, shards: number): Promise<number>
-  /** Names of all ordered queues, in order. */
+  /** Returns the names of all ordered queues, sorted. */
   queues(): Promise<string[]>
-  /** null: there is none of that name. */
+  /** null: there is no such queue. */
   assignments(queue: string): Promise<ShardAssignments | null>
   counts(queue: string, now: number): Promise<OrderedCounts | null>
   /**
-   * Adds payloads, at most ORDERED_PAGE: all of them or, when it rejects with a PushError, none (or, `maybePushed`, all).
-   * A payload that waits already keeps the smaller score. An id that waits keeps its performIn, retryCount and error; of
-   * one that is in flight it waits as a fresh one until that is settled. The queue is defined with `shards` if it is new.
+   * Adds payloads, at most ORDERED_PAGE: all of them or, when it rejects with a PushError, none (`maybePushed`: or all).
+   * A payload that waits already keeps the smaller score. An id that waits keeps its performIn, retryCount and error. The
+   * payloads of an id in flight wait without failures until it is settled. A new queue is defined with `shards`.
    */
   push(queue: string, shards: number, items: readonly OrderedPush[], now: number): Promise<void>
-  /** Enters an owner, whose lease holds (`join` with this queue), as one that may own shards. False: it has no lease. */
+  /** Makes an owner a member, which may own shards. It must have joined this queue (`join`). False: it has no lease. */
   join(queue: string, owner: string): Promise<boolean>
-  /** Strikes it off and frees its shards; what is in flight under them goes back as it was taken. */
+  /** Removes a member and releases its shards. Its ids in flight wait again with their state before the fetch. */
   leave(queue: string, owner: string, now: number): Promise<void>
   /**
-   * Makes a member the owner of a shard that nobody with a lease owns, under a new token; null: somebody does, or the
-   * member's lease is lost. What an owner before left in flight goes back in the same step, as it was taken and merged: if
-   * it was one id, a stall of it is counted, and at `maxCrashes` all that was taken goes to the morgue ("crashed 3 times");
-   * if there were more, all become suspects, and nobody is counted. `died`: those that went to the morgue. Who lost the
-   * answer asks again: the owner that a shard has hears its token and, where an answer can be lost on its way, of the same
-   * deaths until it has taken something. A shard's first token is no 1: a queue of that name may have been there before, and no token of a name is given twice.
+   * Makes a member the owner of a shard, with a new token. null: another owner with a valid lease has the shard, or the
+   * member's lease is lost.
+   *
+   * What the previous owner left in flight waits again in the same step, with its state before the fetch. If that was one
+   * id, it has crashed once more; at `maxCrashes` all its fetched payloads go to the morgue ("crashed 3 times"). If they
+   * were several ids, all become suspects, and no crash is counted. `died`: the ids that went to the morgue.
+   *
+   * A caller that lost the answer asks again: it gets its token and, in a store that can lose an answer, the same deaths,
+   * until it has fetched something. The first token of a shard is not 1, because no token of a queue name is used twice,
+   * also after the queue was deleted.
    */
   acquireShard(
     queue: string,
@@ -229,26 +241,27 @@ export interface OrderedStore {
     maxCrashes: number,
     now: number,
   ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null>
-  /** Frees a shard; what is in flight under it goes back as it was taken. False: it was not this owner's any more. */
+  /** Releases a shard. Its ids in flight wait again with their state before the fetch. False: the owner lost it before. */
   releaseShard(queue: string, shard: number, owner: string, token: number, now: number): Promise<boolean>
   /**
-   * One step of an owner: settles what ended, then takes what is due. Each settlement is all or nothing, and a repeated
-   * one changes nothing. An owner without a lease gets `fenced` and `lost` for all.
+   * One step of an owner: settles ids that ended, then fetches ids that are due. Atomic per settlement; a repeated one
+   * changes nothing. An owner without a lease gets `fenced` and `lost` for everything.
    */
-  settleAndFetch(queue: string, owner: string, turn: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer>
-  /** What is in flight: of one owner, or all of it. For who lost an answer, and for people. */
+  settleAndFetch(queue: string, owner: string, request: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer>
+  /** Returns the ids in flight, of one owner or of all. */
   inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
   /**
-   * Waits until one of the queues may have something earlier than known, or somebody cancelled, paused, resharded, joined
-   * or left; at most `ms`, or until `signal` aborts. Answers where that is, as far as it is known; there may be more.
+   * Waits until something may be due earlier than known in one of the queues, or until an id was cancelled, a queue was
+   * paused or resharded, or a member joined or left; at most `ms`, or until `signal` aborts. Returns where that was, if
+   * it is known; there may be more.
    */
   wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<ShardUpdate | undefined>
   pause(queue: string, on: boolean): Promise<void>
-  /** Begins to reshard, or goes on if it was begun with the same number. False: it is being resharded to another one. */
+  /** Begins to reshard, or continues with the same number. False: the queue is being resharded to another number. */
   reshard(queue: string, shards: number): Promise<boolean>
-  /** Moves at most RESHARD_PAGE waiting ids to where they belong now. Answers how many it moved; 0: all are there. */
+  /** Moves at most RESHARD_PAGE waiting ids to their new shards. Returns how many; 0: resharding is complete. */
   moveShards(queue: string): Promise<number>
-  /** Waiting ids, in flight or not as long as something waits, by the bytes of the id, by performIn or by retryCount. */
+  /** Returns ids with waiting payloads, in flight or not, sorted by the bytes of the id, performIn or retryCount. */
   waiting(
     queue: string,
     by: 'id' | 'performIn' | 'retryCount',
@@ -259,8 +272,8 @@ export interface OrderedStore {
     id: string,
   ): Promise<{ waiting: OrderedWaiting | null; inFlight: OrderedInFlight | null; dead: MorgueEntry | null }>
   /**
-   * At most ORDERED_PAGE ids. `now` makes them due now; `failed` leaves those out that are fresh; `delete` and `kill` take
-   * what waits (not what is in flight) out, `kill` into the morgue, whole. Answers how many it was.
+   * Acts on at most ORDERED_PAGE ids. `now` makes them due. `failed` skips ids that have not failed. `delete` and `kill`
+   * remove the waiting payloads, but not those in flight; `kill` moves them to the morgue. Returns the number of ids.
    */
   act(
     queue: string,
@@ -268,19 +281,26 @@ export interface OrderedStore {
     ids: readonly string[],
     options: { failed?: boolean; error?: string; now: number },
   ): Promise<number>
-  /** Takes one payload that waits away; an id without any is gone. */
+  /** Removes one waiting payload. An id without payloads is removed. False: there is no such payload. */
   deletePayload(queue: string, id: string, payload: string): Promise<boolean>
   /**
-   * Takes what waits of these ids away and tells the owner of what is in flight, which settles it as `cancelled`; a crash
-   * before that drops it, too. Answers for each id what there was.
+   * Removes the waiting payloads of ids, and tells the owner of those in flight, which settles them as `cancelled`. If the
+   * owner crashes before that, they are dropped, too. Returns for each id what was found.
    */
   cancel(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]>
   morgue(queue: string, by: 'id' | 'updatedAt', page: OrderedPage): Promise<MorgueEntry[]>
-  /** Back among what waits, merged: retryCount -1, due now; the error stays. Answers how many it was. */
+  /**
+   * Moves dead ids back to the waiting ones, merged with their waiting payloads: retryCount -1, due now; the error stays.
+   * Returns the number of ids.
+   */
   resurrect(queue: string, ids: readonly string[], now: number): Promise<number>
+  /** Deletes ids from the morgue, and returns how many. */
   deleteDead(queue: string, ids: readonly string[]): Promise<number>
-  /** Keeps the newest `max` entries, and of those the ones with updatedAt ≥ `since`. At most 1,000 go; answers how many. */
+  /**
+   * Keeps the newest `max` entries of the morgue, and of those the entries with updatedAt ≥ `since`. Deletes at most 1,000
+   * entries, and returns how many.
+   */
   pruneMorgue(queue: string, max: number, since: number): Promise<number>
-  /** Forgets a queue that is empty, morgue and all, and has no members; false: it is not. */
+  /** Deletes a queue that has no ids, no morgue entries and no members. False: it has some. */
   deleteQueue(queue: string): Promise<boolean>
 }

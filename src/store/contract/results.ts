@@ -1,13 +1,13 @@
 export interface ResultStore {
   /**
-   * Keeps a value under a key for `seconds` (0: forgets it), if there is none, or it is `instead`: null. Otherwise answers
-   * the value that is there. One step.
+   * Stores a value under a key for `seconds` (0: removes it) and returns null, if the key has no value or has the value
+   * `instead`. Otherwise it changes nothing and returns the stored value. Atomic.
    */
   remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null>
-  /** Keeps a text under a job's id for `seconds`, instead of the one before; who waits for it hears of it. */
+  /** Stores a job's result for `seconds`, in place of an earlier one, and wakes those who wait for it. */
   keep(jid: string, text: string, seconds: number): Promise<void>
-  /** The text that is kept; waits for it at most `ms`, or until `signal` aborts. null: there is none. */
+  /** Returns a job's result. Waits for it at most `ms`, or until `signal` aborts. null: there is none. */
   find(jid: string, ms?: number, signal?: AbortSignal): Promise<string | null>
-  /** The text that is kept for good under a name: `proposed`, if there was none. Who asks at the same time gets the same. */
+  /** Returns the secret with this name. If there is none, stores `proposed`. Concurrent callers get the same secret. */
   secret(name: string, proposed: string): Promise<string>
 }

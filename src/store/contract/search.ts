@@ -1,11 +1,11 @@
-/** Searching, and acting on what waits. */
+/** Searching queues and sets, and removing jobs from the middle of a queue. */
 
 import type { Effect } from './effects.ts'
 import type { Entry, SwapAnswer } from './job-sets.ts'
 import type { Destination, SetName } from './jobs.ts'
 
-/** A job that waits in a queue. `at` is a hint for `pull` where it stands; opaque. */
-export interface Waiting {
+/** A job in a queue. `at` is an opaque hint about its position, for `pull`. */
+export interface WaitingJob {
   text: string
   at: string
 }
@@ -13,22 +13,25 @@ export interface Waiting {
 /** What one call of a search found. */
 export interface Scan<Item> {
   items: Item[]
-  /** Where to go on; null: all was looked at. */
+  /** The cursor for the next call; null: the search is complete. */
   next: string | null
-  /** How many this call has looked at. */
+  /** The number of jobs that this call has compared. */
   scanned: number
 }
 
 export interface ScanPage {
   /** `next` of the page before. */
   after?: string | undefined
-  /** Of a queue, instead: begins with the job whose `at` it was. What left the queue since makes it begin before it. */
+  /**
+   * Instead of `after`, for queues: the search starts at the job that had this `at`. It starts before that job if jobs
+   * have left the queue since.
+   */
   at?: string | undefined
-  /** Hits that are wanted; a scan of a set may answer more than that when they come together. */
+  /** The number of hits wanted. A scan of a set may return more. */
   limit: number
 }
 
-/** Compare-and-swap on a queue: one job with this very text, wherever it stands. */
+/** Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. */
 export interface Pull {
   text: string
   at?: string | undefined
@@ -39,33 +42,34 @@ export interface Pull {
 
 export interface Cleared<Item> {
   removed: number
-  /** Jobs that were met and left, because their text contains a mark. */
-  met: Item[]
-  /** Nothing but what was met is left. */
+  /** Jobs that the call has left in place because their text contains a needle. */
+  kept: Item[]
+  /** Whether nothing is left except `kept`. */
   done: boolean
 }
 
 export interface SearchStore {
   /**
-   * A page of the jobs of a queue whose text contains `needle` (all of them, if it is empty), newest first. A call looks
-   * at a bounded number, so it may find nothing and go on all the same. What is taken or pushed meanwhile makes it skip
-   * nothing; it may meet a job again.
+   * Returns a page of the jobs of a queue whose text contains `needle` (empty: all jobs), newest first. A call compares a
+   * bounded number of jobs, so a page may be empty and still have a `next`. Jobs that are fetched or pushed meanwhile
+   * make the search skip nothing, but it may return a job twice.
    */
-  scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<Waiting>>
-  /** The same for a set, in any order. Each entry that stands there all the while is found at least once. */
+  scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<WaitingJob>>
+  /** Searches a set, in any order. An entry that stays in the set during the whole search is found at least once. */
   scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>>
   /**
-   * Takes jobs out of a queue, wherever they stand, and moves or drops them. Atomic per job; of twins each item takes
-   * one. `gone`: no such text is in the queue; with `at` a long queue is searched only from about there to the job that
-   * runs next. After an `error` the job is in the queue still, perhaps at its front.
+   * Moves or drops jobs of a queue, wherever they are in it. Atomic per job; of several jobs with the same text each item
+   * takes one. `gone`: the queue has no such text; with `at`, a long queue is searched only from about that position to
+   * the job that is fetched next. After an `error` the job is still in the queue, perhaps at its front.
    */
   pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]>
   /**
-   * Drops jobs of a queue, those first that are next, but for those whose text contains one of `marks`: with them
-   * something else has to change, so they are told and left. All at once when no task has a row that is open and no lock
-   * can be held, else about `most`, and no more than a bounded number. An empty queue is listed no longer.
+   * Drops jobs of a queue, next to be fetched first. Jobs whose text contains one of `needles` stay and are returned,
+   * because something else must change with them. If no task has open rows and no lock can be held, the call drops all
+   * jobs at once. Otherwise it drops about `limit`, and never more than a bounded number. An empty queue is not listed
+   * any longer.
    */
-  clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<Waiting>>
-  /** The same for a set, lowest score first; without marks all at once or a bounded number. */
-  clearSet(set: SetName, marks: readonly string[]): Promise<Cleared<Entry>>
+  clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>>
+  /** Drops entries of a set, lowest score first; without needles all at once or a bounded number. */
+  clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>>
 }

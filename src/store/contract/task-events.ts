@@ -1,4 +1,4 @@
-/** What becomes of a tracked job. */
+/** Events: the record of each row of a task, and of each tracked job. */
 
 export type EventStatus = 'enqueued' | 'working' | 'finished' | 'failed' | 'error' | 'cancelled'
 export const EVENT_STATUSES: readonly EventStatus[] = [
@@ -10,12 +10,12 @@ export const EVENT_STATUSES: readonly EventStatus[] = [
   'cancelled',
 ]
 
-/** How many rows have ended. */
+/** Returns how many rows have ended. */
 export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
   return finished + failed + error + cancelled
 }
 
-/** Of rows that ended, and did not finish. */
+/** The statuses of rows that have ended without finishing. */
 export const REJECTED_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
 export type RejectedStatus = (typeof REJECTED_STATUSES)[number]
 
@@ -23,7 +23,7 @@ export function isRejected(status: EventStatus): status is RejectedStatus {
   return (REJECTED_STATUSES as readonly EventStatus[]).includes(status)
 }
 
-/** A stored message: a code and its parameters, so that each reader can see it in their own language. */
+/** A stored message. It has a code and parameters, so that each viewer gets it in their own language. */
 export interface Message {
   at: number
   code: string
@@ -33,18 +33,22 @@ export interface Message {
 export interface EventRecord {
   index: number
   jid: string
+  /** The row's number in its source. */
   number: number | null
-  /** Its class, when that is not the task's. */
+  /** The job class, if it is not the task's. */
   job: string | null
-  /** Whether its job waits in the task, is in the queue or with an owner, or is elsewhere (in a set, ended, or not known). */
+  /**
+   * Where the row's job is. `backlog`: not yet queued. `window`: in the queue or with an owner. `elsewhere`: in a set,
+   * ended, or not known.
+   */
   location: 'backlog' | 'window' | 'elsewhere'
   status: EventStatus
   run: number
   /** Attempts begun. */
   attempts: number
-  /** JSON text; null once dropped. */
+  /** JSON text; null once the store has dropped it. */
   args: string | null
-  /** As it was added; null when there was none, or once dropped. */
+  /** The row's source as it was added; null if there was none, or once the store has dropped it. */
   source: string | null
   code: string | null
   startedAt: number | null
@@ -93,20 +97,20 @@ export function currentReasons(counts: readonly ReasonCount[]): ReasonCount[] {
   return [...reasons.values()].sort((a, b) => order(a) - order(b) || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
 }
 
-/** Which attempt of its row something comes from. */
-export interface OfAttempt {
+/** Names one attempt of a row. */
+export interface AttemptRef {
   run: number
   attempt: number
 }
 
 /**
- * Whether a row is in that attempt: begun, or about to begin. That it was judged lost, or taken by a program that knows no
- * tasks, is overruled by whoever comes late in the same attempt. A row is judged dead in either state, for its job was
- * in the dead set, from which a person may have put it back into its queue.
+ * Returns whether a row is in this attempt, which has begun or is about to begin. An attempt that comes late still counts
+ * if the row has ended meanwhile as `lost`, or as run by a program that does not know tasks. It also counts if the row
+ * has ended as `dead`, because a person may have put its job back from the dead set into its queue.
  */
 export function isInAttempt(
   { status, run, attempts, code }: Pick<EventRecord, 'status' | 'run' | 'attempts' | 'code'>,
-  by: OfAttempt,
+  by: AttemptRef,
 ): boolean {
   const isJudged = status === 'error'
   if (run !== by.run) return false
@@ -138,7 +142,7 @@ export interface EventQuery extends CodeFilter {
   status?: EventStatus[]
   /** Only events with a greater index. */
   after?: number
-  /** Only these of those that there are; the others of these conditions do not count then. */
+  /** Only events with these indexes. The other conditions are ignored then. */
   indexes?: readonly number[]
   limit: number
 }

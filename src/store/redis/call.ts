@@ -101,13 +101,13 @@ export class Call {
         this.args.push('i', this.key(this.#names.iteration(effect.jid)), executions, cursor, runtime)
         continue
       }
-      if (effect.kind === 'unmark') {
+      if (effect.kind === 'clear-cancellation') {
         count++
         this.args.push('u', this.key(this.#names.cancelled('')), this.key(this.#names.iteration(effect.jid)))
         this.args.push(effect.jid, effect.dropped ? 1 : 0)
         continue
       }
-      if (effect.kind === 'unlock') {
+      if (effect.kind === 'release-lock') {
         count++
         this.args.push('l', this.key(this.#names.lock(effect.lock)), effect.holder)
         continue

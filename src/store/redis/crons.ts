@@ -34,7 +34,7 @@ export class Crons {
           text,
           tick: Number(tick),
           paused: paused === '1',
-          living: Number(ends) > now,
+          alive: Number(ends) > now,
           jid: jid || null,
           pushedAt: pushed ? Number(pushed) : null,
         },

@@ -15,7 +15,7 @@ const ITERATION_SECONDS = 2_592_000
 /** Asked for in one pipeline. */
 const FEW = 1000
 
-const STATES: Record<string, CancellationState> = { m: 'marked', d: 'dropped', n: 'none' }
+const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', n: 'none' }
 
 export class Marks {
   readonly #server: Server

@@ -1,6 +1,6 @@
 /** Taking jobs out of the middle of a queue, and clearing queues and sets. */
 
-import type { Cleared, Entry, Pull, SetName, SwapAnswer, Waiting } from '../contract.ts'
+import type { Cleared, Entry, Pull, SetName, SwapAnswer, WaitingJob } from '../contract.ts'
 import { readPlace, tasksOf } from './call.ts'
 import { lua } from './lua.generated.ts'
 import { pieces } from './queues.ts'
@@ -73,14 +73,14 @@ export class Removal {
     return answers
   }
 
-  async clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<Waiting>> {
+  async clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<WaitingJob>> {
     const { removed, done, met } = await this.#clear(this.#server.keys.queue(queue), queue, marks, most)
-    return { removed, done, met: met.map(([text, at]) => ({ text, at })) }
+    return { removed, done, kept: met.map(([text, at]) => ({ text, at })) }
   }
 
   async clearSet(set: SetName, marks: readonly string[]): Promise<Cleared<Entry>> {
     const { removed, done, met } = await this.#clear(this.#server.keys.set(set, ''), '', marks, MOST_DROPPED)
-    return { removed, done, met: met.map(([text, score]) => ({ text, score: scoreOf(score) })) }
+    return { removed, done, kept: met.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }
 
   async #clear(key: string, queue: string, marks: readonly string[], most: number) {

@@ -1,6 +1,6 @@
 /** Searching queues and sets: a page at a time, in the server, which answers nothing but the hits. */
 
-import type { Entry, Scan, ScanPage, SetName, Waiting } from '../contract.ts'
+import type { Entry, Scan, ScanPage, SetName, WaitingJob } from '../contract.ts'
 import { escapePattern } from './keys.ts'
 import { lua } from './lua.generated.ts'
 import type { Server } from './server.ts'
@@ -21,7 +21,7 @@ export class Search {
     this.#server = server
   }
 
-  async queue(name: string, needle: string, { at, after = placeOf(at), limit }: ScanPage): Promise<Scan<Waiting>> {
+  async queue(name: string, needle: string, { at, after = placeOf(at), limit }: ScanPage): Promise<Scan<WaitingJob>> {
     const { keys, texts } = this.#server
     const [left = '', length = '', sha = ''] = after.split(':')
     const main = await this.#server.ready()
@@ -32,7 +32,7 @@ export class Search {
       [keys.queue(name)],
       args,
     )
-    const items: Waiting[] = []
+    const items: WaitingJob[] = []
     for (let i = 0; i < hits.length; i += 2) {
       items.push({ at: String(hits[i]), text: texts.read(hits[i + 1] as Buffer) })
     }

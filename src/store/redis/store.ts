@@ -45,7 +45,7 @@ import type { RedisStoreOptions } from './url.ts'
 
 export class RedisStore implements Store {
   readonly kind = 'redis'
-  readonly turnsAtOnce = 2
+  readonly maxConcurrentCalls = 2
   readonly url: string
   readonly #server: Server
   readonly #queues: Queues
@@ -219,7 +219,7 @@ export class RedisStore implements Store {
     tick: (name, tick, now) => this.#crons.tick(name, tick, now),
     pause: (name, paused, now) => this.#crons.pause(name, paused, now),
     remove: (name) => this.#crons.forget(name),
-    unlock: (lock, holder) => this.#crons.unlock(lock, holder),
+    releaseLock: (lock, holder) => this.#crons.unlock(lock, holder),
   }
 
   readonly metrics: MetricStore = {

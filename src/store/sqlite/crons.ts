@@ -35,7 +35,7 @@ export class Crons {
       text,
       tick,
       paused: paused === 1,
-      living: !isPast(ends, boot, MAX_SECONDS),
+      alive: !isPast(ends, boot, MAX_SECONDS),
       jid,
       pushedAt: pushed_at,
     }))

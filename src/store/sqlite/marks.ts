@@ -44,7 +44,7 @@ export class Marks {
   unset(jid: string): CancellationState {
     const version = this.#version(jid)
     if (version > 0) this.#db.run(sql.mark.unset, jid)
-    return version > 0 ? 'marked' : version < 0 ? 'dropped' : 'none'
+    return version > 0 ? 'requested' : version < 0 ? 'dropped' : 'none'
   }
 
   /** In the step in which its job comes to its end. */

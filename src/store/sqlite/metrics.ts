@@ -1,6 +1,6 @@
 /** Counts of jobs by class and minute, and deploys. */
 
-import { type Deploy, HISTOGRAM_BUCKETS, type JobSums, type MetricsBatch, MOST_IN_A_BUCKET } from '../contract.ts'
+import { type Deploy, HISTOGRAM_BUCKETS, type JobSums, MAX_BUCKET_COUNT, type MetricsBatch } from '../contract.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.generated.ts'
 
@@ -35,7 +35,7 @@ export class Metrics {
     for (const { name, histogram } of jobs) {
       for (const [bucket, count] of histogram.entries()) {
         if (count === 0) continue
-        this.#db.run(sql.metrics.count, at - (at % MINUTE), name.toWellFormed(), bucket, count, MOST_IN_A_BUCKET)
+        this.#db.run(sql.metrics.count, at - (at % MINUTE), name.toWellFormed(), bucket, count, MAX_BUCKET_COUNT)
       }
     }
     this.#db.run(sql.metrics.forgetHistograms, at - MINUTES_KEPT)

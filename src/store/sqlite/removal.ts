@@ -1,6 +1,6 @@
 /** Taking jobs out of the middle of a queue, and clearing queues and sets. */
 
-import type { Cleared, Entry, Pull, SetName, Waiting } from '../contract.ts'
+import type { Cleared, Entry, Pull, SetName, WaitingJob } from '../contract.ts'
 import type { Database } from './database.ts'
 import { atOnce, type Sized } from './queues.ts'
 import { ID } from './sets.ts'
@@ -66,25 +66,25 @@ export class Removal {
     return true
   }
 
-  clearQueue(queue: string, marks: readonly string[], most: number): Cleared<Waiting> {
+  clearQueue(queue: string, marks: readonly string[], most: number): Cleared<WaitingJob> {
     const id = this.#db.first<{ id: number }>(sql.queue.id, queue)?.id
-    if (id === undefined) return { removed: 0, met: [], done: true }
+    if (id === undefined) return { removed: 0, kept: [], done: true }
     const isFree = this.#isFree()
     const sizes = this.#db.all<Sized & { place: number }>(sql.queue.places, id, isFree ? MOST : Math.min(most, MOST))
     const last = sizes[atOnce(sizes) - 1]
     let removed = 0
-    let met: Waiting[] = []
+    let kept: WaitingJob[] = []
     if (last && isFree) {
       removed = this.#db.all(sql.queue.clearAllTo, id, last.place).length
     } else if (last) {
       removed = this.#db.all(sql.queue.clearTo, id, last.place, JSON.stringify(marks)).length
       const left = this.#db.all<{ place: number; text: string }>(sql.queue.leftTo, id, last.place)
-      met = left.map(({ place, text }) => ({ text, at: String(place) }))
+      kept = left.map(({ place, text }) => ({ text, at: String(place) }))
     }
     if (removed > 0) this.#db.run(sql.queue.shrink, removed, id)
-    const [next] = this.#db.all<Sized>(sql.queue.places, id, met.length + 1).slice(met.length)
-    if (!next && met.length === 0) this.#db.run(sql.queue.hide, id)
-    return { removed, met, done: !next }
+    const [next] = this.#db.all<Sized>(sql.queue.places, id, kept.length + 1).slice(kept.length)
+    if (!next && kept.length === 0) this.#db.run(sql.queue.hide, id)
+    return { removed, kept, done: !next }
   }
 
   clearSet(set: SetName, marks: readonly string[]): Cleared<Entry> {
@@ -92,11 +92,11 @@ export class Removal {
     const isMarked = ({ text }: Entry) => some.some((mark) => text.includes(mark))
     const sizes = this.#db.all<Sized>(sql.set.lengthsUp, ID[set], MOST)
     const lowest = this.#db.all<Entry>(sql.set.firstUp, ID[set], atOnce(sizes))
-    const met = lowest.filter(isMarked)
+    const kept = lowest.filter(isMarked)
     const doomed = lowest.filter((entry) => !isMarked(entry))
     for (const { score, text } of doomed) this.#db.first(sql.set.remove, ID[set], score, text)
     if (doomed.length > 0) this.#db.run(sql.set.grow, -doomed.length, ID[set])
-    return { removed: doomed.length, met, done: lowest.length === sizes.length && sizes.length < MOST }
+    return { removed: doomed.length, kept, done: lowest.length === sizes.length && sizes.length < MOST }
   }
 
   /** Nothing waits that changes with the jobs. */

@@ -1,7 +1,7 @@
 /** Searching queues and sets, a page at a time. */
 
 import { between } from '../../job/between.ts'
-import type { Entry, Scan, ScanPage, SetName, Waiting } from '../contract.ts'
+import type { Entry, Scan, ScanPage, SetName, WaitingJob } from '../contract.ts'
 import type { Database } from './database.ts'
 import { atOnce, type Sized } from './queues.ts'
 import { ID } from './sets.ts'
@@ -20,7 +20,7 @@ export class Search {
   }
 
   /** The cursor is the place of the last job that was looked at: places only ever move outwards. */
-  queue(name: string, needle: string, { after, at, limit }: ScanPage): Scan<Waiting> {
+  queue(name: string, needle: string, { after, at, limit }: ScanPage): Scan<WaitingJob> {
     const found = this.#db.first<{ id: number; tail: number }>(sql.queue.id, name)
     if (!found) return { items: [], next: null, scanned: 0 }
     const first = at === undefined ? found.tail + 1 : Number(at) + 1

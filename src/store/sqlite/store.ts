@@ -48,7 +48,7 @@ const LOOK_MS = 10
 
 export class SqliteStore implements Store {
   readonly kind = 'sqlite'
-  readonly turnsAtOnce = 1
+  readonly maxConcurrentCalls = 1
   readonly url: string
   readonly ordered: OrderedStore
   readonly #file: StoreFile
@@ -274,7 +274,7 @@ export class SqliteStore implements Store {
     },
     pause: (name, paused, now) => this.#file.write(({ crons }) => crons.pause(name, paused, now), ANSWER_SECONDS),
     remove: (name) => this.#file.write(({ crons }) => crons.forget(name), ANSWER_SECONDS),
-    unlock: (lock, holder) => this.#file.write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS),
+    releaseLock: (lock, holder) => this.#file.write(({ crons }) => crons.unlock(lock, holder), ANSWER_SECONDS),
   }
 
   readonly metrics: MetricStore = {

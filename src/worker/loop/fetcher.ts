@@ -119,7 +119,7 @@ export class Fetcher {
   }
 
   async #turns(): Promise<void> {
-    const { turnsAtOnce } = this.#engine.store
+    const { maxConcurrentCalls: turnsAtOnce } = this.#engine.store
     for (;;) {
       const free = this.#free
       const telling = !this.#report.isEmpty
@@ -151,7 +151,7 @@ export class Fetcher {
    * while here handlers run whose ends go into another.
    */
   get #share(): number {
-    const calls = this.#engine.store.turnsAtOnce - this.#outstanding.size
+    const calls = this.#engine.store.maxConcurrentCalls - this.#outstanding.size
     return Math.max(Math.ceil(this.#options.concurrency / calls), WORTH_A_CALL)
   }
 

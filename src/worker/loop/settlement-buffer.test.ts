@@ -52,7 +52,7 @@ const messages = [{ at: 7, code: 'said', params: { text: 'x' } }]
 
 test('an end that the store refuses five times keeps what matters, and after five times more its job goes at least', () => {
   const { report, codes } = begin()
-  const unlock: Effect = { kind: 'unlock', lock: 'l', holder: 'j' }
+  const unlock: Effect = { kind: 'release-lock', lock: 'l', holder: 'j' }
   const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', window: 'enter', messages }
   report.add({
     ...done('a'),

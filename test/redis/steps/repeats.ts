@@ -183,7 +183,7 @@ const REPEATS: Repeat[] = [
   {
     name: 'freeing a lock',
     match: script('unlock'),
-    ask: (store) => store.crons.unlock('l', 'me'),
+    ask: (store) => store.crons.releaseLock('l', 'me'),
     first: undefined,
     again: undefined,
     holds: async () => {},

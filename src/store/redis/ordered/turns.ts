@@ -162,12 +162,12 @@ function readTaken(id: string, ticket: string, record: string): FetchedBatch {
 }
 
 export function readState(line: string): Omit<FetchedBatch, 'id' | 'ticket' | 'performIn' | 'payloads'> {
-  if (line === '') return { retryCount: -1, error: null, stalls: 0, suspect: false }
-  const [, retryCount, stalls, suspect, error = ''] = /^(-?\d+) (\d+) (\d) (.*)$/s.exec(line) ?? []
+  if (line === '') return { retryCount: -1, error: null, crashes: 0, suspect: false }
+  const [, retryCount, crashes, suspect, error = ''] = /^(-?\d+) (\d+) (\d) (.*)$/s.exec(line) ?? []
   return {
     retryCount: Number(retryCount),
     error: readError(error),
-    stalls: Number(stalls),
+    crashes: Number(crashes),
     suspect: suspect === '1',
   }
 }

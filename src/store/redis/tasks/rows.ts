@@ -58,15 +58,19 @@ export class TaskRows {
     return answerOf(await this.#server.storing(() => main.run(lua.taskRows, keys, args)))
   }
 
-  async cancel(id: string, most: number, now: number): Promise<{ cancelled: number; placed: string[]; done: boolean }> {
+  async cancel(
+    id: string,
+    most: number,
+    now: number,
+  ): Promise<{ cancelled: number; maybeRunning: string[]; done: boolean }> {
     const found = await this.#server.findTask(id)
-    if (!found) return { cancelled: 0, placed: [], done: true }
+    if (!found) return { cancelled: 0, maybeRunning: [], done: true }
     const main = await this.#server.ready()
     const all = [...found.keys, this.#server.keys.queues]
-    const [cancelled, done, ...placed] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
+    const [cancelled, done, ...maybeRunning] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
     return {
       cancelled: Number(cancelled),
-      placed: placed.map((index) => taskJid(id, Number(index))),
+      maybeRunning: maybeRunning.map((index) => taskJid(id, Number(index))),
       done: done === '1',
     }
   }

@@ -185,7 +185,7 @@ export class SqliteOrderedStore implements OrderedStore {
     const settled: OrderedSettleAndFetchAnswer['settled'] = []
     let problem: string | undefined
     for (const settlement of turn.settlements) {
-      const alone = { ...turn, settlements: [settlement], takes: [] }
+      const alone = { ...turn, settlements: [settlement], fetch: [] }
       try {
         const one = await this.#file.write(({ ordered }) => ordered.turn(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')

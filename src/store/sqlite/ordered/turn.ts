@@ -225,9 +225,9 @@ export class OrderedTurns {
 
   /** An id with several payloads goes in flight with the lowest ones; the others wait, fresh. */
   #moveSeveral(book: OrderedBook, { shard, take }: Shard, taken: FetchedBatch, size: number, now: number): void {
-    const { id, performIn, retryCount, error, stalls, suspect, payloads } = taken
+    const { id, performIn, retryCount, error, crashes, suspect, payloads } = taken
     const more = Number(payloads.length < size)
-    const state = [performIn, retryCount, stalls, Number(suspect), error] as const
+    const state = [performIn, retryCount, crashes, Number(suspect), error] as const
     this.#db.run(sql.flight.enter, book.id, id, shard, take, now, more, ...state, JSON.stringify(payloads))
     const row = { id, shard, held: 1, performIn, retryCount: -1, stalls: 0, suspect: 0, error: null }
     const waiting = { ...row, size, score: null, text: null }
@@ -261,8 +261,8 @@ function needsContent(kind: OrderedSettlement['end']['kind']): boolean {
 }
 
 function takenOf([id, performIn, , , , , special]: Due): FetchedBatch {
-  const [retryCount, stalls, suspect, error] = special ?? [-1, 0, 0, null]
-  const state = { performIn: Number(performIn), retryCount, error, stalls, suspect: suspect === 1 }
+  const [retryCount, crashes, suspect, error] = special ?? [-1, 0, 0, null]
+  const state = { performIn: Number(performIn), retryCount, error, crashes, suspect: suspect === 1 }
   return { id, ticket: '', payloads: [], ...state }
 }
 

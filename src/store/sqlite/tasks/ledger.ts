@@ -210,7 +210,7 @@ export class Ledger {
   }
 
   #change(effect: Effect): StartAnswer {
-    if (effect.kind === 'unmark') {
+    if (effect.kind === 'clear-cancellation') {
       this.#marks.end(effect)
       return 'ok'
     }
@@ -218,7 +218,7 @@ export class Ledger {
       this.#iterations.change(effect, this.#now)
       return 'ok'
     }
-    if (effect.kind === 'unlock') {
+    if (effect.kind === 'release-lock') {
       this.#db.run(sql.lock.release, effect.lock, effect.holder)
       return 'ok'
     }

@@ -52,9 +52,9 @@ export class Runs {
     return 'ok'
   }
 
-  cancelRows(ledger: Ledger, id: string, most: number): { cancelled: number; placed: string[]; done: boolean } {
+  cancelRows(ledger: Ledger, id: string, most: number): { cancelled: number; maybeRunning: string[]; done: boolean } {
     const book = ledger.book(id)
-    const answer = { cancelled: 0, placed: [] as string[], done: true }
+    const answer = { cancelled: 0, maybeRunning: [] as string[], done: true }
     if (book?.task.state !== 'cancelling') return answer
     const { task } = book
     const looked = most * LOOKED_AT
@@ -66,7 +66,7 @@ export class Runs {
     for (const { idx } of rows) {
       const event = ledger.event(book, idx)
       // Also those that are one job with others, and have no place of their own.
-      if (event?.place === PLACED || event?.status === STATUS_CODE.working) answer.placed.push(taskJid(id, idx))
+      if (event?.place === PLACED || event?.status === STATUS_CODE.working) answer.maybeRunning.push(taskJid(id, idx))
       if (event?.status !== STATUS_CODE.enqueued) continue
       ledger.cancel(book, event)
       answer.cancelled++
