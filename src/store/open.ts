@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
 import type { Store } from './contract.ts'
+import { type RedisSettings, readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
-import { type RedisSettings, readRedisUrl, withoutPassword } from './redis/url.ts'
 
 import { SqliteStore } from './sqlite/store.ts'
 
-export type { RedisSettings } from './redis/url.ts'
+export type { RedisSettings } from './redis/server/url.ts'
 
 /**
  * Returns a store for a URL; it opens nothing yet. `warn` gets messages for the operator.

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { keysOf } from '#dist/store/redis/keys.js'
+import { keysOf } from '#dist/store/redis/server/keys.js'
 import { NOW, turnOf } from '../conformance/bench.ts'
 import { apart } from '../conformance/task-apart.ts'
 import { ADDER, begin, expectExact, postpone, rows, spec } from '../conformance/tracked.ts'
@@ -11,7 +11,7 @@ import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
 const TASK = spec(1, { rowsPerJob: 5, window: 3 })
-const [HEADER = '', EVENTS = ''] = keysOf('', 'sidekiq').task('q', TASK.id)
+const [HEADER = '', EVENTS = ''] = keysOf('').task('q', TASK.id)
 
 onRedis('books of a task that somebody has spoilt', () => {
   let server: RedisServer

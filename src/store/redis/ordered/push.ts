@@ -1,39 +1,43 @@
-/** Adding payloads to what waits. */
+/** Pushes ordered jobs. */
 
 import { HighkiqError } from '../../../job/errors.ts'
-import type { OrderedPush } from '../../contract.ts'
-import type { Argument } from '../connection.ts'
+import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { pushError } from '../queues.ts'
-import { homesOf, type OrderedQueues, type Shards } from './queue.ts'
+import type { Argument } from '../server/connection.ts'
+import { pushError } from '../server/push-steps.ts'
+import { homesOf, type OrderedQueues, type Shards } from './queues.ts'
 
-/** @throws PushError */
-export async function pushOrdered(
-  queues: OrderedQueues,
-  queue: string,
-  shards: number,
-  items: readonly OrderedPush[],
-): Promise<void> {
-  if (items.length === 0) return
-  for (const { id, score, performIn } of items) {
-    if (!Number.isFinite(score) || !Number.isFinite(performIn)) {
-      throw new HighkiqError('INVALID_ARGS', `ordered job ${id}: score and performIn must be finite numbers`)
-    }
+export class OrderedPusher implements Pick<OrderedStore, 'push'> {
+  readonly #queues: OrderedQueues
+
+  constructor(queues: OrderedQueues) {
+    this.#queues = queues
   }
-  try {
-    const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
-    const argsOf = (known: Shards) => argumentsOf(items, known)
-    await queues.server.storing(async () => {
-      while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
-        await queues.define(queue, shards)
+
+  /** @throws PushError */
+  async push(queue: string, shards: number, items: readonly OrderedPush[]): Promise<void> {
+    if (items.length === 0) return
+    for (const { id, score, performIn } of items) {
+      if (!Number.isFinite(score) || !Number.isFinite(performIn)) {
+        throw new HighkiqError('INVALID_ARGS', `ordered job ${id}: score and performIn must be finite numbers`)
       }
-    })
-  } catch (thrown) {
-    throw pushError(thrown, false)
+    }
+    const queues = this.#queues
+    try {
+      const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
+      const argsOf = (known: Shards) => argumentsOf(items, known)
+      await queues.server.storing(async () => {
+        while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
+          await queues.define(queue, shards)
+        }
+      })
+    } catch (thrown) {
+      throw pushError(thrown)
+    }
   }
 }
 
-/** By shard, and of each in the order in which they came. */
+/** Groups payloads by shard; each group keeps the order of the call. */
 function argumentsOf(items: readonly OrderedPush[], known: Shards): Argument[] {
   const groups = new Map<string, { ids: string[]; args: Argument[] }>()
   for (const { id, payload, score, performIn, wake } of items) {

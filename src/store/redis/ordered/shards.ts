@@ -1,68 +1,88 @@
-/** Who runs which shard, and how many there are. */
+/** Shard assignments: members, owners of shards, and changes of their number. */
 
 import {
   type MorgueEntry,
+  type OrderedStore,
   RESHARD_PAGE,
   type ScoredPayload,
   type ShardAssignments,
   type ShardOwner,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { allShards, type OrderedQueues, writeError } from './queue.ts'
-import { pairs } from './turns.ts'
+import type { Owners } from '../workers/owners.ts'
+import { allShards, type OrderedQueues, writeError } from './queues.ts'
+import { pairs } from './settle-and-fetch.ts'
 
 const none = () => []
 
-export class OrderedShards {
-  readonly #queues: OrderedQueues
-  readonly #enter: (owner: string, queue: string) => Promise<boolean>
+/** The part of the contract that OrderedShards implements. */
+type ShardMethods =
+  | 'assignments'
+  | 'join'
+  | 'leave'
+  | 'acquireShard'
+  | 'releaseShard'
+  | 'pause'
+  | 'reshard'
+  | 'moveShards'
 
-  /** `enter`: gives an owner that has a lease one in this queue, too. */
-  constructor(queues: OrderedQueues, enter: (owner: string, queue: string) => Promise<boolean>) {
+export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
+  readonly #queues: OrderedQueues
+  readonly #owners: Owners
+
+  constructor(queues: OrderedQueues, owners: Owners) {
     this.#queues = queues
-    this.#enter = enter
+    this.#owners = owners
   }
 
-  async board(queue: string): Promise<(ShardAssignments & { about: ReadonlyMap<string, string> }) | null> {
+  async assignments(queue: string): Promise<ShardAssignments | null> {
+    const read = await this.readQueue(queue)
+    if (!read) return null
+    const { about: _, ...assignments } = read
+    return assignments
+  }
+
+  /** Returns the assignments, and all fields of the queue's hash as `about`. */
+  async readQueue(queue: string): Promise<(ShardAssignments & { about: ReadonlyMap<string, string> }) | null> {
     const { server } = this.#queues
-    const [root = '', , , , , , members = '', leases = ''] = this.#queues.keys(queue)
+    const [root = '', , , , , , membersKey = '', leases = ''] = this.#queues.keys(queue)
     const main = await server.ready()
-    const answer = await main.run(lua.orderedBoard, [root, members, leases], [])
-    const [flat, living] = answer as [string[], string[]]
+    const answer = await main.run(lua.orderedBoard, [root, membersKey, leases], [])
+    const [flat, members] = answer as [string[], string[]]
     const about = new Map(pairs(flat))
     if (!about.has('shards')) return null
     const shards = Number(about.get('shards'))
     const from = about.has('from') ? Number(about.get('from')) : null
-    const isLiving = new Set(living)
+    const isMember = new Set(members)
     const owners: ShardOwner[] = [...allShards({ shards, from })].map((shard) => {
       const owner = about.get(`owner:${shard}`)
       return {
         shard,
-        owner: owner !== undefined && isLiving.has(owner) ? owner : null,
+        owner: owner !== undefined && isMember.has(owner) ? owner : null,
         token: Number(about.get(`token:${shard}`) ?? 0),
       }
     })
-    return { shards, from, paused: about.has('paused'), members: living.sort(), owners, about }
+    return { shards, from, paused: about.has('paused'), members: members.sort(), owners, about }
   }
 
   async join(queue: string, owner: string): Promise<boolean> {
-    if (!(await this.#enter(owner, queue))) return false
+    if (!(await this.#owners.addQueue(owner, queue))) return false
     return (await this.#queues.run(queue, lua.orderedJoin, none, () => [owner])) === 1
   }
 
-  /** Shard by shard: each is a bounded step, and one that is repeated finds what is left. */
+  /** Releases shard by shard, so that each script is short; a repeated call releases the rest. */
   async leave(queue: string, owner: string): Promise<void> {
     for (;;) {
-      const board = await this.board(queue)
-      if (!board) return
-      for (const shard of allShards(board)) {
-        if (board.about.get(`owner:${shard}`) === owner) await this.#release(queue, shard, owner, '')
+      const read = await this.readQueue(queue)
+      if (!read) return
+      for (const shard of allShards(read)) {
+        if (read.about.get(`owner:${shard}`) === owner) await this.#release(queue, shard, owner, '')
       }
       if ((await this.#queues.run(queue, lua.orderedLeave, allShards, () => [owner])) !== 0) return
     }
   }
 
-  async own(
+  async acquireShard(
     queue: string,
     shard: number,
     owner: string,
@@ -87,7 +107,7 @@ export class OrderedShards {
     }
   }
 
-  release(queue: string, shard: number, owner: string, token: number): Promise<boolean> {
+  releaseShard(queue: string, shard: number, owner: string, token: number): Promise<boolean> {
     return this.#release(queue, shard, owner, token)
   }
 
@@ -99,12 +119,12 @@ export class OrderedShards {
     return (await this.#queues.run(queue, lua.orderedReshard, none, () => [shards])) === 1
   }
 
-  /** A step may find nothing to move, and others come behind it. */
-  async move(queue: string): Promise<number> {
+  /** One script may find nothing to move although ids further on have to move. */
+  async moveShards(queue: string): Promise<number> {
     for (;;) {
       const answer = await this.#queues.run(queue, lua.orderedMove, allShards, () => [RESHARD_PAGE])
       const [moved, goesOn] = (answer ?? [0, 0]) as [number, number]
-      if (goesOn === 2) await this.#queues.name(queue)
+      if (goesOn === 2) await this.#queues.indexNames(queue)
       else if (moved > 0 || goesOn === 0) return moved
     }
   }

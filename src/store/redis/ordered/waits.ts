@@ -1,29 +1,29 @@
 /**
- * Waiting until there may be something to take. A ring that is lost costs its owner no more than the rest of its wait:
- * what is due lies in the queue, not in the ring.
+ * Waits until a shard may have something due. A lost notification only delays its owner until the end of the wait: the
+ * due ids are in the queue, not in the notification.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ShardUpdate } from '../../contract.ts'
-import { maybeDone } from '../connection.ts'
-import { Lanes } from '../lanes.ts'
-import type { Server } from '../server.ts'
+import type { OrderedStore, ShardUpdate } from '../../contract.ts'
+import { BlockingConnections } from '../server/blocking-connections.ts'
+import { maybeDone } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
 
-/** A wait whose client is gone may swallow a ring as long as it lasts. */
-const MOST_SECONDS = 5
-/** An answer that is later than this comes over a line that was cut. */
+/** The longest wait of one command: when its client is gone it may consume a notification until then. */
+const MAX_SECONDS = 5
+/** A later answer comes over a connection that was cut. */
 const LATE_MS = 2500
 
-export class OrderedWaits {
+export class OrderedWaits implements Pick<OrderedStore, 'wait'> {
   readonly #server: Server
-  readonly #lanes: Lanes
+  readonly #connections: BlockingConnections
 
   constructor(server: Server) {
     this.#server = server
-    this.#lanes = new Lanes(server)
+    this.#connections = new BlockingConnections(server)
   }
 
-  async run(
+  async wait(
     owner: string,
     queues: readonly string[],
     ms: number,
@@ -33,39 +33,39 @@ export class OrderedWaits {
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
       return undefined
     }
-    const bells = queues.map((queue) => this.#server.keys.orderedBell(queue, owner))
+    const keys = queues.map((queue) => this.#server.keys.orderedNotifications(queue, owner))
     const end = performance.now() + ms
     while (!signal.aborted) {
       const left = (end - performance.now()) / 1000
       if (left <= 0.001) break
-      const rung = await this.#wait(bells, Math.min(left, MOST_SECONDS), signal)
-      if (!rung) continue
-      const [bell, shard] = rung
-      return { queue: queues[bells.indexOf(bell)] as string, shard: shard === '' ? undefined : Number(shard) }
+      const notified = await this.#wait(keys, Math.min(left, MAX_SECONDS), signal)
+      if (!notified) continue
+      const [key, shard] = notified
+      return { queue: queues[keys.indexOf(key)] as string, shard: shard === '' ? undefined : Number(shard) }
     }
     return undefined
   }
 
-  /** The bell that rang, and of which shard; null: none, or it was ended. */
-  async #wait(bells: readonly string[], seconds: number, over: AbortSignal): Promise<[string, string] | null> {
-    const lane = await this.#lanes.take(over)
-    if (!lane) return null
-    const { connection } = lane
+  /** Returns the key that got a notification, and its shard; null when there was none or the wait was ended. */
+  async #wait(keys: readonly string[], seconds: number, over: AbortSignal): Promise<[string, string] | null> {
+    const blocking = await this.#connections.acquire(over)
+    if (!blocking) return null
+    const { connection } = blocking
     if (over.aborted) {
-      this.#lanes.giveBack(lane)
+      this.#connections.release(blocking)
       return null
     }
     let waiting = true
-    const stop = () => void this.#lanes.unblock(lane, () => waiting)
+    const stop = () => void this.#connections.unblock(blocking, () => waiting)
     over.addEventListener('abort', stop, { once: true })
-    // A server that is gone without a word answers nothing: the line is cut then.
+    // A server that is gone without closing the connection never answers.
     const deadline = setTimeout(() => connection.client.disconnect(), seconds * 1000 + LATE_MS)
     try {
-      const rung = await connection.call((client) => client.blpop([...bells], seconds))
-      this.#lanes.giveBack(lane)
-      return rung
+      const notified = await connection.call((client) => client.blpop([...keys], seconds))
+      this.#connections.release(blocking)
+      return notified
     } catch (thrown) {
-      if (!maybeDone(thrown) && connection.isReady) this.#lanes.giveBack(lane)
+      if (!maybeDone(thrown) && connection.isReady) this.#connections.release(blocking)
       else this.#server.disconnect(connection)
       if (this.#server.isClosed) return null
       throw thrown

@@ -1,4 +1,4 @@
-/** What became of the rows of a task. */
+/** The events of a task's rows. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
@@ -16,22 +16,23 @@ import {
   type ReasonCount,
   type RejectedStatus,
   storedCodes,
+  type TaskStore,
   withCurrentCodes,
 } from '../../contract.ts'
-import { STATUS_NUMBER } from '../call.ts'
-import type { Reply } from '../connection.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server.ts'
+import { STATUS_NUMBER } from '../server/call.ts'
+import type { Reply } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
 
-/** See lua/ledger.lua. */
+/** The size of an event's record; see ledger.lua. */
 const RECORD_BYTES = 20
 const RECORDS_AT_ONCE = 3000
 const BY_SLOT = 2 ** 32
 const BY_STATUS = 256 * BY_SLOT
 const NO_CODE = 0
 const OTHER_CODES = 2048
-const PLACES = ['backlog', 'window', 'elsewhere'] as const
-/** Texts that one script reads. */
+const LOCATIONS = ['backlog', 'window', 'elsewhere'] as const
+/** The most events that one script reads. */
 const EVENTS_AT_ONCE = 100
 const VALUES_OF_AN_EVENT = 7
 
@@ -42,14 +43,14 @@ interface Range {
   slot: number
 }
 
-export class TaskEvents {
+export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMessage' | 'reasons'> {
   readonly #server: Server
 
   constructor(server: Server) {
     this.#server = server
   }
 
-  async list(
+  async events(
     id: string,
     { status, code, otherCodes, after = -1, indexes: those, limit }: EventQuery,
   ): Promise<EventRecord[]> {
@@ -70,14 +71,14 @@ export class TaskEvents {
     return this.#read(id, keys, indexes.slice(0, limit))
   }
 
-  async find(jid: string): Promise<EventRecord | null> {
+  async event(jid: string): Promise<EventRecord | null> {
     const { id, index } = splitTaskJid(jid)
     const found = await this.#server.findTask(id)
     if (!found || !(index >= 0)) return null
     return (await this.#read(id, found.keys, [index]))[0] ?? null
   }
 
-  async message(jid: string, message: Message): Promise<void> {
+  async addMessage(jid: string, message: Message): Promise<void> {
     const { id, index } = splitTaskJid(jid)
     const found = await this.#server.findTask(id)
     const main = await this.#server.ready()
@@ -107,7 +108,7 @@ export class TaskEvents {
     return currentReasons(reasons.filter(({ count }) => count > 0))
   }
 
-  /** The numbers under which codes are listed. */
+  /** Returns the slots in which rejected events are listed by their code. */
   async #slots(keys: readonly string[]): Promise<Range[]> {
     const main = await this.#server.ready()
     const fields = await main.call((client) => client.hgetall(keys[5] as string))
@@ -135,7 +136,7 @@ export class TaskEvents {
     return events
   }
 
-  /** There is no index of these: the records are read through. */
+  /** Reads all records in order: no index lists events that are not rejected. */
   async #scan(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, limit: number) {
     const main = await this.#server.ready()
     const found: number[] = []
@@ -164,7 +165,7 @@ export class TaskEvents {
     const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
     const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
     const hasCode = (one: Range) => code !== undefined && storedCodes(one.status, code).includes(one.code)
-    // Some of its stored codes have no slot of their own.
+    // Some of the codes that are stored for this one have no slot of their own.
     const isSlotless = ({ status: name }: Range) =>
       code !== undefined &&
       storedCodes(name, code).some((stored) => !slots.some((one) => one.status === name && one.code === stored))
@@ -176,7 +177,7 @@ export class TaskEvents {
           ? without
           : [...slots.filter(hasCode), ...others.filter(isSlotless)]
     const found: number[] = []
-    // A few of each, mostly enough for all to be known at once; they are up to the last one of the shortest page.
+    // Each round reads some indexes of each range, and is complete up to the last index of the shortest page.
     let last = after
     for (
       let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5);
@@ -236,7 +237,9 @@ function scoreOf(status: RejectedStatus, slot: number): number {
 }
 
 function eventOf(id: string, created: number, [numbers, ...texts]: (string | null)[]): EventRecord {
-  const [index = 0, place = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = (numbers ?? '')
+  const [index = 0, location = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = (
+    numbers ?? ''
+  )
     .split(' ')
     .map(Number)
   const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
@@ -246,7 +249,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     jid: taskJid(id, index),
     number: number === 0 ? null : number - 1,
     job,
-    location: PLACES[place] as EventRecord['location'],
+    location: LOCATIONS[location] as EventRecord['location'],
     status: EVENT_STATUSES[status] as EventStatus,
     run,
     attempts: step >> 1,
@@ -260,7 +263,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
   })
 }
 
-/** A jump in the numbers is where messages were dropped: it is told in their place. */
+/** Reads messages. A gap in their numbers becomes a message that tells how many were dropped there. */
 function messagesOf(lines: string | null): Message[] {
   if (!lines) return []
   let last = 0

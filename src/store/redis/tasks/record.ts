@@ -1,4 +1,4 @@
-/** A task's header: how its description is written, and how its record is read. See lua/ledger.lua. */
+/** A task's header: writes the fields of its specification, and reads its record. See ledger.lua. */
 
 import {
   type Callback,
@@ -10,9 +10,9 @@ import {
   type TaskSpec,
   type TaskState,
 } from '../../contract.ts'
-import type { TaskPlace } from '../call.ts'
+import type { TaskQueues } from '../server/call.ts'
 
-export const UNKNOWN_AFTER_MS = 3_600_000
+export const LOST_AFTER_MS = 3_600_000
 
 export const HEADER = [
   'id',
@@ -47,7 +47,7 @@ export const HEADER = [
   ...EVENT_STATUSES,
 ] as const
 
-/** Fields and values; what is not there is what is usual. */
+/** Returns fields and values by turns. A missing field has its default. */
 export function headerOf(task: TaskSpec): (string | number)[] {
   const {
     name,
@@ -90,7 +90,7 @@ function callback(name: string, job: Callback | null | undefined): [string, stri
   ]
 }
 
-export function placeOf({ queue, onDone, onFailure }: TaskSpec): TaskPlace {
+export function taskQueuesOf({ queue, onDone, onFailure }: TaskSpec): TaskQueues {
   return { queue, onDone: onDone?.queue ?? queue, onFailure: onFailure?.queue ?? queue }
 }
 
@@ -134,7 +134,7 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     maxFailures: readTolerance(header.tolerance),
     onMaxFailures: header.beyond === 'cancel' ? 'cancel' : 'pause',
     reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
-    lostAfter: Number(header.unknown || UNKNOWN_AFTER_MS),
+    lostAfter: Number(header.unknown || LOST_AFTER_MS),
     single: header.single !== '',
     producer: header.adder,
     lastRow: header.last === '' ? null : header.last,
@@ -148,7 +148,7 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
 
 function stateOf(header: Record<'state' | 'paused' | 'adders' | 'broken', string>, isOpen: boolean): TaskState {
   if (header.state !== 'open') return header.state as TaskState
-  // Without a row to hold back a pause says nothing.
+  // A pause has no effect on a task without open rows that gets no further rows.
   if (header.paused !== '' && (isOpen || header.adders !== '')) return 'paused'
   if (header.adders !== '') return 'adding'
   return header.broken === '' ? 'running' : 'interrupted'

@@ -1,4 +1,4 @@
-/** Rows of tasks: how they come in, and what happens to many of them. */
+/** Rows of tasks: adding, cancelling and retrying them, and changing their events. */
 
 import { memberText } from '../../../job/json.ts'
 import { taskJid } from '../../../job/payload.ts'
@@ -10,31 +10,40 @@ import {
   type PushItem,
   type RetryRow,
   type TaskSpec,
+  type TaskStore,
 } from '../../contract.ts'
-import { STATUS_NUMBER, tasksOf, writePlace } from '../call.ts'
-import type { Argument } from '../connection.ts'
 import { lua } from '../lua.generated.ts'
-import { pieces, storedInSteps } from '../queues.ts'
-import type { Server } from '../server.ts'
-import { headerOf, placeOf } from './record.ts'
+import { STATUS_NUMBER, tasksOf, writeTaskQueues } from '../server/call.ts'
+import { chunksOf } from '../server/chunks.ts'
+import type { Argument } from '../server/connection.ts'
+import type { Notifier } from '../server/notifier.ts'
+import { storedInSteps } from '../server/push-steps.ts'
+import type { Server } from '../server/server.ts'
+import { headerOf, taskQueuesOf } from './record.ts'
 import { answerOf } from './tasks.ts'
 
-/** One script does no more. */
-const MOST_ITEMS = 100
-const MOST_PLACES = 1000
+/** The most rows that one script changes, and the most that it takes out of the window. */
+const MAX_ROWS = 100
+const MAX_LEAVING = 1000
 
 const RETRIED = { o: 'ok', g: 'gone', d: 'dropped' } as const
 
-export class TaskRows {
-  readonly #server: Server
+/** The part of the contract that TaskRows implements. */
+type RowMethods = 'addRows' | 'cancelRows' | 'retryRows' | 'changeEvents' | 'leaveWindow' | 'pushTracked'
 
-  constructor(server: Server) {
+export class TaskRows implements Pick<TaskStore, RowMethods> {
+  readonly #server: Server
+  readonly #due: Notifier
+
+  /** `due`: notified when a pushed job may be due earlier than the others. */
+  constructor(server: Server, due: Notifier) {
     this.#server = server
+    this.#due = due
   }
 
-  async add(
+  async addRows(
     task: string,
-    adder: string,
+    producer: string,
     from: number,
     rows: readonly NewRow[],
     now: number,
@@ -42,7 +51,7 @@ export class TaskRows {
   ): Promise<AddAnswer> {
     const found = await this.#server.findTask(task)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    const args: Argument[] = [now, adder, from, last, rows.length]
+    const args: Argument[] = [now, producer, from, last, rows.length]
     for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
       args.push(text, number)
       if (source === '' && job === '' && !rejected) {
@@ -58,7 +67,7 @@ export class TaskRows {
     return answerOf(await this.#server.storing(() => main.run(lua.taskRows, keys, args)))
   }
 
-  async cancel(
+  async cancelRows(
     id: string,
     most: number,
     now: number,
@@ -75,7 +84,7 @@ export class TaskRows {
     }
   }
 
-  async retry(id: string, run: number, rows: readonly RetryRow[], now: number) {
+  async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {
     const { keys, texts } = this.#server
     const found = await this.#server.findTask(id)
     if (!found) return rows.map(() => 'gone' as const)
@@ -83,12 +92,12 @@ export class TaskRows {
     const main = await this.#server.ready()
     const lengthOf = ({ args, source, dead }: RetryRow) =>
       (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
-    for (const some of pieces(rows, lengthOf, MOST_ITEMS)) {
+    for (const some of chunksOf(rows, lengthOf, MAX_ROWS)) {
       const args: Argument[] = [now, run, some.length]
       for (const { index, args: text = '', source = '', dead } of some) {
         args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
       }
-      const all = [...found.keys, keys.queues, keys.set('dead', found.queue)]
+      const all = [...found.keys, keys.queues, keys.set('dead')]
       const letters = (await main.run(lua.taskRetry, all, args)) as string
       for (const letter of letters) answers.push(RETRIED[letter as keyof typeof RETRIED])
     }
@@ -97,34 +106,35 @@ export class TaskRows {
 
   async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {
     const server = this.#server
-    await server.learn(tasksOf(effects))
+    await server.loadTasks(tasksOf(effects))
     const main = await server.ready()
-    for (const some of pieces(effects, ({ result }) => result?.length ?? 0, MOST_ITEMS)) {
+    for (const some of chunksOf(effects, ({ result }) => result?.length ?? 0, MAX_ROWS)) {
       const call = server.call()
       call.key(server.keys.queues)
-      call.add(now, server.keys.wake)
+      call.add(now, server.keys.dueChannel)
       call.effects(some)
       await main.run(lua.taskEffects, call.keys, call.args)
     }
   }
 
-  async freePlaces(id: string, indexes: readonly number[], now: number): Promise<void> {
+  async leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
     const found = await this.#server.findTask(id)
     if (!found) return
     const main = await this.#server.ready()
-    for (const some of pieces(indexes, () => 0, MOST_PLACES)) {
+    for (const some of chunksOf(indexes, () => 0, MAX_LEAVING)) {
       await main.run(lua.taskPlaces, [...found.keys, this.#server.keys.queues], [now, ...some])
     }
   }
 
   /** @throws PushError */
   async pushTracked(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
-    const some = pieces(items, ({ item }) => 2 * item.text.length, MOST_ITEMS)
+    const some = chunksOf(items, ({ item }) => 2 * item.text.length, MAX_ROWS)
     const steps = Array.from(some, (piece) => ({
       items: piece.map(({ item }) => item),
       put: () => this.#pushSome(piece, now),
     }))
     await storedInSteps(this.#server, steps)
+    if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
   }
 
   async #pushSome(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
@@ -132,20 +142,20 @@ export class TaskRows {
     const { keys } = server
     const main = await server.ready()
     await main.all((pipeline) => {
-      for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writePlace(placeOf(task)))
+      for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writeTaskQueues(taskQueuesOf(task)))
     })
-    await server.learn(items.map(({ task }) => task.id))
+    await server.loadTasks(items.map(({ task }) => task.id))
     const call = server.call()
     call.key(keys.queues)
     call.key(keys.ourQueues)
-    call.add(now, keys.wake, items.length)
+    call.add(now, keys.dueChannel, items.length)
     for (const { task, item } of items) {
       const fields = headerOf({ ...task, single: true })
       const due = dueOf(task, item) ?? task.createdAt
       const args = memberText(item.text, 'args') ?? item.text
       call.add(call.task(task.id) as number, task.queue, task.id, task.createdAt, due, args)
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
-      call.item(item, task.queue, item.effects)
+      call.item(item, item.effects)
     }
     await main.run(lua.taskSingle, call.keys, call.args)
   }

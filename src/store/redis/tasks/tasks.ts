@@ -1,54 +1,69 @@
-/** Tracked tasks from their creation to their end. What their events do to them is in lua/ledger.lua and closing.lua. */
+/** Tracked tasks, from their creation to their end. ledger.lua and closing.lua hold what events change in them. */
 
-import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec } from '../../contract.ts'
-import { writePlace } from '../call.ts'
-import { type Argument, type Reply, readable, type Script } from '../connection.ts'
+import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec, TaskStore } from '../../contract.ts'
+import type { JobSets } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server.ts'
-import type { Sets } from '../sets.ts'
-import { HEADER, headerOf, placeOf, recordOf, writeTolerance } from './record.ts'
+import { writeTaskQueues } from '../server/call.ts'
+import { type Argument, type Reply, readableReplies, type Script } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+import { HEADER, headerOf, recordOf, taskQueuesOf, writeTolerance } from './record.ts'
 
-/** Among a queue's tasks, those that have ended or are being cancelled stand below this score, the others above it. */
+/** In the sorted set of a queue's tasks, ended and cancelling tasks have a lower score, the others a higher one. */
 const ENDED_BELOW = 0.5
 
-export class Tasks {
-  readonly #server: Server
-  readonly #sets: Sets
+/** The part of the contract that Tasks implements. */
+type TaskMethods =
+  | 'create'
+  | 'openAdding'
+  | 'endAdding'
+  | 'change'
+  | 'cancel'
+  | 'startRun'
+  | 'delete'
+  | 'expired'
+  | 'cancelling'
+  | 'idle'
+  | 'find'
+  | 'page'
 
-  constructor(server: Server, sets: Sets) {
+export class Tasks implements Pick<TaskStore, TaskMethods> {
+  readonly #server: Server
+  readonly #sets: JobSets
+
+  constructor(server: Server, sets: JobSets) {
     this.#server = server
     this.#sets = sets
   }
 
   async create(task: TaskSpec): Promise<boolean> {
     const { keys } = this.#server
-    const { id, queue, createdAt, producer: adder } = task
-    const place = writePlace(placeOf(task))
+    const { id, queue, createdAt, producer } = task
+    const queues = writeTaskQueues(taskQueuesOf(task))
     const main = await this.#server.ready()
-    // Where a task is looked for is written before it, so that it can always be found.
+    // The entry by which a task is found is written before the task.
     await main.all((pipeline) => {
-      pipeline.hsetnx(keys.tasks, id, place)
+      pipeline.hsetnx(keys.tasks, id, queues)
       if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
     })
-    if ((await main.call((client) => client.hget(keys.tasks, id))) !== place) return false
+    if ((await main.call((client) => client.hget(keys.tasks, id))) !== queues) return false
     const all = [keys.task(queue, id)[0], keys.adding(queue), keys.taskTimes(queue), keys.ourQueues]
-    return (await main.run(lua.taskCreate, all, [queue, adder, id, createdAt, ...headerOf(task)])) === 1
+    return (await main.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
   }
 
-  async openAdding(id: string, adder: string, now: number, instead = ''): Promise<AddAnswer> {
+  async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {
     const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskOpen, found, [now, adder, instead]))
+    return answerOf(await this.#run(lua.taskOpen, found, [now, producer, instead]))
   }
 
-  async endAdding(id: string, adder: string, now: number, interrupted: boolean): Promise<AddAnswer> {
+  async endAdding(id: string, producer: string, now: number, interrupted = false): Promise<AddAnswer> {
     const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskEnd, found, [now, adder, interrupted ? 1 : '']))
+    return answerOf(await this.#run(lua.taskEnd, found, [now, producer, interrupted ? 1 : '']))
   }
 
-  /** Whoever was adding rows is dead. */
-  async interrupt(adders: ReadonlySet<string>, now: number): Promise<void> {
+  /** Interrupts the tasks to which these dead producers were adding rows. */
+  async interrupt(producers: ReadonlySet<string>, now: number): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const queues = await main.call((client) => client.smembers(keys.ourQueues))
@@ -56,8 +71,8 @@ export class Tasks {
       for (const queue of queues) pipeline.hkeys(keys.adding(queue))
     })) as string[][]
     for (const field of adding.flat()) {
-      const [, task = '', adder = ''] = /^(\S+) (.*)$/s.exec(field) ?? []
-      if (adders.has(adder)) await this.endAdding(task, adder, now, true)
+      const [, task = '', producer = ''] = /^(\S+) (.*)$/s.exec(field) ?? []
+      if (producers.has(producer)) await this.endAdding(task, producer, now, true)
     }
   }
 
@@ -83,25 +98,25 @@ export class Tasks {
       : null
   }
 
-  async startRun(id: string, run: number, adder: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
+  async startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
     const found = await this.#server.findTask(id)
-    return found ? ((await this.#run(lua.taskRun, found, [now, run, adder])) as 'ok' | 'gone' | 'cancelling') : null
+    return found ? ((await this.#run(lua.taskRun, found, [now, run, producer])) as 'ok' | 'gone' | 'cancelling') : null
   }
 
-  /** All of it goes at once: the server frees the memory by and by. */
+  /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
     const { keys } = this.#server
     const found = await this.#server.findTask(id)
     const main = await this.#server.ready()
     if (found)
       await main.run(lua.taskDelete, [...found.keys, keys.adding(found.queue), keys.parts(found.queue, id)], [])
-    // Where it is looked for goes behind it, and last where the sweep would find it again.
+    // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await main.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
     const queues = found ? [found.queue] : await main.call((client) => client.smembers(keys.ourQueues))
     await main.all((pipeline) => {
       for (const queue of queues) pipeline.zrem(keys.taskTimes(queue), id)
     })
-    this.#server.forget(id)
+    this.#server.forgetTask(id)
     return true
   }
 
@@ -110,7 +125,7 @@ export class Tasks {
     if (limit <= 0) return []
     const main = await this.#server.ready()
     const queues = await main.call((client) => client.smembers(keys.ourQueues))
-    const some = (await readable(main, (pipeline) => {
+    const some = (await readableReplies(main, (pipeline) => {
       for (const queue of queues) {
         pipeline.zrevrangebyscore(keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
       }
@@ -128,13 +143,13 @@ export class Tasks {
     if (limit <= 0) return []
     const main = await this.#server.ready()
     const queues = await main.call((client) => client.smembers(keys.ourQueues))
-    const some = (await readable(main, (pipeline) => {
+    const some = (await readableReplies(main, (pipeline) => {
       for (const queue of queues) pipeline.zrangebyscore(keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
     })) as (string[] | undefined)[]
     return some.flatMap((ids) => ids ?? []).slice(0, limit)
   }
 
-  /** Lists idle tasks queue by queue. The time that is stored there may be older than the last progress. */
+  /** Lists idle tasks queue by queue. The time in the sorted set may be older than the last progress. */
   async idle(
     before: number,
     { after, limit }: { after?: string | undefined; limit: number },
@@ -144,7 +159,7 @@ export class Tasks {
     const main = await this.#server.ready()
     const queues = (await main.call((client) => client.smembers(keys.ourQueues))).sort()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
-    const counts = await readable(main, (pipeline) => {
+    const counts = await readableReplies(main, (pipeline) => {
       for (const queue of rest) pipeline.zcount(keys.taskTimes(queue), '(0', `(${before}`)
     })
     const [queue, further] = rest.filter((_, i) => Number(counts[i] ?? 0) > 0)
@@ -164,14 +179,14 @@ export class Tasks {
     return found ? ((await this.#records([{ queue: found.queue, id }]))[0] ?? null) : null
   }
 
-  async list({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
+  async page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
     const { keys } = this.#server
     const after = before && { text: before.id, score: before.createdAt }
     const ids = (await this.#sets.pageOf(keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })).map(
       ({ text }) => text,
     )
-    await this.#server.learn(ids)
-    const records = await this.#records(ids.map((id) => ({ queue: this.#server.placeOf(id)?.queue ?? '', id })))
+    await this.#server.loadTasks(ids)
+    const records = await this.#records(ids.map((id) => ({ queue: this.#server.queuesOf(id)?.queue ?? '', id })))
     return records.filter((record) => record !== null)
   }
 

@@ -1,0 +1,72 @@
+/** Cancellations of jobs: ours, and Sidekiq's, which exist for iterable jobs only. */
+
+import {
+  CANCELLATION_LIFE_MS,
+  CANCELLATIONS_PAGE,
+  type CancellationState,
+  type CancellationStore,
+  DROPPED_LIFE_MS,
+  MAX_CANCELLATIONS,
+} from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server/server.ts'
+
+/** Sidekiq keeps the state of an iteration for 30 days. */
+const ITERATION_SECONDS = 2_592_000
+/** The jobs that one pipeline asks about. */
+const CHUNK = 1000
+
+const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', n: 'none' }
+
+export class Cancellations implements CancellationStore {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async request(jid: string): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const all = [keys.cancelled, keys.cancellationVersion, keys.iteration(jid)]
+    await main.run(lua.mark, all, [jid, CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS])
+  }
+
+  async withdraw(jid: string): Promise<CancellationState> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const letter = await main.run(lua.unmark, [keys.cancelled, keys.iteration(jid)], [jid])
+    return STATES[letter as string] as CancellationState
+  }
+
+  async among(jids: readonly string[]): Promise<string[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const cancelled: string[] = []
+    for (let from = 0; from < jids.length; from += CHUNK) {
+      const some = jids.slice(from, from + CHUNK)
+      const [ours, ...iterations] = await main.each((pipeline) => {
+        pipeline.zmscore(keys.cancelled, ...some)
+        for (const jid of some) pipeline.hget(keys.iteration(jid), 'cancelled')
+      })
+      if (ours?.[0]) throw main.explain(ours[0])
+      const versions = ours?.[1] as (string | null)[]
+      // A key that cannot be read is no iteration of Sidekiq's.
+      cancelled.push(...some.filter((_, i) => Number(versions[i] ?? 0) > 0 || typeof iterations[i]?.[1] === 'string'))
+    }
+    return cancelled
+  }
+
+  async since(since: number): Promise<{ version: number; jids: string[] }> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const newest = Number((await main.call((client) => client.get(keys.cancellationVersion))) ?? 0)
+    // Workers read this number all the time, and it has hardly ever changed.
+    if (newest === since) return { version: since, jids: [] }
+    const page = ['WITHSCORES', 'LIMIT', 0, CANCELLATIONS_PAGE] as const
+    const flat = await main.call((client) => client.zrangebyscore(keys.cancelled, `(${since}`, '+inf', ...page))
+    const jids = flat.filter((_, i) => i % 2 === 0)
+    const version = jids.length === CANCELLATIONS_PAGE ? flat.at(-1) : newest
+    return { version: Number(version), jids }
+  }
+}

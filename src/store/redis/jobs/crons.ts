@@ -1,0 +1,89 @@
+/** Cron entries and their locks. */
+
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { tasksOf } from '../server/call.ts'
+import { maybeDone } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+
+export class Crons implements CronStore {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async list(some?: readonly string[]): Promise<CronRecord[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const names = [...(some ?? (await main.call((client) => client.smembers(keys.crons))))].sort()
+    if (names.length === 0) return []
+    const [time, ...entries] = await main.all((pipeline) => {
+      pipeline.time()
+      for (const name of names) pipeline.hgetall(keys.cron(name))
+    })
+    const [seconds, micros] = time as [string, string]
+    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+    return names.flatMap((name, i) => {
+      const { text, tick, paused, jid, pushed, ends } = entries[i] as unknown as Record<string, string>
+      if (text === undefined) return []
+      return [
+        {
+          name,
+          text,
+          tick: Number(tick),
+          paused: paused === '1',
+          alive: Number(ends) > now,
+          jid: jid || null,
+          pushedAt: pushed ? Number(pushed) : null,
+        },
+      ]
+    })
+  }
+
+  async define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const args = [seconds, name, old ?? '', text, tick ?? '']
+    return (await main.run(lua.cronDefine, [keys.crons, keys.cron(name)], args)) === 1
+  }
+
+  /** @throws PushError */
+  async tick(name: string, { text, from, to, push }: CronTick, now: number): Promise<CronTickAnswer> {
+    const server = this.#server
+    const { keys } = server
+    try {
+      await server.loadTasks(tasksOf(push?.item.effects ?? []))
+      const main = await server.ready()
+      const call = server.call()
+      call.key(keys.cron(name))
+      call.key(keys.queues)
+      // The third key always is the lock, or the entry once more: `call.key` would leave a repeated key out.
+      call.keys.push(push?.lock === undefined ? keys.cron(name) : keys.lock(push.lock))
+      call.add(now, keys.dueChannel, text, from, to, push?.jid ?? '')
+      call.item(push?.item ?? null, push?.item.effects)
+      const [answer, holder] = (await main.run(lua.cronTick, call.keys, call.args)) as [string, string?]
+      return answer === 'held' ? { holder: holder ?? '' } : (answer as 'ok' | 'gone')
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, push ? [push.jid] : [], maybeDone(thrown), { cause: thrown })
+    }
+  }
+
+  async pause(name: string, paused: boolean, now: number): Promise<boolean> {
+    const main = await this.#server.ready()
+    return (await main.run(lua.cronPause, [this.#server.keys.cron(name)], [now, paused ? 1 : 0])) === 1
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    return (await main.run(lua.cronForget, [keys.crons, keys.cron(name)], [name])) === 1
+  }
+
+  async releaseLock(lock: string, holder: string): Promise<void> {
+    const main = await this.#server.ready()
+    await main.run(lua.unlock, [this.#server.keys.lock(lock)], [holder])
+  }
+}

@@ -1,0 +1,37 @@
+/** The progress of iterable jobs, in Sidekiq's hashes with the fields `ex`, `c`, `rt` and `cancelled`. */
+
+import type { IterationRecord, IterationState, JobStore } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server/server.ts'
+
+export class Iterations implements Pick<JobStore, 'iterations' | 'saveIteration'> {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
+    const main = await this.#server.ready()
+    const answers = await main.all((pipeline) => {
+      for (const jid of jids) pipeline.hgetall(this.#server.keys.iteration(jid))
+    })
+    return answers.map((answer) => recordOf(answer as unknown as Record<string, string>))
+  }
+
+  async saveIteration(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
+    const main = await this.#server.ready()
+    const args = [executions, cursor, runtime]
+    return (await main.run(lua.saveIteration, [this.#server.keys.iteration(jid)], args)) === 1
+  }
+}
+
+function recordOf({ ex, c, rt, cancelled }: Record<string, string>): IterationRecord | null {
+  if (ex === undefined && c === undefined && rt === undefined && cancelled === undefined) return null
+  return {
+    executions: Number(ex ?? 0),
+    runtime: Number(rt ?? 0),
+    cursor: c ?? null,
+    cancelled: cancelled === undefined ? null : Number(cancelled) * 1000,
+  }
+}

@@ -1,0 +1,113 @@
+/** Counts of jobs by class and minute, and deploys, in Sidekiq's keys. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { type Deploy, HISTOGRAM_BUCKETS, type JobSums, type MetricStore, type MetricsBatch } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server/server.ts'
+
+const BATCH_SECONDS = 8 * 3600
+const DEPLOY_SECONDS = 90 * 86_400
+const DEPLOY_LOCK_SECONDS = 60
+
+export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histograms' | 'recordDeploy' | 'deploys'> {
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
+    const { metrics } = this.#server.keys
+    const main = await this.#server.ready()
+    const call = this.#server.call()
+    call.key(metrics.lastBatch(source))
+    const added = metrics.added(at)
+    call.add(number, BATCH_SECONDS, added.length)
+    for (const [key, seconds] of added) call.add(call.key(key), seconds)
+    call.add(jobs.length)
+    for (const { name, processed, failed, ms, histogram } of jobs) {
+      const buckets = [...histogram.entries()].filter(([, count]) => count > 0)
+      call.add(name, processed, failed, ms, buckets.length)
+      if (buckets.length > 0) call.add(call.key(metrics.histogram(name, at)), ...buckets.flat())
+    }
+    const wrongs = await main.run(lua.recordMetrics, call.keys, call.args)
+    if (wrongs) throw new HighkiqError('STORE_UNUSABLE', `${this.#server.options.url}: ${wrongs}`)
+  }
+
+  async sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
+    const { metrics } = this.#server.keys
+    const main = await this.#server.ready()
+    const keys = times.flatMap((at) => metrics.readable(span, at).map((key) => ({ at, key })))
+    const fields = ['p', 'f', 'ms'].map((field) => `${name}|${field}`)
+    const answers = await main.all((pipeline) => {
+      for (const { key } of keys) name === undefined ? pipeline.hgetall(key) : pipeline.hmget(key, ...fields)
+    })
+    const sums = new Map<string, JobSums>()
+    for (const [i, { at }] of keys.entries()) {
+      const answer = answers[i] as unknown as Record<string, string> | (string | null)[]
+      const counts = Array.isArray(answer)
+        ? answer.map((count, k) => [fields[k] as string, count])
+        : Object.entries(answer)
+      for (const [field, count] of counts as [string, string | null][]) {
+        if (count !== null) add(sums, at, field, Number(count))
+      }
+    }
+    return [...sums.values()]
+  }
+
+  async histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+    const { metrics } = this.#server.keys
+    const main = await this.#server.ready()
+    const keys = minutes.flatMap((at) => metrics.histograms(name, at).map((key) => ({ at, key })))
+    const answers = await main.all((pipeline) => {
+      for (const { key } of keys) pipeline.getBuffer(key)
+    })
+    const found = new Map<number, number[]>()
+    for (const [i, { at }] of keys.entries()) {
+      const bits = answers[i] as unknown as Buffer | null
+      if (!bits) continue
+      const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
+      for (let bucket = 0; bucket < HISTOGRAM_BUCKETS && bucket * 2 + 2 <= bits.length; bucket++) {
+        counts[bucket] = (counts[bucket] as number) + bits.readUInt16BE(bucket * 2)
+      }
+      found.set(at, counts)
+    }
+    return [...found].map(([at, counts]) => ({ at, counts }))
+  }
+
+  async recordDeploy({ at, label }: Deploy): Promise<boolean> {
+    const { metrics } = this.#server.keys
+    const main = await this.#server.ready()
+    const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
+    const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
+    const marked = await main.run(lua.markDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
+    return marked === 1
+  }
+
+  async deploys(days: readonly string[]): Promise<Deploy[]> {
+    const { metrics } = this.#server.keys
+    const main = await this.#server.ready()
+    const answers = await main.all((pipeline) => {
+      for (const day of days) pipeline.hgetall(metrics.deploys(day))
+    })
+    return answers
+      .flatMap((marks) => Object.entries(marks as unknown as Record<string, string>))
+      .map(([stamp, label]) => ({ at: Date.parse(stamp), label }))
+      .filter(({ at }) => !Number.isNaN(at))
+      .sort((a, b) => a.at - b.at)
+  }
+}
+
+const FIELDS: Record<string, 'processed' | 'failed' | 'ms'> = { p: 'processed', f: 'failed', ms: 'ms' }
+
+/** Adds one field of a hash. Its last bar separates name and figure: a name may contain bars. */
+function add(sums: Map<string, JobSums>, at: number, field: string, count: number): void {
+  const bar = field.lastIndexOf('|')
+  const what = FIELDS[field.slice(bar + 1)]
+  if (bar < 0 || !what || !Number.isFinite(count)) return
+  const name = field.slice(0, bar)
+  const id = `${at} ${name}`
+  const sum = sums.get(id) ?? { at, name, processed: 0, failed: 0, ms: 0 }
+  sum[what] += count
+  sums.set(id, sum)
+}

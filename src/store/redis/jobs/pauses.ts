@@ -1,0 +1,44 @@
+/** Paused queues, in Sidekiq Pro's set: its Web shows them, and its processes do not fetch from them either. */
+
+import type { JobStore } from '../../contract.ts'
+import { Notifier } from '../server/notifier.ts'
+import type { Server } from '../server/server.ts'
+
+export class Pauses implements Pick<JobStore, 'pauseQueue' | 'pausedQueues'> {
+  readonly #server: Server
+  /** Notified when a queue is paused or resumed. */
+  readonly notifier: Notifier
+  /** The queues that were paused according to the last answer of the server. */
+  readonly #known = new Set<string>()
+
+  constructor(server: Server) {
+    this.#server = server
+    this.notifier = new Notifier(server, server.keys.pausesChannel)
+  }
+
+  async pauseQueue(queue: string, on: boolean): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    await main.all(
+      (pipeline) => (on ? pipeline.sadd(keys.paused, queue) : pipeline.srem(keys.paused, queue)),
+      keys.pausesChannel,
+    )
+    this.notifier.notify()
+  }
+
+  async pausedQueues(): Promise<string[]> {
+    const main = await this.#server.ready()
+    return (await main.call((client) => client.smembers(this.#server.keys.paused))).sort()
+  }
+
+  /** Notes whether an answer of the server called a queue paused. */
+  observe(queue: string, paused: boolean): void {
+    if (paused) this.#known.add(queue)
+    else this.#known.delete(queue)
+  }
+
+  /** Returns the queues that are not known to be paused. */
+  unpaused(queues: readonly string[]): readonly string[] {
+    return this.#known.size === 0 ? queues : queues.filter((queue) => !this.#known.has(queue))
+  }
+}

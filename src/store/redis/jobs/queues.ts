@@ -1,0 +1,158 @@
+/** Pushes jobs, and lists the jobs of queues. */
+
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import type { PushStep } from '../../../job/push-steps.ts'
+import { type JobStore, ONCE_SECONDS, type PushItem, type QueueInfo } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { tasksOf } from '../server/call.ts'
+import { chunksOf } from '../server/chunks.ts'
+import { maybeDone, readableReplies } from '../server/connection.ts'
+import type { Notifier } from '../server/notifier.ts'
+import { storedInSteps } from '../server/push-steps.ts'
+import type { Server } from '../server/server.ts'
+
+/** The most jobs that one script stores. */
+const MAX_SCRIPT_JOBS = 100
+
+type Scored = Extract<PushItem, { score: number }>
+
+export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
+  readonly #server: Server
+  readonly #due: Notifier
+
+  /** `due`: notified when a pushed job may be due earlier than the others. */
+  constructor(server: Server, due: Notifier) {
+    this.#server = server
+    this.#due = due
+  }
+
+  /** @throws PushError */
+  async push(items: readonly PushItem[], now: number): Promise<void> {
+    if (items.length === 0) return
+    const plain = items.filter(({ effects, once }) => !effects?.length && !once)
+    const tracked = items.filter(({ effects }) => effects?.length)
+    const once = items.filter(({ effects, once }) => once && !effects?.length)
+    const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
+    for (const some of chunksOf(tracked, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
+      steps.push({ items: some, put: () => this.#pushTracked(some, now) })
+    }
+    for (const some of chunksOf(once, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
+      steps.push({ items: some, put: () => this.#pushOnce(some, now) })
+    }
+    await storedInSteps(this.#server, steps)
+    if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
+  }
+
+  async queues(only?: readonly string[]): Promise<QueueInfo[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const names = only ?? (await main.call((client) => client.smembers(keys.queues))).sort()
+    const answers = await readableReplies(main, (pipeline) => {
+      for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
+    })
+    return names.map((name, i) => ({
+      name,
+      size: (answers[i * 2] ?? 0) as number,
+      next: (answers[i * 2 + 1] ?? null) as string | null,
+    }))
+  }
+
+  /** Reads from the tail of the list: the job there runs next. */
+  async peek(queue: string, offset: number, limit: number): Promise<string[]> {
+    if (limit <= 0) return []
+    const main = await this.#server.ready()
+    const key = this.#server.keys.queue(queue)
+    const texts = await main.call((client) => client.lrange(key, -offset - limit, -offset - 1))
+    return texts.reverse()
+  }
+
+  /**
+   * Sends the commands together; each one is all or nothing.
+   * @throws PushError
+   */
+  async #pushPlain(items: readonly PushItem[]): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const queues = new Set<string>()
+    const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; items: PushItem[] }>()
+    const sets = new Map<string, Scored[]>()
+    /** The items of each command that stores jobs. */
+    const sent: PushItem[][] = []
+    let wakes = false
+    for (const item of items) {
+      if (item.to === 'queue') {
+        const command = item.end === 'front' ? 'rpush' : 'lpush'
+        const id = command + item.queue
+        const list = lists.get(id)
+        if (list) list.items.push(item)
+        else {
+          lists.set(id, { command, key: keys.queue(item.queue), items: [item] })
+          queues.add(item.queue)
+        }
+      } else {
+        const key = keys.set(item.to)
+        const entries = sets.get(key)
+        if (entries) entries.push(item)
+        else sets.set(key, [item])
+        wakes ||= item.to !== 'dead'
+      }
+    }
+    const results = await main.each(
+      (pipeline) => {
+        if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
+        for (const { command, key, items: all } of lists.values()) {
+          for (const some of chunksOf(all, ({ text }) => text.length)) {
+            sent.push(some)
+            pipeline[command](key, ...some.map(({ text }) => text))
+          }
+        }
+        for (const [key, entries] of sets) {
+          for (const some of chunksOf(entries, ({ text }) => text.length)) {
+            sent.push(some)
+            pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
+          }
+        }
+      },
+      wakes ? keys.dueChannel : undefined,
+    )
+    // The first command stores the names of queues, not jobs.
+    const jobs = results.slice(queues.size > 0 ? 1 : 0)
+    const failed = results.filter(([error]) => error)
+    if (failed.length === 0) return
+    const error = main.explain(failed[0]?.[0]) as HighkiqError
+    const itemsOf = (is: (error: Error | null) => boolean) =>
+      new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
+    // A job would be stored, but never found, in a queue whose name is missing.
+    const isNamed = queues.size === 0 || !results[0]?.[0]
+    const parts = {
+      stored: itemsOf((one) => one === null && isNamed),
+      refused: itemsOf((one) => one !== null && !maybeDone(one)),
+    }
+    const cause = new HighkiqError(error.code, error.message, undefined, { cause: error.cause })
+    throw new PushError(error.message, [], parts.refused.size < items.length, { cause, parts })
+  }
+
+  async #pushTracked(items: readonly PushItem[], now: number): Promise<void> {
+    const server = this.#server
+    await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
+    const main = await server.ready()
+    const call = server.call()
+    call.key(server.keys.queues)
+    call.add(now, server.keys.dueChannel, items.length)
+    for (const item of items) call.item(item, item.effects)
+    await main.run(lua.push, call.keys, call.args)
+  }
+
+  async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const call = this.#server.call()
+    call.key(keys.queues)
+    call.add(now, keys.dueChannel, ONCE_SECONDS, items.length)
+    for (const item of items) {
+      call.add(call.key(keys.once(item.once ?? '')))
+      call.item(item)
+    }
+    await main.run(lua.pushOnce, call.keys, call.args)
+  }
+}

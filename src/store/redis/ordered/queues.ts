@@ -1,0 +1,149 @@
+/** What all operations on ordered queues share: a queue's keys, and the number of shards that this process knows. */
+
+import { type OrderedStore, shardOf } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Argument, Connection, Reply, Script } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+
+/** The number of shards of a queue. */
+export interface Shards {
+  shards: number
+  /** The number before, while the queue is resharded. */
+  from: number | null
+}
+
+/** About how many ids one script adds to the index of names. */
+const NAMED_AT_ONCE = 500
+
+export class OrderedQueues implements Pick<OrderedStore, 'define'> {
+  readonly server: Server
+  readonly #known = new Map<string, Shards>()
+  readonly #fixed = new Map<string, readonly string[]>()
+  readonly #ofShards = new Map<string, (readonly string[])[]>()
+
+  constructor(server: Server) {
+    this.server = server
+  }
+
+  /**
+   * Runs a script that may touch the keys of some shards. When this process knows an outdated number of shards, the
+   * script changes nothing and answers the right one, and runs again. Returns undefined when there is no such queue.
+   */
+  async run(
+    queue: string,
+    script: Script,
+    shardsOf: (known: Shards) => Iterable<number>,
+    argsOf: (known: Shards) => readonly Argument[],
+    connection?: Connection,
+  ): Promise<Reply | undefined> {
+    const used = connection ?? (await this.server.ready())
+    let known = this.#known.get(queue) ?? (await this.#learn(queue))
+    while (known) {
+      const shards = [...shardsOf(known)]
+      const keys = [...this.keys(queue), ...shards.flatMap((shard) => this.shardKeys(queue, shard))]
+      const before = known.from ?? ''
+      const answer: Reply = await used.run(script, keys, [
+        ...[known.shards, before, shards.length, ...shards],
+        ...argsOf(known),
+      ])
+      if (!Array.isArray(answer) || answer[0] !== 'moved') return answer
+      known = this.#remember(queue, answer[1] as string, answer[2] as string)
+    }
+    return undefined
+  }
+
+  keys(queue: string): readonly string[] {
+    let keys = this.#fixed.get(queue)
+    if (!keys) {
+      keys = this.server.keys.ordered(queue)
+      this.#fixed.set(queue, keys)
+    }
+    return keys
+  }
+
+  shardKeys(queue: string, shard: number): readonly string[] {
+    let ofQueue = this.#ofShards.get(queue)
+    if (!ofQueue) {
+      ofQueue = []
+      this.#ofShards.set(queue, ofQueue)
+    }
+    ofQueue[shard] ??= this.server.keys.orderedShard(queue, shard)
+    return ofQueue[shard]
+  }
+
+  /** Creates the queue if it does not exist. Returns its number of shards. */
+  async define(queue: string, shards: number): Promise<number> {
+    const main = await this.server.ready()
+    // The entry by which a queue is found is written before the queue.
+    await this.#list(queue)
+    const [root = ''] = this.keys(queue)
+    const defined = Number(await main.run(lua.orderedDefine, [root], [shards]))
+    // A process that has just deleted the queue may have removed that entry since.
+    await this.#list(queue)
+    if (this.#known.get(queue)?.shards !== defined) this.#known.delete(queue)
+    return defined
+  }
+
+  /** Indexes all waiting ids by name; the index is kept for some minutes. */
+  async indexNames(queue: string): Promise<void> {
+    while ((await this.run(queue, lua.orderedName, allShards, () => [NAMED_AT_ONCE])) === 0);
+  }
+
+  /** Removes a deleted queue from the list, unless somebody has created it again since. */
+  async unlist(queue: string): Promise<void> {
+    const { keys, main } = this.server
+    await main.call((client) => client.srem(keys.orderedQueues, queue))
+    const [root = ''] = this.keys(queue)
+    if ((await main.call((client) => client.exists(root))) === 1) await this.#list(queue)
+  }
+
+  forget(queue: string): void {
+    this.#known.delete(queue)
+    this.#fixed.delete(queue)
+    this.#ofShards.delete(queue)
+  }
+
+  async #list(queue: string): Promise<void> {
+    const { keys, main } = this.server
+    await main.call((client) => client.sadd(keys.orderedQueues, queue))
+  }
+
+  async #learn(queue: string): Promise<Shards | undefined> {
+    const [root = ''] = this.keys(queue)
+    const main = await this.server.ready()
+    const [shards, from] = await main.call((client) => client.hmget(root, 'shards', 'from'))
+    return this.#remember(queue, shards ?? '', from ?? '')
+  }
+
+  #remember(queue: string, shards: string, from: string): Shards | undefined {
+    if (shards === '') {
+      this.forget(queue)
+      return undefined
+    }
+    const known = { shards: Number(shards), from: from === '' ? null : Number(from) }
+    this.#known.set(queue, known)
+    return known
+  }
+}
+
+/** Yields all shards: while a queue is resharded also those of the number before. */
+export function* allShards({ shards, from }: Shards): Generator<number> {
+  for (let shard = 0; shard < Math.max(shards, from ?? 0); shard++) yield shard
+}
+
+/** Returns the shard of an id, and while the queue is resharded the shard where it may still be. */
+export function homesOf(id: string, { shards, from }: Shards): [home: number, old: number | undefined] {
+  const home = shardOf(id, shards)
+  if (from === null) return [home, undefined]
+  const old = shardOf(id, from)
+  return [home, old === home ? undefined : old]
+}
+
+/** Writes an error as JSON, which has no line breaks and distinguishes '' from no error. */
+export function writeError(error: string | null | undefined): string {
+  return error === null || error === undefined ? '' : JSON.stringify(error)
+}
+
+export function readError(text: string): string | null {
+  return text === '' ? null : (JSON.parse(text) as string)
+}

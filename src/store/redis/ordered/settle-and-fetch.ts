@@ -1,0 +1,213 @@
+/** Settles and fetches ids of an ordered queue, in one script for each owner's step. */
+
+import { doneInPart } from '../../../job/errors.ts'
+import {
+  type FetchedBatch,
+  ORDERED_BYTES,
+  type OrderedEnd,
+  type OrderedSettleAndFetch,
+  type OrderedSettleAndFetchAnswer,
+  type OrderedSettlement,
+  type OrderedStore,
+  type ScoredPayload,
+} from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Argument, Connection, Reply } from '../server/connection.ts'
+import { homesOf, type OrderedQueues, readError, type Shards, writeError } from './queues.ts'
+
+/** The most ids that one script settles, and that it fetches of a shard. */
+const MAX_SETTLED = 200
+const MAX_FETCHED = 500
+
+/** The length of a stored flight; see ordered-fetch.lua. */
+const LONG = 65
+
+const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
+
+export class OrderedSettleAndFetchScript implements Pick<OrderedStore, 'settleAndFetch'> {
+  readonly #queues: OrderedQueues
+  #connection: Connection | undefined
+
+  constructor(queues: OrderedQueues) {
+    this.#queues = queues
+  }
+
+  async settleAndFetch(
+    queue: string,
+    owner: string,
+    step: OrderedSettleAndFetch,
+  ): Promise<OrderedSettleAndFetchAnswer> {
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
+    const problems = new Set<string>()
+    for (let from = 0; ; from += MAX_SETTLED) {
+      const some = step.settlements.slice(from, from + MAX_SETTLED)
+      const isLast = from + MAX_SETTLED >= step.settlements.length
+      const called = this.#call(queue, owner, { ...step, settlements: some, fetch: isLast ? step.fetch : [] })
+      const answer = await called.catch((thrown) => {
+        throw from === 0 ? thrown : doneInPart(thrown)
+      })
+      settled.push(...answer.settled)
+      if (answer.problem) problems.add(answer.problem)
+      if (!isLast) continue
+      const problem = problems.size > 0 ? { problem: [...problems].join('; ') } : {}
+      return { ...answer, settled, ...problem }
+    }
+  }
+
+  async #call(queue: string, owner: string, step: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer> {
+    const { now, settlements, fetch, maxPayloads } = step
+    // Settlements that are simply done, by flight, with their indexes.
+    const groups = new Map<string, { shard: number; token: number; indexes: number[]; ids: string[] }>()
+    const others: number[] = []
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
+    for (const [i, { id, ticket, shard, token, end }] of settlements.entries()) {
+      const flight = flightOf(id, ticket)
+      // The ticket belongs to another shard or id.
+      if (!flight?.includes(` ${shard} ${token} `)) {
+        settled[i] = 'fenced'
+        continue
+      }
+      if (end.kind !== 'done') {
+        others.push(i)
+        continue
+      }
+      let group = groups.get(flight)
+      if (!group) {
+        group = { shard, token, indexes: [], ids: [] }
+        groups.set(flight, group)
+      }
+      group.indexes.push(i)
+      group.ids.push(id)
+    }
+    const shardsOf = (known: Shards) => {
+      const most = Math.max(known.shards, known.from ?? 0)
+      const named = new Set<number>()
+      for (const { shard } of fetch) if (shard < most) named.add(shard)
+      for (const { id, shard } of settlements) {
+        if (shard < most) named.add(shard)
+        for (const home of homesOf(id, known)) if (home !== undefined) named.add(home)
+      }
+      return named
+    }
+    let shards = 0
+    const argsOf = (known: Shards): Argument[] => {
+      shards = known.shards
+      const args: Argument[] = [owner, now, now / 1000, maxPayloads, ORDERED_BYTES, groups.size]
+      for (const [flight, { shard, token, ids }] of groups) {
+        args.push(shard, token, flight.padEnd(LONG), ids.length, ...ids)
+      }
+      args.push(others.length)
+      for (const i of others) args.push(...argumentsOf(settlements[i] as OrderedSettlement))
+      args.push(fetch.length)
+      for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
+      return args
+    }
+    const answer = await this.#queues.run(queue, lua.orderedTurn, shardsOf, argsOf, await this.#ready())
+    if (answer === undefined) return noQueue(step)
+    const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
+      string,
+      string,
+      string,
+      number,
+      string[],
+      ...Reply[][],
+    ]
+    const indexes = [...[...groups.values()].flatMap((group) => group.indexes), ...others]
+    for (const [i, index] of indexes.entries()) settled[index] = LETTERS[(done + ended)[i] ?? ''] ?? 'error'
+    return {
+      settled,
+      fetched: batches.map((flat) => fetchedOf(flat as string[])),
+      paused: isPaused === 1,
+      shards,
+      cancelled: pairs(cancelled).map(([id, flight]) => ({ id, ticket: ticketOf(id, flight) })),
+      ...(problem === '' ? {} : { problem }),
+    }
+  }
+
+  /** All steps of this process go over one connection, in order. */
+  async #ready(): Promise<Connection> {
+    await this.#queues.server.ready()
+    this.#connection ??= this.#queues.server.connect()
+    if (!this.#connection.isReady) await this.#connection.ready()
+    return this.#connection
+  }
+}
+
+function argumentsOf({ id, ticket, shard, token, end }: OrderedSettlement): Argument[] {
+  return [shard, token, id, flightOf(id, ticket)?.padEnd(LONG) ?? '', end.kind, ...endOf(end)]
+}
+
+function endOf(end: OrderedEnd): Argument[] {
+  if ('state' in end) return [end.state.performIn, end.state.retryCount, writeError(end.state.error)]
+  return end.kind === 'dead' ? [writeError(end.error)] : []
+}
+
+function fetchedOf([next, flight = '', ...flat]: string[]): OrderedSettleAndFetchAnswer['fetched'][number] {
+  if (next === 'lost') return { lost: true, ids: [], next: null }
+  const ids = pairs(flat).map(([id, record]) => readBatch(id, ticketOf(id, flight), record))
+  return { lost: false, ids, next: next === '' || next === undefined ? null : Number(next) }
+}
+
+/** Returns the ticket of an id in a flight. Ids that were fetched together share a flight; see ordered-open.lua. */
+export function ticketOf(id: string, flight: string): string {
+  return `${flight.trimEnd()} ${id}`
+}
+
+function flightOf(id: string, ticket: string): string | undefined {
+  return ticket.endsWith(` ${id}`) ? ticket.slice(0, -id.length - 1) : undefined
+}
+
+/** Reads a fetched id as ordered-state.lua writes it. */
+function readBatch(id: string, ticket: string, record: string): FetchedBatch {
+  const first = record.indexOf('\n')
+  const second = record.indexOf('\n', first + 1)
+  const performIn = Number(record.slice(0, first))
+  const about = readState(record.slice(first + 1, second))
+  return { id, ticket, performIn, ...about, payloads: readPayloads(record, second + 1) }
+}
+
+export function readState(line: string): Omit<FetchedBatch, 'id' | 'ticket' | 'performIn' | 'payloads'> {
+  if (line === '') return { retryCount: -1, error: null, crashes: 0, suspect: false }
+  const [, retryCount, crashes, suspect, error = ''] = /^(-?\d+) (\d+) (\d) (.*)$/s.exec(line) ?? []
+  return {
+    retryCount: Number(retryCount),
+    error: readError(error),
+    crashes: Number(crashes),
+    suspect: suspect === '1',
+  }
+}
+
+function readPayloads(record: string, from: number): ScoredPayload[] {
+  if (record[from] !== '*') {
+    const space = record.indexOf(' ', from)
+    return [[record.slice(space + 1), Number(record.slice(from, space))]]
+  }
+  // The lengths count bytes.
+  const bytes = Buffer.from(record.slice(from + 1))
+  const payloads: ScoredPayload[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const space = bytes.indexOf(' ', at)
+    const begins = bytes.indexOf(' ', space + 1) + 1
+    const ends = begins + Number(bytes.toString('latin1', space + 1, begins - 1))
+    payloads.push([bytes.toString('utf8', begins, ends), Number(bytes.toString('latin1', at, space))])
+    at = ends
+  }
+  return payloads
+}
+
+export function pairs(flat: readonly string[]): [string, string][] {
+  const found: [string, string][] = []
+  for (let i = 0; i + 1 < flat.length; i += 2) found.push([flat[i] as string, flat[i + 1] as string])
+  return found
+}
+
+/** Returns the answer for a queue that does not exist. */
+function noQueue({ settlements, fetch }: OrderedSettleAndFetch): OrderedSettleAndFetchAnswer {
+  return {
+    settled: settlements.map(() => 'fenced'),
+    fetched: fetch.map(() => ({ lost: true, ids: [], next: null })),
+    paused: false,
+    shards: 0,
+    cancelled: [],
+  }
+}

@@ -1,0 +1,160 @@
+/** What a script is given: keys, each once, and arguments that name them by their place. See lua/moves.lua. */
+
+import { splitTaskJid } from '../../../job/payload.ts'
+import {
+  type Branch,
+  type Destination,
+  type Effect,
+  EVENT_STATUSES,
+  type EventEffect,
+  type EventStatus,
+} from '../../contract.ts'
+import type { Argument } from './connection.ts'
+import type { Keys } from './keys.ts'
+import type { Texts } from './texts.ts'
+
+/** The number by which scripts know a status. */
+export const STATUS_NUMBER = Object.fromEntries(EVENT_STATUSES.map((name, n) => [name, n])) as Record<
+  EventStatus,
+  number
+>
+
+/** Where a task lies, and which queues it pushes to when it is done or fails. */
+export interface TaskQueues {
+  queue: string
+  onDone: string
+  onFailure: string
+}
+
+/** Undefined: there is no such task (any more). */
+export type TaskQueuesOf = (task: string) => TaskQueues | undefined
+
+export class Call {
+  readonly keys: string[] = []
+  readonly args: Argument[] = []
+  readonly #names: Keys
+  readonly #texts: Texts
+  readonly #placeOf: TaskQueuesOf
+  readonly #places = new Map<string, number>()
+  readonly #tasks = new Map<string, number>()
+
+  constructor(names: Keys, texts: Texts, placeOf: TaskQueuesOf) {
+    this.#names = names
+    this.#texts = texts
+    this.#placeOf = placeOf
+  }
+
+  /** The place of a key among KEYS. */
+  key(key: string): number {
+    const known = this.#places.get(key)
+    if (known !== undefined) return known
+    const place = this.keys.push(key)
+    this.#places.set(key, place)
+    return place
+  }
+
+  /** The place of a task's first key; undefined: there is no such task. */
+  task(id: string): number | undefined {
+    const known = this.#tasks.get(id)
+    if (known !== undefined) return known
+    const about = this.#placeOf(id)
+    if (about === undefined) return undefined
+    const place = this.keys.length + 1
+    this.keys.push(...taskKeys(this.#names, about, id))
+    this.#tasks.set(id, place)
+    return place
+  }
+
+  add(...args: Argument[]): void {
+    this.args.push(...args)
+  }
+
+  /** Adds where a job goes (null: nowhere, it is done) and the effects that change with it. */
+  item(to: Destination | null, effects: readonly Effect[] = []): void {
+    if (!to) {
+      this.args.push('-')
+      this.effects(effects)
+      return
+    }
+    const text = this.#texts.write(to.text)
+    if (to.to === 'queue') {
+      this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, text)
+    } else {
+      this.args.push('z', this.key(this.#names.set(to.to)), to.score, text)
+    }
+    this.effects(effects)
+  }
+
+  /** Adds the jobs that a job is split into. */
+  branches(branches: readonly Branch[] = []): void {
+    this.args.push(branches.length)
+    for (const { to, effects } of branches) this.item(to, effects)
+  }
+
+  effects(effects: readonly Effect[]): void {
+    const at = this.args.push(0) - 1
+    let count = 0
+    for (const effect of effects) {
+      if (effect.kind === 'iteration') {
+        count++
+        const { executions, cursor, runtime } = effect.state ?? { executions: 0, cursor: '', runtime: 0 }
+        this.args.push('i', this.key(this.#names.iteration(effect.jid)), executions, cursor, runtime)
+        continue
+      }
+      if (effect.kind === 'clear-cancellation') {
+        count++
+        this.args.push('u', this.key(this.#names.cancelled), this.key(this.#names.iteration(effect.jid)))
+        this.args.push(effect.jid, effect.dropped ? 1 : 0)
+        continue
+      }
+      if (effect.kind === 'release-lock') {
+        count++
+        this.args.push('l', this.key(this.#names.lock(effect.lock)), effect.holder)
+        continue
+      }
+      const { id, index } = splitTaskJid(effect.jid)
+      const base = this.task(id)
+      if (base === undefined) continue
+      count++
+      const { run, attempt, status, startedAt = '', window: place, code = '', result = '', messages = [] } = effect
+      this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
+      this.args.push(messages.length)
+      for (const message of messages) this.args.push(JSON.stringify(message))
+    }
+    this.args[at] = count
+  }
+
+  /** Rows of one task that are done in the same run and attempt. See lua/done.lua. */
+  finishedRows(effects: readonly EventEffect[]): void {
+    const { jid: first, run, attempt } = effects[0] as EventEffect
+    const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [String(splitTaskJid(jid).index), at, startedAt])
+    this.args.push(this.task(splitTaskJid(first).id) as number, run, attempt, JSON.stringify(rows))
+  }
+}
+
+/** A task's keys as the ledger wants them. */
+export function taskKeys(names: Keys, { queue, onDone, onFailure }: TaskQueues, id: string): string[] {
+  return [
+    ...names.task(queue, id),
+    names.queue(queue),
+    names.backlog(queue),
+    names.taskTimes(queue),
+    names.queue(onDone),
+    names.queue(onFailure),
+  ]
+}
+
+/** As it stands in the hash of all tasks. */
+export function writeTaskQueues({ queue, onDone, onFailure }: TaskQueues): string {
+  return onDone === queue && onFailure === queue ? queue : [queue, onDone, onFailure].join('\n')
+}
+
+export function readTaskQueues(text: string): TaskQueues {
+  const [queue = '', onDone = queue, onFailure = queue] = text.split('\n')
+  return { queue, onDone, onFailure }
+}
+
+/** Tasks that effects are about. */
+export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
+  for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
+}

@@ -1,0 +1,20 @@
+/** The most items and characters that one command carries. */
+const MAX_ITEMS = 1000
+const MAX_LENGTH = 1_000_000
+
+/** Splits items into chunks of bounded count and length. An item that is longer than the bound is a chunk of its own. */
+export function* chunksOf<T>(items: readonly T[], lengthOf: (item: T) => number, max = MAX_ITEMS): Generator<T[]> {
+  let chunk: T[] = []
+  let sum = 0
+  for (const item of items) {
+    const length = lengthOf(item)
+    if (chunk.length > 0 && (chunk.length >= max || sum + length > MAX_LENGTH)) {
+      yield chunk
+      chunk = []
+      sum = 0
+    }
+    chunk.push(item)
+    sum += length
+  }
+  if (chunk.length > 0) yield chunk
+}

@@ -1,0 +1,326 @@
+/**
+ * One connection to the server. Nothing is resent and nothing is queued while there is no connection: a command is
+ * written now or not at all, so that it is always known what may have happened.
+ */
+
+import { createRequire } from 'node:module'
+import type { ChainableCommander, Redis } from 'ioredis'
+import { HighkiqError, hasCode } from '../../../job/errors.ts'
+import type { lua } from '../lua.generated.ts'
+import type { RedisStoreOptions } from './url.ts'
+
+const require = createRequire(import.meta.url)
+
+export type Script = (typeof lua)[keyof typeof lua]
+export type Argument = string | number | Buffer
+export type Reply = string | number | null | Reply[]
+
+/** A connection is made anew after at most so long. */
+const LONGEST_RETRY_MS = 500
+/**
+ * The part of `commandTimeout` for which a push waits for replicas: no other command passes on the connection
+ * meanwhile.
+ */
+const WAIT_SHARE = 0.2
+/** Answers that trying again does not change. */
+const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
+/** Answers with which the server says that it does nothing just now, and that asking again later helps. */
+const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
+
+export class Connection {
+  readonly client: Redis
+  readonly #about: Pick<RedisStoreOptions, 'url' | 'commandTimeout'>
+  readonly #onLost: () => void
+  #closed = false
+  #failure = ''
+  /** On the monotonic clock: when this connection was last made anew; 0: never. */
+  #renewedAt = 0
+  #wasReady = false
+  /** The number of times that the connection was made. */
+  #generation = 0
+  readonly #waiting = new Set<() => void>()
+  /** Calls that are not answered yet. */
+  #awaited = 0
+  /** True: the connection was dropped while it was being made, so it may lead to the old master. */
+  #isOutdated = false
+
+  /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
+  constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
+    this.#about = options
+    this.#onLost = how.onLost ?? (() => {})
+    // Loaded here: who keeps jobs in SQLite does without it.
+    const ioredis = require('ioredis') as typeof import('ioredis')
+    this.client = new ioredis.Redis({
+      ...options.redis,
+      lazyConnect: true,
+      connectTimeout: options.commandTimeout,
+      ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
+      // When the connection is lost, what was not answered is refused at once.
+      maxRetriesPerRequest: 0,
+      // Nobody would hear of its failure.
+      autoResubscribe: false,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      // One that blocks has a name on the server, which a new one would not have: it is thrown away.
+      retryStrategy: (times) =>
+        how.blocking ? null : Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
+      // After a failover the old server answers so: look for the new one.
+      reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
+    })
+    this.client.on('error', (error: Error) => {
+      this.#failure = error.message
+      this.#changed()
+    })
+    this.client.on('connect', () => {
+      this.#failure = ''
+    })
+    this.client.on('ready', () => {
+      // A database that is not there is told before this, and all would go into the first one.
+      if (REFUSED.test(this.#failure)) {
+        this.client.disconnect()
+        return
+      }
+      if (this.#isOutdated) {
+        this.#isOutdated = false
+        this.client.stream?.destroy()
+        return
+      }
+      if (this.#wasReady) this.#renewedAt = performance.now()
+      this.#wasReady = true
+      this.#generation++
+      if (this.#awaited === 0) this.client.stream?.unref()
+      this.#changed()
+    })
+    this.client.on('end', () => this.#changed())
+    this.client.on('close', () => {
+      if (this.#wasReady && !this.#closed) this.#onLost()
+    })
+  }
+
+  get isReady(): boolean {
+    return this.client.status === 'ready' && this.client.stream?.writable === true
+  }
+
+  /** Milliseconds since the connection was made anew; infinite when it never broke. */
+  get unbrokenFor(): number {
+    return this.#renewedAt === 0 ? Number.POSITIVE_INFINITY : performance.now() - this.#renewedAt
+  }
+
+  /**
+   * Runs `work`, which writes; resolves once `replicas` replicas have its writes.
+   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: the write stands, but may be
+   * lost
+   */
+  async replicated<T>(replicas: number, work: () => Promise<T>): Promise<T> {
+    const generation = this.#generation
+    const result = await work()
+    const { url, commandTimeout } = this.#about
+    const found = await this.call((client) => client.wait(replicas, Math.ceil(commandTimeout * WAIT_SHARE)))
+    // WAIT covers only the writes of its own connection.
+    if (found >= replicas && generation === this.#generation) return result
+    const text = `${url}: stored, but only ${found} of ${replicas} replicas (waitForReplicas) have confirmed it`
+    throw new HighkiqError('STORE_TIMEOUT', text, { sent: true })
+  }
+
+  /** Resolves when commands can be written. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
+  async ready(ms = this.#about.commandTimeout): Promise<void> {
+    if (this.isReady) return
+    if (this.#closed) throw closedError(this.#about.url)
+    // What goes wrong is heard by the listener for errors.
+    if (this.client.status === 'wait' || this.client.status === 'end') this.client.connect().catch(() => {})
+    const end = performance.now() + ms
+    while (!this.isReady) {
+      if (this.#closed) throw closedError(this.#about.url)
+      if (REFUSED.test(this.#failure))
+        throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${hinted(this.#failure)}`)
+      const left = end - performance.now()
+      // One that blocks does not try again by itself.
+      if (left <= 0 || this.client.status === 'end') {
+        const why = this.#failure === '' ? 'no answer' : hinted(this.#failure)
+        throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
+      }
+      await this.#change(Math.min(left, 250))
+    }
+  }
+
+  /** Runs a script; the answer is as Redis gives it. */
+  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
+    this.#await(1)
+    try {
+      return (await this.client.evalsha(script.sha, keys.length, ...keys, ...args)) as Reply
+    } catch (thrown) {
+      if (!(thrown as Error).message?.startsWith('NOSCRIPT')) throw this.explain(thrown)
+    } finally {
+      this.#await(-1)
+    }
+    return this.call((client) => client.eval(script.source, keys.length, ...keys, ...args) as Promise<Reply>)
+  }
+
+  /** The same for a script that answers a list of texts, which may not be valid UTF-8. */
+  async runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
+    try {
+      return await this.call(
+        (client) => client.callBuffer('EVALSHA', script.sha, keys.length, ...keys, ...args) as Promise<Buffer[]>,
+      )
+    } catch (thrown) {
+      const { cause = thrown } = thrown as Error
+      if (!(cause as Error).message?.startsWith('NOSCRIPT')) throw thrown
+    }
+    return this.call(
+      (client) => client.callBuffer('EVAL', script.source, keys.length, ...keys, ...args) as Promise<Buffer[]>,
+    )
+  }
+
+  /** Runs one command. */
+  async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
+    this.#await(1)
+    try {
+      return await work(this.client)
+    } catch (thrown) {
+      throw this.explain(thrown)
+    } finally {
+      this.#await(-1)
+    }
+  }
+
+  /** Sends commands together; returns their answers, or throws the first error. For `channel` see `each`. */
+  async all(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<Reply[]> {
+    const results = await this.each(fill, channel)
+    return results.map(([error, reply]) => {
+      if (error) throw this.explain(error)
+      return reply
+    })
+  }
+
+  /** Sends commands together; no other command comes between. */
+  async transaction(fill: (transaction: ChainableCommander) => unknown): Promise<Reply[]> {
+    const transaction = this.client.multi()
+    fill(transaction)
+    const results = (await this.call(() => transaction.exec())) ?? []
+    return results.map(([error, reply]) => {
+      if (error) throw this.explain(error)
+      return reply as Reply
+    })
+  }
+
+  /**
+   * Sends commands together; returns an answer or an error for each. Then `channel` gets an empty message, whose error
+   * is ignored: the Redis user may have no right to the channel, and its readers poll as well.
+   */
+  async each(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<[Error | null, Reply][]> {
+    const pipeline = this.client.pipeline()
+    fill(pipeline)
+    const { length } = pipeline
+    if (length === 0) return []
+    if (channel !== undefined) pipeline.publish(channel, '')
+    const results = ((await this.call(() => pipeline.exec())) ?? []) as [Error | null, Reply][]
+    return results.slice(0, length)
+  }
+
+  /** One of ours that tells what to do; and a connection that does not answer is made anew. */
+  explain(thrown: unknown): unknown {
+    if (thrown instanceof HighkiqError) return thrown
+    // Of a transaction that was refused: what it was refused for.
+    const [first] = (thrown as { previousErrors?: Error[] }).previousErrors ?? []
+    if (first && first !== thrown) return this.explain(first)
+    const message = messageOf(thrown)
+    const say = (code: ConstructorParameters<typeof HighkiqError>[0], text: string) =>
+      new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
+    if (this.#closed) return closedError(this.#about.url)
+    if (message.startsWith('OOM')) {
+      return say('STORE_FULL', 'its memory is used up (maxmemory): give it more, or let jobs be worked off')
+    }
+    if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
+    if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
+    if (message === 'Command timed out') {
+      // Not in order: whoever does not answer would not answer to that either.
+      this.client.stream?.destroy()
+      return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
+    }
+    return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
+  }
+
+  /** Breaks the connection, which is made anew when it is needed. Commands without an answer are rejected as unsure. */
+  drop(): void {
+    if (this.client.status === 'ready') this.client.stream?.destroy()
+    else this.#isOutdated = this.client.status === 'connecting' || this.client.status === 'connect'
+  }
+
+  close(): void {
+    this.#closed = true
+    this.client.disconnect()
+    this.#changed()
+  }
+
+  /** A connection keeps its process alive only while an answer is awaited: who only pushes may simply end. */
+  #await(change: 1 | -1): void {
+    this.#awaited += change
+    if (this.#awaited === 0) this.client.stream?.unref()
+    else if (this.#awaited === 1 && change === 1) this.client.stream?.ref()
+  }
+
+  /** Resolves when the connection is another than before, at the latest after `ms`. */
+  #change(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#waiting.add(done)
+    })
+  }
+
+  #changed(): void {
+    for (const done of this.#waiting) done()
+  }
+}
+
+/** Answers, without those of keys that hold something else than they should: one such must not stop all others. */
+export async function readableReplies(
+  main: Connection,
+  fill: Parameters<Connection['each']>[0],
+): Promise<(Reply | undefined)[]> {
+  return (await main.each(fill)).map(([error, reply]) => {
+    if (!error) return reply
+    const explained = main.explain(error)
+    if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
+    return undefined
+  })
+}
+
+/** Whether a command that failed so may have been carried out all the same. */
+export function maybeDone(thrown: unknown): boolean {
+  if (thrown instanceof HighkiqError) return thrown.details?.sent === true
+  const { message = '' } = thrown as Error
+  return !isReply(thrown) && !message.startsWith("Stream isn't writeable")
+}
+
+/** The server's own words; of a key of the wrong kind it does not say which. */
+function messageOf(thrown: unknown): string {
+  const { message: said = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
+  // Before version 7 the reason stands behind the place in the script.
+  const message = /^ERR Error running script.*?: -?([A-Z]+ .*)$/s.exec(said)?.[1] ?? said
+  if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
+  const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
+  return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`
+}
+
+/** With what to do about it. */
+function hinted(message: string): string {
+  if (message.startsWith('NOAUTH')) return 'the server wants a password: redis://:PASSWORD@host'
+  const master = /No such master/.test(message)
+  if (master) return 'the sentinels know no server of that name: redis+sentinel://host:26379/NAME'
+  if (/ECONNRESET|no answer/.test(message)) return `${message} (a server that wants TLS? then rediss://)`
+  if (/self.signed|certificate/.test(message)) return `${message}: give its authority as redis: { tls: { ca } }`
+  return message
+}
+
+function isReply(thrown: unknown): boolean {
+  return (thrown as Error)?.name === 'ReplyError'
+}
+
+export function closedError(url: string): HighkiqError {
+  return new HighkiqError('STORE_CLOSED', `the store ${url} is closed`)
+}

@@ -1,0 +1,21 @@
+/** What pushes of jobs, tracked jobs and ordered jobs share: their errors, and waiting for replicas. */
+
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import { inSteps, type PushStep } from '../../../job/push-steps.ts'
+import { maybeDone } from './connection.ts'
+import type { Server } from './server.ts'
+
+/** Makes a PushError of an error of the store. */
+export function pushError(thrown: unknown): unknown {
+  if (!(thrown instanceof HighkiqError)) return thrown
+  return new PushError(thrown.message, [], maybeDone(thrown), { cause: thrown })
+}
+
+/**
+ * Pushes in steps. With `waitForReplicas` no job counts as stored before the replicas have confirmed it.
+ * @throws PushError
+ */
+export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {
+  const around = server.options.waitForReplicas > 0 ? (work: () => Promise<void>) => server.storing(work) : undefined
+  return inSteps(steps, { maybeDone, around })
+}

@@ -1,0 +1,145 @@
+import type { RedisOptions } from 'ioredis'
+import { HighkiqError } from '../../../job/errors.ts'
+import type { Sidekiq } from '../../../job/payload.ts'
+
+/** Everything a Redis store is made from; it can be posted to a thread. */
+export interface RedisStoreOptions {
+  /** For ioredis; without functions. */
+  redis: RedisOptions
+  /** Put before every key, with a colon. */
+  namespace: string
+  /** Milliseconds after which a command is given up. */
+  commandTimeout: number
+  /** A push resolves once this many replicas have confirmed it. */
+  waitForReplicas: number
+  /** Without the password, for people. */
+  url: string
+  /** Which Sidekiq's keys are written. */
+  wire?: Sidekiq
+}
+
+/** What an app may say beyond the URL. */
+export interface RedisSettings {
+  namespace?: string
+  /** Seconds after which a command is given up; default 5. */
+  redisTimeout?: number
+  waitForReplicas?: number
+  wire?: Sidekiq
+  /** For ioredis: data only, for a thread gets it too. */
+  redis?: RedisOptions
+}
+
+const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
+const TIMEOUT_SECONDS = 5
+const MAX_TIMEOUT_SECONDS = 600
+/** The time to wait for one Sentinel: a frozen one must not block the question to the others. */
+const SENTINEL_TIMEOUT_MS = 1000
+
+/**
+ * Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or
+ * `redis+sentinel://[user:password@]host:port,host:port/name[/database]` (`rediss+sentinel`: TLS to the servers).
+ * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3), `waitForReplicas=1` (0).
+ * @throws INVALID_OPTION
+ */
+export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
+  const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
+  if (!match) throw invalid(`${withoutPassword(url)} is no Redis URL: use redis://host:6379/0`)
+  const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
+  const options = new URLSearchParams(query)
+  for (const name of options.keys()) {
+    if (!OPTIONS.includes(name)) {
+      throw invalid(`${withoutPassword(url)}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
+    }
+  }
+  const protocol = Number(options.get('protocol') ?? 3)
+  if (protocol !== 2 && protocol !== 3) throw invalid(`${withoutPassword(url)}: protocol is 2 or 3`)
+  const namespace = more.namespace ?? options.get('namespace') ?? ''
+  if (options.get('namespace') === '') throw invalid(`${withoutPassword(url)}: the namespace is empty`)
+  if (/[{}\s]/.test(namespace)) throw invalid('namespace is a text without spaces and braces')
+
+  checkOptions(more.redis)
+  const redis: RedisOptions = { protocol, ...credentials(login) }
+  const names = path.split('/').slice(1).map(decodeURIComponent)
+  const database = sentinel ? names[1] : names[0]
+  if (database) {
+    const number = Number(database)
+    if (!(Number.isInteger(number) && number >= 0)) {
+      throw invalid(`${withoutPassword(url)}: ${JSON.stringify(database)} is no database number`)
+    }
+    redis.db = number
+  }
+  if (names.length > (sentinel ? 2 : 1)) throw invalid(`${withoutPassword(url)}: nothing can stand behind the database`)
+  const places = hosts.split(',').map((host) => placeOf(host, sentinel ? 26379 : 6379, url))
+  if (sentinel) {
+    if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
+    redis.sentinels = places
+    redis.name = names[0]
+    redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
+    if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
+  } else {
+    const [place] = places
+    if (places.length !== 1 || !place) throw invalid(`${withoutPassword(url)}: one host, or redis+sentinel://`)
+    Object.assign(redis, place)
+  }
+  if (scheme.toLowerCase() === 'rediss') redis.tls = {}
+  return {
+    redis: { ...redis, ...more.redis },
+    namespace,
+    commandTimeout: checkTimeout(more.redisTimeout),
+    waitForReplicas: checkReplicas(more.waitForReplicas ?? options.get('waitForReplicas') ?? 0),
+    url: withoutPassword(url),
+    ...(more.wire === undefined ? {} : { wire: more.wire }),
+  }
+}
+
+/** A URL that may be shown. */
+export function withoutPassword(url: string): string {
+  return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
+}
+
+/** Returns milliseconds. */
+function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
+  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds * 1000
+  throw invalid(
+    `redisTimeout must be a number of seconds above 0, at most ${MAX_TIMEOUT_SECONDS} (got ${JSON.stringify(seconds)})`,
+  )
+}
+
+function checkReplicas(value: unknown): number {
+  const count = typeof value === 'string' ? Number(value || 'NaN') : value
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0) return count
+  throw invalid(`waitForReplicas must be a number of replicas, 0 or more (got ${JSON.stringify(value)})`)
+}
+
+function checkOptions(redis: RedisOptions = {}): void {
+  if (redis.commandTimeout !== undefined) throw invalid('redis.commandTimeout: use redisTimeout, in seconds')
+  if (redis.keyPrefix) throw invalid('redis.keyPrefix: use namespace, which all parts of the store know of')
+  try {
+    structuredClone(redis)
+  } catch {
+    throw invalid('redis: plain data only, no functions: the thread that renews leases gets these options too')
+  }
+}
+
+function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {
+  if (login === '') return {}
+  const colon = login.indexOf(':')
+  // A login without a colon is the password alone, as Redis had it before it knew users.
+  if (colon === -1) return { password: decodeURIComponent(login) }
+  const [username, password] = [login.slice(0, colon), login.slice(colon + 1)].map(decodeURIComponent)
+  return { ...(username ? { username } : {}), ...(password ? { password } : {}) }
+}
+
+function placeOf(text: string, standard: number, url: string): { host: string; port: number } {
+  const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
+  if (!match) throw invalid(`${withoutPassword(url)}: ${JSON.stringify(text)} is no host:port`)
+  const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
+  const port = Number(match[2] ?? standard)
+  if (port > 65_535) throw invalid(`${withoutPassword(url)}: ${port} is no port`)
+  if (host.includes('@')) throw invalid(`${withoutPassword(url)}: in a password write @ as %40`)
+  return { host, port }
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}

@@ -1,0 +1,230 @@
+/** The leases of owners. */
+
+import { type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server/server.ts'
+import type { Owner } from './owner.ts'
+
+/** How long a claimed owner stays listed: the server may still serve one of its waits. */
+const REMEMBERED_MS = 3_600_000
+/** How many texts are read with one command: each may be large. */
+export const TEXTS_AT_ONCE = 10
+const DEFAULT_SECONDS = 15
+
+/** The prefix of the fields of an owner's hash that name its queues. */
+const QUEUE_FIELD = 'q '
+
+/** The hash of one owner. */
+interface OwnerRecord {
+  seconds: number
+  host: string
+  queues: string[]
+}
+
+export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' | 'ownersOn' | 'unrenewed' | 'tidy'> {
+  readonly #server: Server
+  /** The longest lease, in seconds, of the owners that joined in this process. */
+  #seconds = 0
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  /** Returns false for a name that is known already, claimed or not. */
+  async create(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
+    const { keys } = this.#server
+    this.#seconds = Math.max(this.#seconds, seconds)
+    const main = await this.#server.ready()
+    const all = [keys.leases, keys.renewals, keys.owner(owner), keys.machine(machineOf(host))]
+    return (await main.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
+  }
+
+  /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
+  async addQueue(owner: Owner, queue: string): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    if ((await main.run(lua.enter, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1) return false
+    owner.queues.add(queue)
+    return true
+  }
+
+  async renew(owner: string, seconds: number): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    return (await main.run(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])) === 1
+  }
+
+  /** Removes an owner that holds no job. Returns false, and changes nothing, when it holds one. */
+  async remove({ name, queues }: Owner): Promise<boolean> {
+    const { host, queues: others } = await this.recordOf(name)
+    return this.#remove(name, { host, queues: [...new Set([...queues, ...others])] }, '')
+  }
+
+  renewer(): Renewer {
+    return {
+      module: new URL('./renewer.js', import.meta.url).href,
+      options: { ...this.#server.options },
+    }
+  }
+
+  async leases(): Promise<Lease[]> {
+    const main = await this.#server.ready()
+    return this.#leasesOf(await main.call((client) => client.zrange(this.#server.keys.leases, '0', '-1', 'WITHSCORES')))
+  }
+
+  async ownersOn(machine: string): Promise<{ owner: string; host: string }[]> {
+    const main = await this.#server.ready()
+    const hosts = await main.call((client) => client.hgetall(this.#server.keys.machine(machine)))
+    return Object.entries(hosts).map(([owner, host]) => ({ owner, host }))
+  }
+
+  /** Returns the newest stamp; with `since`, also the unclaimed owners that have not renewed since that stamp. */
+  async unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const [stamp, scores] = (await main.all((pipeline) => {
+      pipeline.get(keys.renewals)
+      if (since !== null) pipeline.zrangebyscore(keys.leases, '0', since, 'WITHSCORES')
+    })) as [string | null, string[] | undefined]
+    return { stamp: Number(stamp ?? 0), leases: scores ? await this.#leasesOf(scores) : [] }
+  }
+
+  /** `known`: queues that the owner had, in case no key lists them any more. */
+  async claimLease(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
+    const { main, keys } = this.#server
+    // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
+    const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
+    await this.#server.ready()
+    if (ends !== null && main.unbrokenFor < grace) return false
+    const { host, queues } = await this.recordOf(owner)
+    let unlisted: string[] = []
+    if (queues.length === 0 && (ends === 0 || ends === null)) {
+      const found = (await this.#findOwners()).filter((one) => one.owner === owner).map(({ queue }) => queue)
+      unlisted = [...new Set([...known, ...found])]
+    }
+    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host))]
+    return (await main.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
+  }
+
+  /** Returns whether the owner still has its lease. */
+  async hasLease(owner: Owner): Promise<boolean> {
+    const stamp = await this.#server.main.call((client) => client.zscore(this.#server.keys.leases, owner.name))
+    return Number(stamp ?? -1) >= 0
+  }
+
+  async recordOf(owner: string): Promise<OwnerRecord> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    return recordIn(await main.call((client) => client.hgetall(keys.owner(owner))))
+  }
+
+  /** Returns every listed owner, claimed or not, with each of its queues. */
+  async ownedQueues(): Promise<{ owner: string; queue: string }[]> {
+    const { keys, main } = this.#server
+    return this.queuesOf(await main.call((client) => client.zrange(keys.leases, '0', '-1')))
+  }
+
+  async claimedOwners(): Promise<string[]> {
+    const { keys, main } = this.#server
+    return main.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
+  }
+
+  /**
+   * Returns owners that hold jobs without a lease: Redis served their wait after they had left. Removes the names of
+   * queues without tasks.
+   */
+  async tidy(): Promise<string[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
+      await main.run(
+        lua.dropQueue,
+        [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.backlog(queue), keys.oldLeases(queue)],
+        [queue],
+      )
+    }
+    const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
+    if (owners.length === 0) return []
+    const stamps = await main.call((client) => client.zmscore(keys.leases, ...owners))
+    return owners.filter((_, i) => stamps[i] === null)
+  }
+
+  /** Finds owners by their keys, in a scan of the whole database. */
+  async #findOwners(): Promise<{ queue: string; owner: string }[]> {
+    const { keys, main } = this.#server
+    const found: { queue: string; owner: string }[] = []
+    let cursor = '0'
+    do {
+      const [next, some] = await main.call((client) => client.scan(cursor, 'MATCH', keys.ownersPattern, 'COUNT', 1000))
+      for (const key of some) {
+        const parsed = keys.parseOwners(key)
+        if (parsed) found.push(parsed)
+      }
+      cursor = next
+    } while (cursor !== '0')
+    return found
+  }
+
+  /** Reads leases from a flat list of owners and their stamps. */
+  async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
+    if (flat.length === 0) return []
+    const { keys, main } = this.#server
+    const owners = flat.filter((_, i) => i % 2 === 0)
+    const [time, ...records] = (await main.all((pipeline) => {
+      pipeline.time()
+      for (const owner of owners) pipeline.hmget(keys.owner(owner), 'seconds', 'host')
+    })) as [[string, string], ...(string | null)[][]]
+    const now = Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000)
+    return owners.map((owner, i) => {
+      const stamp = Number(flat[2 * i + 1])
+      const [seconds, host] = records[i] ?? []
+      const claimed = stamp < 0
+      const ends = claimed ? -stamp : stamp + Number(seconds ?? 0) * 1000
+      const ended = claimed || ends < now
+      return { owner, host: host ?? '', seconds: Number(seconds ?? 0), renewed: stamp, ends, ended, claimed }
+    })
+  }
+
+  async queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
+    const { keys, main } = this.#server
+    const fields = (await main.all((pipeline) => {
+      for (const owner of owners) pipeline.hkeys(keys.owner(owner))
+    })) as string[][]
+    return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
+  }
+
+  /** Removes owners that were claimed long ago and hold no jobs. */
+  async removeOld(isHolding: (owner: string) => boolean): Promise<void> {
+    const { keys, main } = this.#server
+    const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]
+    const until = REMEMBERED_MS - Number(seconds) * 1000
+    const old = await main.call((client) => client.zrangebyscore(keys.leases, `(${until}`, '(0'))
+    for (const owner of old) {
+      if (!isHolding(owner)) await this.#remove(owner, await this.recordOf(owner), until)
+    }
+  }
+
+  async #remove(
+    owner: string,
+    { host, queues }: Pick<OwnerRecord, 'host' | 'queues'>,
+    until: number | '',
+  ): Promise<boolean> {
+    const { keys } = this.#server
+    const own = queues.flatMap((queue) => [
+      keys.working(queue, owner),
+      keys.arriving(queue, owner),
+      keys.settled(queue, owner),
+    ])
+    const main = await this.#server.ready()
+    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host)), ...own]
+    return (await main.run(lua.leave, all, [owner, until])) === 1
+  }
+}
+
+function recordIn(fields: Record<string, string>): OwnerRecord {
+  return { seconds: Number(fields.seconds ?? 0), host: fields.host ?? '', queues: queuesIn(Object.keys(fields)) }
+}
+
+function queuesIn(fields: readonly string[]): string[] {
+  return fields.filter((field) => field.startsWith(QUEUE_FIELD)).map((field) => field.slice(QUEUE_FIELD.length))
+}

@@ -1,0 +1,118 @@
+/** Finds the jobs of claimed owners, and moves them back to their queues. */
+
+import { hasCode } from '../../../job/errors.ts'
+import type { OrphanedJob, Rescue, SwapAnswer, WorkerStore } from '../../contract.ts'
+import { SWAP_ANSWERS } from '../jobs/job-sets.ts'
+import { lua } from '../lua.generated.ts'
+import { tasksOf } from '../server/call.ts'
+import { chunksOf } from '../server/chunks.ts'
+import type { Server } from '../server/server.ts'
+import type { Tasks } from '../tasks/tasks.ts'
+import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
+
+/** The most jobs that one script moves. */
+const MAX_JOBS = 100
+/** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
+const ARRIVAL = '='
+
+export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
+  readonly #server: Server
+  readonly #leases: Leases
+  readonly #tasks: Tasks
+
+  constructor(server: Server, leases: Leases, tasks: Tasks) {
+    this.#server = server
+    this.#leases = leases
+    this.#tasks = tasks
+  }
+
+  async orphaned(limit: number): Promise<OrphanedJob[]> {
+    await this.#server.ready()
+    const claimed = await this.#leases.claimedOwners()
+    let broken: unknown
+    // The process that claimed an owner may have died before it interrupted the owner's tasks.
+    if (claimed.length > 0) {
+      await this.#tasks.interrupt(new Set(claimed), Date.now()).catch((thrown) => {
+        broken = thrown
+      })
+    }
+    const orphaned = await this.#orphaned(claimed, limit)
+    // A task that cannot be interrupted must not keep the jobs of other owners from going back.
+    if (orphaned.length === 0 && broken) throw broken
+    return orphaned
+  }
+
+  /** Returns jobs newest first in each queue, and removes owners that were claimed long ago. */
+  async #orphaned(owners: readonly string[], limit: number): Promise<OrphanedJob[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const orphaned: OrphanedJob[] = []
+    let broken: unknown
+    const claimed = await this.#leases.queuesOf(owners)
+    // Most of these owners hold no job and are only remembered.
+    const holding = (await main.all((pipeline) => {
+      for (const { owner, queue } of claimed) {
+        pipeline.exists(keys.working(queue, owner), keys.arriving(queue, owner))
+      }
+    })) as number[]
+    const holders = new Set(claimed.filter((_, i) => holding[i] !== 0).map(({ owner }) => owner))
+    await this.#leases.removeOld((owner) => holders.has(owner))
+    for (const [i, { owner, queue }] of claimed.entries()) {
+      if (holding[i] === 0) continue
+      if (orphaned.length >= limit) break
+      try {
+        orphaned.push(...(await this.#orphanedOf(owner, queue, limit - orphaned.length)))
+      } catch (thrown) {
+        // A key of the wrong type belongs to this owner only: the jobs of the others still go back.
+        if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown
+        broken ??= thrown
+      }
+    }
+    if (orphaned.length === 0 && broken) throw broken
+    return orphaned
+  }
+
+  /** Returns an owner's jobs in a queue, newest first. */
+  async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
+    const { keys, main, texts } = this.#server
+    const working = keys.working(queue, owner)
+    const list = await main.call((client) => client.lrangeBuffer(keys.arriving(queue, owner), 0, limit - 1))
+    const orphaned = list.map((bytes) => {
+      const text = texts.read(bytes)
+      return { owner, queue, ticket: ARRIVAL + text, text }
+    })
+    const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
+    for (let from = 0; from < tickets.length && orphaned.length < limit; from += TEXTS_AT_ONCE) {
+      const some = tickets.slice(from, from + TEXTS_AT_ONCE)
+      const held = await main.call((client) => client.hmgetBuffer(working, ...some))
+      for (const [i, ticket] of some.entries()) {
+        const bytes = held[i]
+        if (bytes && orphaned.length < limit) orphaned.push({ owner, queue, ticket, text: texts.read(bytes) })
+      }
+    }
+    return orphaned
+  }
+
+  async rescue(items: readonly Rescue[], now: number): Promise<SwapAnswer[]> {
+    const server = this.#server
+    const { keys, texts } = server
+    const answers: SwapAnswer[] = []
+    await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
+    const main = await server.ready()
+    for (const some of chunksOf(items, ({ to }) => 2 * (to?.text.length ?? 0), MAX_JOBS)) {
+      const call = server.call()
+      call.key(keys.queues)
+      call.add(now, keys.dueChannel, some.length)
+      for (const { owner, queue, ticket, to, effects } of some) {
+        const isArrival = ticket.startsWith(ARRIVAL)
+        call.add(owner, call.key(keys.leases))
+        call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
+        call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
+        call.item(to, effects)
+      }
+      const [letters] = (await main.run(lua.restore, call.keys, call.args)) as [string, string]
+      for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
+    }
+    return answers
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What this process knows of one owner: its fetched jobs by ticket, and which settlements had no answer. The keys on the
+ * server decide; the difference to them shows the jobs of lost answers (reconciler.ts).
+ */
+
+import type { FetchedJob } from '../../contract.ts'
+
+export interface HeldJob {
+  queue: string
+  /** The text of a job that arrived during a wait: it lies in the list of arrivals, not under its ticket. */
+  arrival?: string
+  /** True: a settlement of it had no answer. If the job is gone, that settlement was applied. */
+  isUncertain: boolean
+}
+
+/** The last reserved ticket. All owners of this process share it, so that no two of them have the same ticket. */
+let nextTicket = Math.floor(Math.random() * 2 ** 20) * 2 ** 32
+
+/** Reserves `n` tickets and returns the first one. Unused tickets are not reserved again. */
+export function reserveTickets(n: number): number {
+  const first = nextTicket + 1
+  nextTicket += n
+  return first
+}
+
+export class Owner {
+  readonly name: string
+  /** The queues of which it may hold jobs. */
+  readonly queues: Set<string>
+  readonly jobs = new Map<string, HeldJob>()
+  /** By queue, the tickets of settled arrivals that the server need not remember any more. */
+  readonly settledArrivals = new Map<string, string[]>()
+  /** Its jobs whose answer was lost: they are handed out next. */
+  recovered: FetchedJob[] = []
+  /** Jobs that this process moves back to their queues; some may have arrived there already. */
+  requeued: FetchedJob[] = []
+  requeuing: Promise<void> | undefined
+  /** The first and last ticket of each call without an answer so far. */
+  readonly pendingTickets = new Set<readonly [number, number]>()
+  /** Functions that end this owner's waits. */
+  readonly waits = new Set<() => void>()
+  /** Waits begin only after this search. */
+  reconciling: Promise<void> | undefined
+  /** When the next search is due, on the monotonic clock, and the interval after it. */
+  reconcileAt = Number.POSITIVE_INFINITY
+  reconcileMs = 0
+  /** The version of the cancellations in the last answer. */
+  version = 0
+  /** True: the owner leaves, so it gets no further jobs. */
+  left = false
+
+  constructor(name: string, queues: Iterable<string>) {
+    this.name = name
+    this.queues = new Set(queues)
+  }
+
+  /** Registers a job that arrived during a wait. */
+  arrived(queue: string, text: string): FetchedJob {
+    const ticket = String(reserveTickets(1))
+    this.jobs.set(ticket, { queue, arrival: text, isUncertain: false })
+    return { queue, ticket, text }
+  }
+
+  addSettledArrivals(queue: string, ...tickets: string[]): void {
+    const settled = this.settledArrivals.get(queue)
+    if (settled) settled.push(...tickets)
+    else this.settledArrivals.set(queue, tickets)
+  }
+
+  /** Returns at most `n` tickets for a call to remove on the server. A caller whose call fails adds them again. */
+  drainSettledArrivals(queue: string, n: number): string[] {
+    return this.settledArrivals.get(queue)?.splice(0, n) ?? []
+  }
+
+  /** Returns at most `n` recovered jobs of these queues. */
+  drainRecovered(queues: readonly string[], n: number): FetchedJob[] {
+    if (this.recovered.length === 0) return []
+    const drained: FetchedJob[] = []
+    this.recovered = this.recovered.filter((job) => {
+      if (drained.length >= n || !queues.includes(job.queue)) return true
+      drained.push(job)
+      return false
+    })
+    return drained
+  }
+
+  /** Forgets all jobs of an owner that has lost its lease. */
+  forget(): void {
+    this.jobs.clear()
+    this.settledArrivals.clear()
+    this.recovered = []
+    this.requeued = []
+  }
+}

@@ -1,0 +1,248 @@
+/** The owners of this process: their steps, their waits, and the jobs that lost answers have left with them. */
+
+import type { FetchedJob, JoinOptions, SettleAndFetch, SettleAndFetchAnswer, WorkerStore } from '../../contract.ts'
+import type { Pauses } from '../jobs/pauses.ts'
+import type { Connection } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+import type { Tasks } from '../tasks/tasks.ts'
+import { JobWaits } from './job-waits.ts'
+import type { Leases } from './leases.ts'
+import { OldLeases } from './old-leases.ts'
+import { Owner } from './owner.ts'
+import { Reconciler } from './reconciler.ts'
+import { SettleAndFetchScript } from './settle-and-fetch.ts'
+
+/** The longest time between two searches for jobs whose answer was lost. */
+const RECONCILE_MS = 30_000
+/** The time from a lost answer to the second search: the server may serve the wait of a lost client until then. */
+const RETRY_MS = 3000
+/** The longest time for which the server serves a wait whose client is gone. */
+const SERVED_MS = 5000
+/** A recovered job goes back to its queue when its owner has not fetched it by then. */
+const REQUEUE_MS = 2000
+
+export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs' | 'join' | 'release' | 'claim'> {
+  readonly #server: Server
+  readonly #leases: Leases
+  readonly #oldLeases: OldLeases
+  readonly #tasks: Tasks
+  readonly #script: SettleAndFetchScript
+  readonly #waits: JobWaits
+  readonly #reconciler: Reconciler
+  readonly #known = new Map<string, Owner>()
+  /** The queues of owners that lost their lease. */
+  readonly #lastQueues = new Map<string, ReadonlySet<string>>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #connection: Connection | undefined
+
+  constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
+    this.#server = server
+    this.#leases = leases
+    this.#oldLeases = new OldLeases(server)
+    this.#tasks = tasks
+    const connection = () => this.#connect()
+    this.#script = new SettleAndFetchScript(server, connection, pauses)
+    this.#waits = new JobWaits(server, pauses, {
+      lost: () => this.#lost(),
+      recovered: (owner) => this.#after(REQUEUE_MS, () => this.#requeue(owner)),
+      requeue: (owner) => void this.#requeue(owner),
+    })
+    this.#reconciler = new Reconciler(server, connection)
+  }
+
+  async settleAndFetch(name: string, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const owner = await this.#ownerIn(name, step.fetch.queues)
+    if (!owner) return fencedAnswer(step)
+    try {
+      const answer = await this.#script.run(owner, step)
+      if (answer.fenced) this.#fenced(owner)
+      return answer
+    } catch (thrown) {
+      this.#lost()
+      throw thrown
+    }
+  }
+
+  async waitForJobs(
+    name: string,
+    queues: readonly string[],
+    n: number,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<FetchedJob[]> {
+    const owner = await this.#ownerIn(name, queues)
+    return owner ? this.#waits.run(owner, queues, n, ms, signal) : []
+  }
+
+  async join(name: string, about: JoinOptions): Promise<boolean> {
+    if (about.isWorker) await this.#oldLeases.takeOver()
+    if (!(await this.#leases.create(name, about.queues, about.seconds, about.host))) return false
+    this.#register(new Owner(name, about.queues))
+    return true
+  }
+
+  /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
+  async addQueue(name: string, queue: string): Promise<boolean> {
+    return (await this.#ownerIn(name, [queue])) !== undefined
+  }
+
+  async release(name: string): Promise<boolean> {
+    const owner = await this.#owner(name)
+    if (!owner) return false
+    owner.left = true
+    // Jobs whose answer was lost must go back first; an owner that holds a job can only be claimed.
+    await this.#reconciler.run(owner).catch(() => {})
+    await this.#requeue(owner)
+    // The server may still serve a wait whose connection broke. Its job is found only while the owner is listed.
+    if (this.#waits.brokeWithin(SERVED_MS)) {
+      await this.claim(name, null)
+      this.#known.delete(name)
+      return false
+    }
+    const gone = await this.#leases.remove(owner)
+    if (gone) this.#known.delete(name)
+    else owner.left = false
+    return gone
+  }
+
+  async claim(name: string, ends: number | null): Promise<boolean> {
+    const claimed = await this.#leases.claimLease(name, ends, this.#lastQueues.get(name))
+    this.#lastQueues.delete(name)
+    if (claimed) await this.#tasks.interrupt(new Set([name]), Date.now())
+    return claimed
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    for (const owner of this.#known.values()) {
+      owner.left = true
+      for (const end of owner.waits) end()
+    }
+  }
+
+  /** Returns what this process knows of an owner; an owner that joined in another process is read from the server. */
+  async #owner(name: string): Promise<Owner | undefined> {
+    const known = this.#known.get(name)
+    if (known) return known
+    const { queues } = await this.#leases.recordOf(name)
+    if (queues.length === 0) return undefined
+    return this.#known.get(name) ?? this.#register(new Owner(name, queues))
+  }
+
+  /** Remembers an owner, and begins to search at intervals for its jobs whose answer was lost. */
+  #register(owner: Owner): Owner {
+    owner.reconcileMs = RECONCILE_MS
+    this.#known.set(owner.name, owner)
+    this.#reconcileIn(owner.name, RECONCILE_MS)
+    return owner
+  }
+
+  /** Returns the owner once it may hold jobs of these queues; undefined when it has no lease. */
+  async #ownerIn(name: string, queues: readonly string[]): Promise<Owner | undefined> {
+    const owner = this.#known.get(name) ?? (await this.#owner(name))
+    if (!owner) return undefined
+    for (const queue of queues) {
+      if (!owner.queues.has(queue) && !(await this.#leases.addQueue(owner, queue))) return undefined
+    }
+    return owner
+  }
+
+  /** Forgets an owner that has lost its lease and ends its waits; its queues are kept for its claim. */
+  #fenced(owner: Owner): void {
+    for (const end of owner.waits) end()
+    this.#known.delete(owner.name)
+    this.#lastQueues.set(owner.name, owner.queues)
+  }
+
+  #connect(): Connection {
+    this.#connection ??= this.#server.connect({ onLost: () => this.#lost() })
+    return this.#connection
+  }
+
+  /** Searches for the jobs of a lost answer now, and soon again: the server may still carry out the request. */
+  #lost(): void {
+    for (const [name, owner] of this.#known) {
+      owner.reconcileMs = RETRY_MS
+      void this.#reconcile(name)
+      this.#reconcileIn(name, RETRY_MS)
+    }
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const owner = this.#known.get(name)
+    if (!owner || owner.left) return
+    try {
+      if (!(await this.#leases.hasLease(owner))) {
+        this.#fenced(owner)
+        return
+      }
+      await this.#reconciler.run(owner)
+      if (owner.recovered.length > 0) this.#after(REQUEUE_MS, () => this.#requeue(owner))
+    } catch {
+      this.#reconcileIn(name, RETRY_MS)
+    }
+  }
+
+  /** Plans a search, and further ones at growing intervals. Does nothing when an earlier search is planned. */
+  #reconcileIn(name: string, ms: number): void {
+    const owner = this.#known.get(name)
+    const at = performance.now() + ms
+    if (!owner || owner.reconcileAt <= at) return
+    owner.reconcileAt = at
+    this.#after(ms, async () => {
+      if (owner.reconcileAt !== at) return
+      owner.reconcileAt = Number.POSITIVE_INFINITY
+      this.#reconcileIn(name, owner.reconcileMs)
+      owner.reconcileMs = Math.min(owner.reconcileMs * 2, RECONCILE_MS)
+      await this.#reconcile(name)
+    })
+  }
+
+  /**
+   * Moves recovered jobs back to the front of their queues, unchanged, newest first. After this request they are never
+   * handed out, because the server may carry it out late.
+   */
+  async #requeue(owner: Owner): Promise<void> {
+    owner.requeuing ??= this.#requeueRecovered(owner).finally(() => {
+      owner.requeuing = undefined
+    })
+    await owner.requeuing
+  }
+
+  async #requeueRecovered(owner: Owner): Promise<void> {
+    owner.requeued.push(...owner.recovered.splice(0).reverse())
+    const asked = [...owner.requeued]
+    if (asked.length === 0) return
+    const settlements = asked.map(({ queue, ticket, text }) => ({
+      queue,
+      ticket,
+      move: { to: 'queue', queue, text, end: 'front' } as const,
+      processed: 0 as const,
+      failed: 0 as const,
+    }))
+    const step = { now: Date.now(), started: [], settlements, fetch: { queues: [], n: 0 } }
+    const answer = await this.#script.run(owner, step).catch(() => undefined)
+    const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
+    owner.requeued = owner.requeued.filter((job) => !back.has(job))
+    if (owner.requeued.length > 0 && !owner.left) this.#after(REQUEUE_MS, () => this.#requeue(owner))
+  }
+
+  #after(ms: number, work: () => unknown): void {
+    if (this.#server.isClosed) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      void work()
+    }, ms).unref()
+    this.#timers.add(timer)
+  }
+}
+
+function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAndFetchAnswer {
+  return {
+    fenced: true,
+    started: started.map(() => 'superseded'),
+    settled: settlements.map(() => 'fenced'),
+    fetched: [],
+    cancellations: 0,
+  }
+}

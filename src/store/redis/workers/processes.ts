@@ -1,0 +1,136 @@
+/** Shows processes and their running jobs in Sidekiq's keys, and sends signals to processes. */
+
+import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
+import { readableReplies } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+import { runningField, runningOf } from './running-jobs.ts'
+
+/** A signal that its process does not read is dropped after this time. */
+const SIGNAL_SECONDS = 60
+/** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
+const CLEANUP_SECONDS = 60
+
+export class Processes
+  implements Pick<WorkerStore, 'heartbeat' | 'processes' | 'removeProcess' | 'signal' | 'running' | 'leader'>
+{
+  readonly #server: Server
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
+    const { keys } = this.#server
+    const { identity, info, concurrency, busy, beat, quiet, rss } = record
+    const main = await this.#server.ready()
+    const ms = Math.round(seconds * 1000)
+    const work = keys.running(identity)
+    await main.transaction((transaction) => {
+      transaction.unlink(work)
+      if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, ms)
+    })
+    const asked = performance.now()
+    await main.call((client) => client.ping())
+    const rtt = performance.now() - asked
+    const rtt_us = Math.round(rtt * 1000)
+    const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
+    const key = keys.process(identity)
+    const [, exists] = await main.transaction((transaction) =>
+      transaction.sadd(keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
+    )
+    const signal = (await main.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
+    return { signal, known: exists === 1, rtt }
+  }
+
+  async processes(): Promise<ProcessRecord[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await readableReplies(main, (pipeline) => {
+      for (const identity of identities) pipeline.hgetall(keys.process(identity))
+    })
+    const gone: string[] = []
+    const records = identities.flatMap((identity, i) => {
+      const fields = (answers[i] ?? {}) as unknown as Record<string, string>
+      if (fields.info) return [recordOf(identity, fields)]
+      gone.push(identity)
+      return []
+    })
+    if (gone.length > 0) await this.#cleanUp(gone)
+    return records
+  }
+
+  /** Removes names of processes that no longer beat: Sidekiq polls more slowly the more names there are. */
+  async #cleanUp(gone: readonly string[]): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const ours = await main.call((client) => client.set(keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'))
+    if (ours === 'OK') await main.call((client) => client.srem(keys.processes, ...gone))
+  }
+
+  async running(): Promise<(RunningJob & { identity: string })[]> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await readableReplies(main, (pipeline) => {
+      for (const identity of identities) {
+        pipeline.hgetall(keys.running(identity)).hgetall(keys.otherRunning(identity))
+      }
+    })
+    return identities.flatMap((identity, i) =>
+      answers.slice(i * 2, i * 2 + 2).flatMap((fields) =>
+        Object.entries((fields ?? {}) as unknown as Record<string, string>).flatMap(([slot, value]) => {
+          const job = runningOf(slot, value)
+          return job ? { identity, ...job } : []
+        }),
+      ),
+    )
+  }
+
+  async leader(): Promise<string | null> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    return main.call((client) => client.get(keys.leader))
+  }
+
+  async removeProcess(identity: string): Promise<void> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    await main.all((pipeline) =>
+      pipeline
+        .srem(keys.processes, identity)
+        .del(keys.process(identity), keys.running(identity), keys.signals(identity)),
+    )
+  }
+
+  async signal(identity: string, signal: Signal): Promise<boolean> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    if ((await main.call((client) => client.exists(keys.process(identity)))) === 0) return false
+    const key = keys.signals(identity)
+    await main.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
+    return true
+  }
+}
+
+/** Sidekiq before 8.1.2 writes the concurrency only inside `info`. */
+function recordOf(identity: string, fields: Record<string, string>): ProcessRecord {
+  const { info = '{}', concurrency, busy, beat, quiet, rss } = fields
+  return {
+    identity,
+    info,
+    concurrency: Number(concurrency ?? concurrencyOf(info)),
+    busy: Number(busy ?? 0),
+    beat: Math.round(Number(beat ?? 0) * 1000),
+    quiet: quiet === 'true',
+    rss: Number(rss ?? 0),
+  }
+}
+
+function concurrencyOf(info: string): number {
+  try {
+    return Number((JSON.parse(info) as { concurrency?: number }).concurrency ?? 0)
+  } catch {
+    return 0
+  }
+}

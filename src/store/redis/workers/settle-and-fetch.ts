@@ -1,0 +1,336 @@
+/** Settles and fetches jobs by ticket: one script for a worker's step, over one connection, in order. */
+
+import { splitTaskJid } from '../../../job/payload.ts'
+import type {
+  EventEffect,
+  FetchedJob,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  SettleAnswer,
+  Settlement,
+  StartAnswer,
+} from '../../contract.ts'
+import type { Pauses } from '../jobs/pauses.ts'
+import { lua } from '../lua.generated.ts'
+import { tasksOf } from '../server/call.ts'
+import { chunksOf } from '../server/chunks.ts'
+import type { Connection, Reply } from '../server/connection.ts'
+import type { Server } from '../server/server.ts'
+import { type HeldJob, type Owner, reserveTickets } from './owner.ts'
+
+/** The bounds of one script: jobs that it settles or fetches, bytes of jobs, and queues that it fetches from. */
+const MAX_ITEMS = 200
+const MAX_BYTES = 1_000_000
+const MAX_QUEUES = 50
+
+/** The part of a step that one script carries out. */
+interface Part {
+  queues: readonly string[]
+  started: number[]
+  /** Indexes of the step's settlements. */
+  settlements: number[]
+  n: number
+  /** True: the queues have more jobs, which were too large for one answer. */
+  more?: boolean
+  /** How many of the queues, from the first on, are fetched from. */
+  asked: number
+}
+
+/** A settlement for which the script answers. */
+interface Pending {
+  /** Its index in the step. */
+  at: number
+  job: HeldJob
+  settlement: Settlement
+  index: number
+}
+
+export class SettleAndFetchScript {
+  readonly #server: Server
+  readonly #connection: () => Connection
+  readonly #pauses: Pauses
+
+  constructor(server: Server, connection: () => Connection, pauses: Pauses) {
+    this.#server = server
+    this.#connection = connection
+    this.#pauses = pauses
+  }
+
+  /** `owner` may hold jobs of all queues of the step. */
+  async run(owner: Owner, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const { fetch, settlements, started } = step
+    const connection = this.#connection()
+    if (!connection.isReady) await connection.ready()
+    const branches = settlements.flatMap(({ also }) => also ?? [])
+    const effects = [...started, ...settlements, ...branches].flatMap((one) => one.effects ?? [])
+    if (effects.length > 0) await this.#server.loadTasks(tasksOf(effects))
+    const answer: SettleAndFetchAnswer = {
+      fenced: false,
+      started: started.map(() => 'ok'),
+      settled: settlements.map(() => 'fenced'),
+      fetched: owner.drainRecovered(fetch.queues, fetch.n),
+      cancellations: 0,
+    }
+    try {
+      for (const part of this.#parts(owner, step, fetch.n - answer.fetched.length)) {
+        if (await this.#call(connection, owner, step, part, answer)) continue
+        owner.forget()
+        return {
+          fenced: true,
+          started: started.map((): StartAnswer => 'superseded'),
+          settled: settlements.map((): SettleAnswer => 'fenced'),
+          fetched: [],
+          cancellations: 0,
+        }
+      }
+    } catch (thrown) {
+      this.#undo(owner, step, answer)
+      throw thrown
+    }
+    owner.version = answer.cancellations
+    const unsafe = answer.fetched.filter(({ text }) => this.#server.texts.mayDiffer(text))
+    if (unsafe.length > 0) await this.#readBytes(connection, owner, unsafe)
+    return answer
+  }
+
+  /**
+   * Reads the exact bytes of fetched jobs that may not be valid UTF-8, so that they can be put back: the answer itself
+   * is text.
+   */
+  async #readBytes(connection: Connection, owner: Owner, jobs: readonly FetchedJob[]): Promise<void> {
+    const { keys, texts } = this.#server
+    for (const { queue, ticket } of jobs) {
+      if (owner.jobs.get(ticket)?.arrival !== undefined) continue
+      try {
+        const bytes = await connection.call((client) => client.hgetBuffer(keys.working(queue, owner.name), ticket))
+        if (bytes) texts.read(bytes)
+      } catch {
+        // The jobs are fetched already, so they must reach their worker even without these bytes.
+        return
+      }
+    }
+  }
+
+  /** After a failed part the caller repeats the whole step, so the answers of the earlier parts are kept here. */
+  #undo(owner: Owner, { settlements }: SettleAndFetch, { settled, fetched }: SettleAndFetchAnswer): void {
+    owner.recovered.unshift(...fetched)
+    for (const [at, { queue, ticket }] of settlements.entries()) {
+      if (settled[at] === 'ok') owner.jobs.set(ticket, { queue, isUncertain: true })
+    }
+  }
+
+  /** Splits a step into parts of bounded work; the last parts fetch. */
+  *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
+    const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
+    const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
+    const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
+    const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
+    const next = () => ({ started: beginnings.shift() ?? [], settlements: endings.shift() ?? [] })
+    // A step without queues still learns whether the owner has its lease: a script checks one queue.
+    const [any = ''] = owner.queues
+    while (Math.max(beginnings.length, endings.length) > 1) yield { queues: [any], ...next(), n: 0, asked: 0 }
+    if (n <= 0 || fetch.queues.length === 0) {
+      yield { queues: [any], ...next(), n: 0, asked: 0 }
+      return
+    }
+    const queues = [...new Set(fetch.queues)]
+    let left = n
+    for (let from = 0; from < queues.length && left > 0; from += MAX_QUEUES) {
+      for (let full = true; full && left > 0; ) {
+        const some = queues.slice(from, from + MAX_QUEUES)
+        const part: Part = { queues: some, ...next(), n: Math.min(left, MAX_ITEMS), asked: some.length }
+        const wanted = part.n
+        yield part
+        left -= wanted - part.n
+        full = part.n === 0 || part.more === true
+      }
+    }
+  }
+
+  /** Returns false when the owner is fenced. Reduces `part.n` by the number of fetched jobs. */
+  async #call(
+    connection: Connection,
+    owner: Owner,
+    step: SettleAndFetch,
+    part: Part,
+    answer: SettleAndFetchAnswer,
+  ): Promise<boolean> {
+    const { keys, texts } = this.#server
+    const day = new Date(step.now).toISOString().slice(0, 10)
+    const queues = [...part.queues]
+    const indexes = new Map(queues.map((queue, i) => [queue, i]))
+    const indexOf = (queue: string) => {
+      let index = indexes.get(queue)
+      if (index === undefined) {
+        index = queues.push(queue) - 1
+        indexes.set(queue, index)
+      }
+      return index
+    }
+
+    // A ticket that this owner does not have, or that this call has settled already, is not sent.
+    const seen = new Set<string>()
+    const done = new Map<number, string[]>()
+    const doneIndexes = new Map<number, number[]>()
+    const rows = new Map<string, { index: number; ends: Pending[]; effects: EventEffect[] }>()
+    const others: Pending[] = []
+    for (const at of part.settlements) {
+      const settlement = step.settlements[at] as Settlement
+      const { ticket } = settlement
+      const job = owner.jobs.get(ticket)
+      if (!job || seen.has(ticket)) continue
+      seen.add(ticket)
+      const index = indexOf(job.queue)
+      const isCertain = job.arrival === undefined && !job.isUncertain
+      const row = isCertain ? finishedRow(settlement) : undefined
+      if (row && this.#server.queuesOf(splitTaskJid(row.jid).id)) {
+        const key = `${index} ${splitTaskJid(row.jid).id} ${row.run} ${row.attempt}`
+        const group = rows.get(key) ?? { index, ends: [], effects: [] }
+        rows.set(key, group)
+        group.ends.push({ at, job, settlement, index })
+        group.effects.push(row)
+      } else if (isCertain && isPlain(settlement)) {
+        const tickets = done.get(index)
+        if (tickets) {
+          tickets.push(ticket)
+          doneIndexes.get(index)?.push(at)
+        } else {
+          done.set(index, [ticket])
+          doneIndexes.set(index, [at])
+        }
+      } else {
+        others.push({ at, job, settlement, index })
+      }
+    }
+
+    const first = reserveTickets(part.n)
+    const range = [first, first + part.n - 1] as const
+    const call = this.#server.call()
+    // The first seven keys, and five keys for each queue, have fixed positions.
+    call.keys.push(
+      keys.processed(),
+      keys.failed(),
+      keys.processed(day),
+      keys.failed(day),
+      keys.queues,
+      keys.paused,
+      keys.cancellationVersion,
+    )
+    for (const queue of queues) {
+      call.keys.push(
+        keys.queue(queue),
+        keys.working(queue, owner.name),
+        keys.arriving(queue, owner.name),
+        keys.leases,
+        keys.settled(queue, owner.name),
+      )
+    }
+    call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, queues.length, part.asked)
+    const asked = part.queues.slice(0, part.asked)
+    call.add(...asked)
+    const settledArrivals = queues.map((queue) => owner.drainSettledArrivals(queue, MAX_ITEMS))
+    for (const i of queues.keys()) {
+      const tickets = done.get(i) ?? []
+      call.add(tickets.length, ...tickets, settledArrivals[i]?.length ?? 0, ...(settledArrivals[i] ?? []))
+    }
+    call.add(part.started.length)
+    for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
+    const groups = [...rows.values()]
+    call.add(groups.length)
+    for (const { index, ends, effects } of groups) {
+      call.add(index + 1, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
+      call.finishedRows(effects)
+    }
+    call.add(others.length)
+    for (const { job, settlement, index } of others) {
+      const source = job.arrival === undefined ? 'ticket' : 'arrival'
+      call.add(index + 1, source, settlement.ticket, texts.write(job.arrival ?? ''))
+      call.add(settlement.processed, settlement.failed)
+      call.item(settlement.move, settlement.effects)
+      call.branches(settlement.also)
+    }
+
+    owner.pendingTickets.add(range)
+    const pending = [...groups.flatMap(({ ends }) => ends), ...others]
+    const wasUncertain = pending.map(({ job }) => job.isUncertain)
+    for (const ticket of seen) (owner.jobs.get(ticket) as HeldJob).isUncertain = true
+    let reply: Reply
+    try {
+      reply = await connection.run(lua.turn, call.keys, call.args)
+    } catch (thrown) {
+      for (const [i, queue] of queues.entries()) owner.addSettledArrivals(queue, ...(settledArrivals[i] ?? []))
+      throw thrown
+    } finally {
+      // Nothing is awaited from here on, so the reconciler sees these tickets either pending or known.
+      owner.pendingTickets.delete(range)
+    }
+    if (reply === 'fenced') return false
+
+    const [begun, ended, missing, counts, problem, more, version, paused, ...fetchedTexts] = reply as string[]
+    answer.cancellations = Number(version) || 0
+    if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.observe(queue, paused?.[i] === '1')
+    for (const [i, at] of part.started.entries()) if (begun?.[i] === 's') answer.started[at] = 'superseded'
+    for (const [index, ats] of doneIndexes) {
+      for (const at of ats) answer.settled[at] = 'ok'
+      for (const ticket of done.get(index) ?? []) owner.jobs.delete(ticket)
+    }
+    for (const [i, { at, job, settlement }] of pending.entries()) {
+      const { ticket } = settlement
+      const letter = ended?.[i]
+      if (letter === 'e') {
+        job.isUncertain = wasUncertain[i] ?? false
+        answer.settled[at] = 'error'
+        continue
+      }
+      owner.jobs.delete(ticket)
+      // A job that is gone after a settlement without an answer: that settlement was applied.
+      answer.settled[at] = letter === 'o' || wasUncertain[i] ? 'ok' : 'fenced'
+      // The server need not remember a settlement that was sent once and answered. An earlier request may still arrive.
+      if (letter === 'o' && job.arrival !== undefined && !wasUncertain[i]) owner.addSettledArrivals(job.queue, ticket)
+    }
+    let next = first
+    let nextText = 0
+    for (const [i, count] of (counts ?? '').split(',').entries()) {
+      for (let k = 0; k < Number(count); k++) {
+        const ticket = String(next++)
+        const queue = queues[i] as string
+        owner.jobs.set(ticket, { queue, isUncertain: false })
+        answer.fetched.push({ queue, ticket, text: fetchedTexts[nextText++] as string })
+      }
+    }
+    part.n -= fetchedTexts.length
+    part.more = more === 'more'
+    const lost = (missing ?? '').split(',').reduce((sum, n) => sum + Number(n), 0)
+    const problems = [
+      ...(problem ? [problem] : []),
+      ...(lost > 0 ? [`${lost} jobs that ended were not there any more: has the server lost data?`] : []),
+    ]
+    if (problems.length > 0) answer.problem = problems.join('\n')
+    return true
+  }
+}
+
+/** Returns whether the job is done and nothing else changes with it. */
+function isPlain(settlement: Settlement): boolean {
+  return isDone(settlement) && !settlement.effects?.length
+}
+
+/** Returns the effect of a row that finished without messages, when it is the only effect. */
+function finishedRow(settlement: Settlement): EventEffect | undefined {
+  if (!isDone(settlement) || settlement.effects?.length !== 1) return undefined
+  const [effect] = settlement.effects
+  if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.window !== 'leave') return undefined
+  return effect.code || effect.result || effect.messages?.length ? undefined : effect
+}
+
+function isDone({ move, also, processed, failed }: Settlement): boolean {
+  return move === null && !also?.length && processed === 1 && failed === 0
+}
+
+/** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */
+const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
+
+function weightOf({ move, effects = [], also = [] }: Settlement): number {
+  const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
+  return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
+}

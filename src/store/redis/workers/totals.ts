@@ -1,0 +1,72 @@
+/** Totals of the whole store, for display. */
+
+import type { MetricStore, StoreStats } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import type { Server } from '../server/server.ts'
+import type { Leases } from './leases.ts'
+
+export class Totals implements Pick<MetricStore, 'totals' | 'resetTotals' | 'history'> {
+  readonly #server: Server
+  readonly #leases: Leases
+
+  constructor(server: Server, leases: Leases) {
+    this.#server = server
+    this.#leases = leases
+  }
+
+  /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
+  async totals(): Promise<StoreStats> {
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const [queues = [], ours = []] = (await main.all((pipeline) =>
+      pipeline.smembers(keys.queues).smembers(keys.ourQueues),
+    )) as string[][]
+    const owners = await this.#leases.ownedQueues()
+    const counted: (readonly [command: string, key: string])[] = [
+      ['GET', keys.processed()],
+      ['GET', keys.failed()],
+      ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', keys.set(set)] as const),
+      ...queues.map((queue) => ['LLEN', keys.queue(queue)] as const),
+      ...ours.map((queue) => ['GET', keys.backlog(queue)] as const),
+      ...owners.flatMap(
+        ({ owner, queue }) =>
+          [
+            ['HLEN', keys.working(queue, owner)],
+            ['LLEN', keys.arriving(queue, owner)],
+          ] as const,
+      ),
+    ]
+    const counts = (await main.run(
+      lua.count,
+      counted.map(([, key]) => key),
+      counted.map(([command]) => command),
+    )) as number[]
+    const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
+    const sum = (from: number, to?: number) => counts.slice(from, to).reduce((total, count) => total + count, 0)
+    const [afterQueues, afterBacklogs] = [5 + queues.length, 5 + queues.length + ours.length]
+    return {
+      processed,
+      failed,
+      enqueued: sum(5, afterQueues),
+      backlog: sum(afterQueues, afterBacklogs),
+      fetched: sum(afterBacklogs),
+      scheduled,
+      retries,
+      dead,
+    }
+  }
+
+  async resetTotals(which: 'processed' | 'failed'): Promise<void> {
+    const main = await this.#server.ready()
+    await main.call((client) => client.set(this.#server.keys[which](), 0))
+  }
+
+  async history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
+    if (days.length === 0) return []
+    const { keys } = this.#server
+    const main = await this.#server.ready()
+    const wanted = days.flatMap((day) => [keys.processed(day), keys.failed(day)])
+    const counts = await main.call((client) => client.mget(...wanted))
+    return days.map((_, i) => ({ processed: Number(counts[i * 2] ?? 0), failed: Number(counts[i * 2 + 1] ?? 0) }))
+  }
+}
