@@ -63,7 +63,12 @@ const ROOMS = {
   'version.generated': [],
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
-  http: ['app', 'index', 'environment', 'inspect', 'job', 'tasks', 'words'],
+  'http/access': ['app', 'inspect', 'job', 'tasks'],
+  'http/live': ['app', 'index', 'inspect', 'job', 'tasks', 'http/access'],
+  'http/server': ['app', 'index', 'job', 'tasks', 'words', 'http/access', 'http/live'],
+  'http/routes': ['app', 'index', 'environment', 'inspect', 'job', 'tasks', 'http/access', 'http/live', 'http/server'],
+  'http/submitter': ['index', 'job', 'tasks', 'words', 'http/server', 'http/routes/tasks/queries'],
+  http: ['app', 'index', 'job', 'tasks', 'http/access', 'http/live', 'http/server', 'http/routes', 'http/submitter'],
   cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
   'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],

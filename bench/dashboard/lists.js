@@ -32,7 +32,7 @@ try {
     figures[`${name}, ms`] = Number(median(took).toFixed(1))
     figures[`${name}, slowest, ms`] = Number(Math.max(...took).toFixed(1))
   }
-  await measure('pulse, right after another', '/pulse')
+  await measure('live stats, right after another', '/live-stats')
   await measure('retries: first page', '/retries?limit=50')
   await measure('retries: the last of them', '/retries?limit=50&desc=true')
   await measure(`retries: ${Math.min(DEEP, COUNT / 2)} in`, `/retries?limit=50&cursor=${await deep('/retries')}`)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { WORDS as PARAMETERS } from '../http/words.ts'
+import { HTTP_WORDING as PARAMETERS } from '../http/server/http-wording.ts'
 import { WORDS as FLAGS } from './words.ts'
 
 const src = new URL('../', import.meta.url)

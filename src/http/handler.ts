@@ -2,19 +2,19 @@
 
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
-import { isChange, type Visitor } from './access/access.ts'
-import type { Deed } from './access/audit.ts'
+import { type Caller, isChange } from './access/access.ts'
+import { PendingEntry } from './access/audit.ts'
 import type { Peer } from './access/local.ts'
-import { wayIn } from './access/login.ts'
-import { errorAnswer, guarded } from './answer.ts'
-import { checkType, limitWaiting } from './body.ts'
-import { errorPage } from './frame.ts'
-import { APP_ROUTE } from './page.ts'
-import { readParameters } from './parameter.ts'
-import { readerOf } from './reader.ts'
-import { checkAccept, type Route, Router } from './route.ts'
-import { ROUTES } from './routes.ts'
-import { type HttpOptions, Site } from './site.ts'
+import { APP_ROUTE } from './pages.ts'
+import { ROUTES } from './route-table.ts'
+import { loginRequired } from './routes/login.ts'
+import { errorAnswer, guarded } from './server/answer.ts'
+import { checkType, limitWaiting } from './server/body.ts'
+import { errorPage } from './server/html-page.ts'
+import { readParameters } from './server/parameter.ts'
+import { checkAccept, Router } from './server/route.ts'
+import { type HttpOptions, ServerContext } from './server/server-context.ts'
+import { viewerOf } from './server/viewer.ts'
 
 /** What is known beside the request: `nodeListener` tells it, and whoever calls a handler may. */
 export interface Origin extends Peer {
@@ -25,7 +25,7 @@ export interface Origin extends Peer {
 export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
 
 const router = new Router(ROUTES)
-const NOBODY: Visitor = { who: 'anybody' }
+const ANYBODY: Caller = { who: 'anybody' }
 
 /** Where no place of the dashboard is. */
 const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
@@ -42,11 +42,11 @@ const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
  * app.mount('/jobs', createHandler(hq, { auth: { bearer: 'a long secret' } }))
  */
 export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHandler {
-  return handlerOf(hq, new Site(hq, options))
+  return handlerOf(hq, new ServerContext(hq, options))
 }
 
-/** The handler of a site that its caller closes. */
-export function handlerOf(hq: Highkiq, site: Site): FetchHandler {
+/** The handler of a context that its caller closes. */
+export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
   return async (request, origin) => {
     const answer = await answerTo(request, ours(origin))
     if (request.method !== 'HEAD') return guarded(answer)
@@ -54,62 +54,54 @@ export function handlerOf(hq: Highkiq, site: Site): FetchHandler {
     return guarded(new Response(null, answer))
   }
 
-  async function answerTo(request: Request, { base = site.base, ...peer }: Origin): Promise<Response> {
+  async function answerTo(request: Request, { base = server.base, ...peer }: Origin): Promise<Response> {
     const url = new URL(request.url)
     const pathname = withoutBase(url.pathname, base)
     let isPage = false
-    let telling: ReturnType<typeof tellingOf> | undefined
+    let entry: PendingEntry | undefined
     try {
       const { route, path } = find(request, pathname)
       isPage = route.page === true
       const task = route.access === 'task' ? path.id : undefined
-      const visitor = route.access === 'all' ? NOBODY : await site.access.check(request, url, task, peer)
+      const caller = route.access === 'all' ? ANYBODY : await server.access.check(request, url, task, peer)
       const changes = isChange(request) && route.page !== true
-      const { who, link } = visitor
-      if (changes && site.readOnly) throw new HighkiqError('READ_ONLY', 'this server is read-only')
+      const { who, link } = caller
+      if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'this server is read-only')
       if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'this link is read-only')
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
-      limitWaiting(request, site.limits.bodySeconds)
+      limitWaiting(request, server.limits.bodySeconds)
       const query = readParameters(url.searchParams, route.query ?? {}, route.page)
-      if (changes || route.audited) telling = tellingOf(who, route, path)
-      const { did = () => {}, later = () => () => {} } = telling ?? {}
-      const mayChange = !site.readOnly && link !== 'look'
-      const answer = await route.run({ hq, site, base, request, url, path, query, peer, link, mayChange, did, later })
-      if (answer.status < 400) telling?.answered()
+      const auditor = changes || route.audited ? server.auditor : undefined
+      entry = new PendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
+      const { add: audit, defer: deferAudit } = entry
+      const mayChange = !server.readOnly && link !== 'look'
+      const answer = await route.run({
+        hq,
+        server,
+        base,
+        request,
+        url,
+        path,
+        query,
+        peer,
+        link,
+        mayChange,
+        audit,
+        deferAudit,
+      })
+      if (answer.status < 400) entry.succeed()
       return answer
     } catch (thrown) {
-      telling?.brokenOff()
+      entry?.fail()
       const answer = refusal(thrown, request)
       if (!isPage) return answer
       const isLink = url.searchParams.has('token')
-      const reader = readerOf(request, url, base)
+      const viewer = viewerOf(request, url, base)
       if (answer.status === 401 && !isLink) {
-        return wayIn({ site, base, request }, reader, answer.headers, base + pathname + url.search)
+        return loginRequired({ server, base, request }, viewer, answer.headers, base + pathname + url.search)
       }
-      return errorPage(thrown, answer.status, { headers: answer.headers, root: base, reader, isLink })
-    }
-  }
-
-  function tellingOf(who: string, { method, path: action }: Route, target: Record<string, string>) {
-    const deed: Deed = {}
-    let isLater = false
-    const write = () => site.auditor.write({ who, action: `${method} ${action}`, target }, deed)
-    return {
-      did: (more: Deed) => void Object.assign(deed, more),
-      later: () => {
-        isLater = true
-        return write
-      },
-      answered: () => {
-        if (!isLater) write()
-      },
-      // Who hangs up, or asks for one thing too many, has done what was done before.
-      brokenOff: () => {
-        if (isLater || !deed.count) return
-        deed.brokenOff = true
-        write()
-      },
+      return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink })
     }
   }
 
@@ -117,7 +109,7 @@ export function handlerOf(hq: Highkiq, site: Site): FetchHandler {
     const code = codeOf(thrown)
     const isLeft = signal.aborted && thrown === signal.reason
     if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
-    if (code === 'UNAUTHORIZED') return errorAnswer(thrown, site.access.challenge)
+    if (code === 'UNAUTHORIZED') return errorAnswer(thrown, server.access.challenge)
     if (code !== 'METHOD_NOT_ALLOWED') return errorAnswer(thrown)
     const { allow } = (thrown as { details: { allow: string[] } }).details
     return errorAnswer(thrown, { allow: allow.join(', ') })

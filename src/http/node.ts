@@ -8,9 +8,9 @@ import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import type { Highkiq } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { isLoopback } from './access/local.ts'
-import { errorAnswer, guarded, invalid } from './answer.ts'
 import { createHandler, type FetchHandler, handlerOf } from './handler.ts'
-import { type HttpOptions, Site } from './site.ts'
+import { errorAnswer, guarded, invalid } from './server/answer.ts'
+import { type HttpOptions, ServerContext } from './server/server-context.ts'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -181,8 +181,8 @@ export async function serve(
   }
   // An upload may take longer than the five minutes that Node gives a request: limits.bodySeconds ends one that is slow.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
-  const site = new Site(hq, rest)
-  const server = createServer(times, adapt(hq, handlerOf(hq, site)))
+  const context = new ServerContext(hq, rest)
+  const server = createServer(times, adapt(hq, handlerOf(hq, context)))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -196,7 +196,7 @@ export async function serve(
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
-      site.delayedRetries.close()
+      context.delayedRetries.close()
     },
   }
 }

@@ -1,13 +1,13 @@
 /** The document of the API, made of its routes. */
 
 import { VERSION } from '../index.ts'
-import type { Answer, Route, SchemaOf } from './route.ts'
-import { ref } from './schema.ts'
 import { SCHEMAS } from './schemas.ts'
+import type { Answer, Route, SchemaOf } from './server/route.ts'
+import { ref } from './server/schema.ts'
 
 const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? ref(schema) : schema)
 
-export function documentOf(routes: readonly Route[], base: string): object {
+export function openApiOf(routes: readonly Route[], base: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     if (route.page) continue

@@ -4,15 +4,15 @@ import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '..
 import { LINK_RIGHTS } from './access/link.ts'
 import { ABOUT_SCHEMAS } from './routes/about.ts'
 import { CRON_SCHEMAS } from './routes/crons.ts'
-import { JOB_LINE_SCHEMAS } from './routes/job-line.ts'
+import { JOB_SET_SCHEMAS } from './routes/job-sets.ts'
+import { JOB_SUMMARY_SCHEMAS } from './routes/job-summary.ts'
 import { METRICS_SCHEMAS } from './routes/metrics.ts'
 import { PROCESS_SCHEMAS } from './routes/processes.ts'
 import { QUEUE_SCHEMAS } from './routes/queues.ts'
 import { RUNNING_SCHEMAS } from './routes/running.ts'
-import { SET_SCHEMAS } from './routes/sets.ts'
 import { STATS_SCHEMAS } from './routes/stats.ts'
-import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './schema.ts'
-import { SETTING_MEMBERS, TASK_MEMBERS, TOLERATED } from './tasks/options.ts'
+import { MAX_FAILURES, SETTING_MEMBERS, TASK_MEMBERS } from './routes/tasks/task-options.ts'
+import { count, listOf, number, object, orNull, ref, type Schema, text, time } from './server/schema.ts'
 
 export const JOB_STATES = ['queued', 'running', 'scheduled', 'retry', 'dead', 'backlog', 'ended', 'unknown'] as const
 
@@ -35,7 +35,7 @@ const taskStatus = {
     description: 'most rows (with rowsPerJob: jobs) in the queue and in work at a time',
   },
   rowsPerJob: orNull({ type: 'integer', minimum: 1 }),
-  maxFailures: TOLERATED,
+  maxFailures: MAX_FAILURES,
   onMaxFailures: { enum: ['pause', 'cancel'] },
   reason: text,
   counts: object(Object.fromEntries(EVENT_STATUSES.map((status) => [status, count]))),
@@ -283,8 +283,8 @@ export const SCHEMAS: Record<string, Schema> = {
   ),
   OrderedPushed: object({ pushed: { ...count, description: 'how many were stored' } }),
   OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
-  ...JOB_LINE_SCHEMAS,
-  ...SET_SCHEMAS,
+  ...JOB_SUMMARY_SCHEMAS,
+  ...JOB_SET_SCHEMAS,
   ...QUEUE_SCHEMAS,
   ...PROCESS_SCHEMAS,
   ...RUNNING_SCHEMAS,

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { expect } from 'vitest'
 import { unheard } from '../../src/cli/serve-web.ts'
 import { until } from '../engine/bench.ts'
-import { caller } from '../http/bench.ts'
+import { caller } from '../http/api.ts'
 import { test } from './command.ts'
 
 const JOBS = `import { Highkiq } from 'highkiq'

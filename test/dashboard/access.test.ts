@@ -2,7 +2,7 @@ import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
-import type { ServedApi } from '../http/bench.ts'
+import type { ServedApi } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
 /** Something on each page that could be acted on. */

@@ -3,7 +3,7 @@
 import type { HttpOptions } from 'highkiq/http'
 import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
-import { type ServedApi, served } from '../http/bench.ts'
+import { type ServedApi, served } from '../http/api.ts'
 import { chromium } from '../http/program.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'

@@ -1,6 +1,6 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import type { ServedApi } from '../http/bench.ts'
+import type { ServedApi } from '../http/api.ts'
 import { barriers } from './barriers.ts'
 import { inBrowser } from './browser.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { served } from '../http/bench.ts'
+import { served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('ordered queues', (open) => {

@@ -3,7 +3,7 @@ import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { gate } from '../engine/bench.ts'
-import { type ServedApi, served } from '../http/bench.ts'
+import { type ServedApi, served } from '../http/api.ts'
 import { barriers } from './barriers.ts'
 import { inBrowser, type Opened, type OpenOptions } from './browser.ts'
 

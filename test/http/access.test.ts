@@ -1,7 +1,7 @@
 import { createHandler, type FetchHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { bench } from '../engine/bench.ts'
-import { api, caller, served } from './bench.ts'
+import { api, caller, served } from './api.ts'
 
 const push = { json: { class: 'A', args: [] } }
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })

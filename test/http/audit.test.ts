@@ -1,7 +1,7 @@
 import type { AuditEntry } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { api, apiDocument } from './bench.ts'
+import { api, apiDocument } from './api.ts'
 
 const jid = (n: number) => n.toString(16).padStart(24, '0')
 const textOf = (n: number) => JSON.stringify({ class: 'Job', args: [n], queue: 'default', jid: jid(n) })
@@ -78,7 +78,7 @@ test('what breaks off is told of as far as it came', async () => {
     ...whole,
     action: 'POST /api/v1/dead/all/delete',
     count: gone,
-    details: { filter, brokenOff: true },
+    details: { filter, incomplete: true },
   }
   expect(t.told()).toEqual([sweeping])
   expect(t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
@@ -98,7 +98,7 @@ test('what breaks off is told of as far as it came', async () => {
   await until(() => told.push(...t.told()) > 0)
   expect(told).toEqual([{ ...sweeping, count: 300 - gone - (await t.hq.dead.size()) }])
 
-  const pushing = { ...whole, action: 'POST /api/v1/jobs', details: { brokenOff: true } }
+  const pushing = { ...whole, action: 'POST /api/v1/jobs', details: { incomplete: true } }
   const job = { class: 'Job', args: [] }
   expect((await t.call('POST', '/api/v1/jobs', { json: [job, { ...job, retry: 'odd' }, job] })).status).toBe(400)
   expect(t.told()).toEqual([{ ...pushing, count: 2 }])

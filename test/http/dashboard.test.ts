@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bench } from '../engine/bench.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
-import { api, served } from './bench.ts'
+import { api, served } from './api.ts'
 import { chromium } from './program.ts'
 
 const INDEX = `<!doctype html><meta name="base" content="/__base__"><script type="module" src="/__base__/assets/app-1a2b.js"></script>`

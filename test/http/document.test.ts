@@ -1,6 +1,6 @@
 import type { Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
-import { api, apiDocument } from './bench.ts'
+import { api, apiDocument } from './api.ts'
 
 test('the document is OpenAPI 3.1, and each schema in it is one', async () => {
   const { document, ajv } = await apiDocument()

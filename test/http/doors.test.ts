@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { api, caller, served } from './bench.ts'
+import { api, caller, served } from './api.ts'
 
 /**
  * Sends raw bytes.

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { BusinessFailure, type Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { openUpload } from '#dist/http/tasks/upload.js'
+import { openUpload } from '#dist/http/routes/tasks/upload.js'
 import { writeSheet } from '#dist/tasks/sheet/sheet.js'
 import { all, until } from '../engine/bench.ts'
 import { newApp } from '../tasks/bench.ts'
-import { api, checkAnswer, served } from './bench.ts'
+import { api, checkAnswer, served } from './api.ts'
 
 const CSV = { 'content-type': 'text/csv' }
 const products = 'sku,price\na-1,12.50\na-2,-3\n'

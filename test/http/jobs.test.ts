@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { gate, Heard } from '../engine/bench.ts'
-import { api } from './bench.ts'
+import { api } from './api.ts'
 
 const lines = (...all: unknown[]) => ({
   headers: { 'content-type': 'application/x-ndjson' },

@@ -2,7 +2,7 @@
 
 import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
-import { type Api, api, caller } from './bench.ts'
+import { type Api, api, caller } from './api.ts'
 
 const SECRET = 'hunter2-swordfish'
 const auth = { bearer: 'a long secret' }

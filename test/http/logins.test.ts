@@ -2,7 +2,7 @@
 
 import type { AuditEntry, HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
-import { api } from './bench.ts'
+import { api } from './api.ts'
 
 const auth = { bearer: { ann: 'a long secret' }, basic: { user: 'bob', password: 'pass' } }
 const PATH = 'http://localhost:7433/api/v1/tasks'

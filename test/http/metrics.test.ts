@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { api } from './bench.ts'
+import { api } from './api.ts'
 
 const minute = () => Math.floor(Date.now() / 60_000) * 60_000
 const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
@@ -121,7 +121,7 @@ test('Prometheus reads the figures, whatever the names are', async () => {
   expect(series(first, 'highkiq_queue_size')).toContainEqual({ labels: { queue: 'we"ird\\' }, value: 1 })
   expect(series(first, 'highkiq_queue_paused')).toContainEqual({ labels: { queue: 'paused' }, value: 1 })
   expect(series(first, 'highkiq_ordered_waiting')).toEqual([{ labels: { queue: 'Sync' }, value: 1 }])
-  expect(series(first, 'highkiq_attention')).toContainEqual({ labels: { cause: 'no-process' }, value: 1 })
+  expect(series(first, 'highkiq_alerts')).toContainEqual({ labels: { kind: 'no-process' }, value: 1 })
   const jobs = (all: typeof first) => {
     return ['processed', 'failed', 'seconds'].map((what) => series(all, `highkiq_job_${what}_total`))
   }

@@ -10,7 +10,7 @@ import { createHandler, nodeListener } from 'highkiq/http'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { bench } from '../engine/bench.ts'
-import { caller } from './bench.ts'
+import { caller } from './api.ts'
 
 /** What each mount must do; `base` is where it is mounted. */
 async function works(hq: Highkiq, origin: string, base: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Tests of names that the app did not choose: of queues that Ruby made, and of tasks, which become names of files. */
 
 import { expect, test } from 'vitest'
-import { api } from './bench.ts'
+import { api } from './api.ts'
 
 const ODD = ['.', '..', '~.', '~~..', '...', 'bell\u0007', 'line\nbreak', 'a b', 'a/b', '%2e', '\u202eevil', 'ключ']
 

@@ -1,7 +1,7 @@
 import { createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { api, caller } from './bench.ts'
+import { api, caller } from './api.ts'
 
 /** An ordered queue that nobody works on, with two ids that wait; `broken` are in the morgue. */
 async function queue(broken: number[] = []) {

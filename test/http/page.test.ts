@@ -8,7 +8,7 @@ import { gate } from '../engine/bench.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { newApp } from '../tasks/bench.ts'
-import { api, served } from './bench.ts'
+import { api, served } from './api.ts'
 import { chromium } from './program.ts'
 
 test('the page tells how far a task is without any script, and nothing of it is taken for markup', async () => {

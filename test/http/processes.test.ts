@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
-import { api } from './bench.ts'
+import { api } from './api.ts'
 
 test('processes are shown as they showed themselves, and hear of signals', async () => {
   const t = api()

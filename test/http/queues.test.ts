@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gate } from '../engine/bench.ts'
-import { type Api, api } from './bench.ts'
+import { type Api, api } from './api.ts'
 
 const push = ({ hq }: Api, texts: string[], queue = 'default') =>
   hq.store.jobs.push(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
-import { type Api, api } from './bench.ts'
+import { type Api, api } from './api.ts'
 
 const SECRET = 'hunter2-swordfish'
 const RULES = ['Password', /_token$/g]

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { type ServedApi, served } from './bench.ts'
+import { type ServedApi, served } from './api.ts'
 
 const auth = { bearer: 'a long secret' }
 const headers = { authorization: 'Bearer a long secret' }

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
-import { api, served } from './bench.ts'
+import { api, served } from './api.ts'
 import { eventsOf } from './events.ts'
 
 test('what the page is about: the app, its store, its jobs', async () => {
@@ -28,10 +28,10 @@ test('how all is, in figures, and how fast it goes', async () => {
   hq.job('Bad', { retry: 5 }, async () => {
     throw new Error('no')
   })
-  const first = await call('GET', '/api/v1/pulse')
+  const first = await call('GET', '/api/v1/live-stats')
   expect(first.body).toMatchObject({
     stats: { processed: 0, busy: 0, processes: 0, concurrency: 0, ordered: { total: { length: 0, lag: 0 } } },
-    ...{ finishedPerSecond: 0, failedPerSecond: 0, attention: [] },
+    ...{ finishedPerSecond: 0, failedPerSecond: 0, alerts: [] },
     ...{ tasks: 0, orderedQueues: 0, crons: 0, queues: 0 },
   })
   expect(first.body.roundTrip).toBeLessThan(5000)
@@ -42,7 +42,7 @@ test('how all is, in figures, and how fast it goes', async () => {
   // As if ten seconds had gone.
   clock.ahead += 10
   await sleep(2000)
-  const { body } = await call('GET', '/api/v1/pulse')
+  const { body } = await call('GET', '/api/v1/live-stats')
   expect(body.stats).toMatchObject({ processed: 48, failed: 8, retries: 8, processes: 1, concurrency: 7, enqueued: 0 })
   expect(body.finishedPerSecond).toBeCloseTo(40 / 12, 0)
   expect(body.failedPerSecond).toBeCloseTo(8 / 12, 0)
@@ -58,7 +58,7 @@ test('what there is of each kind is counted for the navigation', async () => {
   await hq.push({ class: 'Other', args: [], queue: 'low' })
   await work({ queues: ['default', 'low'], concurrency: 2 })
   await until(async () => (await hq.store.crons.list()).length === 1 && (await hq.orderedQueues()).length === 1)
-  const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/pulse')).body
+  const { tasks, orderedQueues, crons, queues } = (await call('GET', '/api/v1/live-stats')).body
   expect({ tasks, orderedQueues, crons }).toEqual({ tasks: 1, orderedQueues: 1, crons: 1 })
   expect(queues).toBeGreaterThanOrEqual(1)
   doors.open()
@@ -73,7 +73,7 @@ test('whoever asks, it is computed once each two seconds, for all of them', asyn
     looks++
     return stats()
   }
-  const all = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/api/v1/pulse')))
+  const all = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/api/v1/live-stats')))
   expect(new Set(all.map(({ body }) => body.at)).size).toBe(1)
   const streams = await Promise.all(
     Array.from({ length: 20 }, () => handle(new Request('http://localhost/api/v1/live'))),
@@ -106,8 +106,8 @@ test('a stream tells what is new, is taken up where it was left, and tells of a 
   }
   const events = await open()
   const first = (await events.next()).value
-  expect(first?.event).toBe('pulse')
-  expect(JSON.parse(first?.data as string)).toEqual((await call('GET', '/api/v1/pulse')).body)
+  expect(first?.event).toBe('stats')
+  expect(JSON.parse(first?.data as string)).toEqual((await call('GET', '/api/v1/live-stats')).body)
   const again = await open(first?.id)
   await hq.push({ class: 'A', args: [] })
   const news = (await again.next()).value
@@ -116,7 +116,7 @@ test('a stream tells what is new, is taken up where it was left, and tells of a 
   hq.store.metrics.totals = () =>
     Promise.reject(Object.assign(new Error('secret of the network'), { code: 'ECONNREFUSED' }))
   let trouble = (await again.next()).value
-  while (trouble?.event === 'pulse') trouble = (await again.next()).value
+  while (trouble?.event === 'stats') trouble = (await again.next()).value
   expect(trouble).toMatchObject({ event: 'trouble', data: expect.stringContaining('INTERNAL_ERROR') })
   expect(trouble?.data).not.toContain('secret')
 })

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
-import { api, served } from './bench.ts'
+import { api, served } from './api.ts'
 import { eventsOf, type Told } from './events.ts'
 
 async function all(response: Response): Promise<Told[]> {

@@ -1,7 +1,7 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { type Api, api, apiDocument } from './bench.ts'
+import { type Api, api, apiDocument } from './api.ts'
 
 async function finished({ call }: Api, id: string): Promise<void> {
   await until(async () => (await call('GET', `/api/v1/tasks/${id}`)).body.state === 'done')

@@ -26,8 +26,8 @@ export interface About {
 }
 
 /**
- * GET /pulse, and the event `pulse` of GET /live (at most one each 2 s); that has events `trouble`, too, with the
- * `{ code, message }` of why the store does not answer.
+ * GET /live-stats, and the event `stats` of GET /live, at most every two seconds. While the store does not answer, the
+ * stream sends `trouble` with `{ code, message }` instead.
  */
 export interface LiveStats {
   at: string
@@ -37,7 +37,7 @@ export interface LiveStats {
   /** Per second, over the last 10 s or what is known of them. */
   finishedPerSecond: number
   failedPerSecond: number
-  attention: Attention[]
+  alerts: Alert[]
   /** Running tasks; ordered queues; cron entries: for the counts in the navigation. */
   tasks: number
   orderedQueues: number
@@ -63,8 +63,8 @@ export interface Stats {
   ordered: { total: { length: number; morgueLength: number; lag: number } }
 }
 
-/** A cause that asks for a look; the page says it in words. The worst first. */
-export type Attention =
+/** A problem that needs attention, the worst first. The page words it. */
+export type Alert =
   | {
       kind: 'retries-share-error'
       level: 'error'

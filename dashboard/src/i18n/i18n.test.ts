@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { WORDS } from '../../../src/http/submitter/words/index.ts'
+import { WORDS } from '../../../src/http/server/i18n/index.ts'
 import { en } from './en.ts'
 import { LANGUAGES, type Phrase } from './index.ts'
 import { ru } from './ru.ts'

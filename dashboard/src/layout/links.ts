@@ -30,7 +30,7 @@ export const LINKS: readonly (readonly NavLink[])[] = [
       title: 'nav.retries',
       key: 'r',
       count: ({ stats }) => stats.retries,
-      isHot: ({ attention }) => attention.some(({ kind }) => kind === 'retries-share-error'),
+      isHot: ({ alerts }) => alerts.some(({ kind }) => kind === 'retries-share-error'),
     },
     { path: '/scheduled', icon: 'scheduled', title: 'nav.scheduled', key: 's', count: ({ stats }) => stats.scheduled },
     { path: '/dead', icon: 'dead', title: 'nav.dead', key: 'd', count: ({ stats }) => stats.dead },

@@ -57,7 +57,7 @@ function pollAfter(ms: number): void {
 /** Asks at once, as a button does. */
 export async function poll(): Promise<void> {
   try {
-    show({ pulse: await ask<LiveStats>('/pulse'), by: 'polling' })
+    show({ pulse: await ask<LiveStats>('/live-stats'), by: 'polling' })
   } catch (thrown) {
     connection.value = 'down'
     downSince.value ??= new Date()
@@ -68,7 +68,7 @@ export async function poll(): Promise<void> {
 
 /** After something was done: what it changed is seen at once. */
 export async function refresh(): Promise<LiveStats> {
-  const now = await ask<LiveStats>('/pulse')
+  const now = await ask<LiveStats>('/live-stats')
   liveStats.value = now
   return now
 }

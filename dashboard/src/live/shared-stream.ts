@@ -61,7 +61,7 @@ function openStream(signal: AbortSignal, hear: (figures: Figures) => void): Prom
     let reopening: ReturnType<typeof setTimeout>
     const open = () => {
       source = new EventSource(urlOf('/live'))
-      source.addEventListener('pulse', ({ data }: MessageEvent<string>) => {
+      source.addEventListener('stats', ({ data }: MessageEvent<string>) => {
         hear({ pulse: JSON.parse(data) as LiveStats, by: 'live' })
       })
       source.addEventListener('error', () => {

@@ -74,7 +74,7 @@ function push(name: string, id: string | undefined, payload: string | undefined,
 
 async function pushFile(queue: OrderedQueue, file: string): Promise<number> {
   const [{ readLines }, { pushLines }] = await Promise.all([
-    import('../../http/body.ts'),
+    import('../../http/server/body.ts'),
     import('../../http/routes/ordered-push.ts'),
   ])
   const input = file === '-' ? process.stdin : (await open(file)).createReadStream()

@@ -21,7 +21,7 @@ export type Auth =
   | ((request: Request) => boolean | string | Promise<boolean | string>)
 
 /** Who has come in, and how. */
-export interface Visitor {
+export interface Caller {
   /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
   who: string
   /** The rights of the task link that was used; undefined when the caller did not come by a link. */
@@ -60,7 +60,7 @@ export class Access {
    * @param task the task that the route is about, when a link to it is enough
    * @throws UNAUTHORIZED, FORBIDDEN, TOO_MANY_REQUESTS after many wrong logins
    */
-  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Visitor> {
+  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Caller> {
     if (!this.#auth) checkLocal(request, url, peer)
     // It opens one task, and a page of another site can't know it: a change with it needs no more.
     const link = task === undefined ? undefined : await this.#linkOf(request, url, task)

@@ -14,15 +14,15 @@ export interface AuditEntry {
   target: Record<string, string>
   /** How many jobs or rows it concerned; null where that is not counted. */
   count: number | null
-  /** What else was said: which jobs, or by which filter. `brokenOff: true`: it was not done to its end. */
+  /** What else was said: which jobs, or by which filter. `incomplete: true`: it ended early. */
   details: Record<string, unknown>
 }
 
 /** `true`: to the log of the app. */
 export type Audit = boolean | ((entry: AuditEntry) => void)
 
-/** What a route tells of what it did. */
-export interface Deed {
+/** The part of an entry that the route knows: the count, and any further details. */
+export interface AuditDetails {
   count?: number
   [detail: string]: unknown
 }
@@ -49,7 +49,7 @@ export class Auditor {
   }
 
   /** Never throws: what was done is done. */
-  write(about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: Deed): void {
+  write(about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void {
     const audit = this.#audit
     if (audit === false) return
     const entry = { at: new Date(this.#hq.now()), ...about, count: count ?? null, details }
@@ -59,6 +59,43 @@ export class Auditor {
     } catch (thrown) {
       this.#hq.log.error({ err: thrown, audit: entry }, 'the audit threw')
     }
+  }
+}
+
+/** The entry of one request. The route adds details to it while it works, and it is written when the request ends. */
+export class PendingEntry {
+  readonly #auditor: Auditor | undefined
+  readonly #about: Pick<AuditEntry, 'who' | 'action' | 'target'>
+  readonly #details: AuditDetails = {}
+  #isDeferred = false
+
+  /** @param auditor undefined for a request that is not recorded */
+  constructor(auditor: Auditor | undefined, about: Pick<AuditEntry, 'who' | 'action' | 'target'>) {
+    this.#auditor = auditor
+    this.#about = about
+  }
+
+  readonly add = (details: AuditDetails): void => void Object.assign(this.#details, details)
+
+  /** Leaves the writing to the function that is returned, for a route whose work goes on after its answer begins. */
+  readonly defer = (): (() => void) => {
+    this.#isDeferred = true
+    return () => this.#write()
+  }
+
+  succeed(): void {
+    if (!this.#isDeferred) this.#write()
+  }
+
+  /** Writes the entry of a request that failed, if it changed something before that. */
+  fail(): void {
+    if (this.#isDeferred || !this.#details.count) return
+    this.#details.incomplete = true
+    this.#write()
+  }
+
+  #write(): void {
+    this.#auditor?.write(this.#about, this.#details)
   }
 }
 

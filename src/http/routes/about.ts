@@ -4,24 +4,24 @@ import { basename } from 'node:path'
 import { PROGRAM } from '../../app.ts'
 import { appFolder, environmentName } from '../../environment.ts'
 import { type Highkiq, VERSION } from '../../index.ts'
-import { json } from '../answer.ts'
-import { type Route, route } from '../route.ts'
-import { boolean, list, object, type Schema, text } from '../schema.ts'
+import { json } from '../server/answer.ts'
+import { type Route, route } from '../server/route.ts'
+import { boolean, list, object, type Schema, text } from '../server/schema.ts'
 
 export const ABOUT_ROUTE: Route = route({
   method: 'GET',
   path: '/api/v1/about',
   summary: 'What this is: the app, its store, and the jobs that are known here',
   answers: { 200: { description: 'What does not change', content: { 'application/json': 'About' } } },
-  async run({ hq, site, request }) {
+  async run({ hq, server, request }) {
     const { kind, url } = hq.store
     return json({
       version: VERSION,
       app: await nameOf(hq),
       environment: environmentName() ?? 'development',
       store: { kind, title: titleOf(kind, url) },
-      readOnly: site.readOnly,
-      canLogOut: site.access.isSignedIn(request),
+      readOnly: server.readOnly,
+      canLogOut: server.access.isSignedIn(request),
       jobs: hq[PROGRAM].jobs().map(({ name, options }) => ({ name, queue: options.queue ?? 'default' })),
     })
   },

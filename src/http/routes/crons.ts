@@ -3,10 +3,10 @@
 import type { Cron, CronInfo } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
-import { all } from '../all.ts'
-import { json } from '../answer.ts'
-import { type Call, type Route, route } from '../route.ts'
-import { boolean, list, listOf, object, orNull, type Schema, text, time } from '../schema.ts'
+import { all } from '../live/collect.ts'
+import { json } from '../server/answer.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+import { boolean, list, listOf, object, orNull, type Schema, text, time } from '../server/schema.ts'
 
 const PATH = '/api/v1/cron/{name}'
 const TICKS = 5
@@ -16,16 +16,16 @@ function cronOf(redaction: Redaction, { next, args, ...info }: CronInfo) {
 }
 
 /** A route that does something to an entry, and answers what it is like then. */
-function act(name: string, summary: string, run: (cron: Cron) => Promise<void>): Route {
+function actionRoute(name: string, summary: string, run: (cron: Cron) => Promise<void>): Route {
   return route({
     method: 'POST',
     path: `${PATH}/${name}`,
     summary,
     answers: { 200: { description: 'The entry then', content: { 'application/json': 'CronEntry' } } },
-    async run({ hq, site, path }) {
+    async run({ hq, server, path }) {
       const cron = hq.cron(path.name ?? '')
       await run(cron)
-      return json(cronOf(site.redaction, await infoOf(cron)))
+      return json(cronOf(server.redaction, await infoOf(cron)))
     },
   })
 }
@@ -37,8 +37,8 @@ async function infoOf(cron: Cron): Promise<CronInfo> {
   throw new HighkiqError('UNKNOWN_CRON', `no cron entry is named ${JSON.stringify(cron.name)} any more`)
 }
 
-async function listed({ hq, site }: Call): Promise<Response> {
-  const items = (await all(hq.crons())).map((info) => cronOf(site.redaction, info))
+async function listed({ hq, server }: Call): Promise<Response> {
+  const items = (await all(hq.crons())).map((info) => cronOf(server.redaction, info))
   return json({ items, next: null })
 }
 
@@ -62,8 +62,8 @@ export const CRON_ROUTES: Route[] = [
     },
     run: async ({ hq, path }) => json({ jid: await hq.cron(path.name ?? '').runNow() }, 202),
   }),
-  act('pause', 'It is not due until it is resumed, also after deploys', (cron) => cron.pause()),
-  act('resume', 'It goes on from now; what was due in the pause is not made good', (cron) => cron.resume()),
+  actionRoute('pause', 'It is not due until it is resumed, also after deploys', (cron) => cron.pause()),
+  actionRoute('resume', 'It goes on from now; what was due in the pause is not made good', (cron) => cron.resume()),
 ]
 
 export const CRON_SCHEMAS: Record<string, Schema> = {

@@ -9,13 +9,13 @@ import { codeOf, HighkiqError } from '../../job/errors.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Seal } from '../access/seal.ts'
-import { invalid, json } from '../answer.ts'
-import { chunksOf, LINES, readBody, readLines, typeOf } from '../body.ts'
-import { KEY } from '../idempotency.ts'
-import { flag, integer, text } from '../parameter.ts'
-import { type Call, type Route, route } from '../route.ts'
-import { dateOf, detailOf, timeOf } from './job-line.ts'
-import { keyOfEntry, keyOfQueued, SEARCH_MS } from './place.ts'
+import { invalid, json } from '../server/answer.ts'
+import { chunksOf, LINES, readBody, readLines, typeOf } from '../server/body.ts'
+import { KEY } from '../server/idempotency.ts'
+import { flag, integer, text } from '../server/parameter.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+import { keyOfEntry, keyOfQueued, SEARCH_MS } from './job-key.ts'
+import { dateOf, detailOf, timeOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 
 /** Lines that are pushed at a time. */
@@ -48,7 +48,7 @@ export const JOB_ROUTES: Route[] = [
         return await (isLines ? pushLines(call) : pushBody(call))
       } catch (thrown) {
         const { pushed = [] } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
-        call.did({ count: (pushed as unknown[]).length })
+        call.audit({ count: (pushed as unknown[]).length })
         throw thrown
       }
     },
@@ -68,7 +68,7 @@ export const JOB_ROUTES: Route[] = [
       const { hq, request, path, query } = call
       const { jid = '' } = path
       if (query.wait > 0) await ended(hq, jid, query.wait, request.signal)
-      return json(await lookAt(call, jid, query.whole))
+      return json(await describe(call, jid, query.whole))
     },
   }),
   route({
@@ -91,7 +91,7 @@ export const JOB_ROUTES: Route[] = [
 type Push = Parameters<Highkiq['push']>[0]
 
 /** One job, or an array of them. */
-async function pushBody({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+async function pushBody({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
   const isList = bodies === body
@@ -100,7 +100,7 @@ async function pushBody({ hq, request, did, site: { limits } }: Call): Promise<R
     return Promise.all(some.map((one) => hq.push(pushOf(one))))
   }
   const told = (jids: (string | null)[], status: number) => {
-    did({ count: bodies.length })
+    audit({ count: bodies.length })
     return json(isList ? { jids } : { jid: jids[0] }, status)
   }
   const key = request.headers.get('idempotency-key')
@@ -168,7 +168,7 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: 
 }
 
 /** Pushes while it reads, so that memory does not grow with the stream (but for the ids). */
-async function pushLines({ hq, request, did, site: { limits } }: Call): Promise<Response> {
+async function pushLines({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   if (request.headers.has('idempotency-key')) {
     throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
   }
@@ -198,15 +198,15 @@ async function pushLines({ hq, request, did, site: { limits } }: Call): Promise<
     const { message, details } = thrown as HighkiqError
     throw new HighkiqError(code, message, { ...details, pushed: jids }, { cause: thrown })
   }
-  did({ count: jids.length })
+  audit({ count: jids.length })
   return json({ jids }, 201)
 }
 
 // Looking ------------------------------------------------------------------------------------------------------
 
 const OVER = new Set(['dead', 'ended', 'unknown'])
-const FIRST_LOOK_MS = 50
-const LAST_LOOK_MS = 2000
+const FIRST_POLL_MS = 50
+const LONGEST_POLL_MS = 2000
 
 /** Until the job is over, or its time: where its result is kept that is heard of at once, else it is looked for. */
 async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSignal): Promise<void> {
@@ -218,7 +218,7 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
     (thrown) => codeOf(thrown) === 'JOB_FAILED',
   )
   const looked = async () => {
-    for (let pause = FIRST_LOOK_MS; performance.now() < end; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
+    for (let pause = FIRST_POLL_MS; performance.now() < end; pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
       if (OVER.has((await hq.find(jid, { signal })).state)) return
       await sleep(Math.min(pause, Math.max(end - performance.now(), 0)), undefined, { signal })
     }
@@ -234,10 +234,10 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   }
 }
 
-async function lookAt({ hq, site, request }: Pick<Call, 'hq' | 'site' | 'request'>, jid: string, whole: boolean) {
+async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'request'>, jid: string, whole: boolean) {
   const { state, queue, job, event, gaveUp } = await findInTime(hq, jid, request.signal)
   const { result, failure } = await outcomeOf(hq, jid)
-  const { redaction } = site
+  const { redaction } = server
   const seen = job && redaction.record(job)
   const shownEvent = event && redaction.event(event)
   return {
@@ -255,7 +255,7 @@ async function lookAt({ hq, site, request }: Pick<Call, 'hq' | 'site' | 'request
     retryCount: seen?.retryCount ?? null,
     errorClass: seen?.errorClass ?? null,
     errorMessage: seen?.errorMessage ?? null,
-    job: job && detailOf(redaction, job, { ...placeOf(await site.seal(), job), whole }),
+    job: job && detailOf(redaction, job, { ...keyAndTimeOf(await server.seal(), job), whole }),
     task: event ? splitTaskJid(jid) : null,
     event: shownEvent,
     result: result === undefined ? null : redaction.value(result),
@@ -276,7 +276,7 @@ async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
 }
 
 /** What runs has no place where it could be acted on. */
-function placeOf(seal: Seal, job: JobRecord): { key: string; at: Date | null } {
+function keyAndTimeOf(seal: Seal, job: JobRecord): { key: string; at: Date | null } {
   if (job instanceof SetEntry) return { key: keyOfEntry(seal, job, false), at: dateOf(job.score) }
   return { key: job instanceof QueuedJob ? keyOfQueued(seal, job) : '', at: null }
 }

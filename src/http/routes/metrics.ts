@@ -1,10 +1,10 @@
 /** Routes of which classes take the time, and how long one takes. */
 
-import { json } from '../answer.ts'
-import { integer, text } from '../parameter.ts'
-import { MOST_MINUTES, MOST_PERCENTILES } from '../pulse/top-jobs.ts'
-import { type Route, route } from '../route.ts'
-import { count, list, number, object, orNull, ref, type Schema, text as textSchema, time } from '../schema.ts'
+import { MOST_MINUTES, MOST_PERCENTILES } from '../live/top-jobs.ts'
+import { json } from '../server/answer.ts'
+import { integer, text } from '../server/parameter.ts'
+import { type Route, route } from '../server/route.ts'
+import { count, list, number, object, orNull, ref, type Schema, text as textSchema, time } from '../server/schema.ts'
 
 const MOST_HOURS = 72
 const optional = (most: number, description: string) => {
@@ -28,7 +28,7 @@ export const METRICS_ROUTES: Route[] = [
       filter: text('only classes whose names contain it'),
     },
     answers: { 200: { description: 'Classes', content: { 'application/json': 'TopJobs' } } },
-    run: async ({ site, query }) => json(await site.topJobs.of(query)),
+    run: async ({ server, query }) => json(await server.topJobs.of(query)),
   }),
   route({
     method: 'GET',

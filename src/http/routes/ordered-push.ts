@@ -3,9 +3,9 @@
 import type { OrderedItem, OrderedQueue } from '../../index.ts'
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
-import { invalid } from '../answer.ts'
-import { chunksOf, readBody, readLines } from '../body.ts'
-import type { Call } from '../route.ts'
+import { invalid } from '../server/answer.ts'
+import { chunksOf, readBody, readLines } from '../server/body.ts'
+import type { Call } from '../server/route.ts'
 import { secondsOf } from './jobs.ts'
 
 /** The number of lines in one push. */
@@ -25,13 +25,13 @@ function itemOf(body: unknown): OrderedItem {
 }
 
 /** @returns how many were stored */
-export async function pushBody(queue: OrderedQueue, { request, site: { limits } }: Call): Promise<number> {
+export async function pushBody(queue: OrderedQueue, { request, server: { limits } }: Call): Promise<number> {
   const body = await readBody(request, limits.bodyBytes)
   return queue.performAsync(Array.isArray(body) ? body.map(itemOf) : itemOf(body))
 }
 
 /** @returns how many were stored */
-export function pushStream(queue: OrderedQueue, { request, site: { limits } }: Call): Promise<number> {
+export function pushStream(queue: OrderedQueue, { request, server: { limits } }: Call): Promise<number> {
   return pushLines(queue, readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes), limits.rows)
 }
 

@@ -3,12 +3,12 @@
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import type { HighkiqError } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
-import { invalid, json } from '../answer.ts'
-import { LINES, readObject, refuseMembers, typeOf } from '../body.ts'
-import { flag, integer, oneOf, text } from '../parameter.ts'
-import { type Call, type Route, route } from '../route.ts'
-import { ref } from '../schema.ts'
-import { dateOf } from './job-line.ts'
+import { invalid, json } from '../server/answer.ts'
+import { LINES, readObject, refuseMembers, typeOf } from '../server/body.ts'
+import { flag, integer, oneOf, text } from '../server/parameter.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+import { ref } from '../server/schema.ts'
+import { dateOf } from './job-summary.ts'
 import { pushBody, pushStream } from './ordered-push.ts'
 
 const PATH = '/api/v1/ordered/{name}'
@@ -44,8 +44,8 @@ const optionsOf = <By extends string>(query: {
   ...(query.cursor === undefined ? {} : { after: query.cursor }),
 })
 
-const payloadsOf = ({ site }: Call, payloads: ScoredValue[]) =>
-  payloads.map(({ payload, score }) => ({ payload: site.redaction.value(payload), score }))
+const payloadsOf = ({ server }: Call, payloads: ScoredValue[]) =>
+  payloads.map(({ payload, score }) => ({ payload: server.redaction.value(payload), score }))
 const waiting = (call: Call, { performIn, payloads, ...rest }: WaitingId) => {
   return { ...rest, payloads: payloadsOf(call, payloads), performIn: dateOf(performIn) }
 }
@@ -54,7 +54,12 @@ const dead = (call: Call, { updatedAt, payloads, ...rest }: DeadId) => {
 }
 
 /** A route that does something to the queue, and answers what it is like then. */
-function act(name: string, summary: string, run: (queue: OrderedQueue, call: Call) => Promise<void>, body = {}): Route {
+function actionRoute(
+  name: string,
+  summary: string,
+  run: (queue: OrderedQueue, call: Call) => Promise<void>,
+  body = {},
+): Route {
   return route({
     method: 'POST',
     path: `${PATH}/${name}`,
@@ -83,10 +88,10 @@ function actOnIds(
     answers: { 200: { description: 'How many it were', content: { 'application/json': 'OrderedActed' } } },
     async run(call) {
       const queue = await queueOf(call)
-      const { ids, all, ...rest } = await readObject(call.request, call.site.limits.bodyBytes)
+      const { ids, all, ...rest } = await readObject(call.request, call.server.limits.bodyBytes)
       refuseMembers(rest, 'it', ['ids', 'all'])
       const acted = (count: number) => {
-        call.did({ count, ids: all === true ? 'all' : named((ids as unknown[]).map(String)) })
+        call.audit({ count, ids: all === true ? 'all' : named((ids as unknown[]).map(String)) })
         return json({ ids: count })
       }
       if (all === true && ids === undefined) return acted(await run(queue, undefined))
@@ -131,11 +136,11 @@ export const ORDERED_ROUTES: Route[] = [
       const queue = call.hq.ordered(call.path.name ?? '')
       try {
         const pushed = await (LINES.includes(typeOf(call.request)) ? pushStream : pushBody)(queue, call)
-        call.did({ count: pushed })
+        call.audit({ count: pushed })
         return json({ pushed }, 201)
       } catch (thrown) {
         const { pushed = 0 } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
-        call.did({ count: pushed as number })
+        call.audit({ count: pushed as number })
         throw thrown
       }
     },
@@ -192,13 +197,13 @@ export const ORDERED_ROUTES: Route[] = [
   actOnIds('morgue/delete', 'Forgets these ids of the morgue, or all', (queue, ids) =>
     queue.morgue.delete(ids ?? 'all'),
   ),
-  act('pause', 'Nothing more is taken; pushes go on, and so does what runs', (queue) => queue.pause()),
-  act('resume', 'Goes on', (queue) => queue.resume()),
-  act(
+  actionRoute('pause', 'Nothing more is taken; pushes go on, and so does what runs', (queue) => queue.pause()),
+  actionRoute('resume', 'Goes on', (queue) => queue.resume()),
+  actionRoute(
     'reshard',
     'Changes the number of shards while all goes on',
-    async (queue, { request, site }) => {
-      const { shards, ...rest } = await readObject(request, site.limits.bodyBytes)
+    async (queue, { request, server }) => {
+      const { shards, ...rest } = await readObject(request, server.limits.bodyBytes)
       refuseMembers(rest, 'it', ['shards'])
       if (!Number.isInteger(shards)) throw invalid('`shards` is a whole number')
       await queue.reshard(shards as number)

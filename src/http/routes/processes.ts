@@ -2,11 +2,11 @@
 
 import type { Process } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
-import { all } from '../all.ts'
-import { json } from '../answer.ts'
-import { type Route, route } from '../route.ts'
-import { boolean, count, list, listOf, object, type Schema, text, time } from '../schema.ts'
-import { timeOf } from './job-line.ts'
+import { all } from '../live/collect.ts'
+import { json } from '../server/answer.ts'
+import { type Route, route } from '../server/route.ts'
+import { boolean, count, list, listOf, object, type Schema, text, time } from '../server/schema.ts'
+import { timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
   const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process

@@ -1,7 +1,7 @@
 /** The figures as Prometheus reads them: its text format, version 0.0.4. */
 
 import { VERSION } from '../../index.ts'
-import { type Route, route } from '../route.ts'
+import { type Route, route } from '../server/route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -19,17 +19,17 @@ export const PROMETHEUS_ROUTE: Route = route({
   path: '/metrics',
   summary: 'The figures, for Prometheus',
   answers: { 200: { description: 'Its text format', content: { 'text/plain': { type: 'string' } } } },
-  async run({ hq, site, request, base }) {
+  async run({ hq, server, request, base }) {
     // The dashboard has a page of this name, and browsers ask for it when it is loaded again.
-    if (request.headers.get('accept')?.includes('text/html')) return site.dashboard.page(base)
-    const [{ stats, tasks, attention }, queues, { ordered }, jobs] = await Promise.all([
-      site.pulses.latest(),
+    if (request.headers.get('accept')?.includes('text/html')) return server.dashboard.page(base)
+    const [{ stats, tasks, alerts }, queues, { ordered }, jobs] = await Promise.all([
+      server.liveStats.latest(),
       hq.queueSummaries(),
       hq.stats(),
-      site.jobCounters.count(),
+      server.jobCounters.count(),
     ])
     const causes = new Map<string, number>()
-    for (const { kind } of attention) causes.set(kind, (causes.get(kind) ?? 0) + 1)
+    for (const { kind } of alerts) causes.set(kind, (causes.get(kind) ?? 0) + 1)
     const one = (name: string, help: string, value: number, type: Metric['type'] = 'gauge'): Metric => {
       return { name, type, help, values: [[{}, value]] }
     }
@@ -69,10 +69,10 @@ export const PROMETHEUS_ROUTE: Route = route({
       ofJobs('highkiq_job_failed_total', 'Runs that failed, since this server was asked first', 'failed'),
       ofJobs('highkiq_job_seconds_total', 'Seconds that successful runs took, since then', 'seconds'),
       {
-        name: 'highkiq_attention',
+        name: 'highkiq_alerts',
         type: 'gauge',
-        help: 'What asks for a look, by cause',
-        values: [...causes].map(([cause, n]) => [{ cause }, n]),
+        help: 'Alerts of the dashboard, by kind',
+        values: [...causes].map(([kind, n]) => [{ kind }, n]),
       },
     ]
     return new Response(all.map(textOf).join(''), { headers: { 'content-type': TYPE } })

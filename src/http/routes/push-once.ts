@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
 import type { HighkiqError } from '../../job/errors.ts'
-import { DAY, digest, keyOf, reused } from '../idempotency.ts'
+import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
 /** How long a request that tells nothing is left to it; while it pushes it says so three times within that. */
 const PATIENCE_MS = 30_000
@@ -79,7 +79,7 @@ async function pushed(
     if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
   }
   const answers: (string | null)[] = [...jids]
-  const hold = keepHold(hq, key, claim)
+  const hold = renewClaim(hq, key, claim)
   try {
     for (const [n, answer] of (await push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
     claim = await hold.end()
@@ -99,7 +99,7 @@ async function pushed(
 }
 
 /** Nobody takes over while the jobs are still being pushed. `end` answers how the claim stands by then. */
-function keepHold(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
+function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
   let held = claim
   let told: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {

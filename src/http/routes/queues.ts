@@ -5,21 +5,23 @@ import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
 import { serves, slotsFor } from '../../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
-import { all } from '../all.ts'
-import { json } from '../answer.ts'
-import { flag, integer, text } from '../parameter.ts'
-import { type Call, type Route, route } from '../route.ts'
-import { boolean, count, list, listOf, number, object, type Schema, text as textSchema } from '../schema.ts'
-import { backlogByQueue } from './backlogs.ts'
-import { cut, detailOf, lineOf } from './job-line.ts'
-import { cursor, key, keyOfQueued, placeOf, queuedOf } from './place.ts'
+import { all } from '../live/collect.ts'
+import { json } from '../server/answer.ts'
+import { flag, integer, text } from '../server/parameter.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+import { boolean, count, list, listOf, number, object, type Schema, text as textSchema } from '../server/schema.ts'
+import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
+import { cut, detailOf, summaryOf } from './job-summary.ts'
 
 const PATH = '/api/v1/queues/{name}'
+const TASK_PAGE = 200
+/** The most tasks that are read, newest first: tasks with a backlog are rarely older than these. */
+const MOST_TASKS = 5000
 
 /** All that are listed; or one, which need not be. */
 async function shownQueues(hq: Highkiq, name?: string) {
   const [queues, processes, backlogs] = await Promise.all([
-    name === undefined ? summariesOf(hq.store, hq.now()) : summaryOf(hq.queue(name)).then((one) => [one]),
+    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
     all(hq.processes()),
     backlogByQueue(hq),
   ])
@@ -35,7 +37,25 @@ async function shownQueues(hq: Highkiq, name?: string) {
   })
 }
 
-async function summaryOf(queue: Queue): Promise<QueueSummary> {
+/** Returns the number of rows that wait inside tasks, by the queue that they are for. */
+async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
+  const backlogs = new Map<string, number>()
+  let { backlog: left } = await hq.store.metrics.totals()
+  let before: { createdAt: number; id: string } | undefined
+  for (let looked = 0; left > 0 && looked < MOST_TASKS; looked += TASK_PAGE) {
+    const tasks = await hq.store.tasks.page({ ...(before ? { before } : {}), limit: TASK_PAGE })
+    for (const task of tasks) {
+      if (task.backlog <= 0) continue
+      backlogs.set(task.queue, (backlogs.get(task.queue) ?? 0) + task.backlog)
+      left -= task.backlog
+    }
+    before = tasks.at(-1)
+    if (tasks.length < TASK_PAGE) break
+  }
+  return backlogs
+}
+
+async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
   const [size, latency, paused] = await Promise.all([queue.size(), queue.latency(), queue.isPaused()])
   return { name: queue.name, size, latency, paused }
 }
@@ -45,7 +65,7 @@ const identityOf = ({ identity }: Process) => identity
 const ONE = { 200: { description: 'The queue then', content: { 'application/json': 'Queue' } } }
 
 /** A route that does something to the queue, and answers what it is like then. */
-function act(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
+function actionRoute(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
   return route({
     method: 'POST',
     path: `${PATH}/${name}`,
@@ -94,13 +114,13 @@ export const QUEUE_ROUTES: Route[] = [
         content: { 'application/json': 'JobLineList' },
       },
     },
-    async run({ hq, site, path, query: { cursor, limit, ...filter } }) {
-      const seal = await site.seal()
-      const search = filterOf(filter, site.redaction.text) ?? searchOf('')
-      const options = { after: await placeOf(site, cursor), limit }
+    async run({ hq, server, path, query: { cursor, limit, ...filter } }) {
+      const seal = await server.seal()
+      const search = filterOf(filter, server.redaction.text) ?? searchOf('')
+      const options = { after: await positionOf(server, cursor), limit }
       const { items, next, scanned } = await hq.queue(path.name ?? '').search(search, options)
       return json({
-        items: items.map((job) => lineOf(site.redaction, job, keyOfQueued(seal, job))),
+        items: items.map((job) => summaryOf(server.redaction, job, keyOfQueued(seal, job))),
         next: next === null ? null : seal.close(next),
         scanned,
       })
@@ -112,11 +132,11 @@ export const QUEUE_ROUTES: Route[] = [
     summary: 'One job of a queue: all that is known of it',
     query: { key, whole: flag('nothing is cut, however long it is') },
     answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
-    async run({ hq, site, path, query, request }) {
+    async run({ hq, server, path, query, request }) {
       const named = { jid: path.jid ?? '', key: query.key }
-      const job = await queuedOf(site, hq.queue(path.name ?? ''), named, request.signal)
-      const about = { key: keyOfQueued(await site.seal(), job), at: null, whole: query.whole }
-      return json(detailOf(site.redaction, job, about))
+      const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
+      const about = { key: keyOfQueued(await server.seal(), job), at: null, whole: query.whole }
+      return json(detailOf(server.redaction, job, about))
     },
   }),
   route({
@@ -125,24 +145,26 @@ export const QUEUE_ROUTES: Route[] = [
     summary: 'Takes one job out of a queue; it does not run',
     query: { key },
     answers: { 200: { description: 'What became of it', content: { 'application/json': 'Acted' } } },
-    async run({ hq, site, path, query, request, did }) {
+    async run({ hq, server, path, query, request, audit }) {
       const named = { jid: path.jid ?? '', key: query.key }
-      const job = await queuedOf(site, hq.queue(path.name ?? ''), named, request.signal)
+      const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
       const isGone = await job.delete()
-      did({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
+      audit({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
       return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
     },
   }),
-  act('pause', 'Nothing more is taken from it; what runs goes on, and pushes are kept', (queue) => queue.pause()),
-  act('resume', 'Workers take from it again', (queue) => queue.resume()),
+  actionRoute('pause', 'Nothing more is taken from it; what runs goes on, and pushes are kept', (queue) =>
+    queue.pause(),
+  ),
+  actionRoute('resume', 'Workers take from it again', (queue) => queue.resume()),
   route({
     method: 'POST',
     path: `${PATH}/clear`,
     summary: 'Drops all jobs that wait in it',
     answers: { 200: { description: 'How many it were', content: { 'application/json': 'Cleared' } } },
-    async run({ hq, path, did }) {
+    async run({ hq, path, audit }) {
       const done = await hq.queue(path.name ?? '').clear()
-      did({ count: done })
+      audit({ count: done })
       return json({ done })
     },
   }),

@@ -2,17 +2,17 @@
 
 import type { Running } from '../../index.ts'
 import type { Redaction } from '../access/redact.ts'
-import { json } from '../answer.ts'
-import { integer } from '../parameter.ts'
-import { type Route, route } from '../route.ts'
-import { listOf, number, object, orNull, type Schema, text, time } from '../schema.ts'
-import { cut, JOB_LINE, lineOf, timeOf } from './job-line.ts'
+import { json } from '../server/answer.ts'
+import { integer } from '../server/parameter.ts'
+import { type Route, route } from '../server/route.ts'
+import { listOf, number, object, orNull, type Schema, text, time } from '../server/schema.ts'
+import { cut, JOB_SUMMARY, summaryOf, timeOf } from './job-summary.ts'
 
 const STANDARD = 500
 const MOST = 5000
 
 function runningOf(redaction: Redaction, running: Running) {
-  const { key: _, bytes: __, ...line } = lineOf(redaction, running, '')
+  const { key: _, bytes: __, ...line } = summaryOf(redaction, running, '')
   const { process, thread, startedAt, progress } = running
   return { ...line, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
 }
@@ -28,18 +28,18 @@ export const RUNNING_ROUTES: Route[] = [
     summary: 'What runs now, longest first, as the processes showed it at their last beats',
     query: { limit: integer(1, MOST, STANDARD, 'at most so many') },
     answers: { 200: { description: 'All, or those longest', content: { 'application/json': 'RunningList' } } },
-    async run({ hq, site, query }) {
+    async run({ hq, server, query }) {
       const items: ReturnType<typeof runningOf>[] = []
       for await (const running of hq.running()) {
         if (items.length === query.limit) break
-        items.push(runningOf(site.redaction, running))
+        items.push(runningOf(server.redaction, running))
       }
       return json({ items, next: null })
     },
   }),
 ]
 
-const { key: _, bytes: __, ...line } = JOB_LINE
+const { key: _, bytes: __, ...line } = JOB_SUMMARY
 
 export const RUNNING_SCHEMAS: Record<string, Schema> = {
   Running: object({

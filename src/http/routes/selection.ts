@@ -2,10 +2,10 @@
 
 import type { JobSet, SetEntry } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
-import type { Site } from '../site.ts'
-import { entryByKey, type Named, SEARCH_MS } from './place.ts'
+import type { ServerContext } from '../server/server-context.ts'
+import { entryByKey, type NamedJob, SEARCH_MS } from './job-key.ts'
 
-export interface Acted {
+export interface ActionResult {
   done: number
   refused: number
   error?: string
@@ -14,15 +14,15 @@ export interface Acted {
 const AT_ONCE = 10
 
 /** One that can't be moved does not keep the others from it. `acted` is counted up as they are done. */
-export async function selected(
-  site: Site,
+export async function actOnSelected(
+  server: ServerContext,
   set: JobSet,
-  jobs: readonly Named[],
+  jobs: readonly NamedJob[],
   act: (entry: SetEntry) => Promise<boolean>,
-  acted: Acted,
+  acted: ActionResult,
   signal: AbortSignal,
 ): Promise<void> {
-  const seal = await site.seal()
+  const seal = await server.seal()
   const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
   const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
   const refuse = (error: string) => {

@@ -1,14 +1,14 @@
 /** Routes of how all is: now, live, and over time. */
 
 import { stringifyJson } from '../../job/json.ts'
-import { errorBody, json } from '../answer.ts'
-import { EventStream, STREAM_HEADERS } from '../event-stream.ts'
-import { integer, oneOf } from '../parameter.ts'
-import type { Pulse } from '../pulse/pulse.ts'
-import { STEP_MS } from '../pulse/ring.ts'
-import { RANGES } from '../pulse/throughput.ts'
-import { type Route, route } from '../route.ts'
-import { count, list, number, object, orNull, ref, type Schema, text, time } from '../schema.ts'
+import { EventStream, STREAM_HEADERS } from '../live/event-stream.ts'
+import type { LiveStats } from '../live/live-stats.ts'
+import { STEP_MS } from '../live/stats-history.ts'
+import { RANGES } from '../live/throughput.ts'
+import { errorBody, json } from '../server/answer.ts'
+import { integer, oneOf } from '../server/parameter.ts'
+import { type Route, route } from '../server/route.ts'
+import { count, list, number, object, orNull, ref, type Schema, text, time } from '../server/schema.ts'
 
 /** The store keeps five years. */
 const MOST_DAYS = 1825
@@ -19,45 +19,45 @@ export const STATS_ROUTES: Route[] = [
     path: '/api/v1/stats',
     summary: 'The figures of `hq.stats()`, at most two seconds old',
     answers: { 200: { description: 'In figures', content: { 'application/json': 'Stats' } } },
-    run: async ({ site }) => json(await site.pulses.stats()),
+    run: async ({ server }) => json(await server.liveStats.stats()),
   }),
   route({
     method: 'GET',
-    path: '/api/v1/pulse',
+    path: '/api/v1/live-stats',
     summary: 'The live stats of the dashboard, at most two seconds old: figures, rates and alerts',
-    answers: { 200: { description: 'In figures', content: { 'application/json': 'Pulse' } } },
-    run: async ({ site }) => json(await site.pulses.latest()),
+    answers: { 200: { description: 'In figures', content: { 'application/json': 'LiveStats' } } },
+    run: async ({ server }) => json(await server.liveStats.latest()),
   }),
   route({
     method: 'GET',
     path: '/api/v1/live',
-    summary: 'The live stats as events: `pulse` at most every 2 s; `trouble` when the store does not answer',
+    summary: 'The live stats as events: `stats` at most every 2 s; `trouble` when the store does not answer',
     headers: { 'last-event-id': 'what was seen last is not told again' },
     answers: {
       200: {
-        description: 'Events with a Pulse each; of `trouble` with a Problem',
+        description: 'Each `stats` carries LiveStats, each `trouble` a Problem',
         content: { 'text/event-stream': { type: 'string' } },
       },
     },
-    run({ site, request }) {
-      const leave = site.streams.enter()
+    run({ server, request }) {
+      const leave = server.streams.enter()
       let known = request.headers.get('last-event-id') ?? ''
-      const stream = new EventStream<Pulse | { trouble: unknown }>({
-        unreadSeconds: site.limits.unreadSeconds,
-        leave,
-        begin(offer) {
-          const listener = { hears: offer, fails: (thrown: unknown) => offer({ trouble: thrown }) }
-          site.pulses.latest().then(listener.hears, listener.fails)
-          return site.pulses.listen(listener)
+      const stream = new EventStream<LiveStats | { trouble: unknown }>({
+        unreadSeconds: server.limits.unreadSeconds,
+        onEnd: leave,
+        subscribe(offer) {
+          const listener = { onStats: offer, onError: (thrown: unknown) => offer({ trouble: thrown }) }
+          server.liveStats.latest().then(listener.onStats, listener.onError)
+          return server.liveStats.listen(listener)
         },
-        told(news) {
+        format(news) {
           if ('trouble' in news) {
             return { text: `event: trouble\ndata: ${stringifyJson(errorBody(news.trouble))}\n\n`, isLast: false }
           }
           const name = news.at.toISOString()
           if (name === known) return { text: '', isLast: false }
           known = name
-          return { text: `id: ${name}\nevent: pulse\ndata: ${stringifyJson(news)}\n\n`, isLast: false }
+          return { text: `id: ${name}\nevent: stats\ndata: ${stringifyJson(news)}\n\n`, isLast: false }
         },
       })
       return new Response(stream.body, { headers: STREAM_HEADERS })
@@ -77,22 +77,22 @@ export const STATS_ROUTES: Route[] = [
     summary: 'What ended, step by step; whole steps alone',
     query: { range: oneOf(RANGES, 'how far back; 1h if not said') },
     answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Throughput' } } },
-    run: async ({ site, query }) => json(await site.throughputs.of(query.range ?? '1h')),
+    run: async ({ server, query }) => json(await server.throughputs.of(query.range ?? '1h')),
   }),
   route({
     method: 'GET',
     path: '/api/v1/gauges',
     summary: 'What this server saw every ten seconds, since somebody looks, at most of the last hour',
     answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Gauges' } } },
-    async run({ site }) {
-      await site.pulses.latest()
-      const points = site.pulses.ring.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))
+    async run({ server }) {
+      await server.liveStats.latest()
+      const points = server.liveStats.ring.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))
       return json({ step: STEP_MS / 1000, points })
     },
   }),
 ]
 
-const attention = (kind: string, level: 'error' | 'failed', more: Record<string, Schema>): Schema =>
+const alert = (kind: string, level: 'error' | 'failed', more: Record<string, Schema>): Schema =>
   object({ kind: { const: kind }, level: { const: level }, ...more })
 const seconds = { ...number, minimum: 0 }
 const deploys = list(ref('Deploy'))
@@ -112,7 +112,7 @@ const figures = {
 const ordered = object({ length: count, morgueLength: count, lag: seconds })
 
 export const STATS_SCHEMAS: Record<string, Schema> = {
-  Pulse: object({
+  LiveStats: object({
     at: time,
     roundTrip: { ...number, minimum: 0, description: 'milliseconds that the store took to answer' },
     stats: object({
@@ -123,7 +123,7 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
     }),
     finishedPerSecond: { ...number, minimum: 0, description: 'over the last 10 s, or what is known of them' },
     failedPerSecond: { ...number, minimum: 0 },
-    attention: { ...list(ref('Attention')), description: 'the worst first' },
+    alerts: { ...list(ref('Alert')), description: 'the worst first' },
     tasks: { ...count, description: 'that run' },
     orderedQueues: count,
     crons: count,
@@ -133,23 +133,23 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
     ...figures,
     ordered: object({ total: ordered, queues: { type: 'object', additionalProperties: ordered } }),
   }),
-  Attention: {
+  Alert: {
     oneOf: [
-      attention('retries-share-error', 'error', {
+      alert('retries-share-error', 'error', {
         error: { ...text, description: 'numbers of more than five digits, ids, times and addresses are left out' },
         filter: { ...text, description: 'as the parameter `cause` of retries it finds them' },
         class: text,
         count: { ...count, description: 'about so many, where there are very many' },
         since: time,
       }),
-      attention('process-silent', 'error', { identity: text, beat: time, busy: count, returnsIn: seconds }),
-      attention('queue-grows', 'failed', { queue: text, perMinute: number, minutes: count, latency: seconds }),
-      attention('queue-unserved', 'error', { queue: text, size: count }),
-      attention('queue-without-worker', 'failed', { queue: text }),
-      attention('task-stands-still', 'failed', { task: text, name: text, minutes: count }),
-      attention('task-paused', 'failed', { task: text, name: text, reason: orNull(text) }),
-      attention('ordered-silent', 'failed', { queue: text, shard: count, lag: seconds }),
-      attention('no-process', 'error', { waiting: count }),
+      alert('process-silent', 'error', { identity: text, beat: time, busy: count, returnsIn: seconds }),
+      alert('queue-grows', 'failed', { queue: text, perMinute: number, minutes: count, latency: seconds }),
+      alert('queue-unserved', 'error', { queue: text, size: count }),
+      alert('queue-without-worker', 'failed', { queue: text }),
+      alert('task-stands-still', 'failed', { task: text, name: text, minutes: count }),
+      alert('task-paused', 'failed', { task: text, name: text, reason: orNull(text) }),
+      alert('ordered-silent', 'failed', { queue: text, shard: count, lag: seconds }),
+      alert('no-process', 'error', { waiting: count }),
     ],
   },
   Day: object({ date: { type: 'string', format: 'date' }, processed: count, failed: count }),

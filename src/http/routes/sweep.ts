@@ -4,9 +4,9 @@ import type { BulkResult, Highkiq, JobSet, SweepOptions } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { codeOf, messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { errorBody, invalid, json } from '../answer.ts'
-import { readObject, refuseMembers } from '../body.ts'
-import { type Call, type Route, route } from '../route.ts'
+import { errorBody, invalid, json } from '../server/answer.ts'
+import { readObject, refuseMembers } from '../server/body.ts'
+import { type Call, type Route, route } from '../server/route.ts'
 
 export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
@@ -28,14 +28,14 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
       },
     },
     async run(call) {
-      const { hq, site, request } = call
-      const body = await readObject(request, site.limits.bodyBytes)
+      const { hq, server, request } = call
+      const body = await readObject(request, server.limits.bodyBytes)
       const set = setOf(hq)
       const filter = filterIn(body)
-      const search = filterOf(filter, site.redaction.text)
-      call.did({ count: 0, filter })
+      const search = filterOf(filter, server.redaction.text)
+      call.audit({ count: 0, filter })
       const options = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
-      const leave = site.streams.enter()
+      const leave = server.streams.enter()
       const isLines = wantsLines(request)
       if (isLines)
         return new Response(
@@ -43,7 +43,7 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
           { headers },
         )
       try {
-        const onProgress = ({ done }: BulkResult) => call.did({ count: done })
+        const onProgress = ({ done }: BulkResult) => call.audit({ count: done })
         return json(sweepingOf(await sweep(set, { ...options, signal: request.signal, onProgress }), true))
       } finally {
         leave()
@@ -59,12 +59,12 @@ const headers = {
 }
 
 function lines(
-  { hq, request, did, later }: Call,
+  { hq, request, audit, deferAudit }: Call,
   sweep: (more: Pick<SweepOptions, 'signal' | 'onProgress'>) => Promise<BulkResult>,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const gone = new AbortController()
-  const tellAudit = later()
+  const writeAudit = deferAudit()
   const signal = AbortSignal.any([gone.signal, request.signal])
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -77,7 +77,7 @@ function lines(
       tell(sweepingOf(sofar, false))
       const onProgress = (now: BulkResult) => {
         sofar = now
-        did({ count: now.done })
+        audit({ count: now.done })
         if (performance.now() - told < TELL_MS) return
         told = performance.now()
         tell(sweepingOf(now, false))
@@ -86,14 +86,14 @@ function lines(
       void sweep({ signal, onProgress })
         .then((result) => tell(sweepingOf(result, true)))
         .catch((thrown) => {
-          did({ brokenOff: true })
+          audit({ incomplete: true })
           if (signal.aborted) return
           if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'acting on all of a set broke off')
           tell({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
         })
         .finally(() => {
           leave()
-          tellAudit()
+          writeAudit()
           if (!signal.aborted) controller.close()
         })
     },

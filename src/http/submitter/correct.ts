@@ -2,8 +2,9 @@
 
 import type { TaskEvent } from '../../tasks/event.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
-import type { Reader } from '../reader.ts'
-import { data, escaped, fresh, phrase } from './html.ts'
+import { escaped } from '../server/html-page.ts'
+import type { Viewer } from '../server/viewer.ts'
+import { data, fresh, phrase } from './html.ts'
 import type { Group } from './reasons.ts'
 
 /** Other texts of the same code. */
@@ -12,46 +13,46 @@ const OTHERS = 2
 const CELLS = 4
 const CELL = 40
 
-export function correctSection(reader: Reader, task: TaskStatus, groups: readonly Group[]): string {
+export function correctSection(viewer: Viewer, task: TaskStatus, groups: readonly Group[]): string {
   const { failed } = task.counts
   const most = Math.max(...groups.map(({ count }) => count))
-  const rows = phrase(reader, isOver(task) ? 'fix.rows' : 'fix.soFar', { n: failed })
-  return `<section class="card" ${fresh('fix', failed === 0, 'shell')}><div class="in fix-h"><h2>${phrase(reader, 'fix')}</h2><p class="muted small" ${fresh('reasons-of')}>${rows}</p></div>
-<ul class="fix" ${fresh('reasons')}>${groups.map((group) => groupItem(reader, group, most)).join('\n')}</ul></section>`
+  const rows = phrase(viewer, isOver(task) ? 'fix.rows' : 'fix.soFar', { n: failed })
+  return `<section class="card" ${fresh('fix', failed === 0, 'shell')}><div class="in fix-h"><h2>${phrase(viewer, 'fix')}</h2><p class="muted small" ${fresh('reasons-of')}>${rows}</p></div>
+<ul class="fix" ${fresh('reasons')}>${groups.map((group) => groupItem(viewer, group, most)).join('\n')}</ul></section>`
 }
 
-function groupItem(reader: Reader, { texts, count, samples }: Group, most: number): string {
-  const [first, ...others] = texts.map((text) => (text === null ? phrase(reader, 'reason.none') : data(text)))
-  const title = first ?? phrase(reader, 'reason.others')
+function groupItem(viewer: Viewer, { texts, count, samples }: Group, most: number): string {
+  const [first, ...others] = texts.map((text) => (text === null ? phrase(viewer, 'reason.none') : data(text)))
+  const title = first ?? phrase(viewer, 'reason.others')
   const also = others.slice(0, OTHERS).map((text) => `“${text}”`)
   const lines = [
-    samples.length > 0 ? whichRows(reader, samples, count) : '',
-    also.length > 0 ? phrase(reader, 'reason.also', {}, { texts: also.join(', ') }) : '',
+    samples.length > 0 ? whichRows(viewer, samples, count) : '',
+    also.length > 0 ? phrase(viewer, 'reason.also', {}, { texts: also.join(', ') }) : '',
   ].filter(Boolean)
   const [sample] = samples
-  return `<li><div class="t"><b>${title}</b><span class="n">${count.toLocaleString(reader.locale)}</span></div><span class="meter" data-v="${(count / most) * 100}"><i></i></span>${lines.length > 0 ? `<p>${lines.join(' ')}</p>` : ''}${sample ? example(reader, sample) : ''}</li>`
+  return `<li><div class="t"><b>${title}</b><span class="n">${count.toLocaleString(viewer.locale)}</span></div><span class="meter" data-v="${(count / most) * 100}"><i></i></span>${lines.length > 0 ? `<p>${lines.join(' ')}</p>` : ''}${sample ? example(viewer, sample) : ''}</li>`
 }
 
 const numberOf = ({ number, index }: TaskEvent) => number ?? index + 1
 
-function whichRows(reader: Reader, samples: readonly TaskEvent[], count: number): string {
-  const rows = samples.map((event) => numberOf(event).toLocaleString(reader.locale)).join(', ')
+function whichRows(viewer: Viewer, samples: readonly TaskEvent[], count: number): string {
+  const rows = samples.map((event) => numberOf(event).toLocaleString(viewer.locale)).join(', ')
   const rest = count - samples.length
   return rest > 0
-    ? phrase(reader, 'reason.more', { n: rest }, { rows })
-    : phrase(reader, 'reason.rows', { n: count }, { rows })
+    ? phrase(viewer, 'reason.more', { n: rest }, { rows })
+    : phrase(viewer, 'reason.rows', { n: count }, { rows })
 }
 
 /** One row as it is, its first cells; nothing of rows that are not kept. */
-function example(reader: Reader, event: TaskEvent): string {
+function example(viewer: Viewer, event: TaskEvent): string {
   const cells = cellsOf(event.params)
   if (cells.length === 0) return ''
   const shown = cells.map(([name, value]) => {
     const text = textOf(value)
-    const cell = text === '' ? `<i>${phrase(reader, 'empty')}</i>` : `<b>${data(text, CELL)}</b>`
+    const cell = text === '' ? `<i>${phrase(viewer, 'empty')}</i>` : `<b>${data(text, CELL)}</b>`
     return name === undefined ? cell : `${data(name, CELL)} ${cell}`
   })
-  const row = phrase(reader, 'reason.example', {}, { row: escaped(numberOf(event).toLocaleString(reader.locale)) })
+  const row = phrase(viewer, 'reason.example', {}, { row: escaped(numberOf(event).toLocaleString(viewer.locale)) })
   return `<p class="example">${row} ${shown.join(' · ')}</p>`
 }
 

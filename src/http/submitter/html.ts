@@ -1,11 +1,8 @@
 /** Words and data as HTML: data never is markup, nor longer or stranger than a line of a page. */
 
-import type { Reader } from '../reader.ts'
-import type { Word } from './words/index.ts'
-
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
-}
+import { escaped } from '../server/html-page.ts'
+import type { Word } from '../server/i18n/index.ts'
+import type { Viewer } from '../server/viewer.ts'
 
 /** Characters of one piece of data on the page; the whole of it is in the file. */
 const MOST = 240
@@ -26,7 +23,7 @@ export function data(text: string, most?: number): string {
 
 /** A phrase with numbers, and with pieces of HTML in the place of its other names. */
 export function phrase(
-  { say }: Reader,
+  { say }: Viewer,
   word: Word,
   numbers: Record<string, number> = {},
   pieces: Record<string, string> = {},

@@ -3,9 +3,9 @@
 import type { TaskEvent } from '../../tasks/event.ts'
 import type { Language } from '../../tasks/languages/index.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
-import type { Call } from '../route.ts'
-import type { Site } from '../site.ts'
-import { type EventPage, eventsOf } from '../tasks/task.ts'
+import { type EventPage, eventsOf } from '../routes/tasks/queries.ts'
+import type { Call } from '../server/route.ts'
+import type { ServerContext } from '../server/server-context.ts'
 
 export interface Group {
   /** What was said of its rows, each text once; null: nothing. None: rows for many reasons. */
@@ -15,7 +15,7 @@ export interface Group {
   samples: TaskEvent[]
 }
 
-type Looking = Pick<Call, 'hq' | 'site'>
+type QueryCall = Pick<Call, 'hq' | 'server'>
 
 /** Groups of a page. */
 const MOST = 20
@@ -25,12 +25,12 @@ const UNCODED = 500
 
 /** Tasks and languages whose groups are kept. */
 const KEPT = 200
-const kept = new WeakMap<Site, Map<string, { of: string; groups: Promise<Group[]> }>>()
+const kept = new WeakMap<ServerContext, Map<string, { of: string; groups: Promise<Group[]> }>>()
 
 /** Largest first. Looked up once, however many look at the page, until more rows have failed. */
-export async function groupsOf(call: Looking, task: TaskStatus, language: Language): Promise<Group[]> {
-  const all = kept.get(call.site) ?? new Map()
-  kept.set(call.site, all)
+export async function groupsOf(call: QueryCall, task: TaskStatus, language: Language): Promise<Group[]> {
+  const all = kept.get(call.server) ?? new Map()
+  kept.set(call.server, all)
   const of = `${task.run} ${task.counts.failed}`
   const key = `${task.id} ${language}`
   const known = all.get(key)
@@ -42,7 +42,7 @@ export async function groupsOf(call: Looking, task: TaskStatus, language: Langua
   return groups
 }
 
-async function lookUp(call: Looking, task: TaskStatus, language: Language): Promise<Group[]> {
+async function lookUp(call: QueryCall, task: TaskStatus, language: Language): Promise<Group[]> {
   const reasons = (await call.hq.tasks.get(task.id).reasons()).filter(({ status }) => status === 'failed')
   const failed = { status: ['failed' as const], after: -1 }
   const read = (page: EventPage) => eventsOf(call, task, page, language)

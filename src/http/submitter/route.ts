@@ -2,16 +2,16 @@
 
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/sheet/format.ts'
-import { HTML } from '../frame.ts'
-import { readerOf } from '../reader.ts'
-import type { Call } from '../route.ts'
-import { statusOf } from '../tasks/task.ts'
+import { statusOf } from '../routes/tasks/queries.ts'
+import { HTML } from '../server/html-page.ts'
+import type { Call } from '../server/route.ts'
+import { viewerOf } from '../server/viewer.ts'
 import { submitterPage } from './page.ts'
 import { groupsOf } from './reasons.ts'
 
 export async function answerSubmitter(call: Call): Promise<Response> {
   const { hq, base, path, url, request } = call
-  const reader = readerOf(request, url, base)
+  const reader = viewerOf(request, url, base)
   const task = await statusOf(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, reader.language)
   const record = await hq.store.tasks.find(task.id)

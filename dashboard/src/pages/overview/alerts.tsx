@@ -1,13 +1,13 @@
 /** What somebody should look at, each with the way there. */
 
-import type { Attention } from '../../api/types.ts'
+import type { Alert } from '../../api/types.ts'
 import { at, encoded, queryValue } from '../../base.ts'
 import { Icon, StatusIcon } from '../../components/icon.tsx'
 import { Empty } from '../../components/notice.tsx'
 import { clock, duration, relative } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
-export function AttentionPanel({ all }: { all: Attention[] | undefined }) {
+export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
   return (
     <section class="panel">
       <header>
@@ -44,7 +44,7 @@ export function AttentionPanel({ all }: { all: Attention[] | undefined }) {
   )
 }
 
-function wordsOf(one: Attention): { title: string; what: string; to: string } {
+function wordsOf(one: Alert): { title: string; what: string; to: string } {
   const name = encoded
   switch (one.kind) {
     case 'retries-share-error':

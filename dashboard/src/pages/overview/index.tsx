@@ -45,7 +45,7 @@ export function Overview() {
       {now ? <Figures now={now} gauges={gauges} /> : <TilesPlace columns={6} />}
       <div class="grid g21">
         <ThroughputPanel range={range} />
-        <AttentionPanel all={now?.attention} />
+        <AttentionPanel all={now?.alerts} />
       </div>
       <div class="grid g11">
         <QueuesPanel />

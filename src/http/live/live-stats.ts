@@ -1,0 +1,161 @@
+/** How all is, computed once for all who want to know, and only while somebody does. */
+
+import type { Highkiq } from '../../app.ts'
+import { hasCode } from '../../job/errors.ts'
+import type { Redaction } from '../access/redact.ts'
+import { type Alert, AlertFinder } from './alerts.ts'
+import { Cached } from './cached.ts'
+import { STEP_MS, StatsHistory } from './stats-history.ts'
+
+/** At most so often. */
+export const LIVE_STATS_MS = 2000
+/** Samples go on so long after somebody asked. */
+const ASKED_MS = 3_600_000
+/** Entries that run by the clock change with a deploy. */
+const CRONS_MS = 30_000
+
+export interface LiveStats {
+  at: Date
+  roundTrip: number
+  stats: {
+    processed: number
+    failed: number
+    busy: number
+    enqueued: number
+    backlog: number
+    scheduled: number
+    retries: number
+    dead: number
+    processes: number
+    /** Jobs and batches of ordered queues. */
+    concurrency: number
+    orderedConcurrency: number
+    defaultLatency: number
+    ordered: { total: { length: number; morgueLength: number; lag: number } }
+  }
+  finishedPerSecond: number
+  failedPerSecond: number
+  alerts: Alert[]
+  tasks: number
+  orderedQueues: number
+  crons: number
+  queues: number
+}
+
+/** The answer of `hq.stats()`. */
+export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
+
+interface Snapshot {
+  live: LiveStats
+  stats: AppStats
+}
+
+export interface LiveStatsListener {
+  onStats(live: LiveStats): void
+  onError(thrown: unknown): void
+}
+
+export class LiveStatsFeed {
+  readonly ring = new StatsHistory()
+  readonly #hq: Highkiq
+  readonly #alertFinder: AlertFinder
+  readonly #latest: Cached<Snapshot>
+  readonly #crons: Cached<number>
+  readonly #listeners = new Set<LiveStatsListener>()
+  #beat: NodeJS.Timeout | undefined
+  #sampler: NodeJS.Timeout | undefined
+  #askedAt = 0
+
+  constructor(hq: Highkiq, redaction: Redaction) {
+    this.#hq = hq
+    this.#alertFinder = new AlertFinder(hq, redaction)
+    // A little less than a beat, which must not find what the last one found.
+    this.#latest = new Cached(LIVE_STATS_MS - 100, () => this.#snapshot())
+    this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
+  }
+
+  /** At most two seconds old. */
+  async latest(): Promise<LiveStats> {
+    this.#asked()
+    return (await this.#latest.get()).live
+  }
+
+  /** Returns the stats of the same moment as the live stats, at most two seconds old. */
+  async stats(): Promise<AppStats> {
+    this.#asked()
+    return (await this.#latest.get()).stats
+  }
+
+  /** Tells each pulse from now on. @returns what ends it */
+  listen(listener: LiveStatsListener): () => void {
+    this.#asked()
+    this.#listeners.add(listener)
+    this.#beat ??= setInterval(() => void this.#tell(), LIVE_STATS_MS).unref()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#beat)
+      this.#beat = undefined
+    }
+  }
+
+  async #tell(): Promise<void> {
+    try {
+      const live = await this.latest()
+      for (const listener of [...this.#listeners]) listener.onStats(live)
+    } catch (thrown) {
+      for (const listener of [...this.#listeners]) listener.onError(thrown)
+    }
+  }
+
+  #asked(): void {
+    this.#askedAt = performance.now()
+    if (this.#sampler) return
+    this.#sampler = setInterval(() => void this.#sample(), STEP_MS).unref()
+    void this.#sample()
+  }
+
+  async #sample(): Promise<void> {
+    if (performance.now() - this.#askedAt > ASKED_MS) {
+      clearInterval(this.#sampler)
+      this.#sampler = undefined
+      return
+    }
+    try {
+      await Promise.all([this.#latest.get(), this.#alertFinder.sample()])
+    } catch (thrown) {
+      // A store that is away comes back; who asks is told.
+      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(this.#sampler)
+    }
+  }
+
+  async #snapshot(): Promise<Snapshot> {
+    const hq = this.#hq
+    const began = performance.now()
+    await hq.store.jobSets.size('dead')
+    const roundTrip = performance.now() - began
+    const [stats, findings, crons] = await Promise.all([hq.stats(), this.#alertFinder.find(), this.#crons.get()])
+    const at = hq.now()
+    const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
+    this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
+    const rates = this.ring.rates()
+    const sum = (of: 'concurrency' | 'orderedConcurrency') =>
+      findings.processes.reduce((total, process) => total + process[of], 0)
+    const live: LiveStats = {
+      at: new Date(at),
+      roundTrip: Math.round(roundTrip * 10) / 10,
+      stats: {
+        ...{ processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency },
+        processes: findings.processes.length,
+        concurrency: sum('concurrency'),
+        orderedConcurrency: sum('orderedConcurrency'),
+        ordered: { total: ordered.total },
+      },
+      finishedPerSecond: rates.finished,
+      failedPerSecond: rates.failed,
+      alerts: findings.alerts,
+      ...{ tasks: findings.tasks, orderedQueues: findings.orderedQueues, crons, queues: findings.queues.length },
+    }
+    return { live, stats }
+  }
+}

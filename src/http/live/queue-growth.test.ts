@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { QueueGrowth } from './queue-growth.ts'
+
+const MINUTE = 60_000
+
+function grown(sizes: readonly number[], stepMs = 10_000): QueueGrowth {
+  const growth = new QueueGrowth()
+  for (const [i, size] of sizes.entries()) growth.add(i * stepMs, [{ name: 'q', size }])
+  return growth
+}
+
+test('a queue has grown for as many minutes as each ended larger than it began', () => {
+  const steps = Array.from({ length: 61 }, (_, i) => i)
+  expect(grown(steps).of('q')).toEqual({ perMinute: 6, minutes: 10 })
+  // It may shrink within a minute.
+  expect(grown(steps.map((i) => i + (i % 6 === 3 ? 20 : 0))).of('q')).toEqual({ perMinute: 6, minutes: 10 })
+  expect(grown(steps.map(() => 5)).of('q')).toEqual({ perMinute: 0, minutes: 0 })
+  expect(grown(steps.map((i) => 100 - i)).of('q')).toEqual({ perMinute: 0, minutes: 0 })
+  expect(grown(steps.map((i) => Math.max(i, 30))).of('q')).toEqual({ perMinute: 6, minutes: 5 })
+  expect(grown(steps).of('other')).toEqual({ perMinute: 0, minutes: 0 })
+})
+
+test('where nobody looked nothing is known, and of more than an hour neither', () => {
+  const growth = grown([0, 10, 20], MINUTE)
+  growth.add(6 * MINUTE, [{ name: 'q', size: 60 }])
+  growth.add(7 * MINUTE, [{ name: 'q', size: 70 }])
+  expect(growth.of('q')).toEqual({ perMinute: 10, minutes: 1 })
+  expect(
+    grown(
+      Array.from({ length: 100 }, (_, i) => i),
+      MINUTE,
+    ).of('q'),
+  ).toEqual({ perMinute: 1, minutes: 60 })
+})

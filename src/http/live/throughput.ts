@@ -1,0 +1,105 @@
+/** What ended, step by step, over different ranges. */
+
+import type { Highkiq } from '../../app.ts'
+import type { DeployMark } from '../../index.ts'
+import { Cached } from './cached.ts'
+import type { LiveStatsFeed } from './live-stats.ts'
+import { type Finished, STEP_MS } from './stats-history.ts'
+
+export const RANGES = ['5m', '1h', '24h', '30d'] as const
+export type Range = (typeof RANGES)[number]
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+interface Kind {
+  step: number
+  count: number
+  /** For which an answer is good. */
+  ms: number
+}
+
+const KINDS: Record<Range, Kind> = {
+  '5m': { step: STEP_MS, count: 30, ms: 2000 },
+  '1h': { step: MINUTE, count: 60, ms: 5000 },
+  '24h': { step: 10 * MINUTE, count: 144, ms: 60_000 },
+  '30d': { step: DAY, count: 30, ms: 60_000 },
+}
+
+export interface Throughput {
+  from: Date
+  to: Date
+  /** Seconds. */
+  step: number
+  points: ({ at: Date } & Finished)[]
+  deploys: DeployMark[]
+}
+
+export class ThroughputCache {
+  readonly #hq: Highkiq
+  readonly #liveStats: LiveStatsFeed
+  readonly #all: Record<Range, Cached<Throughput>>
+
+  constructor(hq: Highkiq, liveStats: LiveStatsFeed) {
+    this.#hq = hq
+    this.#liveStats = liveStats
+    const of = (range: Range) => new Cached(KINDS[range].ms, () => this.#make(range))
+    this.#all = { '5m': of('5m'), '1h': of('1h'), '24h': of('24h'), '30d': of('30d') }
+  }
+
+  /** Whole steps alone: one that is not over yet would look as if less were done. */
+  of(range: Range): Promise<Throughput> {
+    return this.#all[range].get()
+  }
+
+  async #make(range: Range): Promise<Throughput> {
+    const { step, count } = KINDS[range]
+    // So that what was seen reaches up to now.
+    await this.#liveStats.latest()
+    const now = this.#hq.now()
+    const to = now - (now % step)
+    const times = Array.from({ length: count }, (_, i) => to - (count - i) * step)
+    const [points, deploys] = await Promise.all([
+      range === '30d' ? this.#days(times) : this.#steps(times, step),
+      this.#hq.metrics.deploys({ days: Math.ceil((count * step) / DAY) + 1 }),
+    ])
+    const from = times[0] as number
+    return {
+      from: new Date(from),
+      to: new Date(to),
+      step: step / 1000,
+      points: times.map((at, i) => ({ at: new Date(at), ...rounded(points[i] as Finished) })),
+      deploys: deploys.filter(({ at }) => at.getTime() >= from && at.getTime() < to),
+    }
+  }
+
+  async #days(times: readonly number[]): Promise<Finished[]> {
+    const days = await this.#hq.store.metrics.history(times.map((at) => new Date(at).toISOString().slice(0, 10)))
+    return days.map(({ processed, failed }) => ({ finished: processed - failed, failed }))
+  }
+
+  /** As this server saw it; what it did not see, as the processes told it. */
+  async #steps(times: readonly number[], step: number): Promise<Finished[]> {
+    const seen = times.map((at) => this.#liveStats.ring.between(at, at + step))
+    if (seen.every((one) => one !== undefined)) return seen
+    const span = step < 10 * MINUTE ? 1 : 10
+    const spanMs = span * MINUTE
+    const spanOf = (at: number) => at - (at % spanMs)
+    const sums = await this.#hq.store.metrics.sums(span, [...new Set(times.map(spanOf))])
+    const told = new Map<number, Finished>()
+    for (const { at, processed, failed } of sums) {
+      const sum = told.get(at) ?? { finished: 0, failed: 0 }
+      told.set(at, { finished: sum.finished + processed - failed, failed: sum.failed + failed })
+    }
+    const share = step / spanMs
+    return times.map((at, i) => {
+      const { finished, failed } = told.get(spanOf(at)) ?? { finished: 0, failed: 0 }
+      return seen[i] ?? { finished: finished * share, failed: failed * share }
+    })
+  }
+}
+
+/** A step that is a part of what is known has no whole numbers. */
+function rounded({ finished, failed }: Finished): Finished {
+  return { finished: Math.round(finished * 10) / 10, failed: Math.round(failed * 10) / 10 }
+}

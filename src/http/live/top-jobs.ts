@@ -1,0 +1,51 @@
+/** Which classes take most of the time, with percentiles; looked up once for all who ask for the same. */
+
+import type { Highkiq } from '../../app.ts'
+import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
+import { Cached } from './cached.ts'
+
+/** What the store keeps of each. */
+export const MOST_MINUTES = 480
+/** Histograms are many: those of the classes that took most time. */
+export const MOST_PERCENTILES = 25
+/** What ends is told every ten seconds. */
+const GOOD_MS = 5000
+const MOST_KEPT = 50
+const NONE: Percentiles = { p50: null, p95: null, p99: null }
+
+export interface Wanted {
+  minutes: number | undefined
+  hours: number | undefined
+  filter: string | undefined
+}
+
+type Top = Omit<TopJobs, 'jobs'> & { jobs: (TopJob & Percentiles)[] }
+
+export class TopJobsCache {
+  readonly #hq: Highkiq
+  readonly #known = new Map<string, Cached<Top>>()
+
+  constructor(hq: Highkiq) {
+    this.#hq = hq
+  }
+
+  of(wanted: Wanted): Promise<Top> {
+    const key = JSON.stringify(wanted)
+    let known = this.#known.get(key)
+    if (!known) {
+      if (this.#known.size >= MOST_KEPT) this.#known.clear()
+      known = new Cached(GOOD_MS, () => this.#look(wanted))
+      this.#known.set(key, known)
+    }
+    return known.get()
+  }
+
+  async #look({ minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
+    const span = hours === undefined ? { minutes } : { hours }
+    const { jobs, ...about } = await this.#hq.metrics.top({ ...span, filter })
+    const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)
+    const within = Math.min(hours === undefined ? minutes : hours * 60, MOST_MINUTES)
+    const percentiles = await this.#hq.metrics.percentiles(first, { minutes: within })
+    return { ...about, jobs: jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) })) }
+  }
+}

@@ -1,0 +1,50 @@
+/** Pages for people, and the files that those need. */
+
+import { assets } from './assets.generated.ts'
+import { type Route, route } from './server/route.ts'
+import { answerSubmitter } from './submitter/route.ts'
+
+export const PAGE_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tasks/{id}',
+    summary: 'The page of who submitted a task: who has its link; the dashboard for others',
+    page: true,
+    access: 'task',
+    answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+    run: (call) => (call.link ? answerSubmitter(call) : call.server.dashboard.page(call.base)),
+  }),
+  ...Object.entries(assets).map(([name, text]) =>
+    route({
+      method: 'GET',
+      path: `/assets/${name}`,
+      summary: "What the submitter's page needs",
+      page: true,
+      access: 'all',
+      answers: { 200: { description: 'The file', content: {} } },
+      run() {
+        const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
+        return new Response(text, { headers: { 'content-type': type, 'cache-control': 'no-cache' } })
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/assets/{file}',
+    summary: 'What the dashboard needs',
+    page: true,
+    access: 'all',
+    answers: { 200: { description: 'The file', content: {} } },
+    run: ({ server, base, path, request }) => server.dashboard.file(base, path.file ?? '', request),
+  }),
+]
+
+/** Every place of the dashboard is one page. */
+export const APP_ROUTE: Route = route({
+  method: 'GET',
+  path: '/',
+  summary: 'The dashboard',
+  page: true,
+  answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+  run: ({ server, base }) => server.dashboard.page(base),
+})

@@ -1,0 +1,68 @@
+/** Every route there is. Of two that fit a path the first one counts. */
+
+import { openApiOf } from './openapi.ts'
+import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
+import { ABOUT_ROUTE } from './routes/about.ts'
+import { CRON_ROUTES } from './routes/crons.ts'
+import { JOB_SET_ROUTES } from './routes/job-sets.ts'
+import { JOB_ROUTES } from './routes/jobs.ts'
+import { LOGIN_ROUTES } from './routes/login.ts'
+import { METRICS_ROUTES } from './routes/metrics.ts'
+import { ORDERED_ROUTES } from './routes/ordered.ts'
+import { PROCESS_ROUTES } from './routes/processes.ts'
+import { PROMETHEUS_ROUTE } from './routes/prometheus.ts'
+import { QUEUE_ROUTES } from './routes/queues.ts'
+import { RUNNING_ROUTES } from './routes/running.ts'
+import { STATS_ROUTES } from './routes/stats.ts'
+import { TASK_ACTION_ROUTES } from './routes/tasks/actions.ts'
+import { FILE_ROUTES } from './routes/tasks/download.ts'
+import { IMPORT_ROUTE } from './routes/tasks/import.ts'
+import { STREAM_ROUTE } from './routes/tasks/stream.ts'
+import { TASK_ROUTES } from './routes/tasks/tasks.ts'
+import { json } from './server/answer.ts'
+import { type Route, route } from './server/route.ts'
+
+const OPEN: Route[] = [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Whether the store answers',
+    access: 'all',
+    answers: { 200: { description: 'It does', content: { 'application/json': 'Health' } } },
+    async run({ hq }) {
+      await hq.store.tasks.find('0000000000000000')
+      return json({ status: 'ok' })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/openapi.json',
+    summary: 'This document',
+    access: 'all',
+    answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },
+    run: ({ base }) => json(openApiOf(ROUTES, base)),
+  }),
+]
+
+export const ROUTES: readonly Route[] = [
+  ...JOB_ROUTES,
+  IMPORT_ROUTE,
+  ...TASK_ROUTES,
+  ...TASK_ACTION_ROUTES,
+  STREAM_ROUTE,
+  ...FILE_ROUTES,
+  ...ORDERED_ROUTES,
+  ...JOB_SET_ROUTES,
+  ...QUEUE_ROUTES,
+  ...PROCESS_ROUTES,
+  ...RUNNING_ROUTES,
+  ...CRON_ROUTES,
+  ...PAGE_ROUTES,
+  ...LOGIN_ROUTES,
+  APP_ROUTE,
+  ABOUT_ROUTE,
+  ...STATS_ROUTES,
+  ...METRICS_ROUTES,
+  PROMETHEUS_ROUTE,
+  ...OPEN,
+]

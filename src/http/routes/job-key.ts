@@ -1,0 +1,119 @@
+/** Where an entry of a set or a job of a queue is: keys that name exactly one, and cursors of pages. */
+
+import type { JobSet, Queue, QueuedJob, SetEntry } from '../../index.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Seal } from '../access/seal.ts'
+import { invalid } from '../server/answer.ts'
+import { text } from '../server/parameter.ts'
+import type { ServerContext } from '../server/server-context.ts'
+import { cut } from './job-summary.ts'
+
+/** Without a key, or when it has moved far, a job is looked for so long. */
+export const SEARCH_MS = 5000
+/** Of a text that many others begin like, up to here. */
+const LONGEST_BEGIN = 1000
+
+export const cursor = text('what the answer before gave as `next`', 20_000)
+export const key = text('the `key` of a line: without it the job is looked for, which may be long', 20_000)
+
+/** @throws INVALID_REQUEST */
+export async function positionOf(server: ServerContext, sealed: string | undefined): Promise<string | null> {
+  if (sealed === undefined) return null
+  const place = (await server.seal()).open(sealed)
+  if (place !== undefined) return place
+  throw invalid('the parameter cursor is what the answer before gave as `next`: begin without it again', {
+    parameter: 'cursor',
+  })
+}
+
+/** `isAlone`: it is known that hardly any other has its score. */
+export function keyOfEntry(
+  seal: Seal,
+  { score, text, jid }: Pick<SetEntry, 'score' | 'text' | 'jid'>,
+  isAlone: boolean,
+): string {
+  const key = `${score}~${seal.digest(text)}`
+  const at = isAlone || jid === '' ? -1 : text.indexOf(jid)
+  return at === -1 || at + jid.length > LONGEST_BEGIN ? key : `${key}~${seal.close(text.slice(0, at + jid.length))}`
+}
+
+export function keyOfQueued(seal: Seal, { at, text }: QueuedJob): string {
+  return `${at}~${seal.digest(text)}`
+}
+
+/** A job that is named by its id, and by a key if possible. */
+export interface NamedJob {
+  jid: string
+  key?: string | undefined
+}
+
+/** @throws UNKNOWN_JID, SEARCH_TOO_LONG, INVALID_REQUEST */
+export async function entryOf(
+  server: ServerContext,
+  set: JobSet,
+  { jid, key }: NamedJob,
+  signal: AbortSignal,
+): Promise<SetEntry> {
+  const found =
+    key === undefined
+      ? await inTime(signal, (inTime) => set.find(jid, { signal: inTime }))
+      : await entryByKey(await server.seal(), set, { jid, key })
+  return found ?? gone(jid)
+}
+
+/** null: it is not there any more. @throws INVALID_REQUEST */
+export async function entryByKey(
+  seal: Seal,
+  set: JobSet,
+  { jid, key }: { jid: string; key: string },
+): Promise<SetEntry | null> {
+  const [score = '', digest = '', begin] = key.split('~')
+  if (score === '' || Number.isNaN(Number(score)) || digest === '') throw wrongKey()
+  const near = begin === undefined ? undefined : seal.open(begin)
+  const found = await set.entryAt(Number(score), (text) => seal.digest(text) === digest, near)
+  return found && itself(found, jid)
+}
+
+/** What is acted on is what is named, as the audit tells it. Lists cut ids, and what is no job has none. */
+function itself<Job extends { jid: string }>(found: Job, jid: string): Job {
+  if (found.jid === '' || cut(found.jid) === cut(jid)) return found
+  throw invalid(`\`key\` is the key of another job than ${jid.slice(0, 100)}`, { parameter: 'key' })
+}
+
+/** @throws UNKNOWN_JID, SEARCH_TOO_LONG, INVALID_REQUEST */
+export async function queuedOf(
+  server: ServerContext,
+  queue: Queue,
+  { jid, key }: NamedJob,
+  signal: AbortSignal,
+): Promise<QueuedJob> {
+  const [at, digest] = key?.split('~') ?? []
+  if (key !== undefined && !(at !== undefined && /^-?\d{1,16}$/.test(at) && digest)) throw wrongKey()
+  const seal = await server.seal()
+  const found = await inTime(signal, (inTime) =>
+    at === undefined
+      ? queue.find(jid, { signal: inTime })
+      : queue.findNear(at, (text) => seal.digest(text) === digest, { signal: inTime }),
+  )
+  return found ? itself(found, jid) : gone(jid)
+}
+
+/** @throws SEARCH_TOO_LONG */
+async function inTime<T>(signal: AbortSignal, look: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = AbortSignal.timeout(SEARCH_MS)
+  try {
+    return await look(AbortSignal.any([signal, late]))
+  } catch (thrown) {
+    if (thrown !== late.reason) throw thrown
+    const message = 'this job was not found in the time that a search has, and there is more to look at: name its key'
+    throw new HighkiqError('SEARCH_TOO_LONG', message)
+  }
+}
+
+function gone(jid: string): never {
+  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} is not there any more, or never was`)
+}
+
+function wrongKey(): HighkiqError {
+  return invalid('`key` is the key of a line, as a list gave it', { parameter: 'key' })
+}

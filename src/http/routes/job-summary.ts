@@ -1,0 +1,205 @@
+/** Jobs as lists and details show them: redacted, cut, and harmless whatever stands in them. */
+
+import type { SetEntry } from '../../index.ts'
+import type { JobRecord } from '../../inspect/record.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { splitTaskJid } from '../../job/payload.ts'
+import type { Redaction } from '../access/redact.ts'
+import { boolean, count, list, listOf, number, object, orNull, type Schema, text, time } from '../server/schema.ts'
+
+/** Characters of a text in a list. */
+const LONGEST = 300
+const MOST_TAGS = 20
+/** Characters of arguments, and of everything else, in a detail. */
+const LONGEST_WHOLE = 65_536
+/** Of one member, when there is more than that. */
+const LONGEST_MEMBER = 2000
+const STANDARD_RETRIES = 25
+const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
+export function cut(value: string, longest = LONGEST): string {
+  return value.length <= longest ? value : `${value.slice(0, longest - 1).toWellFormed()}…`
+}
+
+export function summaryOf(redaction: Redaction, job: JobRecord, key: string) {
+  const seen = redaction.record(job)
+  return {
+    jid: cut(job.jid),
+    class: cut(seen.displayClass),
+    queue: cut(job.queue),
+    preview: previewOf(seen.displayArgs),
+    bytes: Buffer.byteLength(job.text),
+    tags: seen.tags.slice(0, MOST_TAGS).map((tag) => cut(tag)),
+    createdAt: timeOf(seen.createdAt),
+    enqueuedAt: timeOf(seen.enqueuedAt),
+    key,
+  }
+}
+
+export function entrySummaryOf(redaction: Redaction, entry: SetEntry, key: string) {
+  return { ...summaryOf(redaction, entry, key), at: dateOf(entry.score), ...failureOf(redaction.record(entry)) }
+}
+
+function failureOf(seen: JobRecord, longest = LONGEST) {
+  const { errorClass, errorMessage, failedAt, retriedAt, retryCount, payload } = seen
+  const hasFailed = errorClass !== null || errorMessage !== null
+  return {
+    error: hasFailed
+      ? { class: errorClass === null ? null : cut(errorClass), message: cut(errorMessage ?? '', longest) }
+      : null,
+    failures: Math.max(retryCount === null ? 0 : retryCount + 1, hasFailed ? 1 : 0),
+    retries: retriesOf(payload.retry),
+    failedAt: timeOf(failedAt),
+    retriedAt: timeOf(retriedAt),
+    task: taskOf(payload),
+  }
+}
+
+function retriesOf(retry: unknown): number | null {
+  if (retry === true) return STANDARD_RETRIES
+  if (retry === false) return 0
+  return typeof retry === 'number' && Number.isInteger(retry) && retry >= 0 ? retry : null
+}
+
+function taskOf({ hk_task, jid }: Record<string, unknown>): { id: string; index: number } | null {
+  if (typeof hk_task !== 'string' || typeof jid !== 'string' || !/^[0-9a-f]{24}$/.test(jid)) return null
+  return { id: hk_task, index: splitTaskJid(jid).index }
+}
+
+/** `at`: null where a job has none. `whole`: nothing is cut. */
+export function detailOf(
+  redaction: Redaction,
+  job: JobRecord,
+  { key, at, whole }: { key: string; at: Date | null; whole: boolean },
+) {
+  const seen = redaction.record(job)
+  const args = redaction.value(seen.displayArgs)
+  const argsText = stringifyJson(args)
+  const longest = whole ? Number.POSITIVE_INFINITY : LONGEST_WHOLE
+  return {
+    ...summaryOf(redaction, job, key),
+    at,
+    ...failureOf(seen, longest),
+    args: argsText.length > longest ? null : args,
+    argsText: cut(argsText, longest),
+    backtrace: seen.backtrace?.slice(0, whole ? undefined : MOST_FRAMES).map((frame) => cut(frame, 2000)) ?? null,
+    payload: restOf(redaction, seen, longest),
+  }
+}
+
+const MOST_FRAMES = 200
+const SHOWN_ELSEWHERE = ['args', 'error_backtrace']
+
+function restOf(redaction: Redaction, { payload }: JobRecord, longest: number): Record<string, unknown> {
+  const rest = Object.entries(redaction.value(payload)).filter(([name]) => !SHOWN_ELSEWHERE.includes(name))
+  if (stringifyJson(Object.fromEntries(rest)).length <= longest) return Object.fromEntries(rest)
+  return Object.fromEntries(
+    rest.slice(0, 100).map(([name, value]) => {
+      const written = typeof value === 'string' ? value : stringifyJson(value)
+      return [cut(name), written.length > LONGEST_MEMBER ? cut(written, LONGEST_MEMBER) : value]
+    }),
+  )
+}
+
+/** A score may be any number, a year in ISO 8601 has four digits. */
+export function dateOf(seconds: number): Date {
+  return new Date(Math.max(FIRST_MS, Math.min(LAST_MS, seconds * 1000 || 0)))
+}
+
+export function timeOf(date: Date): Date
+export function timeOf(date: Date | null): Date | null
+export function timeOf(date: Date | null): Date | null {
+  return date && dateOf(date.getTime() / 1000)
+}
+
+/** The beginning of a value as JSON: of a large one no more is written. */
+export function previewOf(value: unknown, longest = LONGEST): string {
+  let out = ''
+  const isFull = () => out.length > longest
+  const write = (one: unknown): void => {
+    if (typeof one === 'string') out += JSON.stringify(one.length > longest ? one.slice(0, longest) : one)
+    else if (Array.isArray(one)) {
+      out += '['
+      for (const [i, item] of one.entries()) {
+        if (isFull()) return
+        if (i > 0) out += ','
+        write(item)
+      }
+      out += ']'
+    } else if (typeof one === 'object' && one !== null) {
+      out += '{'
+      let isFirst = true
+      for (const key of Object.keys(one)) {
+        if (isFull()) return
+        out += `${isFirst ? '' : ','}${JSON.stringify(cut(key))}:`
+        isFirst = false
+        write((one as Record<string, unknown>)[key])
+      }
+      out += '}'
+    } else out += stringifyJson(one)
+  }
+  write(value)
+  return cut(out, longest)
+}
+
+// Schemas ------------------------------------------------------------------------------------------------------
+
+const short = { ...text, maxLength: LONGEST }
+
+export const JOB_SUMMARY: Record<string, Schema> = {
+  jid: short,
+  class: { ...short, description: 'the one that people know: of an Active Job its own' },
+  queue: short,
+  preview: { ...short, description: 'the beginning of its arguments as JSON' },
+  bytes: { ...count, description: 'of its whole payload' },
+  tags: list(short),
+  createdAt: orNull(time),
+  enqueuedAt: orNull(time),
+  key: { ...text, description: 'names exactly this one, for looking at it and acting on it' },
+}
+
+const failure = {
+  error: orNull(object({ class: orNull(short), message: text })),
+  failures: { ...count, description: 'runs that failed' },
+  retries: orNull({ ...count, description: 'at most so many; null where it is not said' }),
+  failedAt: orNull(time),
+  retriedAt: orNull(time),
+  task: orNull(object({ id: text, index: count })),
+}
+
+const setLine = { ...JOB_SUMMARY, at: { ...time, description: 'when it is due, or when it died' }, ...failure }
+
+export const JOB_SUMMARY_SCHEMAS: Record<string, Schema> = {
+  JobLine: object(JOB_SUMMARY),
+  JobLineList: searched('JobLine'),
+  SetLine: object(setLine),
+  SetLineList: searched('SetLine'),
+  JobDetail: object({
+    ...setLine,
+    at: orNull(time),
+    args: orNull({ type: 'array', description: 'null when there are too many to show: see argsText' }),
+    argsText: { ...text, description: 'as JSON; its beginning, when they are long' },
+    backtrace: orNull(list(text)),
+    payload: { type: 'object', description: 'all other members' },
+  }),
+  Acted: object(
+    {
+      done: count,
+      refused: { ...count, description: 'that were not there any more, or could not be moved' },
+      error: { ...text, description: 'why the first of them was refused' },
+      moved: {
+        ...list(object({ jid: short, key: text, was: orNull(number) })),
+        description: 'those that were put off: by which key each is found now, and when it was due before, in seconds',
+      },
+    },
+    ['error', 'moved'],
+  ),
+  Sweeping: object({ done: count, refused: count, error: text, ended: boolean }, ['error']),
+}
+
+/** A page, and how many were looked at for it. */
+function searched(name: string): Schema {
+  const page = listOf(name) as { properties: Record<string, Schema> }
+  return object({ ...page.properties, scanned: count })
+}

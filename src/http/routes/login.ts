@@ -1,0 +1,148 @@
+/** The way in for people, where the login is a token: they give it once, and a cookie that no script can read keeps it. */
+
+import type { HighkiqError } from '../../job/errors.ts'
+import { cookieName } from '../access/access.ts'
+import { readText } from '../server/body.ts'
+import { escaped, HTML, htmlPage, plainPage } from '../server/html-page.ts'
+import type { Word } from '../server/i18n/index.ts'
+import { text } from '../server/parameter.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+import { type Viewer, viewerOf } from '../server/viewer.ts'
+
+/** Bytes; a token is short. */
+const MOST = 20_000
+const FORM = 'application/x-www-form-urlencoded'
+
+/** The most characters of an address in an answer's header; every address of the dashboard is shorter. */
+const LONGEST_PATH = 2000
+
+const to = text('where to go on', 20_000)
+
+export const LOGIN_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/login',
+    summary: 'The way in',
+    page: true,
+    access: 'all',
+    query: { to },
+    answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+    run(call) {
+      if (call.server.access.isSignedIn(call.request)) return goTo(call, call.query.to)
+      return loginPage(call, viewerHere(call), call.query.to)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/login',
+    summary: 'Takes a token, and keeps it in a cookie',
+    page: true,
+    access: 'all',
+    body: { content: { [FORM]: {} } },
+    answers: { 303: { description: 'Where to go on' } },
+    async run(call) {
+      const { request, url, server } = call
+      server.access.checkChange(request, url)
+      const form = new URLSearchParams(await readText(request, MOST))
+      const next = form.get('to') ?? undefined
+      try {
+        const token = form.get('token')?.trim() ?? ''
+        return goTo(call, next, { 'set-cookie': server.access.signIn(token, request, call.peer, cookieAbout(call)) })
+      } catch (thrown) {
+        const { code, details, status } = thrown as HighkiqError
+        if (code !== 'UNAUTHORIZED' && code !== 'TOO_MANY_REQUESTS') throw thrown
+        const wait = details?.retryAfter as number | undefined
+        const headers = new Headers(wait === undefined ? {} : { 'retry-after': String(wait) })
+        return loginPage(call, viewerHere(call), next, { status, headers, isWrong: true, wait })
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/logout',
+    summary: 'Forgets the cookie',
+    page: true,
+    access: 'all',
+    answers: { 303: { description: 'The way in' } },
+    run(call) {
+      call.server.access.checkChange(call.request, call.url)
+      return goTo(call, undefined, { 'set-cookie': call.server.access.signOut(cookieAbout(call)) })
+    },
+  }),
+]
+
+type LoginContext = Pick<Call, 'server' | 'base' | 'request'>
+
+/** What somebody sees who is not logged in, and opened a place of the dashboard. */
+export function loginRequired(context: LoginContext, viewer: Viewer, headers: Headers, path: string): Response {
+  const { server, base, request } = context
+  const { say } = viewer
+  headers.set('content-type', HTML)
+  if (!server.access.hasTokens) {
+    const page = plainPage(say('login.needed'), say('login.neededWhat'), base, viewer)
+    return new Response(page, { status: 401, headers })
+  }
+  // Who comes by a link on another site has sent no cookie: the same browser does when this page leads on.
+  const isAlone = ['none', 'same-origin'].includes(request.headers.get('sec-fetch-site') ?? '')
+  if (isAlone) return loginPage(context, viewer, path, { status: 401, headers })
+  const target = `${base}/login?to=${encodeURIComponent(path)}`
+  const head = `\n<meta http-equiv="refresh" content="0; url=${escaped(target)}">`
+  const page = htmlPage(say('login'), '', base, { head, viewer })
+  return new Response(page, { status: 401, headers })
+}
+
+interface Shown {
+  status?: number
+  isWrong?: boolean
+  /** Seconds until the server accepts another token. */
+  wait?: number | undefined
+  headers?: Headers
+}
+
+function loginPage(
+  { base }: LoginContext,
+  viewer: Viewer,
+  to = '',
+  { status = 200, isWrong = false, wait, headers = new Headers() }: Shown = {},
+): Response {
+  const phrase = (word: Word) => escaped(viewer.say(word))
+  const body = `<main class="sub-page"><h1>${phrase('login')}</h1>
+<form class="card login" method="post" action="${escaped(base)}/login"><div class="in">
+<label for="token">${phrase('login.token')}</label>
+<p class="muted small">${phrase('login.which')}</p>
+<input name="user" value="highkiq" autocomplete="username" hidden>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus${isWrong ? ' aria-invalid="true" aria-describedby="wrong"' : ''}>
+${isWrong ? `<p class="wrong small" id="wrong" role="alert">${wait === undefined ? phrase('login.wrong') : escaped(viewer.say('login.wait', { n: wait }))}</p>\n` : ''}<input type="hidden" name="to" value="${escaped(to)}">
+<button class="btn primary">${phrase('login')}</button>
+</div></form></main>`
+  headers.set('content-type', HTML)
+  // Without it the form would be sent as if from nowhere, and a change must come from here.
+  const head = '\n<meta name="referrer" content="same-origin">'
+  const page = htmlPage(viewer.say('login'), body, base, { head, viewer })
+  return new Response(page, { status, headers })
+}
+
+function viewerHere({ request, url, base }: Call): Viewer {
+  return viewerOf(request, url, base)
+}
+
+function goTo({ base }: LoginContext, path: string | undefined, headers: Record<string, string> = {}): Response {
+  return new Response(null, { status: 303, headers: { ...headers, location: localPath(path, base) } })
+}
+
+/** Never a place on another server. */
+function localPath(path: string | undefined, base: string): string {
+  const here = 'http://here.invalid'
+  if (path === undefined || path.length > LONGEST_PATH || !path.startsWith('/') || !URL.canParse(path, here))
+    return `${base}/`
+  const { origin, pathname, search } = new URL(path, here)
+  const isHere = origin === here && !pathname.startsWith('//') && `${pathname}/`.startsWith(`${base}/`)
+  return isHere ? pathname + search : `${base}/`
+}
+
+function cookieAbout({ base, url, request }: Call): { name: string; path: string; secure: boolean } {
+  // Of several proxies the first one tells what the browser speaks.
+  const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
+  const isSecure = url.protocol === 'https:' || forwarded === 'https'
+  return { name: cookieName(request), path: base === '' ? '/' : base, secure: isSecure }
+}

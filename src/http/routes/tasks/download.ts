@@ -1,0 +1,127 @@
+/** The file that an export makes, and the rows that a task rejected as one. */
+
+import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
+import { FILE_FORMATS, type FileFormat } from '../../../tasks/sheet/format.ts'
+import { streamed } from '../../../tasks/sheet/write.ts'
+import { flag, oneOf } from '../../server/parameter.ts'
+import { type Call, type Route, route } from '../../server/route.ts'
+import { viewerOf } from '../../server/viewer.ts'
+import { formatsOf, statusOf } from './queries.ts'
+
+const TYPES: Record<FileFormat, string> = {
+  csv: 'text/csv; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  ndjson: 'application/x-ndjson',
+}
+
+const FILE = {
+  description: 'The file',
+  content: {
+    'text/csv': { type: 'string' },
+    [TYPES.xlsx]: { type: 'string', format: 'binary' },
+    [TYPES.ndjson]: { type: 'string', description: 'an object a line' },
+  },
+  headers: { 'content-disposition': 'its name' },
+}
+
+export const FILE_ROUTES: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/report',
+    summary: 'The rows that did not finish: the columns as they came, then why; corrected, it is what retry takes',
+    access: 'task',
+    query: {
+      format: oneOf(FILE_FORMATS, 'default csv'),
+      rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
+      lang: oneOf(
+        LANGUAGE_CODES,
+        'language of its own columns and messages; default: as Accept-Language says, else en',
+      ),
+    },
+    headers: { 'accept-language': 'the language of the report, unless `lang` says it' },
+    answers: { 200: FILE },
+    async run(call) {
+      const { hq, base, path, query, request, url } = call
+      const { format = 'csv', rows = 'rejected' } = query
+      const { language: lang } = viewerOf(request, url, base)
+      const { id, name } = await statusOf(hq, path)
+      const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
+      return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/download',
+    summary: 'The file of an export, made while it is read',
+    access: 'task',
+    query: {
+      wait: flag('begins at once, and waits for pages that are not there yet'),
+      partial: flag('leaves out pages that were rejected, instead of refusing'),
+    },
+    answers: { 200: FILE },
+    async run(call) {
+      const { hq, server, path, request, query, link } = call
+      const { id, name } = await statusOf(hq, path)
+      // Who waits is held as long as who watches.
+      const leave = query.wait ? server.streams.enter(link && id) : () => {}
+      try {
+        const format = (await formatsOf(hq, id)).export ?? 'csv'
+        const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })
+        return fileOf(streamed(until(leave, content), leave), format, name)
+      } catch (thrown) {
+        leave()
+        throw thrown
+      }
+    },
+  }),
+]
+
+/** Returns the rules of `redact` for a caller; none for the submitter's own link, which shows the whole file. */
+function showOf({ server: { redaction }, link }: Call<unknown>): { show?: (value: unknown) => unknown } {
+  return redaction.isOn && link !== 'change' ? { show: (value) => redaction.value(value) } : {}
+}
+
+/**
+ * Returns the answer with the file. Its whole name has at most MOST_NAME characters.
+ * @param what the part of the task that the file holds
+ */
+function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {
+  const isNamed = what === '' && name.toLowerCase().endsWith(`.${format}`)
+  const end = `${what}${isNamed ? name.slice(-format.length - 1) : `.${format}`}`
+  const stem = isNamed ? name.slice(0, -format.length - 1) : name
+  const file = firstOf(stem, MOST_NAME - end.length) + end
+  const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }
+  return new Response(content, { headers })
+}
+
+/**
+ * The most characters of a file's name. Encoded they are up to 12 times as many bytes, and a proxy takes a header of 4
+ * kB.
+ */
+const MOST_NAME = 150
+
+/** Returns the first characters of a text, and cuts no surrogate pair. */
+function firstOf(text: string, most: number): string {
+  return Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join('')
+}
+
+async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* content as unknown as AsyncIterable<Uint8Array>
+  } finally {
+    end()
+  }
+}
+
+/** A header of its name that every browser reads: RFC 6266, the name in ASCII for those that know no better. */
+export function attachment(name: string): string {
+  const safe = name.replace(/[\\/:*?"<>|\p{Cc}]/gu, '_')
+  const ascii = safe.replace(/[^\x20-\x7e]/g, '_')
+  const encoded = encodeURIComponent(safe.toWellFormed()).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,81 @@
+/** One task, as routes look at it. */
+
+import type { Highkiq } from '../../../app.ts'
+import type { EventStatus } from '../../../index.ts'
+import { HighkiqError } from '../../../job/errors.ts'
+import { stringifyJson } from '../../../job/json.ts'
+import { type CodeFilter, codeFilterOf, eventOf, type TaskEvent } from '../../../tasks/event.ts'
+import type { Language } from '../../../tasks/languages/index.ts'
+import { metaOf } from '../../../tasks/meta.ts'
+import type { FileFormat } from '../../../tasks/sheet/format.ts'
+import type { TaskStatus } from '../../../tasks/task.ts'
+import type { Call } from '../../server/route.ts'
+
+/** @throws UNKNOWN_TASK */
+export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
+  const status = /^[0-9a-f]{16}$/.test(id) ? await hq.tasks.get(id).status() : null
+  if (status) return status
+  throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
+}
+
+/** Returns the format of the imported file, and of the file that an export makes; null where there is none. */
+export async function formatsOf(
+  hq: Highkiq,
+  id: string,
+): Promise<{ format: FileFormat | null; export: FileFormat | null }> {
+  const task = await hq.store.tasks.find(id)
+  const meta = task ? metaOf(task) : {}
+  return { format: meta.format ?? null, export: meta.export?.format ?? null }
+}
+
+export interface EventPage extends CodeFilter {
+  status?: EventStatus[] | undefined
+  /** Only those behind this index. */
+  after: number
+  limit: number
+}
+
+/** Rows that one search looks at, in pages. */
+const SEARCHED = 5000
+const SEARCH_PAGE = 500
+
+/** As they may be shown. */
+export async function eventsOf(
+  { hq, server }: Pick<Call, 'hq' | 'server'>,
+  { id, job }: TaskStatus,
+  { status, after, limit, ...filter }: EventPage,
+  language: Language = 'en',
+): Promise<TaskEvent[]> {
+  const query = { ...(status ? { status } : {}), ...codeFilterOf(filter), after, limit }
+  const records = await hq.store.tasks.events(id, query)
+  return records.map((record) => server.redaction.event(eventOf(job, record, language)))
+}
+
+/**
+ * Those whose arguments or messages contain a text, in upper or lower case. One call looks at a bounded number of rows:
+ * `next` tells behind which index to go on, null that all were looked at.
+ */
+export async function searchEvents(
+  call: Pick<Call, 'hq' | 'server'>,
+  task: TaskStatus,
+  { limit, ...page }: EventPage,
+  search: string,
+): Promise<{ items: TaskEvent[]; next: string | null }> {
+  const wanted = search.toLowerCase()
+  const holds = ({ params, messages, code }: TaskEvent) =>
+    `${stringifyJson(params)}\n${code ?? ''}\n${messages.map(({ text }) => text).join('\n')}`
+      .toLowerCase()
+      .includes(wanted)
+  const items: TaskEvent[] = []
+  let { after } = page
+  for (let looked = 0; looked < SEARCHED; looked += SEARCH_PAGE) {
+    const events = await eventsOf(call, task, { ...page, after, limit: SEARCH_PAGE })
+    for (const event of events) {
+      after = event.index
+      if (holds(event)) items.push(event)
+      if (items.length === limit) return { items, next: String(after) }
+    }
+    if (events.length < SEARCH_PAGE) return { items, next: null }
+  }
+  return { items, next: String(after) }
+}

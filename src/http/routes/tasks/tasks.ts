@@ -1,0 +1,156 @@
+/** Routes of tasks, but for those that take files or last. */
+
+import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
+import { HighkiqError } from '../../../job/errors.ts'
+import { isObject, stringifyJson } from '../../../job/json.ts'
+import { given } from '../../../job/options.ts'
+import { LINK_RIGHTS } from '../../access/link.ts'
+import { invalid, json } from '../../server/answer.ts'
+import { readBody, refuseMembers } from '../../server/body.ts'
+import { createOnce, KEY } from '../../server/idempotency.ts'
+import { cursor, flag, integer, listOf, oneOf, text } from '../../server/parameter.ts'
+import { type Route, route } from '../../server/route.ts'
+import { newlyRejected, readSweep } from './newly-rejected.ts'
+import { eventsOf, formatsOf, searchEvents, statusOf } from './queries.ts'
+import { reasonsOf } from './reasons.ts'
+import { TASK_MEMBERS } from './task-options.ts'
+
+const LARGEST_PAGE = 500
+const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
+
+export const TASK_ROUTES: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/tasks',
+    summary: 'Makes a task of many jobs',
+    body: { content: { 'application/json': 'NewTask' } },
+    answers: {
+      200: {
+        description: 'The task that the same key has made',
+        content: { 'application/json': 'TaskAccepted' },
+        headers: { location: 'where its status is' },
+      },
+      202: {
+        description: 'Every row is stored',
+        content: { 'application/json': 'TaskAccepted' },
+        headers: { location: 'where its status is' },
+      },
+    },
+    headers: KEY,
+    async run({ hq, server, base, request, audit }) {
+      const body = await readBody(request, server.limits.bodyBytes)
+      if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
+      refuseMembers(body, 'a task', ['job', 'args', ...Object.keys(TASK_MEMBERS)])
+      const { job, args, ...options } = body
+      if (typeof job !== 'string') throw invalid('`job` is the name of a job')
+      if (!Array.isArray(args)) throw invalid('`args` is a list: for each row the list of its arguments')
+      if (args.length > server.limits.rows) {
+        throw new HighkiqError('TOO_MANY_ROWS', `${args.length} rows are too many: at most ${server.limits.rows}`)
+      }
+      const rows = args as unknown[][]
+      const create = (more: { id?: string }) => hq.tasks.create(hq.jobNamed(job), rows, { ...options, ...more })
+      const key = request.headers.get('idempotency-key')
+      const { id, isNew } =
+        key === null
+          ? { id: (await create({})).id, isNew: true }
+          : await createOnce(hq, key, stringifyJson(body), {
+              create: async (id) => void (await create({ id })),
+              goOn: async (id) => void (await hq.tasks.get(id).resumeAdding(hq.jobNamed(job), rows)),
+              signal: request.signal,
+            })
+      const total = (await hq.tasks.get(id).status())?.total ?? args.length
+      audit({ count: total, id, job })
+      return json({ id, total }, isNew ? 202 : 200, { location: `${base}/api/v1/tasks/${id}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks',
+    summary: 'All tasks, newest first',
+    query: {
+      state: oneOf(TASK_STATES, 'those in this state; a page may have fewer of them then'),
+      job: text('those of this job'),
+      cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
+      limit,
+    },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskList' } } },
+    run: async ({ hq, query }) => json(await hq.tasks.list(given(query))),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}',
+    summary: 'How far a task is',
+    access: 'task',
+    query: {
+      include: oneOf(['rejected'], 'also a page of the rows that were rejected since `after` (a row may come twice)'),
+      after: cursor(readSweep),
+    },
+    answers: { 200: { description: 'Its status', content: { 'application/json': 'TaskStatusWithRejected' } } },
+    async run(call) {
+      const { hq, path, query } = call
+      const status = await statusOf(hq, path)
+      const shown = { ...status, ...(await formatsOf(hq, status.id)) }
+      if (query.include === undefined) return json(shown)
+      return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/events',
+    summary: 'What became of each row, in their order',
+    access: 'task',
+    query: {
+      status: listOf(EVENT_STATUSES, 'those with this status'),
+      code: text('rejected ones with this code'),
+      withoutCode: flag('rejected ones without a code'),
+      otherCodes: flag('rejected ones with codes that /reasons counts together'),
+      search: text('those whose arguments or messages contain this; a page may have fewer of them then, or none'),
+      cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
+      limit,
+    },
+    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
+    async run(call) {
+      const { status, code, withoutCode, otherCodes, search, cursor: after = -1, limit } = call.query
+      if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
+        throw invalid('say one of code, withoutCode and otherCodes')
+      }
+      const task = await statusOf(call.hq, call.path)
+      const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
+      if (search !== undefined) return json(await searchEvents(call, task, page, search))
+      const items = await eventsOf(call, task, page)
+      return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/reasons',
+    summary: 'Why rows were rejected: how many for each code, the most frequent first',
+    access: 'task',
+    query: { samples: integer(0, 10, 0, 'rows that are named for each of the 20 most frequent codes') },
+    answers: { 200: { description: 'The reasons', content: { 'application/json': 'TaskReasons' } } },
+    async run(call) {
+      const task = await statusOf(call.hq, call.path)
+      return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tasks/{id}/link',
+    summary: 'The link for who submitted a task: it opens that task alone, without a login',
+    audited: true,
+    query: {
+      rights: oneOf(LINK_RIGHTS, 'look: it changes nothing; the standard of a read-only server, else change'),
+    },
+    answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
+    async run({ hq, server, base, path, query, mayChange, audit }) {
+      const { rights = mayChange ? 'change' : 'look' } = query
+      if (rights === 'change' && !mayChange) {
+        throw new HighkiqError('READ_ONLY', 'this server is read-only, and so are the links that it gives: rights=look')
+      }
+      const { id } = await statusOf(hq, path)
+      const token = await server.links.token(id, rights)
+      audit({ rights })
+      return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
+    },
+  }),
+]

@@ -1,0 +1,187 @@
+/** What comes with a request: read within its limit, as JSON, as lines of JSON, or as a stream. */
+
+import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
+import { isObject, parseJson } from '../../job/json.ts'
+import { count } from '../../job/plural.ts'
+import { invalid } from './answer.ts'
+import type { Route } from './route.ts'
+
+/** Media types of a body with one JSON value on each line. */
+export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
+
+/** `text/csv; charset=utf-8` → `text/csv`; '' when the request does not say. */
+export function typeOf(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+/** @throws UNSUPPORTED_TYPE */
+export function checkType(request: Request, { body }: Route): void {
+  const encoding = request.headers.get('content-encoding')
+  if (encoding && encoding.toLowerCase() !== 'identity') {
+    throw new HighkiqError('UNSUPPORTED_TYPE', `send the body as it is, without Content-Encoding: ${encoding}`)
+  }
+  if (!body) return
+  const type = typeOf(request)
+  const types = Object.keys(body.content)
+  if (types.includes(type)) return
+  if (type === '' && (types.includes('application/octet-stream') || (body.optional && !request.body))) return
+  const said = type === '' ? 'the request does not say what its body is' : `the body is said to be ${type}`
+  throw new HighkiqError('UNSUPPORTED_TYPE', `${said}: send ${types.join(' or ')}, with that Content-Type`)
+}
+
+/** Each time this many bytes arrive, the body gets another second. */
+const BYTES_A_SECOND = 2000
+
+/** The seconds that the server waits for the body of each request; without an entry it waits for ever. */
+const patience = new WeakMap<Request, number>()
+
+/**
+ * Limits the time to read the body of this request. Reading it fails with BODY_TOO_SLOW when no byte arrives for this
+ * many seconds, or when the client has kept the server waiting as long in total, plus a second for each 2,000 bytes
+ * that arrived.
+ */
+export function limitWaiting(request: Request, seconds: number): void {
+  if (request.body) patience.set(request, seconds)
+}
+
+/**
+ * The chunks of the body as they come, and no more is read than is asked for.
+ * @throws BODY_TOO_LARGE, at once where the request says its length; BODY_BROKEN_OFF, BODY_TOO_SLOW
+ */
+export async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array, void, void> {
+  checkLength(request, limit)
+  if (!request.body) return
+  const mostMs = (patience.get(request) ?? Number.POSITIVE_INFINITY) * 1000
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  let bytes = 0
+  let waitedMs = 0
+  try {
+    for (;;) {
+      const began = performance.now()
+      const leftMs = Math.min(mostMs, mostMs + (bytes / BYTES_A_SECOND) * 1000 - waitedMs)
+      const { done, value } = await inTime(reader.read(), leftMs, () => tooSlow(bytes))
+      if (done) return
+      waitedMs += performance.now() - began
+      bytes += value.byteLength
+      if (bytes > limit) throw tooLarge(limit)
+      yield value
+    }
+  } catch (thrown) {
+    if (codeOf(thrown)) throw thrown
+    throw new HighkiqError('BODY_BROKEN_OFF', `the body broke off after ${bytes} bytes`, undefined, { cause: thrown })
+  } finally {
+    // The rest of the body is not read.
+    await reader.cancel().catch(() => {})
+    reader.releaseLock()
+  }
+}
+
+async function inTime<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  if (ms === Number.POSITIVE_INFINITY) return work
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), Math.max(ms, 0))
+  })
+  try {
+    return await Promise.race([work, end])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function tooSlow(bytes: number): HighkiqError {
+  return new HighkiqError(
+    'BODY_TOO_SLOW',
+    `the body came too slowly, and was given up after ${bytes} bytes: send it again`,
+  )
+}
+
+/** @throws BODY_TOO_LARGE */
+export function checkLength(request: Request, limit: number): void {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+}
+
+function tooLarge(limit: number): HighkiqError {
+  const message = `the body is larger than ${count(limit)} bytes: send less at a time, or allow more (limits)`
+  return new HighkiqError('BODY_TOO_LARGE', message, { limit })
+}
+
+/** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
+export async function readBody(request: Request, limit: number): Promise<unknown> {
+  return parsed(await readText(request, limit), 'the body')
+}
+
+/** @throws BODY_TOO_LARGE, BODY_BROKEN_OFF, INVALID_REQUEST */
+export async function readText(request: Request, limit: number): Promise<string> {
+  return textOf(await bytesOf(request, limit))
+}
+
+async function bytesOf(request: Request, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of chunksOf(request, limit)) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** An object, or `{}` where there is no body. @throws what readBody throws */
+export async function readObject(request: Request, limit: number): Promise<Record<string, unknown>> {
+  const bytes = await bytesOf(request, limit)
+  // HTTP/2 tells only at its end that there is none.
+  if (bytes.length === 0) return {}
+  const body = parsed(textOf(bytes), 'the body')
+  if (isObject(body)) return body
+  throw invalid('the body must be a JSON object')
+}
+
+/** Each line of a body of lines, parsed, with its number from 1. A line has at most `lineLimit` bytes. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  lineLimit: number,
+): AsyncGenerator<{ line: number; value: unknown }> {
+  let line = 0
+  let rest: Uint8Array[] = []
+  let length = 0
+  const take = (last: Uint8Array) => {
+    const text = textOf(Buffer.concat([...rest, last])).trim()
+    rest = []
+    length = 0
+    line++
+    return text === '' ? undefined : { line, value: parsed(text, `line ${line}`) }
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      const value = take(chunk.subarray(from, end))
+      from = end + 1
+      if (value) yield value
+    }
+    length += chunk.length - from
+    if (length > lineLimit) throw tooLarge(lineLimit)
+    if (from < chunk.length) rest.push(chunk.subarray(from))
+  }
+  const value = take(new Uint8Array())
+  if (value) yield value
+}
+
+/** @throws INVALID_REQUEST */
+export function refuseMembers(body: object, what: string, known: readonly string[]): void {
+  const odd = Object.keys(body).find((name) => !known.includes(name))
+  if (odd !== undefined) throw invalid(`${what} has no member ${JSON.stringify(odd)}; there are ${known.join(', ')}`)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalid('the body is not UTF-8')
+  }
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (thrown) {
+    throw invalid(`${what} is not JSON: ${messageOf(thrown)}`)
+  }
+}

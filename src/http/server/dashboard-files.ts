@@ -1,0 +1,155 @@
+/** The dashboard as `npm run build` has made it: one page for all its places, and the files that it needs. */
+
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { HighkiqError } from '../../job/errors.ts'
+import { HTML, plainPage } from './html-page.ts'
+
+/** Beside this one when it is built, and also when this file is run as it was written. */
+const FOLDERS = ['../dashboard/', '../../dist/dashboard/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+
+/** Stands in the files where the path goes at which all of it is mounted. */
+const PLACEHOLDER = '/__base__'
+
+const TYPES: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+}
+const PACKED = new Set(['.js', '.css', '.json', '.map', '.txt', '.svg'])
+
+/** Fewer bytes gain nothing by being packed. */
+const SMALL = 1000
+
+const PACKERS: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
+  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
+}
+
+/** What was built, at one path. */
+class Edition {
+  readonly index: Buffer
+  readonly #files: ReadonlyMap<string, Buffer>
+  readonly #packed = new Map<string, Promise<Buffer>>()
+
+  constructor(index: Buffer, files: ReadonlyMap<string, Buffer>, base: string) {
+    this.index = based(index, base)
+    this.#files = new Map(
+      [...files].map(([name, bytes]) => [name, PACKED.has(extname(name)) ? based(bytes, base) : bytes]),
+    )
+  }
+
+  async file(name: string, accepted: string): Promise<{ bytes: Buffer; encoding: string | undefined } | undefined> {
+    const bytes = this.#files.get(name)
+    if (!bytes) return undefined
+    const encoding = PACKED.has(extname(name)) && bytes.length >= SMALL ? encodingOf(accepted) : undefined
+    if (encoding === undefined) return { bytes, encoding }
+    const key = `${encoding} ${name}`
+    let packed = this.#packed.get(key)
+    if (!packed) {
+      packed = (PACKERS[encoding] as (typeof PACKERS)[string])(bytes)
+      this.#packed.set(key, packed)
+    }
+    return { bytes: await packed, encoding }
+  }
+}
+
+/** Mounted at more paths than that, it is made anew now and then. */
+const MOST_EDITIONS = 10
+
+export class Dashboard {
+  readonly #folders: readonly string[]
+  /** When the page was built that `#editions` are of. */
+  #builtAt = 0
+  #editions = new Map<string, Promise<Edition>>()
+
+  /** @param folder of a build; undefined: that of this package */
+  constructor(folder?: string) {
+    this.#folders = folder === undefined ? FOLDERS : [folder]
+  }
+
+  /** The page, whichever of its places is asked for. */
+  async page(base: string): Promise<Response> {
+    const edition = await this.#edition(base)
+    if (edition) {
+      return new Response(new Uint8Array(edition.index), {
+        headers: { 'content-type': HTML, 'cache-control': 'no-cache' },
+      })
+    }
+    const text = 'Its files are not there: npm run build makes them. The API is served all the same.'
+    return new Response(plainPage('The dashboard is not built', text, base), {
+      status: 503,
+      headers: { 'content-type': HTML },
+    })
+  }
+
+  /** One of its files. @throws UNKNOWN_ROUTE */
+  async file(base: string, name: string, request: Request): Promise<Response> {
+    const found = await (await this.#edition(base))?.file(name, request.headers.get('accept-encoding') ?? '')
+    if (!found) throw new HighkiqError('UNKNOWN_ROUTE', `there is no file ${basename(name)}`)
+    const headers = new Headers({
+      'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+      // Its name changes with what is in it.
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-length': String(found.bytes.length),
+      vary: 'accept-encoding',
+    })
+    if (found.encoding) headers.set('content-encoding', found.encoding)
+    return new Response(new Uint8Array(found.bytes), { headers })
+  }
+
+  /** Undefined when nothing is built. */
+  async #edition(base: string): Promise<Edition | undefined> {
+    for (const folder of this.#folders) {
+      const built = await stat(join(folder, 'index.html')).catch(() => undefined)
+      if (!built) continue
+      if (this.#builtAt !== built.mtimeMs || this.#editions.size >= MOST_EDITIONS) this.#editions = new Map()
+      this.#builtAt = built.mtimeMs
+      let edition = this.#editions.get(base)
+      if (!edition) {
+        edition = readEdition(folder, base)
+        this.#editions.set(base, edition)
+        edition.catch(() => this.#editions.delete(base))
+      }
+      return edition
+    }
+    return undefined
+  }
+}
+
+async function readEdition(folder: string, base: string): Promise<Edition> {
+  const assets = join(folder, 'assets')
+  const names = await readdir(assets).catch(() => [])
+  const files = await Promise.all(names.map(async (name) => [name, await readFile(join(assets, name))] as const))
+  return new Edition(await readFile(join(folder, 'index.html')), new Map(files), base)
+}
+
+/** With the path at which it is mounted; that holds nothing that would end a text or a tag. */
+function based(bytes: Buffer, base: string): Buffer {
+  if (!bytes.includes(PLACEHOLDER)) return bytes
+  const path = base.replace(/[^\w\-./~%!$*+,;=:@]/g, (c) => {
+    const code = encodeURIComponent(c)
+    return code === c ? `%${c.charCodeAt(0).toString(16).toUpperCase()}` : code
+  })
+  return Buffer.from(bytes.toString('utf8').replaceAll(PLACEHOLDER, path))
+}
+
+function encodingOf(accepted: string): string | undefined {
+  const takes = accepted
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
+    .map((part) => part.split(';')[0]?.trim())
+  return Object.keys(PACKERS).find((encoding) => takes.includes(encoding))
+}

@@ -1,0 +1,39 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { expect, test } from 'vitest'
+import { type Fingerprint, FingerprintStream } from './fingerprint.ts'
+
+const chunks = (first: string) =>
+  [first, ...Array.from({ length: 9 }, (_, n) => `${n}`)].map((text) => text.repeat(100))
+
+async function passed(
+  sent: string[],
+  expected?: Fingerprint,
+): Promise<{ text: string; mark: Fingerprint; error?: unknown }> {
+  const file = new FingerprintStream(expected)
+  const seen: Buffer[] = []
+  file.on('data', (chunk: Buffer) => seen.push(chunk))
+  const error = await pipeline(Readable.from(sent.map((text) => Buffer.from(text))), file).catch((thrown) => thrown)
+  return { text: Buffer.concat(seen).toString(), mark: file.fingerprint, ...(error ? { error } : {}) }
+}
+
+test('of another file nothing passes, not even what comes before the end of what is known', async () => {
+  const { mark } = await passed(chunks('a').slice(0, 5))
+  const begun = { ...mark, whole: false }
+  expect(await passed(chunks('a'), begun)).toMatchObject({ text: chunks('a').join('') })
+  expect(await passed(chunks('b'), begun)).toMatchObject({ text: '', error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+  // It ends too soon.
+  expect(await passed(chunks('a').slice(0, 4), begun)).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+  const whole = await passed(chunks('a'), mark)
+  expect(whole).toMatchObject({ text: chunks('a').slice(0, 5).join(''), error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+})
+
+test('a file of which nothing is known passes as it comes', async () => {
+  const file = new FingerprintStream(undefined)
+  const all = buffer(file)
+  for (const text of chunks('a')) file.write(text)
+  file.end()
+  expect((await all).toString()).toBe(chunks('a').join(''))
+  expect(file.fingerprint).toMatchObject({ bytes: 1000, whole: true })
+})

@@ -1,0 +1,62 @@
+/** The HTML around pages that the server writes itself: errors, the login form and the submitter's page. */
+
+import { errorBody } from './answer.ts'
+import type { Viewer } from './viewer.ts'
+
+export const HTML = 'text/html; charset=utf-8'
+
+interface PageOptions {
+  /** HTML */
+  head?: string
+  /** Whose language it is in; default English. */
+  viewer?: Viewer
+}
+
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+}
+
+/** @param root of this API, as the page's own address leads there */
+export function htmlPage(title: string, body: string, root: string, { head = '', viewer }: PageOptions = {}): string {
+  const theme = viewer?.theme === undefined ? '' : ` data-theme="${viewer.theme}"`
+  return `<!doctype html>
+<html lang="${viewer?.locale ?? 'en'}"${theme}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${escaped(root)}/assets/submitter.css">${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}
+
+/** A title and a line below it. */
+export function plainPage(title: string, text: string, root: string, viewer?: Viewer): string {
+  return htmlPage(
+    title,
+    `<main class="sub-page"><h1>${escaped(title)}</h1><p class="muted">${escaped(text)}</p></main>`,
+    root,
+    { ...(viewer ? { viewer } : {}) },
+  )
+}
+
+/** @param isLink whether it was a submitter's link that was opened */
+export function errorPage(
+  thrown: unknown,
+  status: number,
+  { headers, root, viewer, isLink }: { headers: Headers; root: string; viewer: Viewer; isLink: boolean },
+): Response {
+  headers.set('content-type', HTML)
+  const opensNothing = isLink && (status === 401 || status === 404)
+  const page = opensNothing
+    ? plainPage(viewer.say('dead.title'), viewer.say('dead.what'), root, viewer)
+    : plainPage(viewer.say('broken.title'), errorBody(thrown).message, root, viewer)
+  return new Response(page, { status, headers })
+}

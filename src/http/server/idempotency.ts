@@ -1,0 +1,154 @@
+/** `Idempotency-Key`: whoever sends a request again, for the answer did not come, gets the task that they have. */
+
+import { createHash } from 'node:crypto'
+import type { Highkiq } from '../../app.ts'
+import { HighkiqError, hasCode } from '../../job/errors.ts'
+import { newTaskId } from '../../job/payload.ts'
+import { isBeingAdded } from '../../tasks/submitter.ts'
+import { invalid } from './answer.ts'
+import { type Fingerprint, formatFingerprint, parseFingerprint } from './fingerprint.ts'
+
+type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['tasks']['find']>>>
+
+/** For the document. */
+export const KEY = {
+  'idempotency-key': 'the same key with the same body gives the same answer, for 24 hours, and nothing is made twice',
+}
+
+export const DAY = 86_400
+const POLL_MS = 500
+
+/** Stands before what a request says while nothing is known to be made of it. */
+const BEFORE = '?'
+
+/** What a key stands for. */
+export interface KeyClaim {
+  /** The task's id, chosen before there is one. */
+  id: string
+  task: TaskRecord | null
+  /**
+   * `make`: there is no task yet. `continue`: it broke off, and goes on with the same rows. `wait`: its rows are coming in
+   * by another request. `whole`: they are there.
+   */
+  to: 'make' | 'continue' | 'wait' | 'whole'
+  /** What is known of the file that it was made of. */
+  fingerprint: Fingerprint | undefined
+  /** Says that the task is there, so that one that is deleted is not made again, and what it is made of. */
+  made(fingerprint?: Fingerprint): Promise<void>
+  /** Says that no task came of it, if there is none: what was wrong may be mended under the same key. */
+  failed(): Promise<void>
+}
+
+/**
+ * @param kind of requests: the same key may be used once for each
+ * @param about what else the request says than its file
+ * @throws INVALID_REQUEST: it is no key; IDEMPOTENCY_KEY_REUSED: it was used for something else; UNKNOWN_TASK: its task
+ *   was deleted
+ */
+export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: string, about: string): Promise<KeyClaim> {
+  const { store } = hq
+  const key = keyOf(kind, text)
+  const fresh = newTaskId()
+  const own = digest(about)
+  const claim = `${fresh} ${BEFORE}${own}`
+  let there = (await store.results.remember(key, claim, DAY)) ?? claim
+  const [id = '', meantFor = '', known] = there.split(' ')
+  const isMade = !meantFor.startsWith(BEFORE)
+  let fingerprint = parseFingerprint(known)
+  let making = Promise.resolve()
+  const make = async (now: Fingerprint | undefined) => {
+    // What is known of the whole file is not made less.
+    if (isMade && !now) return
+    if (fingerprint?.whole) return
+    const value = [id, own, ...(now ? [formatFingerprint(now)] : [])].join(' ')
+    if ((await store.results.remember(key, value, DAY, there)) !== null) return
+    there = value
+    fingerprint = now
+  }
+  const made = (now?: Fingerprint) => {
+    making = making.catch(() => {}).then(() => make(now))
+    return making
+  }
+  const failed = async () => {
+    if (!isMade && (await store.tasks.find(id)) === null) await store.results.remember(key, '', 0, there)
+  }
+  if (id === fresh) return { id, task: null, to: 'make', fingerprint, made, failed }
+  if (meantFor.replace(BEFORE, '') !== own) throw reused('for something else, or with other parameters', id)
+  const task = await store.tasks.find(id)
+  if (!task && isMade) {
+    throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key made, was deleted: use a new key`)
+  }
+  return { id, task, to: task ? await stateOf(hq, task) : 'make', fingerprint, made, failed }
+}
+
+/** @throws INVALID_REQUEST */
+export function keyOf(kind: string, text: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return `${kind} ${digest(text)}`
+  throw invalid('Idempotency-Key is a text of 1 to 200 characters (ASCII, no blanks), for instance a UUID')
+}
+
+export function reused(how: string, task?: string): HighkiqError {
+  const about = task === undefined ? undefined : { task }
+  return new HighkiqError('IDEMPOTENCY_KEY_REUSED', `this Idempotency-Key was used ${how}: use a new key`, about)
+}
+
+async function stateOf(hq: Highkiq, task: TaskRecord): Promise<KeyClaim['to']> {
+  if (task.state === 'cancelling' || task.state === 'cancelled') return 'whole'
+  // Also one that is paused besides.
+  if (task.broken) return 'continue'
+  if (!task.adding) return 'whole'
+  return (await isBeingAdded(hq.store, task)) ? 'wait' : 'continue'
+}
+
+/** How a task of rows that are all there is made. */
+interface Creation {
+  create(id: string): Promise<void>
+  /** With the same rows, behind those that are stored. */
+  goOn(id: string): Promise<void>
+  signal: AbortSignal
+}
+
+/** @throws what keyedBy throws, and what making it does */
+export async function createOnce(
+  hq: Highkiq,
+  key: string,
+  body: string,
+  { create, goOn, signal }: Creation,
+): Promise<{ id: string; isNew: boolean }> {
+  const { id, to, made, failed } = await claimKey(hq, 'task', key, body)
+  if (to === 'whole') return { id, isNew: false }
+  if (to !== 'wait') {
+    try {
+      await (to === 'continue' ? goOn(id) : create(id))
+      await made()
+      return { id, isNew: to === 'make' }
+    } catch (thrown) {
+      // Two came at once, and the other one was faster.
+      if (!hasCode(thrown, 'TASK_TAKEN_OVER')) {
+        await failed()
+        throw thrown
+      }
+    }
+  }
+  await untilComplete(hq, id, signal)
+  return { id, isNew: false }
+}
+
+/** Until another request has sent all rows. @throws BODY_BROKEN_OFF when it did not; the reason of `signal` */
+export async function untilComplete(hq: Highkiq, id: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    const task = await hq.store.tasks.find(id)
+    const to = task ? await stateOf(hq, task) : 'whole'
+    if (to === 'whole') return
+    if (to === 'continue') {
+      const message = 'the request before this one broke off: send the file again'
+      throw new HighkiqError('BODY_BROKEN_OFF', message, { task: id })
+    }
+    await new Promise((resume) => setTimeout(resume, POLL_MS))
+  }
+}
+
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

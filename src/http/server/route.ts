@@ -1,0 +1,149 @@
+/** One route: what it takes, what it answers, and what it does. The document is made of the same table. */
+
+import type { Highkiq } from '../../app.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import type { AuditDetails } from '../access/audit.ts'
+import type { LinkRights } from '../access/link.ts'
+import type { Peer } from '../access/local.ts'
+import { invalid } from './answer.ts'
+import type { Parameters, Values } from './parameter.ts'
+import type { ServerContext } from './server-context.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** JSON Schema, or the name of one of `schemas.ts`. */
+export type SchemaOf = string | Record<string, unknown>
+
+export interface Answer {
+  description: string
+  /** Media type → what it holds. */
+  content?: Record<string, SchemaOf>
+  headers?: Record<string, string>
+}
+
+/** What a route's function is given. */
+export interface Call<Query = Record<string, unknown>> {
+  hq: Highkiq
+  server: ServerContext
+  /** Where this API is mounted, '' or `/jobs`. */
+  base: string
+  request: Request
+  url: URL
+  path: Record<string, string>
+  query: Query
+  /** The rights of the task link, when the caller came by one. */
+  link: LinkRights | undefined
+  peer: Peer
+  /** True when neither the server nor the link is read-only. */
+  mayChange: boolean
+  /**
+   * Adds details to the audit entry of this request. The entry is written when the route answers, and also when it
+   * throws after it has reported a `count` above 0.
+   */
+  audit(details: AuditDetails): void
+  /** Postpones the entry of this request: it is written when the returned function is called. */
+  deferAudit(): () => void
+}
+
+export interface Route {
+  method: Method
+  /** As in OpenAPI: `/api/v1/tasks/{id}`. */
+  path: string
+  summary: string
+  /** For people, in a browser: its errors are pages, too, and the document does not have it. */
+  page?: boolean
+  /**
+   * Who may come. `operator`, the default: who has logged in. `task`: also who has the link of the task `id`. `all`:
+   * everybody, for there is nothing to hide.
+   */
+  access?: 'operator' | 'task' | 'all'
+  /** True for a route that changes nothing and is recorded in the audit all the same. */
+  audited?: boolean
+  query?: Parameters
+  /** Header fields that it reads, each with what it is for. */
+  headers?: Record<string, string>
+  body?: { content: Record<string, SchemaOf>; optional?: boolean }
+  answers: Record<number, Answer>
+  run(call: Call): Response | Promise<Response>
+}
+
+/** A route whose function knows the types of its query. */
+export function route<P extends Parameters = Record<never, never>>(
+  about: Omit<Route, 'run' | 'query'> & { query?: P; run(call: Call<Values<P>>): Response | Promise<Response> },
+): Route {
+  return about as unknown as Route
+}
+
+export class Router {
+  readonly routes: readonly Route[]
+  readonly #tables: { segments: string[]; route: Route }[]
+
+  constructor(routes: readonly Route[]) {
+    this.routes = routes
+    this.#tables = routes.map((route) => ({ segments: route.path.split('/'), route }))
+  }
+
+  /** @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED with `details.allow` */
+  find(method: string, pathname: string): { route: Route; path: Record<string, string> } {
+    const segments = pathname.split('/')
+    const allow = new Set<string>()
+    const wanted = method === 'HEAD' ? 'GET' : method
+    for (const { segments: pattern, route } of this.#tables) {
+      const path = match(pattern, segments)
+      if (!path) continue
+      if (route.method === wanted) return { route, path }
+      allow.add(route.method)
+    }
+    if (allow.size === 0) throw new HighkiqError('UNKNOWN_ROUTE', `there is nothing at ${pathname}`)
+    if (allow.has('GET')) allow.add('HEAD')
+    const methods = [...allow].sort()
+    throw new HighkiqError('METHOD_NOT_ALLOWED', `${method} is nothing that ${pathname} takes: ${methods.join(', ')}`, {
+      allow: methods,
+    })
+  }
+}
+
+/**
+ * `.` and `..` never arrive as a part of a path, encoded or not: clients resolve them. So a name of one or two dots, with
+ * any number of `~` before them, has one more `~` there: `~..` is the queue `..`, and `~~..` the queue `~..`.
+ */
+function match(pattern: string[], segments: string[]): Record<string, string> | undefined {
+  if (pattern.length !== segments.length) return undefined
+  const path: Record<string, string> = {}
+  for (const [i, part] of pattern.entries()) {
+    const segment = segments[i] as string
+    if (!part.startsWith('{')) {
+      if (part !== segment) return undefined
+    } else {
+      if (segment === '') return undefined
+      path[part.slice(1, -1)] = decoded(segment).replace(/^~(?=~*\.\.?$)/, '')
+    }
+  }
+  return path
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw invalid(`${segment} in the path is not percent-encoded UTF-8`)
+  }
+}
+
+/** @throws NOT_ACCEPTABLE when none of the types that a route answers with is one that the client takes */
+export function checkAccept(accept: string | null, { answers }: Route): void {
+  const types = Object.entries(answers)
+    .filter(([status]) => Number(status) < 300)
+    .flatMap(([, { content }]) => Object.keys(content ?? {}))
+  if (accept === null || types.length === 0) return
+  const ranges = accept
+    .split(',')
+    .map((range) => range.trim().toLowerCase())
+    .filter((range) => !/;\s*q=0(\.0*)?\s*(;|$)/.test(range))
+    .map((range) => range.split(';')[0]?.trim() ?? '')
+  const takes = (type: string) =>
+    ranges.some((range) => range === '*/*' || range === type || range === `${type.split('/')[0]}/*`)
+  if (!types.some(takes)) {
+    throw new HighkiqError('NOT_ACCEPTABLE', `the answer is ${types.join(' or ')}, which Accept does not name`)
+  }
+}

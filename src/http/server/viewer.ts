@@ -1,0 +1,65 @@
+/** Who reads a page: in which language, how numbers and times are written there, on a light or a dark ground. */
+
+import { type Language, spokenOf } from '../../words/phrase.js'
+import { type Say, sayIn } from './i18n/index.ts'
+
+export interface Viewer {
+  language: Language
+  /** The reader's own variety of it: `en-GB`. */
+  locale: string
+  /** undefined: as the system has it. */
+  theme: 'light' | 'dark' | undefined
+  say: Say
+  /** The language was chosen just now: the cookie that keeps it. */
+  cookie: string | undefined
+}
+
+const LANGUAGE = 'highkiq_language'
+const THEME = 'highkiq_theme'
+const YEAR_SECONDS = 365 * 86_400
+/** Browsers send a few. */
+const MOST_TAGS = 20
+
+/** The language that `?lang=` says, else the one chosen before, else the first of the browser's that we speak. */
+export function viewerOf(request: Request, url: URL, base: string): Viewer {
+  const tags = tagsOf(request.headers.get('accept-language') ?? '')
+  const chosen = spokenOf([url.searchParams.get('lang')])
+  const language = chosen ?? spokenOf([cookieOf(request, LANGUAGE), ...tags]) ?? 'en'
+  const locale = tags.find((tag) => spokenOf([tag]) === language) ?? language
+  const theme = cookieOf(request, THEME)
+  return {
+    language,
+    locale,
+    theme: theme === 'light' || theme === 'dark' ? theme : undefined,
+    say: sayIn(language, locale),
+    cookie: chosen && `${LANGUAGE}=${chosen}; Path=${base || '/'}; Max-Age=${YEAR_SECONDS}; SameSite=Lax`,
+  }
+}
+
+/** What a browser's reader understands, the best first: only names of languages that are well formed. */
+function tagsOf(accepted: string): string[] {
+  return accepted
+    .split(',', MOST_TAGS)
+    .map((part) => {
+      const [tag = '', ...parameters] = part.trim().split(';')
+      const q = parameters.map((one) => /^\s*q=([\d.]+)\s*$/.exec(one)?.[1]).find(Boolean)
+      return { tag: canonical(tag.trim()), q: q === undefined ? 1 : Number(q) }
+    })
+    .filter(({ tag, q }) => tag !== undefined && q > 0)
+    .sort((a, b) => b.q - a.q)
+    .map(({ tag }) => tag as string)
+}
+
+function canonical(tag: string): string | undefined {
+  if (!/^[a-z]{2,3}(-[a-z\d]{2,8}){0,3}$/i.test(tag)) return undefined
+  try {
+    return Intl.getCanonicalLocales(tag)[0]
+  } catch {
+    return undefined
+  }
+}
+
+function cookieOf(request: Request, name: string): string | undefined {
+  const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
+  return all.find(([one]) => one === name)?.[1]
+}
