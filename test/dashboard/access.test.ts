@@ -47,7 +47,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
 
 /** Buttons that only change what is looked at. */
 const LOOKS =
-  /^(Copy .*|Close|Previous|Next|Back|Further|.* Newer|Older.*|Highest first|By error|class|queue|error|text|)$/
+  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|)$/
 
 async function acts(page: Page): Promise<string[]> {
   const buttons = page.locator(
@@ -100,7 +100,7 @@ inBrowser('who may do what', (open) => {
     await page.reload()
     await go('/queues')
     await page.getByRole('button', { name: 'Pause' }).first().click()
-    await page.getByText(/^It did not work: .*read-only/).waitFor()
+    await page.getByText(/^The action failed: .*read-only/).waitFor()
     expect(await hq.queue('nobody').isPaused()).toBe(false)
     // So each page does offer something, and the look above would have seen it.
     for (const path of paths.filter((one) => !['/', '/tasks', '/metrics'].includes(one))) {

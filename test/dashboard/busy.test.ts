@@ -19,14 +19,14 @@ inBrowser('busy', (open) => {
     })
     const { hq, page } = t
     await page.getByText('No worker is running').waitFor()
-    await page.getByText('Nothing runs', { exact: true }).waitFor()
+    await page.getByText('No job is running', { exact: true }).waitFor()
 
     // A worker inside of a program of another purpose: it is seen, and is told nothing.
     const jid = (await hq.push({ class: 'Slow', args: [3] })) as string
     const worker = await t.work({ concurrency: 4 })
     await begun.atLeast(1)
     // The store knows that one runs before its process has told which.
-    await page.getByText('Not told yet').waitFor()
+    await page.getByText('Not reported yet').waitFor()
     await worker.quiet()
     const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
     const own = processes.filter({ hasText: worker.identity })
@@ -43,7 +43,7 @@ inBrowser('busy', (open) => {
     expect(ended.all).toEqual([])
     await running.getByRole('button', { name: 'Cancel…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click()
-    await page.getByText(`${jid} is told to stop`).waitFor()
+    await page.getByText(`${jid} is asked to stop`).waitFor()
     expect(await ended.atLeast(1)).toEqual(['JOB_CANCELLED'])
     await t.settled()
     expect([await hq.retries.size(), await hq.dead.size(), await hq.queue('default').size()]).toEqual([0, 0, 0])
@@ -60,10 +60,10 @@ inBrowser('busy', (open) => {
     const other = processes.filter({ hasText: 'web-1:77:abc' })
     await other.getByText('Sidekiq 8.0').waitFor()
     await other.getByRole('button', { name: 'Trace' }).click()
-    await page.getByText('web-1:77:abc writes into its log what it does').waitFor()
+    await page.getByText('web-1:77:abc writes what it runs into its log').waitFor()
     expect((await beat()).signal).toBe('TTIN')
     await other.getByRole('button', { name: 'Quiet' }).click()
-    await page.getByText('web-1:77:abc takes nothing more').waitFor()
+    await page.getByText('web-1:77:abc fetches no more jobs').waitFor()
     expect((await beat({ quiet: true })).signal).toBe('TSTP')
     await other.getByText('quiet', { exact: true }).waitFor()
     expect(await other.getByRole('button', { name: 'Quiet' }).isDisabled()).toBe(true)
@@ -76,7 +76,7 @@ inBrowser('busy', (open) => {
     await page.getByRole('button', { name: 'Keep running' }).click()
     await ours.getByRole('button', { name: 'Stop…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Stop it' }).click()
-    await page.getByText('is told to stop').waitFor()
+    await page.getByText('is stopping').waitFor()
     // A beat comes at once with this.
     child.kill('SIGTSTP')
     expect(await child.exited).toEqual({ code: 0, signal: null })
@@ -157,7 +157,7 @@ inBrowser('busy', (open) => {
       .waitFor()
     const process = page.getByRole('table', { name: 'Processes' }).locator('tbody tr', { hasText: 'silent' })
     await process.getByRole('button', { name: 'Trace' }).click()
-    await expect.poll(() => page.getByRole('status').last().textContent()).toContain('writes into its log')
+    await expect.poll(() => page.getByRole('status').last().textContent()).toContain('writes what it runs into its log')
     expect(
       (
         await hq.store.workers.heartbeat(

@@ -18,7 +18,7 @@ inBrowser('cron', (open) => {
       },
     })
     const { hq, page, faults } = t
-    await page.getByText('Nothing runs by the clock').waitFor()
+    await page.getByText('No cron entry').waitFor()
     // A worker that starts enters them.
     await t.work({ queues: ['default'] })
     const nightly = page.locator('tbody tr', { hasText: 'nightly' })
@@ -28,7 +28,7 @@ inBrowser('cron', (open) => {
     expect((await info())?.nextAt).not.toBe(null)
 
     await nightly.getByRole('button', { name: 'Pause' }).click()
-    await page.getByText('nightly is paused, also after deploys').waitFor()
+    await page.getByText('nightly is paused; it stays paused after deploys').waitFor()
     await nightly.getByText('paused', { exact: true }).waitFor()
     expect(await info()).toMatchObject({ paused: true, nextAt: null })
     // Also while it is paused.
@@ -36,7 +36,7 @@ inBrowser('cron', (open) => {
     await page.getByText('nightly runs now').waitFor()
     expect(await ran.atLeast(1)).toEqual([['shop']])
     await nightly.getByRole('button', { name: 'Resume' }).click()
-    await page.getByText('nightly goes on from now').waitFor()
+    await page.getByText('nightly is resumed from now on').waitFor()
     expect(await info()).toMatchObject({ paused: false, nextAt: expect.any(Date) })
 
     // What may not run twice at a time is refused while it waits; its last run is a job to look at.
@@ -44,7 +44,7 @@ inBrowser('cron', (open) => {
     await careful.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('careful runs now').waitFor()
     await careful.getByRole('button', { name: 'Run now' }).click()
-    await page.getByText(/It did not work: cron careful/).waitFor()
+    await page.getByText(/The action failed: cron careful/).waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('409'))).toBe(true)
     expect(await hq.queue('nobody').size()).toBe(1)
     const { lastJid } = (await hq.cron('careful').info()) ?? {}

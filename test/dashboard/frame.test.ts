@@ -72,7 +72,7 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'nobody' }).waitFor()
     // An address that somebody cut off, or typed.
     await page.goto(`${url}/jobs/queues/%E0%A4`)
-    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   })
 
   test('keys, languages, themes and zones: all of it without a mouse, and kept', async () => {

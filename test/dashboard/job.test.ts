@@ -37,7 +37,7 @@ inBrowser('a job by its jid', (open) => {
     await page.getByText('["waits"]').waitFor()
     await button(page, 'Cancel…').click()
     await button(page, 'Cancel the job').click()
-    await page.getByText('Cancelled: it will not run.').waitFor()
+    await page.getByText('Cancelled: it does not run.').waitFor()
     await page.getByText('No job with this jid').waitFor()
     expect((await hq.queue('default').page()).items.map(({ jid }) => jid).sort()).toEqual([running, failing].sort())
 
@@ -48,7 +48,7 @@ inBrowser('a job by its jid', (open) => {
     await button(page, 'Cancel…').click()
     await button(page, 'Cancel the job').click()
     // Its worker may have stopped it before it was found there.
-    await page.getByText(/Its worker was told to stop it\.|Cancelled: it will not run\./).waitFor()
+    await page.getByText(/Its worker was asked to stop it\.|Cancelled: it does not run\./).waitFor()
     expect(await stopped.atLeast(1)).toEqual(['JOB_CANCELLED'])
 
     await find(failing)

@@ -16,7 +16,7 @@ inBrowser('metrics', (open) => {
       },
     })
     const { hq, page } = t
-    await page.getByText('Nothing ended in this time').waitFor()
+    await page.getByText('No job ended in this period').waitFor()
 
     // A worker that runs them tells it, at the latest when it stops; the page hears of it by itself.
     await hq.pushBulk({ class: 'Quick', args: [[], [], []] })
@@ -49,7 +49,7 @@ inBrowser('metrics', (open) => {
     for (const [title, first] of [
       ['Failed', 'Shop/Slow'],
       ['p95', 'Shop/Slow'],
-      ['Time in all', 'Shop/Slow'],
+      ['Total time', 'Shop/Slow'],
     ] as const) {
       await page.getByRole('button', { name: title }).click()
       await expect.poll(async () => (await names())[0]).toBe(first)

@@ -30,7 +30,7 @@ inBrowser('ordered queues', (open) => {
     expect((await Stock.stats()).paused).toBe(true)
     await page.getByRole('button', { name: 'Resume' }).waitFor()
     await page.keyboard.press('p')
-    await page.getByText('Stock goes on').waitFor()
+    await page.getByText('Stock is resumed').waitFor()
     expect((await Stock.stats()).paused).toBe(false)
 
     // Shards and tiles come by themselves; the number of shards is changed.
@@ -49,13 +49,13 @@ inBrowser('ordered queues', (open) => {
     const waiting = page.getByRole('table', { name: 'Waiting' }).locator('tbody tr')
     const ids = () => waiting.locator('td:nth-child(2)').allTextContents()
     await expect.poll(() => waiting.count()).toBe(6)
-    await page.getByLabel('Begin at this id').fill('c')
+    await page.getByLabel('Start at this id').fill('c')
     await expect.poll(() => waiting.count()).toBe(4)
     await page.getByRole('button', { name: 'Highest first' }).click()
     await expect.poll(ids).toEqual(['c', 'b', 'a'])
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ from: 'c', desc: 'true' })
     await page.getByRole('button', { name: 'Highest first' }).click()
-    await page.getByLabel('Begin at this id').fill('')
+    await page.getByLabel('Start at this id').fill('')
     await page.getByLabel('Sorted by').selectOption('id')
     await expect.poll(ids).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
     await waiting.filter({ hasText: '{"v":3}' }).click()
@@ -92,7 +92,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByRole('button', { name: 'Run all now' }).click()
     await page.getByText('2 ids are due now').waitFor()
     await expect.poll(() => [...ran].sort()).toEqual(['a', 'e', 'f'])
-    await page.getByText('Nothing waits').waitFor()
+    await page.getByText('No id is waiting').waitFor()
 
     // The morgue: brought back one by one and all together, or forgotten.
     await page.getByRole('link', { name: 'Morgue 4' }).click()

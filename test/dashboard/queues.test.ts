@@ -16,7 +16,7 @@ inBrowser('queues', (open) => {
     const names = () => rows.locator('td:first-child a').allTextContents()
     await rows.first().waitFor()
     expect(await names()).toEqual(['bulk', 'default'])
-    await rows.filter({ hasText: 'default' }).getByText('nobody serves it').waitFor()
+    await rows.filter({ hasText: 'default' }).getByText('no process serves it').waitFor()
 
     // Found and sorted: all of it is the address.
     await page.getByLabel('Queue name').fill('FAU')
@@ -54,11 +54,11 @@ inBrowser('queues', (open) => {
     // One queue: pages of jobs, searched, and one of them opened.
     await page.getByRole('link', { name: 'bulk' }).click()
     await page.getByRole('heading', { level: 1, name: 'bulk 1,002' }).waitFor()
-    const jobs = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+    const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
     await expect.poll(() => jobs.first().textContent()).toContain('Special')
-    await page.getByRole('button', { name: 'Further' }).click()
+    await page.getByRole('button', { name: 'Next page' }).click()
     await expect.poll(() => jobs.first().textContent()).toContain('Bulk [976]')
-    await page.getByRole('button', { name: 'Back' }).click()
+    await page.getByRole('button', { name: 'Previous page' }).click()
     await page.getByLabel('Class, jid or argument').fill('ann@')
     await expect.poll(() => jobs.count()).toBe(1)
     await jobs.first().getByRole('link').click()
@@ -88,7 +88,7 @@ inBrowser('queues', (open) => {
 
     // All of them: of so many the number is typed.
     await page.keyboard.press('p')
-    await page.getByText('bulk is paused: what runs goes on').waitFor()
+    await page.getByText('bulk is paused; running jobs continue').waitFor()
     expect(await bulk.isPaused()).toBe(true)
     await page.keyboard.press('Shift+D')
     const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete 1,002 jobs' })
@@ -97,7 +97,7 @@ inBrowser('queues', (open) => {
     await sure.click()
     await page.getByText('1,002 jobs of bulk deleted').waitFor()
     expect(await bulk.size()).toBe(0)
-    await page.getByText('Nothing waits').waitFor()
+    await page.getByText('No job is waiting').waitFor()
 
     // What a worker takes while it is open is told to be gone.
     hq.job('Last', async () => {})
@@ -106,7 +106,7 @@ inBrowser('queues', (open) => {
     await drawer.getByText('"last"', { exact: true }).waitFor()
     await t.work({ queues: ['bulk'] })
     await page.keyboard.press('p')
-    await drawer.getByText('Not here any more').waitFor()
+    await drawer.getByText('No longer here').waitFor()
     expect(await bulk.isPaused()).toBe(false)
     expect(await drawer.getByRole('button', { name: 'Delete…' }).count()).toBe(0)
     // That it was asked for in vain was meant.
@@ -142,7 +142,7 @@ inBrowser('queues', (open) => {
       await heading.waitFor()
       await page.getByRole('button', { name: 'Pause' }).click()
       await expect.poll(() => queue.isPaused()).toBe(true)
-      const job = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+      const job = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
       await job.getByRole('link').click()
       // The page of the job has the jid in its address, and leads back to the queue.
       await page.getByRole('complementary').locator('a[href*="/jobs/"]').click()
@@ -169,7 +169,7 @@ inBrowser('queues', (open) => {
     const queue = hq.queue(name)
     await page.getByRole('link', { name: /onerror/ }).click()
     await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
-    const jobs = page.getByRole('table', { name: 'Jobs that wait' }).locator('tbody tr')
+    const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
     await expect.poll(() => jobs.count()).toBe(2)
     expect(await jobs.last().textContent()).toContain('<b>bold</b>\\u202e\\u0007')
     await jobs.last().getByRole('link').click()

@@ -123,9 +123,9 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('60 share one error').waitFor()
 
     // Further and back, and the other way round.
-    await button(page, 'Further').click()
+    await button(page, 'Next page').click()
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(13)
-    await button(page, 'Back').click()
+    await button(page, 'Previous page').click()
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(50)
     await button(page, 'Next run').click()
     await expect.poll(() => rowsOf(page).first().textContent(), SOON).toContain('[59]')
@@ -211,7 +211,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect((await hq.dead.page()).items.map(({ args }) => args)).toEqual([['sku-1']])
     // Somebody else was faster: it says so, and where to look.
     await hq.retries.deleteAll()
-    await drawer(page).getByText('Not here any more').waitFor()
+    await drawer(page).getByText('No longer here').waitFor()
     expect(faults.splice(0)).toEqual(Array(2).fill(expect.stringContaining('404')))
     await page.keyboard.press('Escape')
     await page.getByRole('link', { name: 'See 1 dead job' }).click()
@@ -286,7 +286,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await button(page, 'More actions').click()
     await page.getByRole('menuitem', { name: 'Delete all…' }).click()
     await button(page, 'Delete 49 scheduled jobs').click()
-    await page.getByText('Nothing is scheduled').waitFor()
+    await page.getByText('No job is scheduled').waitFor()
     expect(await hq.scheduled.size()).toBe(0)
   })
 

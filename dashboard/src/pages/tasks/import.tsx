@@ -43,12 +43,18 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     }
   }, [])
 
-  const send = async (dryRun: boolean, again?: true) => {
+  const send = async (dryRun: boolean, allowDuplicate?: true) => {
     if (!file || job === '') return
     setWrong('')
     setBefore('')
     setStep(dryRun ? 'reading' : 'sending')
-    const about = { job, name: file.name, columns: mapping(headers, columns), headerRow: headerRow || undefined, again }
+    const about = {
+      job,
+      name: file.name,
+      columns: mapping(headers, columns),
+      headerRow: headerRow || undefined,
+      allowDuplicate,
+    }
     try {
       if (dryRun) {
         const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
