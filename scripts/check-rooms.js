@@ -71,7 +71,7 @@ const ROOMS = {
   http: ['app', 'index', 'job', 'tasks', 'http/access', 'http/live', 'http/server', 'http/routes', 'http/submitter'],
   cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
-  'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/sheet', 'store/sqlite/driver'],
+  'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/spreadsheet', 'store/sqlite/driver'],
 }
 
 const src = resolve(import.meta.dirname, '../src')

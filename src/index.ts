@@ -96,11 +96,11 @@ export {
   TASK_STATES,
   type TaskState,
 } from './store/contract.ts'
-export type { CorrectedRow, Retried, RetryOptions } from './tasks/chosen.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
-export { FILE_FORMATS, type FileFormat } from './tasks/sheet/format.ts'
+export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry-selection.ts'
+export { FILE_FORMATS, type FileFormat } from './tasks/spreadsheet/format.ts'
 export {
   type EventsOptions,
   hasTooManyFailures,

@@ -19,8 +19,8 @@ const { values: options } = parseArgs({
 const READERS = {
   csv: {
     async highkiq(file) {
-      const { readSheet } = await import('../../dist/tasks/sheet/sheet.js')
-      return count((await readSheet(file)).rows)
+      const { readSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
+      return count((await readSpreadsheet(file)).rows)
     },
     async 'csv-parse'(file) {
       const { parse } = await import('csv-parse')
@@ -29,8 +29,8 @@ const READERS = {
   },
   xlsx: {
     async highkiq(file) {
-      const { readSheet } = await import('../../dist/tasks/sheet/sheet.js')
-      return count((await readSheet(file)).rows)
+      const { readSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
+      return count((await readSpreadsheet(file)).rows)
     },
     // It wants all bytes in memory, and checks no sizes before it unpacks.
     async hucre(file) {
@@ -59,12 +59,12 @@ if (options.child) {
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-read-'))
   try {
-    const { writeSheet } = await import('../../dist/tasks/sheet/sheet.js')
+    const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
     for (const format of Object.keys(READERS)) {
       if (options.only && options.only !== format) continue
       const file = join(folder, `rows.${format}`)
       const rows = made(Number(options.rows))
-      await writeSheet(file, { header: Object.keys(row(1)), rows })
+      await writeSpreadsheet(file, { header: Object.keys(row(1)), rows })
       let ours
       for (const name of Object.keys(READERS[format])) {
         const args = [import.meta.filename, '--child', `${format}/${name}`, '--file', file]

@@ -40,8 +40,8 @@ export async function writeFile(path, format, header, count, row) {
     await once(file, 'close')
     return
   }
-  const { writeSheet } = await import('../../dist/tasks/sheet/sheet.js')
-  await writeSheet(path, {
+  const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
+  await writeSpreadsheet(path, {
     header,
     rows: (function* () {
       for (let i = 0; i < count; i++) yield row(i)

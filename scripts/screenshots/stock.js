@@ -1,6 +1,6 @@
 // What lies in the shop's queues and sets.
 import { deflateSync } from 'node:zlib'
-import { writeSheet } from '../../dist/tasks/sheet/sheet.js'
+import { writeSpreadsheet } from '../../dist/tasks/spreadsheet/spreadsheet.js'
 import { DEPLOYED_MINUTES_AGO } from './past.js'
 import { CATEGORIES, JOBS } from './shop.js'
 
@@ -125,7 +125,7 @@ export async function makeWorkbook(path, rows, chance) {
     else if (luck < 0.051) cells[1] = `${cells[1]} – ${'the best of its kind, with free delivery '.repeat(2)}`
     return cells
   }
-  await writeSheet(path, { header, rows: Array.from({ length: rows }, (_, i) => row(i)) })
+  await writeSpreadsheet(path, { header, rows: Array.from({ length: rows }, (_, i) => row(i)) })
 }
 
 const BACKTRACE = deflateSync(

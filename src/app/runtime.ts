@@ -19,7 +19,7 @@ import type { OrderedDefinition } from '../ordered/definition.ts'
 import { runHere } from '../ordered/here.ts'
 import { OrderedLine } from '../ordered/line.ts'
 import type { OrderedRegistry } from '../ordered/registry.ts'
-import { TaskKeeper } from '../tasks/keeper.ts'
+import { TaskMaintenance } from '../tasks/task-maintenance.ts'
 import { VERSION } from '../version.generated.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
@@ -179,7 +179,7 @@ export class Runtime {
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const clocks = this.#parts.setup.isDraining ? [] : [clock]
     const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
-    const keeper = new TaskKeeper({ store: () => store, now, report }, { everySeconds: pollSeconds })
+    const keeper = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
     return [new StoreAdvice(engine), new WireCheck(engine), new Teller(tell), ...clocks, keeper]
   }
 

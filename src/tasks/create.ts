@@ -1,16 +1,16 @@
 /** Making a task, and adding to one: rows are stored while others are read, and jobs run meanwhile. */
 
+import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
-import type { TaskRecord, TaskSpec } from '../store/contract.ts'
-import { callbackOf } from './callback.ts'
-import { insist } from './insist.ts'
+import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
+import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
+import { retryTransient } from './retry-transient.ts'
 import { type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
-import { Submitter } from './submitter.ts'
 
 /** A queue that never runs dry needs twice its slots; rows that wait cost only their arguments. */
 const WINDOW = 100
@@ -38,12 +38,12 @@ export async function createTask(
 ): Promise<string> {
   const { store, now } = host
   const id = options.id ?? newTaskId()
-  const submitter = new Submitter(host.store)
+  const submitter = new Producer(host.store)
   const lists = options.rowsPerJob === undefined ? {} : LISTS
   const payload = { ...payloadOf(host, job, id, options.queue), ...lists, ...options.members }
   const writer = new RowWriter(host, {
     task: id,
-    adder: submitter.token,
+    producer: submitter.token,
     payload,
     fitsTemplate: true,
     first: 0,
@@ -54,8 +54,8 @@ export async function createTask(
     const isFirst = !created
     if (isFirst) {
       const spec = await specOf(host, payload, submitter.token, options)
-      await insist(() => submitter.join(spec.queue))
-      await insist(() => store().tasks.create(spec))
+      await retryTransient(() => submitter.join(spec.queue))
+      await retryTransient(() => store().tasks.create(spec))
       created = true
     }
     await writer.flush()
@@ -63,13 +63,13 @@ export async function createTask(
   }
   try {
     await addAll(writer, rows, flush)
-    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.leave()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
+    await submitter.release()
     return id
   } catch (thrown) {
     // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
     if (!created) {
-      await submitter.leave()
+      await submitter.release()
       throw thrown
     }
     await interrupt(host, id, submitter, writer)
@@ -84,19 +84,19 @@ export async function createTask(
 export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
   const { id, queue } = record
-  const submitter = new Submitter(host.store)
-  await insist(() => submitter.join(queue))
+  const submitter = new Producer(host.store)
+  await retryTransient(() => submitter.join(queue))
   const writer = rowsOf(host, record, job, submitter.token)
   try {
-    refuse(await insist(() => store().tasks.openAdding(id, submitter.token, now())), id)
+    refuse(await retryTransient(() => store().tasks.openAdding(id, submitter.token, now())), id)
     await addAll(writer, rows, () => writer.flush())
-    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.leave()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
+    await submitter.release()
     return writer.cursor
   } catch (thrown) {
     // Whoever adds is told, and what was read before is whole: the task itself goes on.
     await writer.flush().catch(() => {})
-    await submitter.giveUp(id, now(), false)
+    await submitter.interrupt(id, now(), false)
     throw writer.cursor > 0 ? withTask(thrown, id) : thrown
   }
 }
@@ -105,23 +105,23 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
 export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
   const { id, queue, producer: adder } = record
-  const submitter = new Submitter(host.store)
-  await insist(() => submitter.join(queue))
+  const submitter = new Producer(host.store)
+  await retryTransient(() => submitter.join(queue))
   let writer: RowWriter | undefined
   try {
-    refuse(await insist(() => store().tasks.openAdding(id, submitter.token, now(), adder)), id)
+    refuse(await retryTransient(() => store().tasks.openAdding(id, submitter.token, now(), adder)), id)
     const cursor = await cursorOf(host, id, submitter.token)
     // The store is asked only now, since another producer may have added rows before.
-    const stored = await insist(() => store().tasks.find(id))
+    const stored = await retryTransient(() => store().tasks.find(id))
     const adding = rowsOf(host, record, job, submitter.token, cursor)
     writer = adding
     await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
-    refuse(await insist(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.leave()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
+    await submitter.release()
     return adding.cursor - cursor
   } catch (thrown) {
     if (!writer) {
-      await submitter.giveUp(id, now())
+      await submitter.interrupt(id, now())
       throw thrown
     }
     await interrupt(host, id, submitter, writer)
@@ -130,7 +130,7 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
 }
 
 /** What a row's handler adds: an attempt that runs again adds the same rows, and they are there once. */
-export function rowAdder(
+export function rowProducer(
   host: TaskHost,
   id: string,
   index: number,
@@ -138,7 +138,7 @@ export function rowAdder(
   let cursor = 0
   let busy: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
-    const record = await insist(() => host.store().tasks.find(id))
+    const record = await retryTransient(() => host.store().tasks.find(id))
     if (!record) throw unknownTask(id)
     const writer = rowsOf(host, record, job, `row:${index}`, cursor)
     const before = cursor
@@ -159,13 +159,13 @@ export function rowAdder(
 
 /** Who adds nothing, behind all rows that there can be, is told where its cursor is. */
 async function cursorOf({ store, now }: TaskHost, id: string, adder: string): Promise<number> {
-  const answer = await insist(() => store().tasks.addRows(id, adder, 2 ** 32, [], now()))
+  const answer = await retryTransient(() => store().tasks.addRows(id, adder, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor
 }
 
 async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>): Promise<void> {
   for await (const row of rows) {
-    await writer.take(row)
+    await writer.add(row)
     if (writer.isFull) await flush()
   }
   await flush()
@@ -188,7 +188,15 @@ function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: st
   const says = Object.values(job.said).some((value) => value !== undefined)
   const fitsTemplate = job.name === record.job && !says
   const ofFile = format !== undefined
-  return new RowWriter(host, { task: record.id, adder, payload, fitsTemplate, ofFile, cursor, ...grouped(record) })
+  return new RowWriter(host, {
+    task: record.id,
+    producer: adder,
+    payload,
+    fitsTemplate,
+    ofFile,
+    cursor,
+    ...grouped(record),
+  })
 }
 
 function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {
@@ -224,6 +232,19 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
   }
 }
 
+/**
+ * Returns the job that a task pushes when it ends or fails. It passes the client middleware now; null when that filters
+ * it.
+ */
+async function callbackOf(
+  client: Client,
+  job: Job<[task: string, run: number]>,
+  task: string,
+): Promise<Callback | null> {
+  const payload = await client.pass(client.normalise({ ...job.request([task, 1]), track: false }))
+  return payload && { queue: payload.queue, template: templateOf(client, payload) }
+}
+
 async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
   let slots = 0
   for (const process of await host.store().workers.processes()) {
@@ -234,9 +255,9 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
 }
 
 /** The error that led here is the one to tell: what fails now is left to it. */
-async function interrupt({ now }: TaskHost, id: string, submitter: Submitter, writer: RowWriter): Promise<void> {
+async function interrupt({ now }: TaskHost, id: string, submitter: Producer, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
-  await submitter.giveUp(id, now())
+  await submitter.interrupt(id, now())
 }
 
 /** Tells which task holds the rows that were stored before the error. */

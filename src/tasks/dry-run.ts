@@ -2,8 +2,8 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import type { OpenImport } from './import.ts'
-import type { FileFormat } from './sheet/file.ts'
-import { wordsOf } from './words.ts'
+import { messageText } from './messages.ts'
+import type { FileFormat } from './spreadsheet/file.ts'
 
 export interface DryRun {
   format: FileFormat
@@ -57,7 +57,7 @@ export async function dryRun({ format, header, encoding, rows }: OpenImport): Pr
       run.invalid++
       for (const message of rejected.messages) {
         if (run.problems.length === PROBLEMS) break
-        run.problems.push({ row: number, code: rejected.code ?? rejected.status, message: wordsOf(message) })
+        run.problems.push({ row: number, code: rejected.code ?? rejected.status, message: messageText(message) })
       }
     }
     run.complete = true

@@ -4,7 +4,7 @@ import { checkText, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import type { CodeFilter, EventQuery, EventRecord, EventStatus, ReasonCount, Store } from '../store/contract.ts'
 import type { Language } from './languages/index.ts'
-import { lifeOf } from './words.ts'
+import { historyOf } from './messages.ts'
 
 export type { CodeFilter, ReasonCount } from '../store/contract.ts'
 
@@ -43,6 +43,17 @@ export async function* eventPages(
   }
 }
 
+/** Groups items into lists of at most PAGE. */
+export async function* inPages<T>(all: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T[]> {
+  let page: T[] = []
+  for await (const one of all) {
+    if (page.push(one) < PAGE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
 /** @param language of the messages that are not the app's */
 export function eventOf(job: string, event: EventRecord, language: Language = 'en'): TaskEvent {
   const { index, jid, number, status, attempts, code } = event
@@ -56,7 +67,7 @@ export function eventOf(job: string, event: EventRecord, language: Language = 'e
     params: paramsOf(event),
     attempts,
     code,
-    messages: lifeOf(event, language).map(({ at, text }) => ({ at: new Date(at), text })),
+    messages: historyOf(event, language).map(({ at, text }) => ({ at: new Date(at), text })),
     startedAt: date(event.startedAt),
     finishedAt: date(event.finishedAt),
     ...(event.result === null ? {} : { result: parseJson(event.result) }),

@@ -4,11 +4,11 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
-import { insist } from './insist.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
+import { retryTransient } from './retry-transient.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
-import { checkFormat, type FileFormat } from './sheet/format.ts'
+import { checkFormat, type FileFormat } from './spreadsheet/format.ts'
 
 /** What is said of an export's file when it is created. */
 export interface ExportOf {
@@ -88,7 +88,7 @@ export async function download(
 ): Promise<ReadableStream<Uint8Array>> {
   const { format, columns } = exportOf(record)
   refuseUnfinished(record, options)
-  const { exportStream } = await import('./sheet/export-file.ts')
+  const { exportStream } = await import('./spreadsheet/export-file.ts')
   return exportStream(exportedPages(host, record, options), { format, ...(columns ? { columns } : {}) })
 }
 
@@ -128,9 +128,9 @@ async function* endedInOrder(
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
     // Asked before the events, so that none can come between.
-    const record = await insist(() => host.store().tasks.find(id))
+    const record = await retryTransient(() => host.store().tasks.find(id))
     if (!record) throw unknownTask(id)
-    const events = await insist(() => host.store().tasks.events(id, { after, limit: PAGE }))
+    const events = await retryTransient(() => host.store().tasks.events(id, { after, limit: PAGE }))
     let open = false
     for (const event of events) {
       if (event.status === 'enqueued' || event.status === 'working') {

@@ -8,9 +8,9 @@ import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper, rulesOf } from './columns.ts'
 import type { Row } from './rows.ts'
-import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './sheet/file.ts'
-import { isFormulaError, NO_RESULT } from './sheet/formula-result.ts'
-import type { Source } from './sheet/source.ts'
+import { isFormulaError, NO_RESULT } from './spreadsheet/cell-text.ts'
+import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './spreadsheet/file.ts'
+import type { Source } from './spreadsheet/source.ts'
 
 export interface ImportRows extends ReadFileOptions {
   /** Which columns become which fields; default: every one, by its header. */
@@ -78,7 +78,7 @@ function invalid(message: string): HighkiqError {
 export async function openImport(source: Source, options: ImportRows, now: () => number): Promise<OpenImport> {
   const { validate, columns, rowKey, ...reading } = checkImport('tasks.import', options)
   // Loaded when there is something to read: who only pushes jobs need not wait for it.
-  const { openFile } = await import('./sheet/file.ts')
+  const { openFile } = await import('./spreadsheet/file.ts')
   const file = await openFile(source, reading, rulesOf(columns))
   const { format, header, digest, encoding, close } = file
   try {

@@ -2,7 +2,7 @@
 
 import type { TaskRecord } from '../store/contract.ts'
 import type { Columns } from './columns.ts'
-import type { FileFormat } from './sheet/format.ts'
+import type { FileFormat } from './spreadsheet/format.ts'
 
 /** What `meta` of a task says about where its rows came from. */
 export interface TaskMeta {

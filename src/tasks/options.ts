@@ -103,15 +103,15 @@ export function checkName(name: unknown): void {
 export function policyOf(options: TaskOptions): Pick<TaskSpec, 'maxFailures' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
   const { maxFailures, onMaxFailures, keep, lostAfter } = options
   return {
-    ...(maxFailures === undefined ? {} : { maxFailures: toleranceOf(maxFailures) }),
-    ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
+    ...(maxFailures === undefined ? {} : { maxFailures: parseMaxFailures(maxFailures) }),
+    ...(onMaxFailures === undefined ? {} : { onMaxFailures: parseOnMaxFailures(onMaxFailures) }),
     ...(keep === undefined ? {} : { keep: milliseconds('keep', keep) }),
     ...(lostAfter === undefined ? {} : { lostAfter: milliseconds('lostAfter', lostAfter) }),
   }
 }
 
 /** @throws INVALID_OPTION */
-export function toleranceOf(tolerated: number | string | null): MaxFailures | null {
+export function parseMaxFailures(tolerated: number | string | null): MaxFailures | null {
   if (tolerated === null || tolerated === Number.POSITIVE_INFINITY) return null
   if (typeof tolerated === 'number' && Number.isSafeInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
   const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
@@ -120,13 +120,13 @@ export function toleranceOf(tolerated: number | string | null): MaxFailures | nu
 }
 
 /** As it is said in options; null: every failure is tolerated. */
-export function maxFailuresOf(tolerance: MaxFailures | null): number | `${number}%` | null {
+export function formatMaxFailures(tolerance: MaxFailures | null): number | `${number}%` | null {
   if (!tolerance) return null
   return 'rows' in tolerance ? tolerance.rows : `${tolerance.percent}%`
 }
 
 /** @throws INVALID_OPTION */
-export function onMaxFailuresOf(onMaxFailures: unknown): 'pause' | 'cancel' {
+export function parseOnMaxFailures(onMaxFailures: unknown): 'pause' | 'cancel' {
   if (onMaxFailures === 'pause' || onMaxFailures === 'cancel') return onMaxFailures
   throw invalid(`onMaxFailures must be 'pause' or 'cancel' (got ${shown(onMaxFailures)})`)
 }

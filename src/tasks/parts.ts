@@ -9,8 +9,8 @@ import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { taskJid } from '../job/payload.ts'
 import { type AttemptRef, isInAttempt, type Store } from '../store/contract.ts'
-import { insist } from './insist.ts'
-import type { ExportRow } from './sheet/export-file.ts'
+import { retryTransient } from './retry-transient.ts'
+import type { ExportRow } from './spreadsheet/export-file.ts'
 
 /** All parts of one task together, in the store. */
 export const MOST_STORED_BYTES = 512 * 1024 * 1024
@@ -50,7 +50,9 @@ class StoredParts implements Parts {
 
   async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
     const bytes = await packed(rows)
-    const answer = await insist(() => this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by))
+    const answer = await retryTransient(() =>
+      this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by),
+    )
     // A deleted task wants nothing any more, and a row nothing of another attempt.
     if (answer !== 'full') return
     throw new Kill(
@@ -59,7 +61,7 @@ class StoredParts implements Parts {
   }
 
   async get(index: number): Promise<PageRows | null> {
-    const bytes = await insist(() => this.#store().tasks.part(this.#task, index))
+    const bytes = await retryTransient(() => this.#store().tasks.part(this.#task, index))
     return bytes && unpacked(bytes)
   }
 }
@@ -77,7 +79,7 @@ class PartFiles implements Parts {
   }
 
   async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
-    const event = await insist(() => this.#store().tasks.event(taskJid(this.#task, index)))
+    const event = await retryTransient(() => this.#store().tasks.event(taskJid(this.#task, index)))
     if (!event || !isInAttempt(event, by)) return
     const path = this.#path(index)
     const part = `${path}.${randomUUID()}`

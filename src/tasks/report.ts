@@ -6,10 +6,10 @@ import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { paramsOf } from './event.ts'
 import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
+import { messageText } from './messages.ts'
 import { metaOf } from './meta.ts'
-import { hasReason, OTHERS, REASONS, type Reason, reasonNames } from './report-columns.ts'
-import type { FileFormat } from './sheet/file.ts'
-import { wordsOf } from './words.ts'
+import { hasReason, OTHERS, REASONS, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
+import type { FileFormat, ReadFileOptions } from './spreadsheet/file.ts'
 
 export interface ReportOptions {
   /** Default: by the ending of the path. */
@@ -44,9 +44,9 @@ export async function writeReport(
   events: EventsOf,
   options: ReportOptions = {},
 ): Promise<{ rows: number }> {
-  const { writeSheet } = await import('./sheet/sheet.ts')
+  const { writeSpreadsheet } = await import('./spreadsheet/spreadsheet.ts')
   const content = await reportOf(task, events, options)
-  return writeSheet(path, { ...content, ...(options.format ? { format: options.format } : {}) })
+  return writeSpreadsheet(path, { ...content, ...(options.format ? { format: options.format } : {}) })
 }
 
 /** The report as bytes, made as they are read. @throws INVALID_OPTION */
@@ -55,7 +55,10 @@ export async function reportStream(
   events: EventsOf,
   options: ReportOptions & { format: FileFormat },
 ): Promise<ReadableStream<Uint8Array>> {
-  const [{ streamOf }, { checkFormat }] = await Promise.all([import('./sheet/write.ts'), import('./sheet/format.ts')])
+  const [{ streamOf }, { checkFormat }] = await Promise.all([
+    import('./spreadsheet/write.ts'),
+    import('./spreadsheet/format.ts'),
+  ])
   checkFormat(options.format)
   return streamOf(options.format, await reportOf(task, events, options))
 }
@@ -129,7 +132,7 @@ async function* reportRows(
 ) {
   for await (const event of events) {
     const { number, index, run, status, code, messages, attempts } = event
-    const reasons = cut(messages.map((message) => wordsOf(message, lang)).join('\n'))
+    const reasons = cut(messages.map((message) => messageText(message, lang)).join('\n'))
     yield [
       ...cells(event, columns),
       number ?? '',
@@ -185,4 +188,26 @@ export function rowKey({ task, index, run }: RowKey): string {
 export function parseRowKey(text: string): RowKey | undefined {
   const [, task, index, run] = /^([0-9a-f]{16}):(\d{1,10}):(\d{1,5})$/.exec(text.trim()) ?? []
   return task === undefined ? undefined : { task, index: Number(index), run: Number(run) }
+}
+
+/**
+ * Returns the task whose report a file is: the task of the row key in its first row. Undefined if the file is no report
+ * or cannot be read.
+ */
+export async function reportedTask(path: string, options: ReadFileOptions): Promise<string | undefined> {
+  const { openFile } = await import('./spreadsheet/file.ts')
+  try {
+    const { header, rows, close } = await openFile(path, options)
+    if (header && !reasonsIn(header)['row key']) {
+      await close()
+      return undefined
+    }
+    for await (const { values } of rows) {
+      const column = reasonsIn(header ?? Object.keys(values))['row key']
+      return column === undefined ? undefined : parseRowKey(String(values[column] ?? ''))?.task
+    }
+  } catch {
+    // The import tells what is wrong with it.
+  }
+  return undefined
 }

@@ -3,10 +3,9 @@
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import type { TaskRecord } from '../store/contract.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import type { OpenImport } from './import.ts'
 import { metaOf } from './meta.ts'
-import type { Row } from './rows.ts'
+import { fingerprintOf, type Row } from './rows.ts'
 
 /**
  * Checks format and columns.

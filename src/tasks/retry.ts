@@ -7,14 +7,14 @@ import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
 import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
-import { type Chosen, checkRetry, chosenOf, type Retried, type RetryOptions } from './chosen.ts'
-import { insist } from './insist.ts'
-import { inPages } from './page.ts'
+import { inPages } from './event.ts'
+import { Producer } from './producer.ts'
+import { checkRetry, type Retried, type RetryOptions, type SelectedRow, selectRows } from './retry-selection.ts'
+import { retryTransient } from './retry-transient.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
-import { Submitter } from './submitter.ts'
 import { trackedTasks } from './task-plugin.ts'
 
-export type { Retried, RetryOptions } from './chosen.ts'
+export type { Retried, RetryOptions } from './retry-selection.ts'
 
 const PAGE = 500
 /** A worker looks for marks several times a second. */
@@ -29,29 +29,29 @@ const LOOK_MS = 50
 export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
   checkRetry(options)
   const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
-  const chunks = inPages(await chosenOf(host, record, given(options), retried))
+  const chunks = inPages(await selectRows(host, record, given(options), retried))
   // A run without rows would call what is to be called when it is done: whatever was read is looked at once more.
-  let first: readonly Chosen[] = []
+  let first: readonly SelectedRow[] = []
   while (first.length === 0) {
     const chunk = await chunks.next()
     if (chunk.done) return retried
     first = await rejectedStill(host, record, chunk.value, retried)
   }
-  const submitter = new Submitter(host.store)
+  const submitter = new Producer(host.store)
   const { store, now } = host
   const { id, queue, run } = record
   try {
-    await insist(() => submitter.join(queue))
+    await retryTransient(() => submitter.join(queue))
     const started = await store().tasks.startRun(id, run, submitter.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     retried.run = run + 1
     let dead: Map<number, Entry> | undefined
-    const put = async (rows: readonly Chosen[]) => {
+    const put = async (rows: readonly SelectedRow[]) => {
       if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(host, id)
       const items = rows.map((row) => withDead(row, dead))
       await unmark(host, record, rows)
-      const answers = await insist(() => store().tasks.retryRows(id, run + 1, items, now()))
+      const answers = await retryTransient(() => store().tasks.retryRows(id, run + 1, items, now()))
       for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
         if (answer === 'ok' && rows[i]?.isSame) retried.unchanged++
@@ -61,13 +61,13 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     await put(first)
     for await (const rows of chunks) await put(rows)
     // Rows of a report that was sent slowly, or of a task so large that there was time for it.
-    const then = await insist(() => store().tasks.find(id))
+    const then = await retryTransient(() => store().tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    await insist(() => store().tasks.endAdding(id, submitter.token, now()))
-    await submitter.leave()
+    await retryTransient(() => store().tasks.endAdding(id, submitter.token, now()))
+    await submitter.release()
     return retried
   } catch (thrown) {
-    await submitter.giveUp(id, now())
+    await submitter.interrupt(id, now())
     throw thrown
   } finally {
     // The report, of which not all was read.
@@ -79,11 +79,11 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
 async function rejectedStill(
   { store }: TaskHost,
   { id }: TaskRecord,
-  rows: readonly Chosen[],
+  rows: readonly SelectedRow[],
   retried: Retried,
-): Promise<Chosen[]> {
+): Promise<SelectedRow[]> {
   const indexes = rows.map(({ index }) => index)
-  const found = await insist(() => store().tasks.events(id, { indexes, limit: indexes.length }))
+  const found = await retryTransient(() => store().tasks.events(id, { indexes, limit: indexes.length }))
   const now = new Map(found.map((event) => [event.index, event]))
   return rows.filter(({ index, args }) => {
     const event = now.get(index)
@@ -104,14 +104,14 @@ async function unmark(host: TaskHost, { id, queue }: TaskRecord, rows: readonly 
   const { store, now } = host
   let marked = rows.map(({ index }) => taskJid(id, index))
   for (let looks = 0; ; looks++) {
-    marked = await insist(() => store().cancellations.among(marked))
+    marked = await retryTransient(() => store().cancellations.among(marked))
     if (marked.length === 0) return
     const isLast = looks === HEARS_WITHIN_MS / LOOK_MS
     if (looks === 0 || isLast) await withdraw(host, { id, queue }, new Set(marked))
     if (isLast) break
     await sleep(LOOK_MS)
   }
-  await Promise.all(marked.map((jid) => insist(() => store().cancellations.withdraw(jid, now()))))
+  await Promise.all(marked.map((jid) => retryTransient(() => store().cancellations.withdraw(jid, now()))))
 }
 
 /** Without its mark a text that nobody has come to would run beside the new one, and with its old arguments. */
@@ -123,7 +123,7 @@ async function withdraw(
   const { store, now } = host
   const tracked = trackedTasks(host)
   const read = (after: string | undefined) =>
-    insist(() => store().search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+    retryTransient(() => store().search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
   for await (const { items } of pages(read)) {
     const pulls: Pull[] = []
     for (const { text, at } of items) {
@@ -141,7 +141,7 @@ async function withdraw(
         ],
       })
     }
-    if (pulls.length > 0) await insist(() => store().search.pull(queue, pulls, now()))
+    if (pulls.length > 0) await retryTransient(() => store().search.pull(queue, pulls, now()))
   }
 }
 
@@ -158,7 +158,7 @@ async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number,
   return found
 }
 
-function withDead({ index, args, source }: Chosen, dead: ReadonlyMap<number, Entry> | undefined): RetryRow {
+function withDead({ index, args, source }: SelectedRow, dead: ReadonlyMap<number, Entry> | undefined): RetryRow {
   const entry = dead?.get(index)
   return given({ index, args, source, dead: entry }) as RetryRow
 }

@@ -1,5 +1,6 @@
 /** Rows on their way into a task: each is checked, passes the client middleware, and is stored with others in one step. */
 
+import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -7,8 +8,7 @@ import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
-import { fingerprintOf } from './fingerprint.ts'
-import { insist } from './insist.ts'
+import { retryTransient } from './retry-transient.ts'
 
 /** A row before it is stored. `rejected`: it is refused at once, and no job is made of it. */
 export interface Row {
@@ -36,9 +36,9 @@ export interface TaskHost extends StoreOfTasks {
 const CHUNK_ROWS = 1000
 const CHUNK_CHARACTERS = 1_000_000
 
-interface Aim {
+interface RowTarget {
   task: string
-  adder: string
+  producer: string
   /** What all rows have in common. */
   payload: Payload
   /** They are what the task's template makes of their arguments. */
@@ -55,7 +55,7 @@ interface Aim {
 
 export class RowWriter {
   readonly #host: TaskHost
-  readonly #aim: Aim
+  readonly #aim: RowTarget
   /** What a row's payload must be, beside its arguments, to be what the template makes. */
   readonly #common: string
   /** A multiple of what goes into one job, so that no job is begun at the end of a chunk. */
@@ -66,7 +66,7 @@ export class RowWriter {
   #last: Row | undefined
   #characters = 0
 
-  constructor(host: TaskHost, aim: Aim) {
+  constructor(host: TaskHost, aim: RowTarget) {
     this.#host = host
     this.#aim = aim
     this.#cursor = aim.cursor ?? 0
@@ -86,7 +86,7 @@ export class RowWriter {
   }
 
   /** @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
-  async take(row: Row): Promise<void> {
+  async add(row: Row): Promise<void> {
     const stored = await this.#stored(row)
     this.#last = row
     this.#host.client.weigh(this.#aim.payload.class, stored.args)
@@ -97,11 +97,11 @@ export class RowWriter {
   /** Stores what was taken. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
   async flush(): Promise<void> {
     const { store, now } = this.#host
-    const { task, adder } = this.#aim
+    const { task, producer: adder } = this.#aim
     while (this.#chunk.length > 0) {
       const chunk = this.#chunk
       const last = this.#last && fingerprintOf(this.#last)
-      const answer = await insist(() => store().tasks.addRows(task, adder, this.#cursor, chunk, now(), last))
+      const answer = await retryTransient(() => store().tasks.addRows(task, adder, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
         // An earlier attempt of this very adder had cut its chunks elsewhere.
@@ -230,4 +230,16 @@ export function refuse(answer: AddAnswer, id: string): void {
 
 export function unknownTask(id: string): HighkiqError {
   return new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
+}
+
+/**
+ * Returns a hash that tells a row of a file from the others, made of its raw values. Undefined for a row that is of no
+ * file.
+ */
+export function fingerprintOf({ number, source, args }: Row): string | undefined {
+  if (number === undefined) return undefined
+  return createHash('sha256')
+    .update(stringifyJson(source ?? args[0]))
+    .digest('hex')
+    .slice(0, 32)
 }

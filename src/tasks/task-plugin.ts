@@ -9,13 +9,13 @@ import { resultText } from '../job/result.ts'
 import { jidsOf, resultOfRow } from '../job/rows.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
-import { rowAdder } from './create.ts'
+import { rowProducer } from './create.ts'
 import { checkPage } from './export-page.ts'
-import { insist } from './insist.ts'
+import { appMessage, errorMessage, failureMessage, splitMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
+import { retryTransient } from './retry-transient.ts'
 import { asRows, type TaskHost } from './rows.ts'
-import { apart, broke, refused, said } from './words.ts'
 
 type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'result'>
 
@@ -59,7 +59,7 @@ export function trackedTasks(host: TaskHost): Plugin {
  */
 async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
   const { id, index } = splitTaskJid(payload.jid)
-  const task = await insist(() => store().tasks.find(id))
+  const task = await retryTransient(() => store().tasks.find(id))
   // Deleted meanwhile, or it never asked for rows.
   const about = task && metaOf(task).export
   if (!about) return undefined
@@ -85,7 +85,7 @@ class RowsOfTask implements TaskOfJob {
   readonly id: string
   readonly indexes: readonly number[]
   readonly #host: TaskHost
-  readonly #adders: ReturnType<typeof rowAdder>[] = []
+  readonly #adders: ReturnType<typeof rowProducer>[] = []
 
   constructor(host: TaskHost, { jid, hk_rows }: Payload) {
     const { id, index } = splitTaskJid(jid)
@@ -108,7 +108,7 @@ class RowsOfTask implements TaskOfJob {
       const message = `ctx.task.add: say which of the ${this.indexes.length} rows adds them, from 0 on: add(job, rows, 0)`
       throw new HighkiqError('INVALID_OPTION', message)
     }
-    this.#adders[of] ??= rowAdder(this.#host, this.id, index)
+    this.#adders[of] ??= rowProducer(this.#host, this.id, index)
     return this.#adders[of](job as unknown as Job<never[]>, asRows(rows))
   }
 }
@@ -129,15 +129,25 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'done':
       return { status: 'finished', window: 'leave', ...resultOf(outcome.result, at) }
     case 'business-failure':
-      return { status: 'failed', window: 'leave', code: codeOf(outcome.error), messages: [refused(at, outcome.error)] }
+      return {
+        status: 'failed',
+        window: 'leave',
+        code: codeOf(outcome.error),
+        messages: [failureMessage(at, outcome.error)],
+      }
     case 'retry': {
       const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
-      return { status: 'enqueued', window: 'leave', messages: [broke(at, outcome.error), retry] }
+      return { status: 'enqueued', window: 'leave', messages: [errorMessage(at, outcome.error), retry] }
     }
     case 'dead':
-      return { status: 'error', window: 'leave', code: codeOf(outcome.error), messages: [broke(at, outcome.error)] }
+      return {
+        status: 'error',
+        window: 'leave',
+        code: codeOf(outcome.error),
+        messages: [errorMessage(at, outcome.error)],
+      }
     case 'discarded': {
-      const { params } = broke(at, outcome.error)
+      const { params } = errorMessage(at, outcome.error)
       return { status: 'cancelled', window: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
     }
     case 'snoozed':
@@ -148,7 +158,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'interrupted':
       return { status: 'enqueued', window: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
     case 'apart': {
-      const messages = 'error' in outcome ? [apart(at, outcome.error)] : []
+      const messages = 'error' in outcome ? [splitMessage(at, outcome.error)] : []
       return { status: 'enqueued', window: 'enter', messages }
     }
     case 'restored':
@@ -185,7 +195,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
 function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   if (!ctx) return []
   const { said: all, dropped } = ctx.saidOf(row)
-  const messages = all.map(({ at, text }) => said(at, text))
+  const messages = all.map(({ at, text }) => appMessage(at, text))
   const first = messages[FIRST_MESSAGES]
   if (dropped > 0 && first) {
     messages.splice(FIRST_MESSAGES, 0, { at: first.at, code: 'dropped', params: { messages: dropped } })
@@ -204,6 +214,6 @@ function codeOf(error: unknown): string | undefined {
 
 function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {
   const { text, problem } = resultText(result)
-  if (problem !== undefined) return { messages: [said(at, problem)] }
+  if (problem !== undefined) return { messages: [appMessage(at, problem)] }
   return text === undefined ? {} : { result: text }
 }

@@ -15,24 +15,24 @@ import {
   type TaskState,
 } from '../store/contract.ts'
 import { addToTask, continueTask } from './create.ts'
-import { cancelRows, removeTask } from './end.ts'
+import { cancelRows, removeTask } from './end-task.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
-import { insist } from './insist.ts'
+import { appMessage, messageText } from './messages.ts'
 import {
   checkJob,
   checkName,
-  maxFailuresOf,
-  onMaxFailuresOf,
+  formatMaxFailures,
+  parseMaxFailures,
+  parseOnMaxFailures,
   type TaskOptions,
-  toleranceOf,
   windowOf,
 } from './options.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
+import { retryTransient } from './retry-transient.ts'
 import { asRows, type TaskHost, unknownTask } from './rows.ts'
-import type { FileFormat } from './sheet/format.ts'
-import { said, wordsOf } from './words.ts'
+import type { FileFormat } from './spreadsheet/format.ts'
 
 export interface TaskStatus {
   id: string
@@ -167,7 +167,7 @@ export class Task {
     const { signal, onProgress, every = 200 } = options
     for (;;) {
       signal?.throwIfAborted()
-      const status = statusOf(await insist(() => this.#record()), this.#host.now())
+      const status = statusOf(await retryTransient(() => this.#record()), this.#host.now())
       onProgress?.(status)
       if (isOver(status)) return status
       await sleep(every, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
@@ -222,8 +222,8 @@ export class Task {
     await this.#change({
       ...(name === undefined ? {} : { name }),
       ...(window === undefined ? {} : { window }),
-      ...(maxFailures === undefined ? {} : { maxFailures: toleranceOf(maxFailures) }),
-      ...(onMaxFailures === undefined ? {} : { onMaxFailures: onMaxFailuresOf(onMaxFailures) }),
+      ...(maxFailures === undefined ? {} : { maxFailures: parseMaxFailures(maxFailures) }),
+      ...(onMaxFailures === undefined ? {} : { onMaxFailures: parseOnMaxFailures(onMaxFailures) }),
     })
   }
 
@@ -234,8 +234,8 @@ export class Task {
   async cancel(reason?: string): Promise<void> {
     const { store, now } = this.#host
     checkOptions('task.cancel', { reason }, { reason: 'text' })
-    const message = reason === undefined ? null : said(now(), reason)
-    const answer = await insist(() => store().tasks.cancel(this.id, message, now()))
+    const message = reason === undefined ? null : appMessage(now(), reason)
+    const answer = await retryTransient(() => store().tasks.cancel(this.id, message, now()))
     if (answer === null) throw unknownTask(this.id)
     if (answer === 'ok') await cancelRows(this.#host, this.id)
   }
@@ -290,7 +290,7 @@ export class Task {
 
   async #change(change: TaskChange): Promise<void> {
     const { store, now } = this.#host
-    const answer = await insist(() => store().tasks.change(this.id, change, now()))
+    const answer = await retryTransient(() => store().tasks.change(this.id, change, now()))
     if (answer === null) throw unknownTask(this.id)
     if (answer === 'ended') throw new HighkiqError('TASK_ENDED', `task ${this.id} has ended: it can only be retried`)
   }
@@ -329,7 +329,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     job,
     queue,
     state,
-    ...(reason ? { reason: wordsOf(reason) } : {}),
+    ...(reason ? { reason: messageText(reason) } : {}),
     run,
     runAt: new Date(record.runAt),
     total,
@@ -337,7 +337,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
     retrying,
     window: record.window,
     rowsPerJob: record.rowsPerJob,
-    maxFailures: maxFailuresOf(record.maxFailures),
+    maxFailures: formatMaxFailures(record.maxFailures),
     onMaxFailures: record.onMaxFailures,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,

@@ -4,19 +4,19 @@ import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
-import { claim } from './again.ts'
 import { type CreateTask, continueTask, createTask } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
+import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { type ExportOf, exportMeta } from './export.ts'
 import { checkSource, IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
+import { appMessage } from './messages.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { checkSameTable } from './resumed-file.ts'
 import { asRows, isIterable, type Rows, type TaskHost, unknownTask } from './rows.ts'
-import type { Source } from './sheet/source.ts'
+import type { Source } from './spreadsheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
-import { said } from './words.ts'
 
 export interface CreateOptions extends TaskOptions {
   /** Hears of the task as soon as its first rows are stored, while others are still being read. */
@@ -185,7 +185,12 @@ export class Tasks {
   ): Promise<() => Promise<void>> {
     const digest = await file.digest()
     if (!digest) return async () => {}
-    return claim(this.#store, { key: `import:${job}:${digest}:${sheet}`, id, now: this.#host.now(), allowDuplicate })
+    return claimFile(this.#store, {
+      key: `import:${job}:${digest}:${sheet}`,
+      id,
+      now: this.#host.now(),
+      allowDuplicate,
+    })
   }
 
   /**
@@ -233,7 +238,7 @@ export class Tasks {
   async message(jid: string, text: string): Promise<void> {
     checkText('tasks.message: a jid', jid)
     checkText('tasks.message: a message', text)
-    await this.#host.store().tasks.addMessage(jid, said(this.#host.now(), text))
+    await this.#host.store().tasks.addMessage(jid, appMessage(this.#host.now(), text))
   }
 
   get #store(): Store {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BusinessFailure, Discard } from 'highkiq'
 import { expect, test } from 'vitest'
-import { writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
@@ -274,7 +274,7 @@ inBrowser('tasks', (open) => {
       before: ({ hq }) => void hq.job('ImportProduct', async () => {}),
     })
     const folder = await mkdtemp(join(tmpdir(), 'highkiq-'))
-    await writeSheet(`${folder}/spring.xlsx`, { header: ['sku'], rows: [['a-1'], ['a-2']] })
+    await writeSpreadsheet(`${folder}/spring.xlsx`, { header: ['sku'], rows: [['a-1'], ['a-2']] })
     const before = await hq.tasks.import(hq.jobNamed('ImportProduct'), `${folder}/spring.xlsx`)
     await page.getByRole('button', { name: 'Import a file' }).click()
     const dialog = page.getByRole('dialog')

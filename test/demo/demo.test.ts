@@ -10,7 +10,7 @@ import { Catalogue } from '#dist/cli/demo/catalogue.js'
 import type { Product } from '#dist/cli/demo/product.js'
 import { cellValues, HEADER, makeProducts } from '#dist/cli/demo/products.js'
 import { openDriver } from '#dist/store/sqlite/driver.js'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -57,7 +57,7 @@ async function query<Row = Record<string, unknown>>(out: string, sql: string): P
 
 /** The rows of a report, by the names of its columns. */
 async function reportIn(out: string, name = 'products-rejected.xlsx'): Promise<Record<string, unknown>[]> {
-  const { header, rows } = await readSheet(join(folder, out, name))
+  const { header, rows } = await readSpreadsheet(join(folder, out, name))
   const records: Record<string, unknown>[] = []
   for await (const { values } of rows) records.push(Object.fromEntries(header.map((column, i) => [column, values[i]])))
   return records
@@ -230,7 +230,7 @@ describe('npm run demo -- --file', () => {
   })
 
   it('imports an XLSX file, without rejected rows too', async () => {
-    await writeSheet(join(folder, 'mine.xlsx'), { header: rows[0] as string[], rows: rows.slice(1, 3) })
+    await writeSpreadsheet(join(folder, 'mine.xlsx'), { header: rows[0] as string[], rows: rows.slice(1, 3) })
     const { code, stdout } = await demo('xlsx', '--file', 'mine.xlsx')
     expect(code).toBe(0)
     expect(stdout).toContain('2 products: 2 imported in ')

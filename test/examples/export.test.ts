@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { readSheet } from '#dist/tasks/sheet/sheet.js'
+import { readSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { Example, follow, json, openPage } from './example.ts'
 
 const FULL = process.env.HIGHKIQ_EXAMPLES === 'full'
@@ -52,7 +52,7 @@ test('a table becomes one file, downloaded while it is made, rows in their order
     const id = await begin('xlsx')
     return Buffer.from(await (await fetch(`${url}/api/v1/tasks/${id}/download?wait=1`)).arrayBuffer())
   })
-  const { header, rows } = await readSheet(workbook)
+  const { header, rows } = await readSpreadsheet(workbook)
   expect(header).toEqual(HEADER)
   let n = 0
   for await (const { values } of rows) if (values[0] !== ++n) throw new Error(`row ${n} has id ${values[0]}`)

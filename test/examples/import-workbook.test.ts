@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { Example, follow, json, openPage } from './example.ts'
 
 const LIMIT_MS = 90_000
@@ -14,7 +14,7 @@ type Row = Record<string, string | number>
 
 /** Corrects a report as somebody in a spreadsheet would; `all` false leaves every second row as it is. */
 async function correct(report: Uint8Array, path: string, all: boolean, sku = 'C'): Promise<number> {
-  const { header, rows } = await readSheet(report)
+  const { header, rows } = await readSpreadsheet(report)
   const corrected: unknown[][] = []
   for await (const { values } of rows) {
     const row = Object.fromEntries(header.map((name, i) => [name, values[i]])) as Row
@@ -22,7 +22,7 @@ async function correct(report: Uint8Array, path: string, all: boolean, sku = 'C'
     const mended: Row = { ...row, SKU: `${sku}-${row.row}`, Category: 'Books', Price: 5 }
     corrected.push(header.map((name) => (mend ? mended : row)[name]))
   }
-  await writeSheet(path, { header, rows: corrected })
+  await writeSpreadsheet(path, { header, rows: corrected })
   return corrected.length
 }
 
@@ -65,7 +65,7 @@ test('the sample is imported, and its refused rows come back corrected until non
   const mine = join(example.folder, 'mine.xlsx')
   const price = (n: number) => (n % 10 === 0 ? 'dear' : n)
   const rows = Array.from({ length: 100 }, (_, n) => [`M-${n}`, 'Mine', 'Toys', price(n + 1)])
-  await writeSheet(mine, { header, rows })
+  await writeSpreadsheet(mine, { header, rows })
   await page.getByLabel('Products').setInputFiles(mine)
   await page.getByRole('button', { name: 'Import' }).click()
   const soFar = page.getByRole('status')

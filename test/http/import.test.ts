@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { BusinessFailure, type Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openUpload } from '#dist/http/routes/tasks/upload.js'
-import { writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { all, until } from '../engine/bench.ts'
 import { newApp } from '../tasks/bench.ts'
 import { api, checkAnswer, served } from './api.ts'
@@ -80,7 +80,7 @@ test('a workbook comes in a form, after other fields, and gives the task its nam
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const { folder } = newApp()
-  await writeSheet(`${folder}/products.xlsx`, {
+  await writeSpreadsheet(`${folder}/products.xlsx`, {
     header: ['sku', 'price'],
     rows: [
       ['a-1', 12.5],
@@ -364,7 +364,7 @@ test('the same workbook twice is one import too many, unless it is said to come 
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const { folder } = newApp()
-  await writeSheet(`${folder}/products.xlsx`, { header: ['sku'], rows: [['a-1']] })
+  await writeSpreadsheet(`${folder}/products.xlsx`, { header: ['sku'], rows: [['a-1']] })
   const body = readFileSync(`${folder}/products.xlsx`)
   const headers = { 'content-type': 'application/octet-stream' }
   const send = (query = '') => call('POST', `/api/v1/tasks/import?job=Row${query}`, { body, headers })

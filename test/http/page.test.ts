@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BusinessFailure } from 'highkiq'
 import { type Browser, chromium as driver, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { gate } from '../engine/bench.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
@@ -63,7 +63,7 @@ test('without any script it tells what to correct, in the language of its reader
 test('a fault that Highkiq found in a row is told in the language of the reader', async () => {
   const { handle, hq, link } = api()
   const book = join(newApp().folder, 'in.xlsx')
-  await writeSheet(book, { header: ['sku', 'price'], rows: [['a', '#REF!']] })
+  await writeSpreadsheet(book, { header: ['sku', 'price'], rows: [['a', '#REF!']] })
   const task = await hq.tasks.import(
     hq.job('Row', async (_ctx, _row: object) => {}),
     book,

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { collect, newApp } from './bench.ts'
 
 const lines = [
@@ -28,9 +28,9 @@ test.for(['csv', 'xlsx', 'ndjson'] as const)(
     if (format === 'ndjson') {
       writeFileSync(fixed, readFileSync(path, 'utf8').replaceAll('"price":"x"', '"price":"7"'))
     } else {
-      const sheet = await readSheet(path)
+      const sheet = await readSpreadsheet(path)
       const rows = (await collect(sheet.rows)).map(({ values }) => values.map((value) => (value === 'x' ? '7' : value)))
-      await writeSheet(fixed, { header: sheet.header, rows })
+      await writeSpreadsheet(fixed, { header: sheet.header, rows })
     }
     expect(await task.retry({ report: fixed })).toMatchObject({ run: 2, rows: 9, dropped: 0, refused: 0 })
     const { counts, run } = await task.wait({ every: 10 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { collect, newApp } from './bench.ts'
 
 const vega = fileURLToPath(new URL('../../node_modules/vega-datasets', import.meta.url))
@@ -19,11 +19,11 @@ for (const name of ['zipcodes', 'airports', 'seattle-weather']) {
       let path = source
       if (format === 'xlsx') {
         path = join(folder, `${name}.xlsx`)
-        const sheet = await readSheet(source)
+        const sheet = await readSpreadsheet(source)
         const rows = (async function* () {
           for await (const { values } of sheet.rows) yield values
         })()
-        await writeSheet(path, { header: sheet.header, rows })
+        await writeSpreadsheet(path, { header: sheet.header, rows })
       }
       const seen = new Map<string, number>()
       const Row = hq.job('Row', async (_ctx, row: Record<string, unknown>) => {
@@ -61,7 +61,7 @@ test('rows that the business refused are reported with their columns, row number
   expect(await task.wait({ every: 10 })).toMatchObject({ name: 'products.csv', counts: { finished: 1, failed: 3 } })
   for (const file of ['rejected.csv', 'rejected.xlsx']) {
     expect(await task.report(join(folder, file))).toEqual({ rows: 3 })
-    const report = await readSheet(join(folder, file))
+    const report = await readSpreadsheet(join(folder, file))
     expect(report.header).toEqual(['SKU', 'Name', 'Price', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
     const rows = (await collect(report.rows)).map(({ values }) => values.map(String))
     const defused = file.endsWith('.csv') ? "'=cmd" : '=cmd'
@@ -151,7 +151,7 @@ test('the report gives rows as they came, also when validation had made somethin
   const task = await hq.tasks.import(Row, path, { validate })
   await task.wait({ every: 10 })
   await task.report(join(folder, 'rejected.csv'))
-  const rows = await collect((await readSheet(join(folder, 'rejected.csv'))).rows)
+  const rows = await collect((await readSpreadsheet(join(folder, 'rejected.csv'))).rows)
   expect(rows.map(({ values }) => values.slice(0, 3))).toEqual([
     [' bad ', '1.50', 'keep me'],
     ['odd', 'oops', 'and me'],

@@ -277,13 +277,13 @@ test('a message from outside is kept with its event; of many the first and the l
   await expect(hq.tasks.message('f'.repeat(24), 'hello')).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
 })
 
-test('a submitter that is killed while it adds leaves a task that says so, and its rows run', async () => {
+test('a producer that is killed while it adds leaves a task that says so, and its rows run', async () => {
   const { hq, url } = newApp()
   const Row = hq.job('Row', async () => {})
-  const submitter = fork(fileURLToPath(new URL('submitter.js', import.meta.url)), [url], { silent: true })
-  const [line] = await once(submitter.stdout as NodeJS.ReadableStream, 'data')
-  submitter.kill('SIGKILL')
-  await once(submitter, 'exit')
+  const producer = fork(fileURLToPath(new URL('producer.js', import.meta.url)), [url], { silent: true })
+  const [line] = await once(producer.stdout as NodeJS.ReadableStream, 'data')
+  producer.kill('SIGKILL')
+  await once(producer, 'exit')
   const task = hq.tasks.get(String(line).trim())
   expect(await task.status()).toMatchObject({ state: 'adding', total: 1000 })
   await hq.worker({ leaseSeconds: 1 }).start()

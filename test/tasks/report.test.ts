@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BusinessFailure, type Highkiq, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
-import { openReport } from '#dist/tasks/corrected.js'
-import { readSheet, writeSheet } from '#dist/tasks/sheet/sheet.js'
+import { openReport } from '#dist/tasks/corrected-report.js'
+import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 import { collect, newApp } from './bench.ts'
 
 const FORMATS = ['csv', 'xlsx', 'ndjson'] as const
@@ -37,7 +37,7 @@ async function corrected(source: Parameters<typeof openReport>[0], hq: Highkiq, 
   const host = { store: () => hq.store, now: Date.now, optionsOf: () => ({}) }
   const { rows } = await openReport(source, await recordOf(hq, task), options, host)
   const all = await collect(rows)
-  return all.map(({ event: { index, run }, number, again }) => ({ index, run, number, ...again }))
+  return all.map(({ event: { index, run }, number, row: again }) => ({ index, run, number, ...again }))
 }
 
 for (const format of FORMATS) {
@@ -76,7 +76,7 @@ for (const format of FORMATS) {
       ])
       return
     }
-    const { header, rows } = await readSheet(path)
+    const { header, rows } = await readSpreadsheet(path)
     expect(header).toEqual(['sku', 'name', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
     expect((await collect(rows)).map(({ values }) => values.slice(0, 2))).toEqual([
       ['b', 'bad'],
@@ -129,7 +129,7 @@ test.for(FORMATS)('untouched cells of a report in %s are the values that were im
 test('a CSV report of a workbook that Excel has saved again gives back its numbers and booleans', async () => {
   const { hq, folder } = newApp()
   const book = join(folder, 'in.xlsx')
-  await writeSheet(book, {
+  await writeSpreadsheet(book, {
     header: ['sku', 'price', 'active', 'day'],
     rows: [
       ['bad', 0.5, true, 7],
@@ -195,7 +195,7 @@ test('columns may be moved and rows left out; numbers that a spreadsheet made of
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,price\nbad1,1\nbad2,2\nbad3,3\n'))
   await ended(hq, task)
   const path = join(folder, 'out.xlsx')
-  await writeSheet(path, {
+  await writeSpreadsheet(path, {
     header: ['note', 'price', 'row key', 'sku'],
     rows: [
       ['x', 3.5, `${task.id}:2:1`, 'c'],
@@ -321,12 +321,12 @@ test.for(FORMATS)('a report in %s goes out in each language and comes back, its 
       rows[0].sku = lang
       writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'))
     } else {
-      const sheet = await readSheet(path)
+      const sheet = await readSpreadsheet(path)
       const rows = (await collect(sheet.rows)).map(({ values }) => [...values])
       expect([sheet.header, ...rows.map((values) => values[4])]).toEqual([all, status, status])
       rows[0]?.splice(0, 1, lang)
       // Columns may be moved.
-      await writeSheet(path, { header: all.reverse(), rows: rows.map((values) => values.reverse()) })
+      await writeSpreadsheet(path, { header: all.reverse(), rows: rows.map((values) => values.reverse()) })
     }
     expect((await corrected(path, hq, task)).map(({ index, args = [] }) => [index, ...args])).toEqual([
       [1, { sku: lang, name: 'bad' }],
@@ -402,7 +402,7 @@ test('what is wrong with a report is said in the names of its own columns', asyn
 test('messages that are ours follow the language of the report, those of the app do not', async () => {
   const { hq, folder } = newApp()
   const book = join(folder, 'in.xlsx')
-  await writeSheet(book, {
+  await writeSpreadsheet(book, {
     header: ['sku', 'price'],
     rows: [
       ['bad', 1],
@@ -414,7 +414,7 @@ test('messages that are ours follow the language of the report, those of the app
   const texts = async (lang: (typeof LANGUAGES)[number]) => {
     const path = join(folder, `${lang}.xlsx`)
     await task.report(path, { lang })
-    return (await collect((await readSheet(path)).rows)).map(({ values }) => values[6])
+    return (await collect((await readSpreadsheet(path)).rows)).map(({ values }) => values[6])
   }
   expect(await texts('en')).toEqual(['looks bad', 'price: its formula has no result (#REF!)'])
   expect(await texts('zh')).toEqual(['looks bad', 'price：公式没有结果（#REF!）'])

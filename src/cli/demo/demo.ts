@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { Highkiq, HighkiqError, type Job, type Task, type TaskStatus } from '../../index.ts'
-import { readSheet, writeSheet } from '../../tasks/sheet/sheet.ts'
+import { readSpreadsheet, writeSpreadsheet } from '../../tasks/spreadsheet/spreadsheet.ts'
 import { count, duration } from '../figures.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { quoted } from '../open-app.ts'
@@ -81,7 +81,7 @@ async function importFile(options: DemoOptions, screen: Screen, stop: AbortSigna
 /** @throws INVALID_FILE, with the file's name */
 async function headerOf(file: string): Promise<string[]> {
   try {
-    const sheet = await readSheet(file)
+    const sheet = await readSpreadsheet(file)
     await sheet.close()
     return sheet.header
   } catch (thrown) {
@@ -136,7 +136,7 @@ function introduce(screen: Screen, { file, rows = ROWS }: DemoOptions): void {
 async function makeWorkbook(screen: Screen, path: string, rows: number): Promise<void> {
   const startedAt = performance.now()
   const made = makeProducts(rows)
-  await writeSheet(path, { header: HEADER, rows: made.rows.map(cellValues) })
+  await writeSpreadsheet(path, { header: HEADER, rows: made.rows.map(cellValues) })
   const { size } = await stat(path)
   const seconds = duration((performance.now() - startedAt) / 1000)
   screen.done(

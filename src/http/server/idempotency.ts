@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError, hasCode } from '../../job/errors.ts'
 import { newTaskId } from '../../job/payload.ts'
-import { isBeingAdded } from '../../tasks/submitter.ts'
+import { isProducerAlive } from '../../tasks/producer.ts'
 import { invalid } from './answer.ts'
 import { type Fingerprint, formatFingerprint, parseFingerprint } from './fingerprint.ts'
 
@@ -97,7 +97,7 @@ async function stateOf(hq: Highkiq, task: TaskRecord): Promise<KeyClaim['to']> {
   // Also one that is paused besides.
   if (task.broken) return 'continue'
   if (!task.adding) return 'whole'
-  return (await isBeingAdded(hq.store, task)) ? 'wait' : 'continue'
+  return (await isProducerAlive(hq.store, task)) ? 'wait' : 'continue'
 }
 
 /** How a task of rows that are all there is made. */

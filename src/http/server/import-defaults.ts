@@ -6,7 +6,7 @@ import { isObject } from '../../job/json.ts'
 import { given, refuseUnknown } from '../../job/options.ts'
 import { checkImport, IMPORT_OPTIONS } from '../../tasks/import.ts'
 import { checkTaskOptions, TASK_OPTIONS } from '../../tasks/options.ts'
-import { checkFormat } from '../../tasks/sheet/format.ts'
+import { checkFormat } from '../../tasks/spreadsheet/format.ts'
 import type { ImportOptions } from '../../tasks/tasks.ts'
 
 /** What is about one file alone is said by its request. */

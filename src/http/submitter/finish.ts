@@ -1,6 +1,6 @@
 /** What a submitter does: takes the rows to correct, gives them back, or stops what waits. */
 
-import type { FileFormat } from '../../tasks/sheet/format.ts'
+import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { escaped } from '../server/html-page.ts'
 import type { Viewer } from '../server/viewer.ts'

@@ -1,7 +1,7 @@
 /** The submitter's page: what it needs of the store, in the reader's language. */
 
 import { metaOf } from '../../tasks/meta.ts'
-import type { FileFormat } from '../../tasks/sheet/format.ts'
+import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { statusOf } from '../routes/tasks/queries.ts'
 import { HTML } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'

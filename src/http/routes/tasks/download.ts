@@ -1,8 +1,8 @@
 /** The file that an export makes, and the rows that a task rejected as one. */
 
 import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
-import { FILE_FORMATS, type FileFormat } from '../../../tasks/sheet/format.ts'
-import { streamed } from '../../../tasks/sheet/write.ts'
+import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format.ts'
+import { streamed } from '../../../tasks/spreadsheet/write.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, type Route, route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'

@@ -7,7 +7,7 @@ import { stringifyJson } from '../../../job/json.ts'
 import { type CodeFilter, codeFilterOf, eventOf, type TaskEvent } from '../../../tasks/event.ts'
 import type { Language } from '../../../tasks/languages/index.ts'
 import { metaOf } from '../../../tasks/meta.ts'
-import type { FileFormat } from '../../../tasks/sheet/format.ts'
+import type { FileFormat } from '../../../tasks/spreadsheet/format.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
 import type { Call } from '../../server/route.ts'
 

@@ -3,7 +3,7 @@
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { codeOf, HighkiqError } from '../../../job/errors.ts'
-import { type FileFormat, formatByEnding } from '../../../tasks/sheet/format.ts'
+import { type FileFormat, formatByEnding } from '../../../tasks/spreadsheet/format.ts'
 import { invalid } from '../../server/answer.ts'
 import { checkLength, chunksOf, typeOf } from '../../server/body.ts'
 

@@ -1,0 +1,313 @@
+/** A report that somebody corrected, on its way back to the rows that it came from. */
+
+import { checkArgs } from '../job/args.ts'
+import { HighkiqError, messageOf } from '../job/errors.ts'
+import { parseJson, stringifyJson } from '../job/json.ts'
+import { shown } from '../job/options.ts'
+import { type EventRecord, isRejected, REJECTED_STATUSES, type Store, type TaskRecord } from '../store/contract.ts'
+import { eventPages, inPages, paramsOf } from './event.ts'
+import { checkImport, type ImportRows, RowCheck } from './import.ts'
+import { metaOf, type TaskMeta } from './meta.ts'
+import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
+import { languageOf, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
+import { retryTransient } from './retry-transient.ts'
+import type { Row, TaskHost } from './rows.ts'
+import { cellText } from './spreadsheet/cell-text.ts'
+import type { FileRow, OpenFile } from './spreadsheet/file.ts'
+import { unescapeFormula } from './spreadsheet/formula-injection.ts'
+import type { Source } from './spreadsheet/source.ts'
+
+/** A row of the report, and what has become of it until now. `number`: its row in the report, if it came in one. */
+export interface ReportedRow {
+  event: EventRecord
+  number?: number
+  /** What it is to be tried again as; undefined: it is not rejected (any more), and stays as it is. */
+  row?: Row
+  /** It came back as it was. */
+  isSame?: boolean
+}
+
+export interface OpenReport {
+  /** Can be iterated once; ending or leaving the loop closes the file. */
+  rows: AsyncGenerator<ReportedRow, void, void>
+  close(): Promise<void>
+}
+
+type About = Pick<TaskRecord, 'id' | 'meta' | 'job' | 'total'>
+
+/**
+ * Opens a corrected report of a task, in whatever format, its rows and columns in any order. A row that is left out is
+ * left alone. The rows pass through `columns` and `validate` again; what `options` does not say of them is as it was at
+ * the import, and as the job says.
+ * @throws INVALID_FILE: it is no report, of another task, or a column is missing; also while iterating, with row and
+ *   column: a row key is wrong, comes twice or is of no row, or a row's arguments can't be made of what stands there
+ */
+export async function openReport(
+  source: Source,
+  task: About,
+  options: ImportRows,
+  host: Pick<TaskHost, 'store' | 'now' | 'optionsOf'>,
+): Promise<OpenReport> {
+  const meta = metaOf(task)
+  const told = checkImport('task.retry: as', options)
+  const {
+    columns = meta.mapping,
+    rowKey = meta.rowKey,
+    validate = host.optionsOf(task.job).validate,
+    ...reading
+  } = told
+  const { openFile } = await import('./spreadsheet/file.ts')
+  const rules = { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading }
+  const file = await openFile(source, rules, { likely: meta.encoding })
+  try {
+    const layout = layoutOf(file, meta, rowKey)
+    const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: host.now })
+    return { rows: reportedRows(file, new Reader(host, task, layout, check, rowKey)), close: file.close }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** How a row of the report is read. */
+interface Layout {
+  /** What a column of reasons is called. */
+  column(reason: Reason, values: Values): string
+  /** The row as it was imported, with the stored values of the cells that nobody changed. */
+  row(values: Values, stored: Values): Values
+}
+
+type Values = Record<string, unknown>
+
+function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
+  const cell = cellReader(format, meta)
+  const own = meta.columns
+  const ofHeader = header && reasonsIn(header, own)
+  const reasonsOf = (values: Values) => ofHeader ?? reasonsIn(Object.keys(values), own)
+  const nameOf = (reason: Reason, names: readonly string[]) => reasonNames(own ?? [], languageOf(names))[reason]
+  const column: Layout['column'] = (reason, values) =>
+    reasonsOf(values)[reason] ?? nameOf(reason, header ?? Object.keys(values))
+  const columns = columnsIn(header, own ?? [])
+  const absent = (own ?? []).filter((name) => header && !columns.has(name))
+  if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
+  if (absent.length > 0) throw missing(absent)
+  if (!own) {
+    // Rows that have keys of their own or are lists of arguments: the names of the extra columns matter only in the
+    // report.
+    return {
+      column,
+      row(values, stored) {
+        const { job: _, arguments: __, ...found } = reasonsOf(values)
+        const reasons = new Set(Object.values(found))
+        const names = Object.keys(values).filter((name) => !reasons.has(name))
+        const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
+        // A cell in which nothing stands is a key that the row does not have.
+        for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
+        const before = Object.keys(stored).filter((name) => cells.has(name))
+        return Object.fromEntries([...new Set([...before, ...cells.keys()])].map((name) => [name, cells.get(name)]))
+      },
+    }
+  }
+  return {
+    column,
+    row(values, stored) {
+      const told = own.flatMap((name): [string, unknown][] => {
+        const value = values[columns.get(name) ?? name]
+        return value === undefined ? [] : [[name, cell(value, stored[name])]]
+      })
+      return Object.fromEntries(told)
+    },
+  }
+}
+
+/**
+ * Returns the name that each column of the imported file has in the report, whose line breaks a spreadsheet may have
+ * changed.
+ */
+function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
+  const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
+  const exact = new Set(header)
+  return new Map(
+    own.flatMap((name) => {
+      const column = exact.has(name) ? name : there.get(withPlainBreaks(name))
+      return column === undefined ? [] : [[name, column]]
+    }),
+  )
+}
+
+function missing(columns: string[]): HighkiqError {
+  const list = columns.map(shown).join(', ')
+  const message = `the report has no column ${list}: correct the cells, but leave the columns as they are`
+  return new HighkiqError('INVALID_FILE', message, { missing: columns })
+}
+
+/**
+ * Returns the value of a cell of the report. A cell that nobody changed keeps `stored`, the value in the task. A CSV
+ * file holds only texts, and a spreadsheet writes some values in its own way.
+ */
+function cellReader(format: OpenFile['format'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
+  return (told, stored) => {
+    const value = format === 'csv' && typeof told === 'string' ? unescapeFormula(told) : told
+    if (stored !== undefined && isUnchanged(cellText(value), stored)) return stored
+    return meta.format === 'csv' ? cellText(value) : value
+  }
+}
+
+function isUnchanged(text: string, stored: unknown): boolean {
+  if (withPlainBreaks(text) === withPlainBreaks(cellText(stored))) return true
+  if (typeof stored === 'number') return text.trim() !== '' && Number(text) === stored
+  return typeof stored === 'boolean' && text.toLowerCase() === String(stored)
+}
+
+const withPlainBreaks = (text: string) => text.replace(/\r\n?/g, '\n')
+
+async function* reportedRows({ rows, close }: OpenFile, reader: Reader): AsyncGenerator<ReportedRow, void, void> {
+  try {
+    for await (const page of inPages(rows)) yield* reader.read(page)
+  } finally {
+    await close()
+  }
+}
+
+/** From rows of the report to those of the task. */
+class Reader {
+  readonly #host: Pick<TaskHost, 'store'>
+  readonly #task: About
+  readonly #layout: Layout
+  readonly #check: RowCheck | undefined
+  readonly #rowKey: string | undefined
+  /** Rows of the report by the index of their row in the task. */
+  readonly #seen = new Map<number, number>()
+  #byKey: ReturnType<typeof indexesByKey> | undefined
+
+  constructor(
+    host: Pick<TaskHost, 'store'>,
+    task: About,
+    layout: Layout,
+    check: RowCheck | undefined,
+    rowKey: string | undefined,
+  ) {
+    this.#host = host
+    this.#task = task
+    this.#layout = layout
+    this.#check = check
+    this.#rowKey = rowKey
+  }
+
+  async *read(page: readonly FileRow[]): AsyncGenerator<ReportedRow, void, void> {
+    const indexes: number[] = []
+    for (const row of page) indexes.push(await this.#indexOf(row))
+    const { store } = this.#host
+    const found = await retryTransient(() => store().tasks.events(this.#task.id, { indexes, limit: indexes.length }))
+    const events = new Map(found.map((event) => [event.index, event]))
+    for (const [i, row] of page.entries()) {
+      const event = events.get(indexes[i] as number)
+      // Deleted while it was read.
+      if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${this.#task.id}`)
+      yield isRejected(event.status) ? await this.#again(event, row) : { event, number: row.number }
+    }
+  }
+
+  async #indexOf({ number, values }: FileRow): Promise<number> {
+    const column = this.#layout.column('row key', values)
+    const cell = values[column] ?? ''
+    const byKey = cell === '' ? this.#rowKey : undefined
+    const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
+    const first = this.#seen.get(index)
+    if (first !== undefined) throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { first })
+    this.#seen.set(index, number)
+    return index
+  }
+
+  #keyed(cell: unknown, number: number, column: string): number {
+    const { id, total } = this.#task
+    if (cell === HIDDEN_ROW) {
+      throw wrong(
+        number,
+        column,
+        "values of this row are hidden in this report: correct the one of the submitter's link",
+      )
+    }
+    const key = parseRowKey(String(cell))
+    if (!key) throw wrong(number, column, `${shown(cell)} is no row key: leave that column as it is`)
+    if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)
+    if (key.index >= total) throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`)
+    return key.index
+  }
+
+  async #found(values: Values, number: number, rowKey: string): Promise<number> {
+    this.#byKey ??= indexesByKey(this.#host.store, this.#task.id, rowKey)
+    const key = String(this.#layout.row(values, {})[rowKey] ?? '')
+    const indexes = (await this.#byKey).get(key)
+    if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${shown(key)} there`)
+    const [index, other] = indexes
+    if (other === undefined) return index
+    const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
+    const column = shown(this.#layout.column('row key', values))
+    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${column}`, { indexes })
+  }
+
+  async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
+    if (!this.#check || event.job !== null) return this.#asArgs(event, { number, values })
+    const row = this.#layout.row(values, rowOf(event))
+    const file = { number, values: row }
+    const again = this.#check.settled(file) ?? (await this.#check.validated(file))
+    const isSame = stringifyJson(row) === (event.source ?? stringifyJson(rowOf(event)))
+    return { event, number, row: again, isSame }
+  }
+
+  /** The arguments of the row, or the columns of their only object. */
+  #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
+    const job = event.job ?? this.#task.job
+    const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]
+    const told = values[named] ?? ''
+    if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
+    const cell = values[column] ?? ''
+    const row = cell === '' && event.job === null && isOneObject(event) ? this.#layout.row(values, rowOf(event)) : {}
+    const isRow = Object.keys(row).length > 0
+    if (cell === '' && !isRow) {
+      throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
+    }
+    const args = isRow ? [row] : argsOf(cell, number, column)
+    return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(paramsOf(event)) }
+  }
+}
+
+/** Indexes of the rejected rows by what stands in the column; two where that tells nothing apart. */
+async function indexesByKey(
+  store: () => Store,
+  task: string,
+  rowKey: string,
+): Promise<Map<string, [index: number, other?: number]>> {
+  const found = new Map<string, [number, number?]>()
+  for await (const events of eventPages(store, task, { status: [...REJECTED_STATUSES] })) {
+    for (const event of events) {
+      if (event.job !== null) continue
+      const key = String(rowOf(event)[rowKey] ?? '')
+      const before = found.get(key)
+      found.set(key, before ? [before[0], event.index] : [event.index])
+    }
+  }
+  return found
+}
+
+function argsOf(value: unknown, number: number, column: string): unknown[] {
+  let args: unknown
+  try {
+    args = typeof value === 'string' ? parseJson(value) : value
+  } catch (error) {
+    throw wrong(number, column, `it is not JSON (${messageOf(error)})`)
+  }
+  if (!Array.isArray(args)) throw wrong(number, column, 'it is not a list of arguments: write [ … ]')
+  try {
+    checkArgs(args, column)
+  } catch (error) {
+    throw wrong(number, column, messageOf(error))
+  }
+  return args
+}
+
+function wrong(row: number, column: string, what: string, more: object = {}): HighkiqError {
+  const message = `row ${row}, column ${shown(column)}: ${what}`
+  return new HighkiqError('INVALID_FILE', message, { row, column, ...more })
+}

@@ -1,0 +1,24 @@
+/** Cancelling and removing what may be half a million rows: a bounded piece at a time. */
+
+import { metaOf } from './meta.ts'
+import { removeFolder } from './parts.ts'
+import { retryTransient } from './retry-transient.ts'
+import type { StoreOfTasks } from './rows.ts'
+
+const PAGE = 1000
+
+/** Until no row of a task that is being cancelled waits; those that run are told to end. */
+export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
+  for (;;) {
+    const { maybeRunning, done } = await retryTransient(() => store().tasks.cancelRows(id, PAGE, now()))
+    await Promise.all(maybeRunning.map((jid) => retryTransient(() => store().cancellations.request(jid, now()))))
+    if (done) return
+  }
+}
+
+export async function removeTask({ store }: StoreOfTasks, id: string): Promise<void> {
+  const record = await retryTransient(() => store().tasks.find(id))
+  const dir = record && metaOf(record).export?.dir
+  if (dir) await removeFolder(dir, id)
+  while (!(await retryTransient(() => store().tasks.delete(id, PAGE))));
+}

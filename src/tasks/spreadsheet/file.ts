@@ -1,0 +1,144 @@
+/** A file as rows, each an object: CSV, XLSX and NDJSON behind one interface. */
+
+import { type CsvReading, csvRecords } from './csv.ts'
+import type { Findings } from './encoding.ts'
+import { checkedFormat, type FileFormat, type TableFormat } from './format.ts'
+import { ndjsonRows } from './ndjson.ts'
+import { type OpenSource, openSource, type Source } from './source.ts'
+import { digestOf, spooled } from './spool.ts'
+import { readTable, type TableRules } from './table.ts'
+import { xlsxRecords } from './xlsx.ts'
+
+export type { FileFormat }
+
+export interface ReadFileOptions {
+  /** Default: by the file's ending, else by its first bytes. */
+  format?: FileFormat
+  /** Default 1,000,000, the header not counted. */
+  maxRows?: number
+  /** XLSX: the sheet's name, or its index from 0. Default: the first that is not hidden. */
+  sheet?: string | number
+  /** CSV: one character. Default: what the first line says (`sep=;`), else whichever of , ; tab | the header has most of. */
+  delimiter?: string
+  /**
+   * CSV and NDJSON: any label that `TextDecoder` knows, for instance `windows-1252`. Default: UTF-8, UTF-16, or the
+   * encoding in which the text reads well. When several are possible, the file is refused.
+   */
+  encoding?: string
+  /** CSV and XLSX: the row that holds the names of the columns, from 1. Default: the first that is not blank. */
+  headerRow?: number
+  /** CSV: false if a quote is a character like any other, as in plain TSV. Default true. */
+  quote?: boolean
+  /** Folder for a workbook that comes as a stream, until it is read; default the system's for temporary files. */
+  artifacts?: string
+}
+
+export interface FileRow {
+  number: number
+  values: Record<string, unknown>
+}
+
+export interface OpenFile {
+  format: FileFormat
+  /** The names of the columns; undefined for NDJSON, each row of which has its own. */
+  header: string[] | undefined
+  /** Can be iterated once; ending or leaving the loop closes the file. */
+  rows: AsyncGenerator<FileRow, void, void>
+  /** SHA-256 of the file's bytes, in hex; undefined when they only pass by. */
+  digest(): Promise<string | undefined>
+  /** The encoding of its text, as far as it was read; undefined for a workbook. */
+  encoding(): string | undefined
+  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  close(): Promise<void>
+}
+
+export const MAX_ROWS = 1_000_000
+
+/**
+ * Opens a file and reads its header. `names` renames the columns in order, `chosen` names the wanted ones; the others may
+ * then hold anything. `likely` is the encoding that is used where several are likely.
+ * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
+ */
+export async function openFile(
+  source: Source,
+  options: ReadFileOptions = {},
+  { likely, ...columns }: Pick<TableRules, 'names' | 'chosen'> & { likely?: string | undefined } = {},
+): Promise<OpenFile> {
+  const { format, opened } = await openChecked(source, options)
+  const found: Findings = {}
+  const read = await opening(opened, format, { ...options, found, likely }, columns)
+  return { format, digest: () => digestOf(opened), encoding: () => found.encoding, ...read }
+}
+
+/** The bytes, spooled where the format needs their end first. Who reads them closes them. */
+export async function openChecked(
+  source: Source,
+  { format: given, artifacts }: ReadFileOptions,
+): Promise<{ format: FileFormat; opened: OpenSource }> {
+  const opened = await openSource(source)
+  try {
+    const format = checkedFormat(opened, given)
+    return { format, opened: format === 'xlsx' ? await spooled(opened, artifacts) : opened }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+type Encodings = Pick<CsvReading, 'found' | 'likely'>
+
+/** The records of a CSV file or workbook. */
+export function recordsOf(opened: OpenSource, format: TableFormat, { sheet, ...reading }: ReadFileOptions & Encodings) {
+  if (format === 'xlsx') return xlsxRecords(opened, sheet)
+  return csvRecords(opened, reading)
+}
+
+async function opening(
+  opened: OpenSource,
+  format: FileFormat,
+  options: ReadFileOptions & Encodings & { found: Findings },
+  columns: Pick<TableRules, 'names' | 'chosen'>,
+): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
+  const { maxRows = MAX_ROWS, encoding, headerRow, found, likely } = options
+  if (format === 'ndjson') {
+    const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
+    // So that a file that is none is known at once.
+    const first = await lines.next()
+    const close = async () => void (await lines.return())
+    return { header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
+  }
+  const { header, rows, close } = await readTable(recordsOf(opened, format, options), {
+    maxRows,
+    headerRow,
+    ...columns,
+  })
+  return { header, rows: named(rows, header), close }
+}
+
+async function* objects(
+  first: { number: number; value: Record<string, unknown> }[],
+  rest: ReturnType<typeof ndjsonRows>,
+): AsyncGenerator<FileRow, void, void> {
+  try {
+    for (const { number, value } of first) yield { number, values: value }
+    for await (const batch of rest) for (const { number, value } of batch) yield { number, values: value }
+  } finally {
+    await rest.return()
+  }
+}
+
+/** The attributes of an ordinary property. An assignment to `__proto__` makes no property. */
+const OWN = { enumerable: true, configurable: true, writable: true }
+
+async function* named(
+  rows: AsyncIterable<{ number: number; values: unknown[] }>,
+  header: readonly string[],
+): AsyncGenerator<FileRow, void, void> {
+  const proto = header.indexOf('__proto__')
+  for await (const { number, values } of rows) {
+    const row: Record<string, unknown> = {}
+    for (let i = 0; i < header.length; i++) row[header[i] as string] = values[i]
+    if (proto !== -1) Object.defineProperty(row, '__proto__', { value: values[proto], ...OWN })
+    yield { number, values: row }
+  }
+}

@@ -1,0 +1,107 @@
+import { basename, extname } from 'node:path'
+import { HighkiqError } from '../../job/errors.ts'
+import type { OpenSource } from './source.ts'
+
+export type TableFormat = 'csv' | 'xlsx'
+/** Every format that files are read and written in. */
+export const FILE_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
+export type FileFormat = (typeof FILE_FORMATS)[number]
+
+const ENDINGS: Record<string, FileFormat> = {
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.tab': 'csv',
+  '.txt': 'csv',
+  '.xlsx': 'xlsx',
+  '.xlsm': 'xlsx',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.json': 'ndjson',
+}
+
+const NAMES: Record<FileFormat, string> = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' }
+
+export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase()]
+
+/**
+ * What the first bytes are.
+ * @throws INVALID_FILE for what no table can be
+ */
+export function formatByContent(head: Uint8Array): FileFormat {
+  if (head.length === 0) {
+    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+  }
+  const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
+  const bytes = Buffer.from(head).toString('latin1')
+  if (isLockFile(head)) throw lockFile()
+  if (magic === 'd0cf11e0') {
+    const message =
+      'the file is a password-protected workbook or one of the old .xls kind: open it in Excel and save it as .xlsx without a password'
+    throw new HighkiqError('INVALID_FILE', message)
+  }
+  for (const [start, kind] of OTHERS) {
+    if (!magic.startsWith(start)) continue
+    throw new HighkiqError('INVALID_FILE', `the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
+  }
+  if (bytes.startsWith('mimetypeapplication/vnd.oasis.opendocument', 30)) {
+    throw new HighkiqError(
+      'INVALID_FILE',
+      'the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV',
+    )
+  }
+  // The second is the magic number of a zip archive with nothing in it.
+  if (magic === '504b0304' || magic === '504b0506') return 'xlsx'
+  const start = bytes.replaceAll('\0', '').replace(/^[\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '')
+  const markup = MARKUP.exec(start)
+  if (markup) {
+    const kind = markup[1] === '?xml' ? 'XML (such as an "XML Spreadsheet")' : 'a web page (HTML)'
+    const message = `the file is ${kind}, which some programs save as .xls: open it in Excel and save it as .xlsx`
+    throw new HighkiqError('INVALID_FILE', message)
+  }
+  return /^\s*(?:\[\s*)?\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
+}
+
+const MARKUP = /^\s*<(\?xml|!doctype|html|head|body|meta|table|style|div)\b/i
+
+/** Matches the lock file of an open workbook: Excel writes the length of its user's name, that name, and both again. */
+function isLockFile(head: Uint8Array): boolean {
+  const length = head[0] as number
+  if (length === 0 || length > 54 || head[55] !== length || head[56] !== 0) return false
+  return head.subarray(1 + length, 55).every((byte) => byte === 0x20 || byte === 0)
+}
+
+function lockFile(): HighkiqError {
+  const message = 'the file is the lock that Excel keeps beside an open workbook (~$…): take the workbook itself'
+  return new HighkiqError('INVALID_FILE', message)
+}
+
+const OTHERS: [string, string][] = [
+  ['25504446', 'a PDF'],
+  ['1f8b', 'packed with gzip'],
+  ['89504e47', 'a picture'],
+  ['ffd8ff', 'a picture'],
+]
+
+/** @throws INVALID_OPTION */
+export function checkFormat(format: FileFormat): void {
+  if (FILE_FORMATS.includes(format)) return
+  throw new HighkiqError('INVALID_OPTION', `format is one of ${FILE_FORMATS.join(', ')}`)
+}
+
+/** The format of the file, once its first bytes agree with what it is said to be. */
+export function checkedFormat({ head, path }: OpenSource, given: FileFormat | undefined): FileFormat {
+  if (given !== undefined) checkFormat(given)
+  if (path !== undefined && basename(path).startsWith('~$')) throw lockFile()
+  const said = given ?? (path === undefined ? undefined : formatByEnding(path))
+  const is = formatByContent(head)
+  if (said === undefined || said === is) return is
+  // JSON over several lines, or not JSON at all, is told by the line that is wrong.
+  if (said === 'ndjson' && is === 'csv') return said
+  const how = given === undefined ? 'its ending says' : 'the option format says'
+  const what = {
+    csv: 'is not a workbook, probably text: rename it to .csv, or save it as .xlsx',
+    xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
+    ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
+  }[is]
+  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[said]}, but the file ${what}`)
+}

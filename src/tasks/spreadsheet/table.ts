@@ -1,0 +1,255 @@
+import { HighkiqError } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
+
+export interface TableRow {
+  /**
+   * Which row of the file this is, from 1; the header is row 1 unless blank lines come before it. Rows that are skipped
+   * because nothing is in them count too, so it is the number that Excel shows at the left. In a CSV file whose quoted
+   * cells contain line breaks it is therefore not the line of a text editor: such a row is several lines there.
+   */
+  number: number
+  /** One value for each name in the header; '' where the file has nothing. CSV: strings. XLSX: see `readSpreadsheet`. */
+  values: unknown[]
+}
+
+export interface Table {
+  /** The names of the columns, trimmed, each different. */
+  header: string[]
+  /** The rows below the header. Can be iterated once; ending or leaving the loop closes the file. */
+  rows: AsyncIterable<TableRow>
+  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  close(): Promise<void>
+}
+
+// As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
+const MAX_COLUMNS = 16_384
+
+export interface TableRules {
+  /** The rows without the header. */
+  maxRows: number
+  /** The names of the columns; they replace those in the header. */
+  names?: readonly string[] | undefined
+  /** The number of the row that holds the names of the columns, from 1. Default: the first that is not blank. */
+  headerRow?: number | undefined
+  /** The columns to read; the others may hold anything. Default: every column. */
+  chosen?: ReadonlySet<string> | undefined
+}
+
+/**
+ * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records. Takes over the records and
+ * closes them.
+ * @throws HighkiqError INVALID_FILE; while iterating INVALID_FILE and TOO_MANY_ROWS.
+ */
+export async function readTable(records: AsyncGenerator<TableRow[], void, void>, rules: TableRules): Promise<Table> {
+  let header: string[]
+  let first: TableRow[]
+  let top: TableRow
+  try {
+    first = await fromHeader(records, rules.headerRow)
+    header = checkedHeader(first, rules)
+    top = first.shift() as TableRow
+  } catch (error) {
+    await records.return()
+    throw error
+  }
+  const rows = dataRows(first, records, { header, top }, rules)
+  return {
+    header,
+    rows,
+    async close() {
+      await rows.return()
+      // A generator that was never started does not run its `finally`.
+      await records.return()
+    },
+  }
+}
+
+const isFilled = (value: unknown) => String(value).trim() !== ''
+
+/** Returns the batch that holds the header, from the header on. */
+async function fromHeader(
+  records: AsyncGenerator<TableRow[], void, void>,
+  headerRow: number | undefined,
+): Promise<TableRow[]> {
+  for (let next = await records.next(); !next.done; next = await records.next()) {
+    const at = next.value.findIndex(({ number, values }) =>
+      headerRow === undefined ? values.some(isFilled) : number >= headerRow,
+    )
+    if (at === -1) continue
+    const [{ number, values }] = next.value.slice(at) as [TableRow]
+    if (headerRow === undefined || (number === headerRow && values.some(isFilled))) return next.value.slice(at)
+    break
+  }
+  if (headerRow === undefined) {
+    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+  }
+  const message = `row ${headerRow} is empty: headerRow is the row that holds the names of the columns, counted from 1`
+  throw new HighkiqError('INVALID_FILE', message, { row: headerRow })
+}
+
+/**
+ * Returns the names of the columns, after checking the rows that came with them. So no row of a table is stored when
+ * its header is in another row.
+ * @throws INVALID_FILE
+ */
+function checkedHeader(rows: readonly TableRow[], rules: TableRules): string[] {
+  const [top, ...below] = rows as [TableRow, ...TableRow[]]
+  const guess = rules.headerRow === undefined && !rules.names ? headerBelow(top, below) : undefined
+  try {
+    const header = headerOf(top, rules)
+    if (guess && isTitle(top, guess, header, rules.chosen)) {
+      const message = `row ${top.number} has no names for most of the columns`
+      throw new HighkiqError('INVALID_FILE', message, { row: top.number })
+    }
+    if (!rules.chosen) for (const row of below) refuseStray(row, { header, top })
+    return header
+  } catch (error) {
+    if (!guess || !(error instanceof HighkiqError)) throw error
+    const { number } = guess
+    const message = `${error.message} (row ${top.number} looks like a title, and row ${number} like the names of the columns: say headerRow: ${number})`
+    throw new HighkiqError(error.code, message, { ...error.details, headerRow: number })
+  }
+}
+
+/** Returns whether a row looks like a title: at most half as wide as the names below it, or without a wanted column. */
+function isTitle(
+  { values }: TableRow,
+  guess: TableRow,
+  header: readonly string[],
+  chosen: TableRules['chosen'],
+): boolean {
+  if (chosen) return [...chosen].some((name) => !header.includes(name))
+  return values.filter(isFilled).length * 2 <= Math.min(header.length, guess.values.length)
+}
+
+const widthOf = (row?: Pick<TableRow, 'values'>) => (row?.values.findLastIndex(isFilled) ?? -1) + 1
+
+const TITLE_ROWS = 10
+const NUMBER = /^[\d\s.,:/%+-]*$/
+
+/** Finds a row that is more likely to be the header: wider, without gaps, and with different texts only. */
+function headerBelow(top: TableRow, below: readonly TableRow[]): TableRow | undefined {
+  const width = top.values.filter(isFilled).length
+  // The second row fits below these names, so a wider row further down has a note beside it.
+  if (width > 1 && width === widthOf(top) && width === widthOf(below[0])) return undefined
+  return below.slice(0, TITLE_ROWS).find(({ values }) => {
+    const end = widthOf({ values })
+    const names = values.slice(0, end)
+    const areNames = names.every((value) => typeof value === 'string' && !NUMBER.test(value))
+    return end > width && areNames && new Set(names).size === end
+  })
+}
+
+async function* dataRows(
+  first: TableRow[],
+  records: AsyncGenerator<TableRow[], void, void>,
+  table: TopOfTable,
+  { maxRows, chosen }: TableRules,
+): AsyncGenerator<TableRow, void, void> {
+  const columns = table.header.length
+  let count = 0
+  try {
+    for (let batch = first; ; ) {
+      for (const row of batch) {
+        const { number, values } = row
+        if (values.every((value) => value === '')) continue
+        makeWhole(values)
+        if (count >= maxRows) {
+          const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
+          throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+        }
+        count++
+        if (!chosen) refuseStray(row, table)
+        yield { number, values: fitted(values, columns) }
+      }
+      const next = await records.next()
+      if (next.done) return
+      batch = next.value
+    }
+  } finally {
+    await records.return()
+  }
+}
+
+/** A workbook's escapes can spell half of a surrogate pair, which is no character, and which no job may have. */
+function makeWhole(values: unknown[]): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (typeof value === 'string' && !value.isWellFormed()) values[i] = value.toWellFormed()
+  }
+}
+
+/** The cells of a row, exactly as many as there are columns. */
+function fitted(values: unknown[], columns: number): unknown[] {
+  while (values.length < columns) values.push('')
+  return values.length === columns ? values : values.slice(0, columns)
+}
+
+/** The names of the columns, and the row of the file that they come from. */
+interface TopOfTable {
+  header: readonly string[]
+  top: TableRow
+}
+
+/**
+ * Refuses a value right of the named columns.
+ * @throws INVALID_FILE
+ */
+function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTable): void {
+  const { length } = header
+  if (values.length <= length) return
+  const extra = values.findIndex((value, index) => index >= length && value !== '')
+  if (extra === -1) return
+  const message =
+    `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ` +
+    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (columns: ${exampleOf(header, top)}), ` +
+    'or put quotes around a cell that contains the delimiter'
+  throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
+}
+
+/** How the option `columns` leaves the others out, with the first names of this file. */
+function exampleOf(header: readonly string[], { values }: TableRow): string {
+  const pairs = header
+    .slice(0, 2)
+    .map((name, index) => `${shown(String(values[index] ?? '').trim() || name)}:${shown(name)}`)
+  return `{${pairs.join(',')}} takes only ${pairs.length === 1 ? 'this one' : 'these'}`
+}
+
+function headerOf({ number: row, values }: TableRow, { names: given, chosen }: TableRules): string[] {
+  const names = values.map((value) => String(value).toWellFormed().trim())
+  while (names.at(-1) === '') names.pop()
+  if (given) return named(given, names, row)
+  if (names.length > MAX_COLUMNS) {
+    const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`
+    throw new HighkiqError('INVALID_FILE', message, { row })
+  }
+  const header = names.map((name, index) => name || `column_${columnLetters(index)}`)
+  const seen = new Map<string, number>()
+  for (const [index, name] of header.entries()) {
+    const first = seen.get(name)
+    if (first !== undefined && (!chosen || chosen.has(name))) {
+      const both = `columns ${columnLetters(first)} and ${columnLetters(index)}`
+      const message = `row ${row}: ${both} are both named ${shown(name)}: give each its own name`
+      throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(index), name })
+    }
+    if (first !== undefined) header[index] = freeName(`${name}_${columnLetters(index)}`, header)
+    seen.set(header[index] as string, index)
+  }
+  return header
+}
+
+function freeName(name: string, taken: readonly string[]): string {
+  return taken.includes(name) ? freeName(`${name}_`, taken) : name
+}
+
+function named(given: readonly string[], names: readonly string[], row: number): string[] {
+  if (given.length === names.length) return [...given]
+  const message = `row ${row}: the file has ${names.length} columns, but columns names ${given.length}: name each, in order`
+  throw new HighkiqError('INVALID_FILE', message, { row })
+}
+
+/** The letters a spreadsheet shows above a column: 0 is A, 26 is AA. */
+export function columnLetters(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? last : columnLetters(Math.floor(index / 26) - 1) + last
+}

@@ -1,0 +1,277 @@
+import { HighkiqError } from '../../job/errors.ts'
+import { NO_RESULT } from './cell-text.ts'
+import type { DateStyle } from './date-style.ts'
+import { QuickCell } from './quick-cell.ts'
+import { decodeEscapes, RichText } from './rich-text.ts'
+import { isoText, serialText } from './serial-date.ts'
+import { columnLetters, type TableRow } from './table.ts'
+import { attribute, decodeEntities, XmlScanner } from './xml-scan.ts'
+
+/** What the cells of a sheet refer to. */
+export interface WorksheetContext {
+  texts: readonly string[]
+  /** The kind of date or time that a style shows, by the number of the style; undefined for plain numbers. */
+  dateStyles: readonly (DateStyle | undefined)[]
+  /** Dates count from 1904, as on old Macs. */
+  date1904: boolean
+}
+
+// A to XFD. A cell further to the right would make its row as long as it likes.
+const MAX_COLUMNS = 16_384
+
+// As in CSV: no row of a table is so long, and without a limit one could fill the memory.
+const MAX_ROW_CHARS = 16 * 1024 ** 2
+
+// A few bytes are enough for a row as wide as a sheet: rows are handed over when they have so many cells.
+const BATCH_CELLS = 32_768
+
+const MAX_REMEMBERED_DATES = 10_000
+
+/**
+ * The XML of a sheet, piece by piece, as rows of values.
+ *
+ * Written for speed: a cell of the usual shape is read in one go, without taking its tags apart. Every other one, and
+ * one whose end has not come, goes through `open`, `text` and `close`.
+ */
+export class WorksheetScanner extends XmlScanner {
+  /** The cells of the sheet have ended: what comes after them is of no interest. */
+  done = false
+  readonly #context: WorksheetContext
+  /** The texts of dates already formatted, by the kind of their style: dates repeat often. */
+  readonly #dates = {
+    date: new Map<number, string>(),
+    time: new Map<number, string>(),
+    elapsed: new Map<number, string>(),
+  }
+  #rows: TableRow[] = []
+  #cells = 0
+
+  #inData = false
+  #inRow = false
+  #number = 0
+  #values: unknown[] = []
+  #chars = 0
+  /** Where a cell stands that does not say it. */
+  #next = 0
+
+  #inCell = false
+  #column = -1
+  #type = 'n'
+  #style = -1
+  #inValue = false
+  #value = ''
+  #lacksResult = false
+  #inRich = false
+  readonly #rich = new RichText()
+  #quick = new QuickCell('')
+
+  constructor(context: WorksheetContext) {
+    super()
+    this.#context = context
+  }
+
+  /** The rows that are whole now. One without any cell is not among them. */
+  drain(): TableRow[] {
+    const rows = this.#rows
+    this.#rows = []
+    this.#cells = 0
+    return rows
+  }
+
+  override end(): void {
+    if (this.done) return
+    super.end()
+    if (this.#inData) throw new Error(`the sheet is cut off after row ${this.#number}`)
+  }
+
+  protected override quick(text: string, at: number): number {
+    if (!this.#inRow || this.#inCell) return -1
+    const cell = this.#quick
+    const end = cell.read(text, at)
+    if (end === -1) return -1
+    if (cell.lacksResult) {
+      this.#put(cell.column, NO_RESULT)
+      return end
+    }
+    const { from, to, type, style } = cell
+    const number = type === 'n' || type === 's' ? decimal(text, from, to) : undefined
+    const value =
+      number === undefined
+        ? this.#valueOf(type, style, decodeEntities(text.slice(from, to)))
+        : type === 's'
+          ? (this.#context.texts[number] ?? '')
+          : this.#numberOf(number, style)
+    this.#put(cell.column, value)
+    return end
+  }
+
+  protected open(name: string, text: string, from: number, to: number): void {
+    if (this.#inCell) {
+      if (name === 'v') {
+        this.#inValue = true
+        if (this.#type === 'str') this.#lacksResult = false
+      } else if (name === 'f') this.#lacksResult = true
+      else if (name === 'is') this.#inRich = true
+      else if (this.#inRich) this.#rich.open(name)
+      this.wantsText = this.#inValue || (this.#inRich && this.#rich.wantsText)
+    } else if (name === 'c') {
+      if (this.#inRow) this.#openCell(text, from, to)
+    } else if (name === 'row') {
+      if (this.#inData) this.#openRow(attribute(text, from, to, 'r'))
+    } else if (name === 'sheetData' && !this.done) {
+      this.#inData = true
+      this.#quick = new QuickCell(this.prefix)
+    }
+  }
+
+  protected text(text: string): void {
+    if (this.#inValue) {
+      this.#value += text
+      this.#lacksResult = false
+    } else this.#rich.text(text)
+    this.#checkLength(this.#value.length + this.#rich.length)
+  }
+
+  protected close(name: string): void {
+    if (this.#inCell) {
+      if (name === 'v') this.#inValue = false
+      else if (name === 'is') this.#inRich = false
+      else if (this.#inRich) this.#rich.close(name)
+      else if (name === 'c') this.#closeCell()
+      this.wantsText = this.#inRich && this.#rich.wantsText
+    } else if (name === 'row') {
+      if (this.#inRow) this.#closeRow()
+    } else if (name === 'sheetData' && this.#inData) {
+      this.#inData = false
+      this.done = true
+    }
+  }
+
+  #openRow(number: string | undefined): void {
+    this.#number = number !== undefined && /^\d{1,15}$/.test(number) ? Number(number) : this.#number + 1
+    this.#inRow = true
+    this.#values = []
+    this.#chars = 0
+    this.#next = 0
+  }
+
+  #closeRow(): void {
+    this.#inRow = false
+    if (this.#values.length === 0) return
+    this.#rows.push({ number: this.#number, values: this.#values })
+    this.#cells += this.#values.length
+    this.paused = this.#cells >= BATCH_CELLS
+  }
+
+  #openCell(text: string, from: number, to: number): void {
+    this.#column = columnOf(attribute(text, from, to, 'r') ?? '')
+    this.#type = attribute(text, from, to, 't') ?? 'n'
+    this.#style = Number(attribute(text, from, to, 's') ?? -1)
+    this.#value = ''
+    this.#lacksResult = false
+    this.#rich.clear()
+    this.#inCell = true
+  }
+
+  #closeCell(): void {
+    this.#inCell = false
+    if (this.#lacksResult) {
+      this.#put(this.#column, NO_RESULT)
+      return
+    }
+    const inline = this.#type === 'inlineStr'
+    this.#put(this.#column, inline ? this.#rich.value : this.#valueOf(this.#type, this.#style, this.#value))
+  }
+
+  #valueOf(type: string, style: number, text: string): unknown {
+    switch (type) {
+      case 's':
+        return text === '' ? '' : (this.#context.texts[Number(text)] ?? '')
+      case 'str':
+      case 'inlineStr':
+        return decodeEscapes(text)
+      case 'b':
+        return text === '' ? '' : text === '1' || text.toLowerCase() === 'true'
+      case 'e':
+        return text
+      case 'd': {
+        const date = isoText(text)
+        if (date !== undefined) return date
+      }
+    }
+    const number = text === '' ? Number.NaN : Number(text)
+    if (Number.isNaN(number)) return text
+    return this.#numberOf(number, style)
+  }
+
+  #numberOf(number: number, style: number): unknown {
+    const dateStyle = this.#context.dateStyles[style]
+    if (dateStyle === undefined) return number
+    const dates = this.#dates[dateStyle]
+    const known = dates.get(number)
+    if (known !== undefined) return known
+    const text = serialText(number, dateStyle, this.#context.date1904)
+    if (dates.size < MAX_REMEMBERED_DATES) dates.set(number, text)
+    return text
+  }
+
+  /** Puts a value into the row. `column` -1: right of the one before. */
+  #put(column: number, value: unknown): void {
+    const values = this.#values
+    const at = column === -1 ? this.#next : column
+    if (at >= MAX_COLUMNS) this.#fail(at, 'a sheet has no columns right of XFD: take the cell away')
+    if (typeof value === 'string') {
+      this.#checkLength(value.length)
+      this.#chars += value.length
+    }
+    while (values.length < at) values.push('')
+    values[at] = value
+    this.#next = at + 1
+  }
+
+  #checkLength(more: number): void {
+    if (this.#chars + more <= MAX_ROW_CHARS) return
+    this.#fail(this.#column === -1 ? this.#next : this.#column, 'the row is longer than 16 MiB: split it')
+  }
+
+  #fail(index: number, what: string): never {
+    const row = this.#number
+    const column = columnLetters(index)
+    throw new HighkiqError('INVALID_FILE', `row ${row}, column ${column}: ${what}`, { row, column })
+  }
+}
+
+/** The column of a reference like 'B7', from 0; -1 when it names none. */
+function columnOf(reference: string): number {
+  const letters = /^[A-Za-z]{1,6}/.exec(reference)?.[0].toUpperCase() ?? ''
+  let column = 0
+  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64
+  return column - 1
+}
+
+const POWERS = Array.from({ length: 16 }, (_, index) => 10 ** index)
+
+/**
+ * A number as it mostly stands, digits with perhaps a point; undefined when it stands otherwise. Up to 15 digits both
+ * parts of the fraction are exact, so it is the number that `Number` makes of it, without a string in between.
+ */
+export function decimal(text: string, from: number, to: number): number | undefined {
+  let at = from
+  const negative = text.charCodeAt(at) === 0x2d
+  if (negative) at++
+  if (to - at > 16 || at === to) return undefined
+  let digits = 0
+  let point = -1
+  let count = 0
+  for (; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x30 && code <= 0x39) {
+      digits = digits * 10 + code - 0x30
+      count++
+    } else if (code === 0x2e && point === -1) point = at
+    else return undefined
+  }
+  if (count === 0 || count > 15) return undefined
+  const number = point === -1 ? digits : digits / (POWERS[to - 1 - point] as number)
+  return negative ? -number : number
+}

@@ -1,0 +1,92 @@
+import type { ReadableStream as NodeWebStream } from 'node:stream/web'
+import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
+import { HighkiqError } from '../../job/errors.ts'
+import { dateText } from './cell-text.ts'
+import type { OpenSource } from './source.ts'
+import { columnLetters, type TableRow } from './table.ts'
+import { sheetRows } from './workbook.ts'
+import { damaged, openZip } from './zip-check.ts'
+
+/**
+ * Every row of one sheet of a workbook that is in the file, read as they are asked for. Closes the source at the end:
+ * a file or bytes, for the table of contents of a zip archive is at its end.
+ * @throws HighkiqError INVALID_FILE; whatever a given stream fails with.
+ */
+export async function* xlsxRecords(
+  source: OpenSource,
+  sheet: string | number | undefined,
+): AsyncGenerator<TableRow[], void, void> {
+  try {
+    const zip = await openZip(source.bytes ?? (source.path as string))
+    try {
+      const problem = yield* sheetRows(zip, sheet)
+      if (problem) throw problem
+    } catch (error) {
+      throw damaged(error)
+    } finally {
+      zip.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+// Excel refuses to open a workbook with a longer text.
+const MAX_CELL_CHARS = 32_767
+
+/** Rows, the header first, as a workbook. The header stays in view when scrolling. */
+export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
+  const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
+  yield* gathered(bytes as NodeWebStream<Uint8Array>)
+}
+
+const PIECE_BYTES = 64 * 1024
+
+/** What is written in bits of a few bytes, in pieces that are worth sending. */
+async function* gathered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  let bits: Uint8Array[] = []
+  let length = 0
+  for await (const bit of bytes) {
+    bits.push(bit)
+    length += bit.length
+    if (length < PIECE_BYTES) continue
+    yield Buffer.concat(bits)
+    bits = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(bits)
+}
+
+async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[], void, void> {
+  let number = 0
+  for await (const row of rows) {
+    number++
+    yield row.map((value, index) => {
+      const cell = writtenCell(value)
+      if (typeof cell === 'string' && cell.length > MAX_CELL_CHARS) {
+        const at = `row ${number}, column ${columnLetters(index)}`
+        const message = `${at}: the text has ${cell.length} characters and Excel takes ${MAX_CELL_CHARS}: shorten it, or write CSV`
+        throw new HighkiqError('REPORT_FAILED', message, { row: number, column: columnLetters(index) })
+      }
+      return typeof cell === 'string' ? escaped(cell) : cell
+    })
+  }
+}
+
+function writtenCell(value: unknown): CellValue {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (value instanceof Date) {
+    const year = value.getUTCFullYear()
+    return year >= 1900 && year <= 9999 ? value : dateText(value) || null
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** hucre escapes what XML can't hold, but not text that looks like such an escape, nor the two last code units. */
+function escaped(text: string): string {
+  return text.replace(/_x(?=[0-9A-Fa-f]{4}_)|[\uFFFE\uFFFF]/g, (match) =>
+    match === '_x' ? '_x005F_x' : `_x${match.charCodeAt(0).toString(16).toUpperCase()}_`,
+  )
+}

@@ -1,0 +1,303 @@
+/**
+ * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees the
+ * places of jobs that a program without tasks took, ends rows that are nowhere, and deletes old tasks. A walk through
+ * queues and sets may be long, so the pause after it is a hundred times as long.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pages } from '../inspect/walk.ts'
+import { readPayload, splitTaskJid } from '../job/payload.ts'
+import { jidsOf } from '../job/rows.ts'
+import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
+import { cancelRows, removeTask } from './end-task.ts'
+import { eventPages } from './event.ts'
+import type { StoreOfTasks } from './rows.ts'
+
+const DUTY = 'tasks'
+const DUTY_SECONDS = 60
+/** The duty is asked for again after this many milliseconds, whether this process has it or not. */
+const DUTY_AGAIN_MS = 20_000
+const SOONEST_SECONDS = 0.2
+/** Places are looked for after so long without progress. */
+const IDLE_MS = 10_000
+const TASKS_AT_ONCE = 100
+/** The number of open tasks that the store checks for one page. */
+const TASK_PAGE = 1000
+/** The number of tasks whose rows one walk through queues and sets looks for. */
+const TASKS_PER_WALK = 10_000
+/** The largest part of the time that walks may take. */
+const WALKING_PART = 0.01
+const LONGEST_PAUSE_MS = 3_600_000
+const PAGE = 500
+const STOP_MS = 3000
+
+export interface MaintenanceHost extends StoreOfTasks {
+  report(error: unknown, about: Record<string, unknown>): void
+}
+
+/** An open row whose job was not seen. */
+interface MissingRow {
+  task: TaskRecord
+  event: EventRecord
+}
+
+/** The indexes of the rows whose jobs were seen, by the id of the task. */
+type Seen = Map<string, Set<number>>
+
+export class TaskMaintenance implements BackgroundService {
+  readonly #host: MaintenanceHost
+  readonly #everyMs: number
+  readonly #idleMs: number
+  readonly #walkingPart: number
+  readonly #holder = randomBytes(8).toString('hex')
+  readonly #stopping = new AbortController()
+  /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
+  #missing = new Map<string, string>()
+  #loop: Promise<void> | undefined
+  /** Times on the monotonic clock at which this process asks for the duty again, and walks again. */
+  #askAgainAt = 0
+  #walkAgainAt = 0
+  #hasDuty = false
+
+  /**
+   * `everySeconds` is the time between two looks, at least SOONEST_SECONDS; `walkingPart` is the largest part of the
+   * time for walks.
+   */
+  constructor(host: MaintenanceHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
+    const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
+    this.#host = host
+    this.#everyMs = Math.max(everySeconds, SOONEST_SECONDS) * 1000
+    this.#idleMs = idleMs
+    this.#walkingPart = walkingPart
+  }
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  quiet(): void {
+    this.#stopping.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.quiet()
+    await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
+    await this.#host
+      .store()
+      .workers.releaseLock(DUTY, this.#holder)
+      .catch(() => {})
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        await this.runOnce()
+      } catch (thrown) {
+        if (!signal.aborted) this.#host.report(thrown, { during: 'looking after tasks' })
+      }
+      await sleep(this.#everyMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** One look, if no other process does it. */
+  async runOnce(): Promise<void> {
+    const store = this.#host.store()
+    if (!(await this.#mayGoOn(store))) return
+    const now = this.#host.now()
+    const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
+    const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
+    for (const id of cancelling) {
+      if (!(await this.#mayGoOn(store))) return
+      await cancelRows(this.#host, id)
+    }
+    for (const id of expired) {
+      if (!(await this.#mayGoOn(store))) return
+      await removeTask(this.#host, id)
+    }
+    if (performance.now() < this.#walkAgainAt) return
+    const began = performance.now()
+    await this.#walk(store, now - this.#idleMs)
+    const tookMs = performance.now() - began
+    this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
+  }
+
+  /** Returns whether this process has the duty and is not stopping. Mostly it knows that without a write. */
+  async #mayGoOn(store: Store): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false
+    if (performance.now() >= this.#askAgainAt) {
+      this.#hasDuty = await store.workers.acquireLock(DUTY, this.#holder, DUTY_SECONDS)
+      this.#askAgainAt = performance.now() + DUTY_AGAIN_MS
+    }
+    return this.#hasDuty
+  }
+
+  /** Looks for the rows of all idle tasks. */
+  async #walk(store: Store, before: number): Promise<void> {
+    const missing = new Map<string, string>()
+    for await (const tasks of this.#idle(store, before)) {
+      if (!(await this.#mayGoOn(store))) return
+      const seen = await this.#seen(store, tasks)
+      const suspects: MissingRow[] = []
+      for (const task of tasks) {
+        if (!(await this.#mayGoOn(store))) return
+        const away = await this.#recount(store, task, seen)
+        // Before that time the row only passes its place on to the next row.
+        if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
+        for (const event of away) {
+          const state = stateOf(event)
+          missing.set(event.jid, state)
+          if (this.#missing.get(event.jid) === state) suspects.push({ task, event })
+        }
+      }
+      if (suspects.length > 0) await this.#judge(store, suspects)
+    }
+    this.#missing = missing
+  }
+
+  /** Lists all idle tasks, as many at a time as one walk looks for. */
+  async *#idle(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
+    let tasks: TaskRecord[] = []
+    let after: string | undefined
+    do {
+      const page = await store.tasks.idle(before, { after, limit: TASK_PAGE })
+      tasks.push(...page.tasks)
+      after = page.next ?? undefined
+      if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
+      if (tasks.length > 0) yield tasks
+      tasks = []
+    } while (after !== undefined && !this.#stopping.signal.aborted)
+  }
+
+  /**
+   * Passes the places of missing rows on to the next rows.
+   * @returns the open rows that are nowhere
+   */
+  async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+    const away = await this.#away(store, task, seen)
+    if (away.length === 0 || (await this.#hasMoved(store, task))) return []
+    const placed = away.filter(({ location }) => location === 'window')
+    if (placed.length > 0) {
+      await store.tasks.leaveWindow(
+        task.id,
+        placed.map(({ index }) => index),
+        this.#host.now(),
+      )
+    }
+    return away
+  }
+
+  async #hasMoved(store: Store, task: TaskRecord): Promise<boolean> {
+    return (await store.tasks.find(task.id))?.progressAt !== task.progressAt
+  }
+
+  /**
+   * Ends rows that were nowhere twice, unless their jobs are somewhere else: middleware or `promote` may have put them
+   * into another queue, and another program into the dead set.
+   */
+  async #judge(store: Store, suspects: readonly MissingRow[]): Promise<void> {
+    const tasks = [...new Map(suspects.map(({ task }) => [task.id, task])).values()]
+    const own = new Set(tasks.map(({ queue }) => queue))
+    const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
+    const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
+    for (const queue of others) await this.#noteQueue(store, elsewhere, queue)
+    await this.#noteSet(store, dead, 'dead')
+    const moved = new Set<string>()
+    for (const task of tasks) if (await this.#hasMoved(store, task)) moved.add(task.id)
+    const lost = suspects.filter(
+      ({ task: { id }, event: { index } }) => !moved.has(id) && !elsewhere.get(id)?.has(index),
+    )
+    await this.#end(store, lost, (task, event) => {
+      if (dead.get(task.id)?.has(event.index)) return 'dead'
+      // A row that never reported its start was fetched by a program that does not know tasks.
+      return event.status === 'working' ? 'lost' : 'ran-elsewhere'
+    })
+  }
+
+  /**
+   * Indexes of the rows whose jobs are somewhere, by task: looked for along the way that a job goes, once for all tasks,
+   * after each of them was seen to be idle.
+   */
+  async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
+    const seen = emptyFor(tasks)
+    for (const queue of new Set(tasks.map((task) => task.queue))) await this.#noteQueue(store, seen, queue)
+    await addJobs(seen, (page) => store.workers.fetched(page))
+    for (const { text } of await store.workers.running()) addJob(seen, text)
+    await this.#noteSet(store, seen, 'schedule')
+    await this.#noteSet(store, seen, 'retry')
+    return seen
+  }
+
+  #noteQueue(store: Store, seen: Seen, queue: string): Promise<void> {
+    return addJobs(seen, (page) => store.search.scanQueue(queue, needleOf(seen), page))
+  }
+
+  #noteSet(store: Store, seen: Seen, set: SetName): Promise<void> {
+    return addJobs(seen, (page) => store.search.scanSet(set, needleOf(seen), page))
+  }
+
+  /** Open rows that do not wait in the task and were not seen. */
+  async #away(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+    const away: EventRecord[] = []
+    for (const status of ['enqueued', 'working'] as const) {
+      for await (const page of eventPages(() => store, id, { status: [status] })) {
+        away.push(...page.filter(({ location, index }) => location !== 'backlog' && !seen.get(id)?.has(index)))
+        // Rows that were never in the queue come behind all that were.
+        if (page.every(({ location }) => location === 'backlog')) break
+      }
+    }
+    return away
+  }
+
+  async #end(
+    store: Store,
+    lost: readonly MissingRow[],
+    codeOf: (task: TaskRecord, event: EventRecord) => string,
+  ): Promise<void> {
+    const at = this.#host.now()
+    for (let from = 0; from < lost.length; from += PAGE) {
+      const effects = lost.slice(from, from + PAGE).map(({ task, event }) => {
+        const { jid, run, attempts } = event
+        const code = codeOf(task, event)
+        return {
+          kind: 'event' as const,
+          ...{ jid, run, attempt: attempts, status: 'error' as const, at, window: 'leave' as const, code },
+          messages: [{ at, code, params: {} }],
+        }
+      })
+      await store.tasks.changeEvents(effects, at)
+    }
+  }
+}
+
+/** Returns the state of a row. A row whose state changed by the next walk was somewhere in between. */
+function stateOf({ run, attempts, status }: EventRecord): string {
+  return `${run} ${attempts} ${status}`
+}
+
+function emptyFor(tasks: readonly TaskRecord[]): Seen {
+  return new Map(tasks.map(({ id }) => [id, new Set<number>()]))
+}
+
+/** Returns a text that all jobs of these tasks contain: for a single task its id, so that no other jobs are read. */
+function needleOf(seen: Seen): string {
+  const [id, ...others] = seen.keys()
+  return others.length === 0 ? `"${id}"` : '"hk_task"'
+}
+
+function addJob(seen: Seen, job: string): void {
+  const payload = job.includes('"hk_task"') ? readPayload(job) : undefined
+  const indexes = payload?.hk_task === undefined ? undefined : seen.get(payload.hk_task)
+  if (payload && indexes) for (const jid of jidsOf(payload)) indexes.add(splitTaskJid(jid).index)
+}
+
+async function addJobs(
+  seen: Seen,
+  read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>,
+): Promise<void> {
+  for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
+    for (const { text } of items) addJob(seen, text)
+  }
+}

@@ -1,0 +1,172 @@
+import { readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
+
+const DAY = 86_400
+
+/** Takes jobs out of a queue, as a program does that does not report their end. */
+async function rob({ store }: Highkiq, queue: string, n: number, now: number): Promise<string[]> {
+  await store.workers.join('stranger', { queues: [queue], seconds: 60, host: 'elsewhere' })
+  const turn = { now, started: [], settlements: [], fetch: { queues: [queue], n } }
+  const { fetched: taken } = await store.workers.settleAndFetch('stranger', turn)
+  const settlements = taken.map(({ ticket }) => ({
+    queue,
+    ticket,
+    move: null,
+    processed: 1 as const,
+    failed: 0 as const,
+  }))
+  await store.workers.settleAndFetch('stranger', { ...turn, settlements, fetch: { queues: [], n: 0 } })
+  await store.workers.release('stranger')
+  return taken.map(({ text }) => text)
+}
+
+/** Records the queues and sets that a walk reads; `ms` is the time that each takes. */
+function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
+  const scans = new Heard<string>()
+  for (const name of ['scanQueue', 'scanSet'] as const) {
+    const scan = store.search[name] as (...args: unknown[]) => unknown
+    const heard = async (...args: unknown[]) => {
+      scans.say(String(args[0]))
+      await sleep(ms)
+      return scan(...args)
+    }
+    store.search[name] = heard as never
+  }
+  return scans
+}
+
+/** A keeper that pauses for as long as it walked, or as `walkingPart` says. */
+function keeperOf(
+  hq: Highkiq,
+  now: () => number,
+  about: { walkingPart?: number } = { walkingPart: 1 },
+): TaskMaintenance {
+  const report = (thrown: unknown) => {
+    throw thrown
+  }
+  const keeper = new TaskMaintenance({ store: () => hq.store, now, report }, { everySeconds: 1, ...about })
+  onTestFinished(() => keeper.stop())
+  return keeper
+}
+
+test('all idle tasks are looked for in one walk along the way that jobs go; a row that is nowhere gives its place', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const rows = Array.from({ length: 4 }, (_, i): [number] => [i])
+  const tasks = [1, 2, 3].map(() => hq.tasks.create(Row, rows, { window: 2, lostAfter: '30d' }))
+  const ids = (await Promise.all(tasks)).map(({ id }) => id)
+  const [text = ''] = await rob(hq, 'nobody', 1, clock.now())
+  const robbed = JSON.parse(text).hk_task as string
+
+  clock.ahead = DAY
+  const scans = scansOf(hq)
+  await keeperOf(hq, clock.now).runOnce()
+  expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
+  const held = Object.fromEntries(
+    await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.backlog] as const)),
+  )
+  expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
+})
+
+test('a row that is nowhere is found behind any number of tracked jobs that are scheduled for later or wait', async () => {
+  const { hq, clock } = bench()
+  const Later = hq.job('Later', { queue: 'later', track: true }, async (_ctx, _n: number) => {})
+  const args = Array.from({ length: 1100 }, (_, i): [number] => [i])
+  await Later.performBulk(args.slice(0, 1000), { at: clock.now() / 1000 + 30 * DAY })
+  await Later.performBulk(args.slice(1000))
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
+  await rob(hq, 'nobody', 1, clock.now())
+  clock.ahead = DAY
+  expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
+  // A row ends after two walks that did not find it.
+  const keeper = keeperOf(hq, clock.now)
+  await keeper.runOnce()
+  expect((await task.status())?.state).toBe('running')
+  await until(async () => {
+    await keeper.runOnce()
+    return (await task.status())?.state === 'done'
+  })
+  expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
+})
+
+test('a row whose job was moved to another queue stays open; one in the dead set ends, and says so', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[0], [1], [2]], { lostAfter: 60 })
+  const [moved = '', died = ''] = await rob(hq, 'nobody', 3, clock.now())
+  await hq.store.jobs.push(
+    [
+      { to: 'queue', queue: 'elsewhere', text: moved, end: 'back' },
+      { to: 'dead', text: died, score: clock.now() / 1000 },
+    ],
+    clock.now(),
+  )
+  clock.ahead = DAY
+  const keeper = keeperOf(hq, clock.now)
+  await until(async () => {
+    await keeper.runOnce()
+    return (await hq.store.tasks.find(task.id))?.counts.error === 2
+  })
+  expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
+  const rows = await hq.store.tasks.events(task.id, { limit: 9 })
+  expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
+})
+
+test('walks through queues and sets take a hundredth of the time, however long each of them is', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  await hq.tasks.create(Row, [[1]])
+  clock.ahead = 60
+  const scans = scansOf(hq, 50)
+  const keeper = keeperOf(hq, clock.now, {})
+  // The first walk takes 150 ms, so that the next one comes after 15 s.
+  for (let i = 0; i < 5; i++) await keeper.runOnce()
+  expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
+})
+
+test.each(['store', 'dir'])(
+  'a payload with the ids of a page does not replace what the page is (%s)',
+  async (where) => {
+    const { hq, work, raw, settled } = bench()
+    const folder = await mkdtemp(join(tmpdir(), 'highkiq-parts-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const [begun, go] = [new Heard<unknown>(), gate()]
+    const Page = hq.job('Page', { retry: 0 }, async (_ctx, n: number) => {
+      if (n === 0) return [['true']]
+      if (n === 99) {
+        begun.say(n)
+        await go.opened
+      }
+      return [['forged']]
+    })
+    const artifacts = where === 'store' ? 'store' : folder
+    const task = await hq.tasks.export(Page, [[0]], { artifacts, columns: ['a'], format: 'ndjson' })
+    const forged = {
+      class: 'Page',
+      args: [99],
+      queue: 'default',
+      jid: `${task.id}00000000`,
+      hk_task: task.id,
+      hk_part: true,
+    }
+    // It runs when the page is there already; that its start is old nobody asks of a first attempt.
+    await work({ concurrency: 1 })
+    await task.wait({ every: 10 })
+    await raw(JSON.stringify({ ...forged, hk_run: 1, created_at: 1, enqueued_at: 1, retry: 0 }))
+    await begun.atLeast(1)
+    go.open()
+    await settled()
+    await until(async () => (await hq.store.metrics.totals()).processed >= 2)
+    const file = await new Response((await task.download()) as never).text()
+    expect(file).toBe('{"a":"true"}\n')
+    if (where === 'dir') expect(readdirSync(join(folder, task.id))).toEqual(['0.part'])
+  },
+)
