@@ -32,7 +32,7 @@ export const orderedReshard: Case[] = [
       expect(await o.store.ordered.moveShards(o.name)).toBe(0)
       expect((await owner.turn({})).shards).toBe(7)
     },
-    { shards: 2 },
+    { shards: 2, seconds: 60 },
   ),
   ordered(
     'resharding goes on when it is asked for again, and is refused to another number until it is through',
