@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { filesOf, folders, namesIn, rings, ringsOf } from './rings.ts'
+import { filesOf, folders, namesIn, rings, ringsOf, secondsOf } from './rings.ts'
 
 const projects = ['highkiq', 'on Redis'] as const
 
@@ -35,4 +35,9 @@ test.each(projects)('every name in the rings of %s is that of a test file, and s
     ).toEqual([])
     for (const name of names) expect(ringsOf(folder, name).length, `${path}/${name}`).toBeLessThanOrEqual(1)
   }
+})
+
+test('every file that is known to take long is there', () => {
+  const all = filesOf('highkiq')
+  expect(Object.keys(secondsOf).filter((path) => !all.includes(path))).toEqual([])
 })
