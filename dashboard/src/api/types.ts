@@ -138,7 +138,7 @@ export interface Queue {
 }
 
 /** What a list shows of a job. */
-export interface JobLine {
+export interface JobSummary {
   jid: string
   class: string
   queue: string
@@ -154,10 +154,10 @@ export interface JobLine {
 }
 
 /** GET /queues/:name/jobs?cursor=&limit=&search= */
-export type QueuedLine = JobLine
+export type QueuedJob = JobSummary
 
 /** GET /retries, /scheduled, /dead ?cursor=&limit=&search=&class=&error=&queue=&desc= */
-export interface SetLine extends JobLine {
+export interface SetJob extends JobSummary {
   /** When it is due, or when it died. */
   at: string
   error: { class: string | null; message: string } | null
@@ -213,7 +213,7 @@ export interface FoundJob {
 }
 
 /** GET /retries/:jid?key= , /queues/:name/jobs/:jid?key= , and as `job` of GET /jobs/:jid */
-export interface JobDetail extends Omit<SetLine, 'at'> {
+export interface JobDetail extends Omit<SetJob, 'at'> {
   /** null: it is in no set. */
   at: string | null
   /** Redacted; null when it is longer than 64 kB: `argsText` has its beginning, `?whole=true` all of it. */
@@ -269,7 +269,7 @@ export interface Process {
 }
 
 /** GET /running */
-export interface RunningLine extends Omit<JobLine, 'key' | 'bytes'> {
+export interface RunningJob extends Omit<JobSummary, 'key' | 'bytes'> {
   process: string
   thread: string
   startedAt: string

@@ -11,7 +11,7 @@ export function Tiles({ children, columns }: { children: ComponentChildren; colu
 }
 
 /** Where figures will be: nothing below moves when they come. */
-export function TilesPlace({ columns }: { columns: number }) {
+export function EmptyTiles({ columns }: { columns: number }) {
   return (
     <ul class="stats" style={{ '--cols': columns }} aria-busy="true">
       {Array.from({ length: columns }, (_, i) => (

@@ -6,9 +6,9 @@ import { en } from './en.ts'
 
 export { LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
-export type Words = Record<Word, Phrase>
+export type Texts = Record<Word, Phrase>
 
-const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Words>> = {
+const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Texts>> = {
   zh: async () => (await import('./zh.ts')).zh,
   ru: async () => (await import('./ru.ts')).ru,
 }
@@ -16,10 +16,10 @@ const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Words>> = {
 const KEPT = 'highkiq-language'
 
 export const language = signal<Language>('en')
-const words = signal<Words>(en)
+const words = signal<Texts>(en)
 
 /** The one that was chosen here, else the first of the browser's that we speak. */
-export async function startWords(): Promise<void> {
+export async function startI18n(): Promise<void> {
   await speak(spokenOf([localStorage.getItem(KEPT), ...navigator.languages]) ?? 'en')
 }
 

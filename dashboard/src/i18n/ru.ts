@@ -1,8 +1,8 @@
 /** Русский */
 
-import type { Words } from './index.ts'
+import type { Texts } from './index.ts'
 
-export const ru: Words = {
+export const ru: Texts = {
   // Everywhere
   skip: 'К содержанию',
   now: 'сейчас',

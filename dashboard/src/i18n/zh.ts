@@ -1,8 +1,8 @@
 /** 中文 */
 
-import type { Words } from './index.ts'
+import type { Texts } from './index.ts'
 
-export const zh: Words = {
+export const zh: Texts = {
   // Everywhere
   skip: '跳到内容',
   now: '刚刚',

@@ -16,7 +16,7 @@ export function startTheme(): void {
   system.addEventListener('change', follow)
 }
 
-export function turnTheme(): void {
+export function switchTheme(): void {
   localStorage.setItem(KEPT, theme.value === 'dark' ? 'light' : 'dark')
   follow()
 }

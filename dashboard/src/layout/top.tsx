@@ -8,7 +8,7 @@ import { about, beat, connection, liveStats } from '../live/live-stats.ts'
 import { openFinder } from './find.tsx'
 import { LINKS } from './links.ts'
 import { isAt } from './nav.tsx'
-import { turnTheme } from './theme.ts'
+import { switchTheme } from './theme.ts'
 
 export function Top() {
   return (
@@ -23,7 +23,7 @@ export function Top() {
         <kbd>Ctrl K</kbd>
       </button>
       <Connection />
-      <button class="btn ghost sq" type="button" aria-label={t('top.theme')} onClick={turnTheme}>
+      <button class="btn ghost sq" type="button" aria-label={t('top.theme')} onClick={switchTheme}>
         <Icon name="sun" />
       </button>
     </header>

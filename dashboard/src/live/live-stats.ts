@@ -29,7 +29,7 @@ export function startLiveStats(): void {
   const stream = shareStream(show)
   const follow = () => {
     clearTimeout(silence)
-    stream.take(!document.hidden)
+    stream.setWanted(!document.hidden)
     if (document.hidden) return
     if (!stream.isPossible) void poll()
     // Another tab may have the stream: its next figures come within two seconds.

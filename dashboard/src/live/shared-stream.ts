@@ -21,7 +21,7 @@ export interface SharedStream {
    */
   readonly isPossible: boolean
   /** Whether this tab wants figures now. */
-  take(isWanted: boolean): void
+  setWanted(isWanted: boolean): void
 }
 
 const NAME = `highkiq-live:${BASE}`
@@ -45,7 +45,7 @@ export function shareStream(show: (figures: Figures) => void): SharedStream {
       .catch(() => {})
   return {
     isPossible: locks !== undefined,
-    take(isWanted) {
+    setWanted(isWanted) {
       if (isWanted === (wanted !== undefined)) return
       wanted?.abort()
       wanted = isWanted ? new AbortController() : undefined

@@ -1,6 +1,6 @@
 /** Who works, and on what. */
 
-import type { Page, Process, RunningLine } from '../../api/types.ts'
+import type { Page, Process, RunningJob } from '../../api/types.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { type SlotCounts, Slots } from '../../components/slots.tsx'
@@ -13,7 +13,7 @@ import { RunningJobs } from './running.tsx'
 
 export default function Busy() {
   const processes = useData<Page<Process>>('/processes')
-  const running = useData<Page<RunningLine>>('/running')
+  const running = useData<Page<RunningJob>>('/running')
   const { value: now } = liveStats
   const sum = (of: keyof SlotCounts) => processes.data?.items.reduce((total, one) => total + one[of], 0) ?? 0
   // The store knows at once how many run, a process tells which at its next beat.

@@ -1,7 +1,7 @@
 /** Jobs that run now, longest first. */
 
 import { tell } from '../../api/client.ts'
-import type { RunningLine } from '../../api/types.ts'
+import type { RunningJob } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -12,7 +12,7 @@ import { t } from '../../i18n/index.ts'
 import { about, beat } from '../../live/live-stats.ts'
 import { visible } from '../job/json.tsx'
 
-export function RunningJobs({ all, reload }: { all: RunningLine[]; reload(): Promise<void> }) {
+export function RunningJobs({ all, reload }: { all: RunningJob[]; reload(): Promise<void> }) {
   return (
     <Table
       label={t('busy.running')}
@@ -23,7 +23,7 @@ export function RunningJobs({ all, reload }: { all: RunningLine[]; reload(): Pro
   )
 }
 
-function columns(reload: () => Promise<void>): Column<RunningLine>[] {
+function columns(reload: () => Promise<void>): Column<RunningJob>[] {
   return [
     {
       name: 'job',
@@ -70,7 +70,7 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
             class: 'num',
-            cell: (job: RunningLine) => (
+            cell: (job: RunningJob) => (
               <button type="button" class="btn s risk" onClick={() => void cancel(job, reload)}>
                 {t('busy.cancelAsk')}
               </button>
@@ -81,7 +81,7 @@ function columns(reload: () => Promise<void>): Column<RunningLine>[] {
   ]
 }
 
-function Progress({ job: { progress } }: { job: RunningLine }) {
+function Progress({ job: { progress } }: { job: RunningJob }) {
   if (!progress) return <span class="dim">–</span>
   const { done, total, note } = progress
   return (
@@ -99,7 +99,7 @@ function Progress({ job: { progress } }: { job: RunningLine }) {
   )
 }
 
-async function cancel({ jid, class: name }: RunningLine, reload: () => Promise<void>): Promise<void> {
+async function cancel({ jid, class: name }: RunningJob, reload: () => Promise<void>): Promise<void> {
   const yes = await confirm({
     title: t('busy.cancelTitle', { class: visible(name) }),
     body: t('busy.cancelBody'),

@@ -1,7 +1,7 @@
 /** Doing something with jobs of a set: asking where it is to be asked, and saying what came of it. */
 
 import { tell } from '../../api/client.ts'
-import type { Acted, SetLine } from '../../api/types.ts'
+import type { Acted, SetJob } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { doing, say, type Told } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
@@ -9,7 +9,7 @@ import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
 /** What is to be known of a job that something is done with. */
-export type Target = Pick<SetLine, 'jid' | 'key' | 'class' | 'queue'>
+export type Target = Pick<SetJob, 'jid' | 'key' | 'class' | 'queue'>
 
 /** True: it was done, or tried. `undone` hears when it was taken back. */
 export async function act(
@@ -26,7 +26,7 @@ export async function act(
   if (!acted) return false
   const { moved } = acted
   const undo = moved && (() => void putBack(set, moved).then(undone))
-  if (acted.done > 0) say(wordsOf(name, acted), undo)
+  if (acted.done > 0) say(toastOf(name, acted), undo)
   else say({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
   return true
 }
@@ -62,7 +62,7 @@ function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
     .slice(0, MOST_PARTS)
 }
 
-export function wordsOf(name: ActName, { done, refused, error }: Acted): Told {
+export function toastOf(name: ActName, { done, refused, error }: Acted): Told {
   const text = t(`sets.done.${name}`, { n: done })
   if (refused === 0) return { text }
   return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }

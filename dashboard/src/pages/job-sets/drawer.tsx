@@ -28,9 +28,9 @@ interface JobDrawerProps {
 export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
   const [, change] = useQuery()
   const row = rows.find((one) => one.id === id)
-  const place = usePlace(rows, id)
-  const line = useLast(row?.line, id)
-  const jid = line?.jid ?? id.replace(/#\d+$/, '')
+  const position = usePosition(rows, id)
+  const summary = useLast(row?.job, id)
+  const jid = summary?.jid ?? id.replace(/#\d+$/, '')
   const path = `/${set}/${encoded(jid === '' ? '-' : jid)}`
   // Which time it has is in its key: one that was given another is looked for by its jid alone.
   const [moved, setMoved] = useState<string>()
@@ -40,7 +40,7 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
     data: job,
     error,
     reload,
-  } = useData<JobDetail>(path, line && moved !== path ? { key: line.key } : {}, {
+  } = useData<JobDetail>(path, summary && moved !== path ? { key: summary.key } : {}, {
     live: gone !== path && !isActing,
   })
   const isUnknown = error?.code === 'UNKNOWN_JID'
@@ -52,9 +52,9 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
   }, [isUnknown, isGone, path])
   const { state } = KINDS[set]
   const go = (to: Row | undefined) => (to ? () => change({ job: to.id }, { replace: true }) : undefined)
-  const previous = go(rows[place - 1])
+  const previous = go(rows[position - 1])
   // When the job has left the list, the next one is where it was.
-  const next = go(rows[row ? place + 1 : place])
+  const next = go(rows[row ? position + 1 : position])
   const close = () => change({ job: null })
   return (
     <Drawer
@@ -62,7 +62,7 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
       title={
         <>
           <h2 class="drawer-title cut">
-            <bdi>{visible(job?.class ?? line?.class ?? t('job.title'))}</bdi>
+            <bdi>{visible(job?.class ?? summary?.class ?? t('job.title'))}</bdi>
           </h2>
           {job && <JobPill job={job} state={state} />}
         </>
@@ -112,17 +112,17 @@ export function JobDrawer({ set, id, rows, onDone }: JobDrawerProps) {
 }
 
 /** Where the row is, or was last. */
-function usePlace(rows: readonly Row[], id: string): number {
+function usePosition(rows: readonly Row[], id: string): number {
   const last = useRef(-1)
   const i = rows.findIndex((one) => one.id === id)
   if (i !== -1) last.current = i
   return i === -1 ? last.current : i
 }
 
-/** The line as it was first seen at this time: its key may be written in another way when its neighbours change. */
-function useLast<Line extends { at: string }>(line: Line | undefined, id: string): Line | undefined {
-  const kept = useRef<{ id: string; line: Line | undefined }>({ id, line })
+/** The summary as it was first seen at this time: its key may be written in another way when its neighbours change. */
+function useLast<Item extends { at: string }>(summary: Item | undefined, id: string): Item | undefined {
+  const kept = useRef<{ id: string; summary: Item | undefined }>({ id, summary })
   const { current } = kept
-  if (current.id !== id || (line && current.line?.at !== line.at)) kept.current = { id, line }
-  return kept.current.line
+  if (current.id !== id || (summary && current.summary?.at !== summary.at)) kept.current = { id, summary }
+  return kept.current.summary
 }

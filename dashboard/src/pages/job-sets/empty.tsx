@@ -6,7 +6,7 @@ import { FROM_THE_START } from '../../components/search.tsx'
 import { t } from '../../i18n/index.ts'
 import { liveStats } from '../../live/live-stats.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { FILTERS, filterIn, filterWords } from './filter.ts'
+import { FILTERS, filterIn, filterText } from './filter.ts'
 import type { SetName } from './kinds.ts'
 
 interface NothingProps {
@@ -32,7 +32,7 @@ export function Nothing({ set, isNarrow, size, scanned, next }: NothingProps) {
           </button>
         }
       >
-        <bdi>{filterWords(filterIn(query))}</bdi>
+        <bdi>{filterText(filterIn(query))}</bdi>
         <br />
         {next === null ? t('sets.outside', { n: size }) : t('sets.scanned', { n: scanned })}
       </Empty>

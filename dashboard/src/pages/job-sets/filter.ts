@@ -15,6 +15,6 @@ export function isFiltered(filter: Filter): boolean {
 }
 
 /** `error ECONNREFUSED*, queue mail`: what they have in common, for people. */
-export function filterWords(filter: Filter): string {
+export function filterText(filter: Filter): string {
   return FILTERS.flatMap((name) => (filter[name] ? [`${t(`sets.filter.${name}`)} ${filter[name]}`] : [])).join(', ')
 }

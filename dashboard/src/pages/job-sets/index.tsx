@@ -1,7 +1,7 @@
 /** Retries, scheduled and dead jobs: by cause, searched, chosen, and acted on. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ErrorGroups, Page, Queue, Searched, SetLine } from '../../api/types.ts'
+import type { ErrorGroups, Page, Queue, Searched, SetJob } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -44,9 +44,9 @@ function SetPage({ set }: { set: SetName }) {
   const isGrouped = kind.hasErrors && query.groups !== 'off'
   const size = liveStats.value?.stats[set]
 
-  const place = { ...filter, desc, cursor: query.cursor, limit: LIMIT }
-  const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(place))
-  const list = useKept(useData<Searched<SetLine>>(`/${set}`, place, { live: chosen.size === 0 }))
+  const listQuery = { ...filter, desc, cursor: query.cursor, limit: LIMIT }
+  const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
+  const list = useKept(useData<Searched<SetJob>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
   // Causes of all of them: the one that is chosen stands among the others.
   const { error: _, cause: __, ...beside } = filter
@@ -59,7 +59,7 @@ function SetPage({ set }: { set: SetName }) {
     : { set, filter, count: size ?? null, isExact: true }
 
   // When the next of them is due, or the last has died.
-  const [next] = useData<Page<SetLine>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
+  const [next] = useData<Page<SetJob>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
   const cause = causeOf(groups.data)
 
   const isAllowed = about.value?.readOnly === false
@@ -73,7 +73,7 @@ function SetPage({ set }: { set: SetName }) {
     if (await sweep(name, { set, filter })) choose(new Set())
     reload()
   }
-  const some = rows.filter(({ id }) => chosen.has(id)).map(({ line }) => line)
+  const some = rows.filter(({ id }) => chosen.has(id)).map(({ job }) => job)
   const [first, ...others] = kind.acts.filter(({ isForAll }) => isForAll)
   return (
     <Split drawer={query.job !== undefined && <JobDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
@@ -145,18 +145,18 @@ function SetPage({ set }: { set: SetName }) {
 }
 
 /** Which rows are chosen, or all that match. Another page of the list has others. */
-function useSelection(place: string) {
-  const [state, setState] = useState<{ place: string; ids: ReadonlySet<string>; isAll: boolean }>({
-    place,
+function useSelection(query: string) {
+  const [state, setState] = useState<{ query: string; ids: ReadonlySet<string>; isAll: boolean }>({
+    query,
     ids: new Set(),
     isAll: false,
   })
-  const isCurrent = state.place === place
+  const isCurrent = state.query === query
   return {
     chosen: isCurrent ? state.ids : new Set<string>(),
     isAll: isCurrent && state.isAll,
-    choose: (ids: ReadonlySet<string>) => setState({ place, ids, isAll: false }),
-    chooseAll: () => setState({ ...state, place, isAll: true }),
+    choose: (ids: ReadonlySet<string>) => setState({ query, ids, isAll: false }),
+    chooseAll: () => setState({ ...state, query, isAll: true }),
   }
 }
 

@@ -1,6 +1,6 @@
-/** The list: a line for each job, with what it failed of. */
+/** The list: a job for each job, with what it failed of. */
 
-import type { SetLine } from '../../api/types.ts'
+import type { SetJob } from '../../api/types.ts'
 import { FROM_THE_START } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
@@ -10,18 +10,18 @@ import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { KINDS, type SetName } from './kinds.ts'
 
-export interface Row<Line = SetLine> {
+export interface Row<Item = SetJob> {
   /** Names it in the list and in the address: its jid, with a number if that comes more than once. */
   id: string
-  line: Line
+  job: Item
 }
 
-export function rowsOf<Line extends { jid: string }>(lines: readonly Line[]): Row<Line>[] {
+export function rowsOf<Item extends { jid: string }>(jobs: readonly Item[]): Row<Item>[] {
   const seen = new Map<string, number>()
-  return lines.map((line) => {
-    const n = (seen.get(line.jid) ?? 0) + 1
-    seen.set(line.jid, n)
-    return { id: line.jid !== '' && n === 1 ? line.jid : `${line.jid}#${n}`, line }
+  return jobs.map((job) => {
+    const n = (seen.get(job.jid) ?? 0) + 1
+    seen.set(job.jid, n)
+    return { id: job.jid !== '' && n === 1 ? job.jid : `${job.jid}#${n}`, job }
   })
 }
 
@@ -42,7 +42,7 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
       name: 'at',
       title: t(`sets.at.${set}`),
       class: 'nowrap',
-      cell: ({ line }) => <When at={line.at} />,
+      cell: ({ job }) => <When at={job.at} />,
       sort: desc ? 'descending' : 'ascending',
       onSort: () => change({ desc: String(!desc), ...FROM_THE_START }),
     },
@@ -50,16 +50,16 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
       name: 'job',
       title: t('sets.job'),
       class: 'max',
-      cell: ({ id, line }) => (
+      cell: ({ id, job }) => (
         <>
           <a class="cut block job" href={link({ job: id })}>
-            <bdi>{visible(line.class)}</bdi>{' '}
+            <bdi>{visible(job.class)}</bdi>{' '}
             <code class="dim args">
-              <bdi>{visible(line.preview)}</bdi>
+              <bdi>{visible(job.preview)}</bdi>
             </code>
           </a>
           <span class="sub cut">
-            <bdi>{hasErrors ? errorOf(line) : visible(line.queue)}</bdi>
+            <bdi>{hasErrors ? errorOf(job) : visible(job.queue)}</bdi>
           </span>
         </>
       ),
@@ -68,22 +68,22 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
       name: 'created',
       title: t('sets.created'),
       class: 'num hide-m dim',
-      cell: ({ line }) => <When at={line.createdAt} />,
+      cell: ({ job }) => <When at={job.createdAt} />,
     },
     hasErrors && {
       name: 'failed',
       title: t('sets.failed'),
       class: 'num hide-m dim',
-      cell: ({ line }) => <When at={line.retriedAt ?? line.failedAt} />,
+      cell: ({ job }) => <When at={job.retriedAt ?? job.failedAt} />,
     },
     hasErrors && {
       name: 'tries',
       title: t('sets.tries'),
       class: 'num',
-      cell: ({ line }) => (
+      cell: ({ job }) => (
         <>
-          {number(line.failures)}
-          {line.retries !== null && <span class="dim hide-s"> {t('sets.triesOf', { n: line.retries + 1 })}</span>}
+          {number(job.failures)}
+          {job.retries !== null && <span class="dim hide-s"> {t('sets.triesOf', { n: job.retries + 1 })}</span>}
         </>
       ),
     },
@@ -101,7 +101,7 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
   )
 }
 
-function errorOf({ error }: SetLine): string {
+function errorOf({ error }: SetJob): string {
   if (error === null) return t('sets.noError')
   const { class: name, message } = error
   if (name === null || message.includes(name)) return visible(message)

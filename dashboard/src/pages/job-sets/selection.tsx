@@ -29,7 +29,7 @@ export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAc
       </b>
       {canAll && !isAll && (
         <button type="button" class="plain link" onClick={onAll}>
-          {allWords(all)}
+          {allText(all)}
         </button>
       )}
       <button type="button" class="plain dim" onClick={onNone}>
@@ -42,7 +42,7 @@ export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAc
   )
 }
 
-function allWords({ filter, count, isExact }: Counted): string {
+function allText({ filter, count, isExact }: Counted): string {
   if (count === null || !isExact) return t('sets.selectMatching')
   return t(isFiltered(filter) ? 'sets.selectAllMatching' : 'sets.selectAll', { n: count })
 }

@@ -9,8 +9,8 @@ import { doing, say } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { refresh } from '../../live/live-stats.ts'
-import { wordsOf } from './actions.ts'
-import { type Filter, filterWords, isFiltered } from './filter.ts'
+import { toastOf } from './actions.ts'
+import { type Filter, filterText, isFiltered } from './filter.ts'
 import { messagesOf } from './groups.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
@@ -75,7 +75,7 @@ async function run(name: SweepName, { set, filter, count, isExact }: Counted): P
       if (running.value) running.value = { ...running.value, now: line }
     }
     if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
-    say(wordsOf(name, last))
+    say(toastOf(name, last))
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown
     say(t('sets.sweep.stopped', { n: last.done }))
@@ -98,7 +98,7 @@ function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Cou
       <>
         {isFiltered(filter) && (
           <>
-            {t('sets.which')} <bdi class="b">{filterWords(filter)}</bdi>.{' '}
+            {t('sets.which')} <bdi class="b">{filterText(filter)}</bdi>.{' '}
             {messages !== undefined && `${t('sets.holds', { messages })} `}
           </>
         )}

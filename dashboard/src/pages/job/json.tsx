@@ -53,7 +53,7 @@ function laidOut(text: string): Piece[] {
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] as string
     if (isOpening(token)) {
-      const end = endInLine(tokens, i)
+      const end = shortEnd(tokens, i)
       if (end !== undefined) {
         for (let j = i; j <= end; j++) pieces.push(spaced(tokens, j))
         i = end
@@ -84,7 +84,7 @@ function spaced(tokens: readonly string[], i: number): Piece {
 }
 
 /** Where what opens here is closed, if that is near. */
-function endInLine(tokens: readonly string[], from: number): number | undefined {
+function shortEnd(tokens: readonly string[], from: number): number | undefined {
   let depth = 0
   let width = 0
   for (let i = from; i < tokens.length && width <= LINE; i++) {

@@ -31,7 +31,7 @@ interface IdsProps<Item> {
   queue: OrderedQueue
   reload(): Promise<void>
   /** Of the routes: `/ordered/NAME/waiting`. */
-  place: 'waiting' | 'morgue'
+  list: 'waiting' | 'morgue'
   /** What it can be sorted by, the first if nothing else is said. */
   sortings: readonly { by: string; word: Word }[]
   columns: readonly Column<Item>[]
@@ -51,7 +51,7 @@ export const DELETE: IdAct = {
 export function Ids<Item extends { id: string }>({
   queue,
   reload,
-  place,
+  list,
   sortings,
   columns,
   acts,
@@ -63,7 +63,7 @@ export function Ids<Item extends { id: string }>({
   const { from, cursor, desc } = query
   // Who says where to begin means an id.
   const by = from ? 'id' : (query.by ?? sortings[0]?.by)
-  const path = `/ordered/${encoded(queue.name)}/${place}`
+  const path = `/ordered/${encoded(queue.name)}/${list}`
   const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
   const canAct = about.value?.readOnly === false
   const act = async ({ name, ask }: IdAct) => {
@@ -135,7 +135,7 @@ export function Ids<Item extends { id: string }>({
       )}
       {data && data.items.length > 0 && (
         <Table
-          label={t(`ordered.${place}`)}
+          label={t(`ordered.${list}`)}
           rows={data.items}
           columns={columns}
           keyOf={({ id }) => id}

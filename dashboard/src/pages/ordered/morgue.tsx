@@ -42,7 +42,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
     <Ids<OrderedDead>
       queue={queue}
       reload={reload}
-      place="morgue"
+      list="morgue"
       sortings={SORTINGS}
       columns={columns()}
       acts={ACTS}

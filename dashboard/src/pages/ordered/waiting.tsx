@@ -28,7 +28,7 @@ export function Waiting({ queue, reload }: { queue: OrderedQueue; reload(): Prom
     <Ids<OrderedWaiting>
       queue={queue}
       reload={reload}
-      place="waiting"
+      list="waiting"
       sortings={SORTINGS}
       columns={columns()}
       acts={ACTS}

@@ -21,7 +21,7 @@ export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
       )}
       <ul class="att">
         {all?.map((one) => {
-          const { title, what, to } = wordsOf(one)
+          const { title, what, to } = textsOf(one)
           return (
             <li key={`${title} ${to}`}>
               <a href={at(to)}>
@@ -44,7 +44,7 @@ export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
   )
 }
 
-function wordsOf(one: Alert): { title: string; what: string; to: string } {
+function textsOf(one: Alert): { title: string; what: string; to: string } {
   const name = encoded
   switch (one.kind) {
     case 'retries-share-error':

@@ -4,7 +4,7 @@ import type { Gauges } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Slots } from '../../components/slots.tsx'
-import { TilesPlace } from '../../components/tile.tsx'
+import { EmptyTiles } from '../../components/tile.tsx'
 import { t } from '../../i18n/index.ts'
 import { about, liveStats } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
@@ -42,7 +42,7 @@ export function Overview() {
           ))}
         </nav>
       </Head>
-      {now ? <Figures now={now} gauges={gauges} /> : <TilesPlace columns={6} />}
+      {now ? <Figures now={now} gauges={gauges} /> : <EmptyTiles columns={6} />}
       <div class="grid g21">
         <ThroughputPanel range={range} />
         <AttentionPanel all={now?.alerts} />

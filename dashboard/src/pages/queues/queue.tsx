@@ -3,7 +3,7 @@
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
-import type { Acted, JobDetail, Queue, QueuedLine, Searched } from '../../api/types.ts'
+import type { Acted, JobDetail, Queue, QueuedJob, Searched } from '../../api/types.ts'
 import { at, encoded, nameOf } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Split } from '../../components/drawer.tsx'
@@ -13,7 +13,7 @@ import { Paging } from '../../components/paging.tsx'
 import { Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Tile, Tiles, TilesPlace } from '../../components/tile.tsx'
+import { EmptyTiles, Tile, Tiles } from '../../components/tile.tsx'
 import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
@@ -33,7 +33,7 @@ export default function QueuePage() {
   const { data: queue, error, reload } = useData<Queue>(path)
   const [query, change, link] = useQuery()
   const { search, cursor } = query
-  const jobs = useData<Searched<QueuedLine>>(`${path}/jobs`, { search, cursor, limit: 25 })
+  const jobs = useData<Searched<QueuedJob>>(`${path}/jobs`, { search, cursor, limit: 25 })
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
@@ -66,7 +66,7 @@ export default function QueuePage() {
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {queue && <Figures queue={queue} />}
-      {!queue && !error && <TilesPlace columns={4} />}
+      {!queue && !error && <EmptyTiles columns={4} />}
       <section class="panel list section">
         <div class="tools">
           <Search label={t('queues.searchJobs')} placeholder={t('queues.searchJobs')} />
@@ -117,32 +117,32 @@ function Figures({ queue: { size, backlog, latency, slots, servedBy, ignoredBy, 
   )
 }
 
-function columns(link: (what: { job: string }) => string): Column<Row<QueuedLine>>[] {
+function columns(link: (what: { job: string }) => string): Column<Row<QueuedJob>>[] {
   return [
     {
       name: 'job',
       title: t('job.title'),
       class: 'max',
-      cell: ({ id, line }) => (
+      cell: ({ id, job }) => (
         <>
           <a class="cut block" href={link({ job: id })}>
-            <bdi>{visible(line.class)}</bdi>{' '}
+            <bdi>{visible(job.class)}</bdi>{' '}
             <code class="dim args">
-              <bdi>{visible(line.preview)}</bdi>
+              <bdi>{visible(job.preview)}</bdi>
             </code>
           </a>
           <span class="sub cut">
-            <code>{visible(line.jid)}</code>
+            <code>{visible(job.jid)}</code>
           </span>
         </>
       ),
     },
-    { name: 'bytes', title: t('job.bytes'), class: 'num hide-s dim', cell: ({ line }) => bytes(line.bytes) },
+    { name: 'bytes', title: t('job.bytes'), class: 'num hide-s dim', cell: ({ job }) => bytes(job.bytes) },
     {
       name: 'since',
       title: t('job.enqueued'),
       class: 'num',
-      cell: ({ line }) => <When at={line.enqueuedAt ?? line.createdAt} />,
+      cell: ({ job }) => <When at={job.enqueuedAt ?? job.createdAt} />,
     },
   ]
 }

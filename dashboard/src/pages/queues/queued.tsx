@@ -1,7 +1,7 @@
 /** One job of a queue, beside the list. */
 
 import { useRef, useState } from 'preact/hooks'
-import type { JobDetail, QueuedLine } from '../../api/types.ts'
+import type { JobDetail, QueuedJob } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Drawer } from '../../components/drawer.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -18,22 +18,26 @@ interface QueuedDrawerProps {
   queue: string
   /** The row's. */
   id: string
-  rows: readonly Row<QueuedLine>[]
+  rows: readonly Row<QueuedJob>[]
   onDelete(job: JobDetail): Promise<void>
 }
 
 export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
   const [, change] = useQuery()
-  const place = rows.findIndex((row) => row.id === id)
-  const line = useFirst(rows[place]?.line, id)
-  const jid = line?.jid ?? id.replace(/#\d+$/, '')
+  const position = rows.findIndex((row) => row.id === id)
+  const summary = useFirst(rows[position]?.job, id)
+  const jid = summary?.jid ?? id.replace(/#\d+$/, '')
   const path = pathOf(queue, jid)
   // Nobody asks for what is being deleted.
   const [isDeleting, setDeleting] = useState(false)
-  const { data: job, error, reload } = useData<JobDetail>(path, line ? { key: line.key } : {}, { live: !isDeleting })
+  const {
+    data: job,
+    error,
+    reload,
+  } = useData<JobDetail>(path, summary ? { key: summary.key } : {}, { live: !isDeleting })
   const isGone = error?.code === 'UNKNOWN_JID'
-  const go = (to: Row<QueuedLine> | undefined) =>
-    place !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
+  const go = (to: Row<QueuedJob> | undefined) =>
+    position !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
   const ask = async (job: JobDetail) => {
     setDeleting(true)
     await onDelete(job)
@@ -44,13 +48,13 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
       label={t('job.label', { jid })}
       title={
         <h2 class="drawer-title cut">
-          <bdi>{visible(job?.class ?? line?.class ?? t('job.title'))}</bdi>
+          <bdi>{visible(job?.class ?? summary?.class ?? t('job.title'))}</bdi>
         </h2>
       }
       about={job && <JobAbout job={job} state="queued" />}
       onClose={() => change({ job: null })}
-      onPrevious={go(rows[place - 1])}
-      onNext={go(rows[place + 1])}
+      onPrevious={go(rows[position - 1])}
+      onNext={go(rows[position + 1])}
       acts={
         job &&
         !isGone &&
@@ -88,8 +92,8 @@ export function pathOf(queue: string, jid: string): string {
 }
 
 /** As it was seen first: its key changes as the queue moves on, and finds it all the same. */
-function useFirst(line: QueuedLine | undefined, id: string): QueuedLine | undefined {
-  const kept = useRef({ id, line })
-  if (kept.current.id !== id || !kept.current.line) kept.current = { id, line }
-  return kept.current.line
+function useFirst(summary: QueuedJob | undefined, id: string): QueuedJob | undefined {
+  const kept = useRef({ id, summary })
+  if (kept.current.id !== id || !kept.current.summary) kept.current = { id, summary }
+  return kept.current.summary
 }
