@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 /** `from`: the sources; `written`: the file that the last step writes. Its time tells when the build began. */
 const PARTS = [
   {
-    from: ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'dashboard/src/sheet/tokens.css'],
+    from: ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'dashboard/src/styles'],
     written: 'dist/index.js',
     steps: [
       ['node', 'scripts/generate.js'],
@@ -25,6 +25,8 @@ const PARTS = [
 ]
 
 const onlyChanged = process.argv.includes('--changed')
+const lost = PARTS.flatMap(({ from }) => from).filter((path) => !existsSync(`${root}${path}`))
+if (lost.length > 0) throw new Error(`scripts/build.js names sources that are not there: ${lost.join(', ')}`)
 try {
   await Promise.all(PARTS.filter((part) => !onlyChanged || hasChanged(part)).map(build))
 } catch (error) {
