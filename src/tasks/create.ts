@@ -38,12 +38,12 @@ export async function createTask(
 ): Promise<string> {
   const { store, now } = host
   const id = options.id ?? newTaskId()
-  const submitter = new Producer(host.store)
+  const producer = new Producer(host.store)
   const lists = options.rowsPerJob === undefined ? {} : LISTS
   const payload = { ...payloadOf(host, job, id, options.queue), ...lists, ...options.members }
   const writer = new RowWriter(host, {
     task: id,
-    producer: submitter.token,
+    producer: producer.token,
     payload,
     fitsTemplate: true,
     first: 0,
@@ -53,8 +53,8 @@ export async function createTask(
   const flush = async () => {
     const isFirst = !created
     if (isFirst) {
-      const spec = await specOf(host, payload, submitter.token, options)
-      await retryTransient(() => submitter.join(spec.queue))
+      const spec = await specOf(host, payload, producer.token, options)
+      await retryTransient(() => producer.join(spec.queue))
       await retryTransient(() => store().tasks.create(spec))
       created = true
     }
@@ -63,16 +63,16 @@ export async function createTask(
   }
   try {
     await addAll(writer, rows, flush)
-    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.release()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    await producer.release()
     return id
   } catch (thrown) {
     // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
     if (!created) {
-      await submitter.release()
+      await producer.release()
       throw thrown
     }
-    await interrupt(host, id, submitter, writer)
+    await interrupt(host, id, producer, writer)
     throw withTask(thrown, id)
   }
 }
@@ -84,47 +84,47 @@ export async function createTask(
 export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
   const { id, queue } = record
-  const submitter = new Producer(host.store)
-  await retryTransient(() => submitter.join(queue))
-  const writer = rowsOf(host, record, job, submitter.token)
+  const producer = new Producer(host.store)
+  await retryTransient(() => producer.join(queue))
+  const writer = rowsOf(host, record, job, producer.token)
   try {
-    refuse(await retryTransient(() => store().tasks.openAdding(id, submitter.token, now())), id)
+    refuse(await retryTransient(() => store().tasks.openAdding(id, producer.token, now())), id)
     await addAll(writer, rows, () => writer.flush())
-    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.release()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    await producer.release()
     return writer.cursor
   } catch (thrown) {
     // Whoever adds is told, and what was read before is whole: the task itself goes on.
     await writer.flush().catch(() => {})
-    await submitter.interrupt(id, now(), false)
+    await producer.interrupt(id, now(), false)
     throw writer.cursor > 0 ? withTask(thrown, id) : thrown
   }
 }
 
-/** Goes on where another submitter, who is dead or will be stopped, had come to. `rows`: all of them, from the first on. */
+/** Goes on where another producer, who is dead or will be stopped, had come to. `rows`: all of them, from the first on. */
 export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
-  const { id, queue, producer: adder } = record
-  const submitter = new Producer(host.store)
-  await retryTransient(() => submitter.join(queue))
+  const { id, queue, producer: previous } = record
+  const producer = new Producer(host.store)
+  await retryTransient(() => producer.join(queue))
   let writer: RowWriter | undefined
   try {
-    refuse(await retryTransient(() => store().tasks.openAdding(id, submitter.token, now(), adder)), id)
-    const cursor = await cursorOf(host, id, submitter.token)
+    refuse(await retryTransient(() => store().tasks.openAdding(id, producer.token, now(), previous)), id)
+    const cursor = await cursorOf(host, id, producer.token)
     // The store is asked only now, since another producer may have added rows before.
     const stored = await retryTransient(() => store().tasks.find(id))
-    const adding = rowsOf(host, record, job, submitter.token, cursor)
+    const adding = rowsOf(host, record, job, producer.token, cursor)
     writer = adding
     await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
-    refuse(await retryTransient(() => store().tasks.endAdding(id, submitter.token, now())), id)
-    await submitter.release()
+    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    await producer.release()
     return adding.cursor - cursor
   } catch (thrown) {
     if (!writer) {
-      await submitter.interrupt(id, now())
+      await producer.interrupt(id, now())
       throw thrown
     }
-    await interrupt(host, id, submitter, writer)
+    await interrupt(host, id, producer, writer)
     throw withTask(thrown, id)
   }
 }
@@ -158,8 +158,8 @@ export function rowProducer(
 }
 
 /** Who adds nothing, behind all rows that there can be, is told where its cursor is. */
-async function cursorOf({ store, now }: TaskHost, id: string, adder: string): Promise<number> {
-  const answer = await retryTransient(() => store().tasks.addRows(id, adder, 2 ** 32, [], now()))
+async function cursorOf({ store, now }: TaskHost, id: string, producer: string): Promise<number> {
+  const answer = await retryTransient(() => store().tasks.addRows(id, producer, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor
 }
 
@@ -178,7 +178,7 @@ function grouped({ rowsPerJob }: { rowsPerJob?: number | null }): { rowsPerJob?:
 /** What says in a payload that its handler gets rows as a list. */
 const LISTS = { hk_list: true } as const
 
-function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: string, cursor = 0): RowWriter {
+function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, producer: string, cursor = 0): RowWriter {
   const { export: file, format } = metaOf(record)
   const page = file ? { hk_part: true as const } : {}
   // Rows of another job come as that one expects them.
@@ -190,7 +190,7 @@ function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, adder: st
   const ofFile = format !== undefined
   return new RowWriter(host, {
     task: record.id,
-    producer: adder,
+    producer,
     payload,
     fitsTemplate,
     ofFile,
@@ -211,7 +211,7 @@ function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string 
   return { ...payload, hk_task: id }
 }
 
-async function specOf(host: TaskHost, payload: Payload, adder: string, options: CreateTask): Promise<TaskSpec> {
+async function specOf(host: TaskHost, payload: Payload, producer: string, options: CreateTask): Promise<TaskSpec> {
   const { name, keepArgs = 'rejected', meta, onDone, onFailure } = options
   const id = payload.hk_task as string
   return {
@@ -225,7 +225,7 @@ async function specOf(host: TaskHost, payload: Payload, adder: string, options: 
     keepArgs,
     meta: JSON.stringify(meta?.() ?? {}),
     createdAt: host.now(),
-    producer: adder,
+    producer,
     ...policyOf(options),
     onDone: onDone ? await callbackOf(host.client, onDone, id) : null,
     onFailure: onFailure ? await callbackOf(host.client, onFailure, id) : null,
@@ -255,9 +255,9 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
 }
 
 /** The error that led here is the one to tell: what fails now is left to it. */
-async function interrupt({ now }: TaskHost, id: string, submitter: Producer, writer: RowWriter): Promise<void> {
+async function interrupt({ now }: TaskHost, id: string, producer: Producer, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
-  await submitter.interrupt(id, now())
+  await producer.interrupt(id, now())
 }
 
 /** Tells which task holds the rows that were stored before the error. */

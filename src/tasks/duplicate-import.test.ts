@@ -45,8 +45,8 @@ test('of two that begin at the same time one goes on', async () => {
 
 test('what was given back, never became a task, or is of a deleted one, is free', async () => {
   const remember = memory()
-  const giveBack = await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
-  await giveBack()
+  const release = await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
+  await release()
   await claimFile(nothing(remember), { key: 'k', id: 'second', now: 1 })
   await claimFile(nothing(remember), { key: 'k', id: 'third', now: 2 * MINUTE })
   await expect(claimFile(made(remember), { key: 'k', id: 'fourth', now: 2 * MINUTE })).rejects.toMatchObject({

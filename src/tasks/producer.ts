@@ -51,8 +51,8 @@ export class Producer {
 }
 
 /** Whether who began a task adds rows to it, as far as can be told: its lease holds, and its process is not known to be gone. */
-export async function isProducerAlive(store: Store, { adding, producer: adder }: TaskRecord): Promise<boolean> {
+export async function isProducerAlive(store: Store, { adding, producer }: TaskRecord): Promise<boolean> {
   if (!adding) return false
-  const lease = (await store.workers.leases()).find(({ owner }) => owner === adder)
+  const lease = (await store.workers.leases()).find(({ owner }) => owner === producer)
   return lease !== undefined && !lease.ended && !lease.claimed && !isGone(lease.host, thisHost())
 }

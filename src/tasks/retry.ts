@@ -37,12 +37,12 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     if (chunk.done) return retried
     first = await rejectedStill(host, record, chunk.value, retried)
   }
-  const submitter = new Producer(host.store)
+  const producer = new Producer(host.store)
   const { store, now } = host
   const { id, queue, run } = record
   try {
-    await retryTransient(() => submitter.join(queue))
-    const started = await store().tasks.startRun(id, run, submitter.token, now())
+    await retryTransient(() => producer.join(queue))
+    const started = await store().tasks.startRun(id, run, producer.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     retried.run = run + 1
@@ -63,11 +63,11 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     // Rows of a report that was sent slowly, or of a task so large that there was time for it.
     const then = await retryTransient(() => store().tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    await retryTransient(() => store().tasks.endAdding(id, submitter.token, now()))
-    await submitter.release()
+    await retryTransient(() => store().tasks.endAdding(id, producer.token, now()))
+    await producer.release()
     return retried
   } catch (thrown) {
-    await submitter.interrupt(id, now())
+    await producer.interrupt(id, now())
     throw thrown
   } finally {
     // The report, of which not all was read.

@@ -47,7 +47,7 @@ interface RowTarget {
   ofFile?: boolean
   /** How many of them are one job. */
   rowsPerJob?: number
-  /** Rows that the adder has added before. */
+  /** Rows that the producer has added before. */
   cursor?: number
   /** Index of its first row, where nobody else adds. */
   first?: number
@@ -55,7 +55,7 @@ interface RowTarget {
 
 export class RowWriter {
   readonly #host: TaskHost
-  readonly #aim: RowTarget
+  readonly #target: RowTarget
   /** What a row's payload must be, beside its arguments, to be what the template makes. */
   readonly #common: string
   /** A multiple of what goes into one job, so that no job is begun at the end of a chunk. */
@@ -66,16 +66,16 @@ export class RowWriter {
   #last: Row | undefined
   #characters = 0
 
-  constructor(host: TaskHost, aim: RowTarget) {
+  constructor(host: TaskHost, target: RowTarget) {
     this.#host = host
-    this.#aim = aim
-    this.#cursor = aim.cursor ?? 0
-    const { rowsPerJob = 1 } = aim
+    this.#target = target
+    this.#cursor = target.cursor ?? 0
+    const { rowsPerJob = 1 } = target
     this.#most = Math.max(CHUNK_ROWS - (CHUNK_ROWS % rowsPerJob), rowsPerJob)
-    this.#common = this.#textWithout(aim.payload, ['args', 'jid'])
+    this.#common = this.#textWithout(target.payload, ['args', 'jid'])
   }
 
-  /** Rows that the adder has added. */
+  /** Rows that the producer has added. */
   get cursor(): number {
     return this.#cursor
   }
@@ -89,7 +89,7 @@ export class RowWriter {
   async add(row: Row): Promise<void> {
     const stored = await this.#stored(row)
     this.#last = row
-    this.#host.client.weigh(this.#aim.payload.class, stored.args)
+    this.#host.client.weigh(this.#target.payload.class, stored.args)
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
   }
@@ -97,14 +97,14 @@ export class RowWriter {
   /** Stores what was taken. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
   async flush(): Promise<void> {
     const { store, now } = this.#host
-    const { task, producer: adder } = this.#aim
+    const { task, producer } = this.#target
     while (this.#chunk.length > 0) {
       const chunk = this.#chunk
       const last = this.#last && fingerprintOf(this.#last)
-      const answer = await retryTransient(() => store().tasks.addRows(task, adder, this.#cursor, chunk, now(), last))
+      const answer = await retryTransient(() => store().tasks.addRows(task, producer, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
-        // An earlier attempt of this very adder had cut its chunks elsewhere.
+        // An earlier attempt of this producer had cut its chunks elsewhere.
         this.#cursor += ahead
         this.#chunk = chunk.slice(ahead)
         continue
@@ -118,9 +118,9 @@ export class RowWriter {
 
   async #stored({ args: given, number, source, rejected }: Row): Promise<NewRow> {
     const { client, now } = this.#host
-    const { payload, task, first, ofFile } = this.#aim
-    const fitsTemplate = this.#aim.fitsTemplate && !(ofFile && number === undefined)
-    const isList = this.#aim.payload.hk_list === true
+    const { payload, task, first, ofFile } = this.#target
+    const fitsTemplate = this.#target.fitsTemplate && !(ofFile && number === undefined)
+    const isList = this.#target.payload.hk_list === true
     const args = isList ? asOneValue(given) : given
     const about = {
       ...(number === undefined ? {} : { number }),
@@ -155,7 +155,7 @@ export class RowWriter {
   }
 
   #textOf(args: unknown[]): string {
-    const { payload } = this.#aim
+    const { payload } = this.#target
     const text = stringifyJson(args, floatsOf(this.#host.client.wire))
     checkReadableArgs(text, payload.class, payload.hk_list === true)
     return text

@@ -85,7 +85,7 @@ class RowsOfTask implements TaskOfJob {
   readonly id: string
   readonly indexes: readonly number[]
   readonly #host: TaskHost
-  readonly #adders: ReturnType<typeof rowProducer>[] = []
+  readonly #producers: ReturnType<typeof rowProducer>[] = []
 
   constructor(host: TaskHost, { jid, hk_rows }: Payload) {
     const { id, index } = splitTaskJid(jid)
@@ -108,8 +108,8 @@ class RowsOfTask implements TaskOfJob {
       const message = `ctx.task.add: say which of the ${this.indexes.length} rows adds them, from 0 on: add(job, rows, 0)`
       throw new HighkiqError('INVALID_OPTION', message)
     }
-    this.#adders[of] ??= rowProducer(this.#host, this.id, index)
-    return this.#adders[of](job as unknown as Job<never[]>, asRows(rows))
+    this.#producers[of] ??= rowProducer(this.#host, this.id, index)
+    return this.#producers[of](job as unknown as Job<never[]>, asRows(rows))
   }
 }
 

@@ -1,9 +1,7 @@
 import { expect } from 'vitest'
 import { type Case, done, NOW, toQueue } from './bench.ts'
 import {
-  ADDER,
   begin,
-  bury,
   change,
   counts,
   deliver,
@@ -11,6 +9,8 @@ import {
   expectExact,
   finish,
   jidOf,
+  moveToDead,
+  PRODUCER,
   postpone,
   REASON,
   record,
@@ -94,13 +94,13 @@ export const taskCancel: Case[] = [
         counts: counts({ finished: 1, enqueued: 5 }),
       })
       const refused = { ok: false, reason: 'ended', cursor: 6 }
-      expect(await t.store.tasks.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 6, rows(6, 1), NOW)).toEqual(refused)
       expect(await t.store.tasks.addRows(task.id, 'row:1', 0, rows(6, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })
       expect(await t.store.tasks.openAdding(task.id, 'other', NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: 6 })
+      expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW)).toEqual({ ok: true, total: 6 })
       expect(await t.store.tasks.change(task.id, { paused: true, window: 9 }, NOW)).toBe('ok')
       expect(await expectExact(t, task)).toMatchObject({ state: 'cancelling', inWindow: 1, backlog: 4 })
     },
@@ -267,7 +267,7 @@ export const taskCancel: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(first, 5, { code: 'TypeError' })] })
+      await t.turn(owner, { settlements: [moveToDead(first, 5, { code: 'TypeError' })] })
       await t.store.tasks.cancel(task.id, null, NOW)
       await t.store.tasks.cancelRows(task.id, 9, NOW)
       const before = await expectExact(t, task)
@@ -296,7 +296,7 @@ export const taskCancel: Case[] = [
     name: 'an interrupted task is cancelled too, also one whose rows have all ended',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
       await t.store.tasks.cancel(task.id, null, NOW)
@@ -335,7 +335,7 @@ export const taskCancel: Case[] = [
     name: 'cancelling 3,000 rows takes many small steps while the rest of the task goes on ending',
     async run(t) {
       const task = await taskWith(t, 1, 1000, { window: 10, open: true })
-      for (const from of [1000, 2000]) await t.store.tasks.addRows(task.id, ADDER, from, rows(from, 1000), NOW)
+      for (const from of [1000, 2000]) await t.store.tasks.addRows(task.id, PRODUCER, from, rows(from, 1000), NOW)
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 10)
       await t.turn(owner, { started: taken.map((one) => begin(one)) })

@@ -52,19 +52,19 @@ export const taskFaults: Fault[] = [
     ],
   },
   {
-    name: 'an adder that is taken over goes on beside the other',
-    wrap: (store) => ({ tasks: { openAdding: (task, adder, now) => store.tasks.openAdding(task, adder, now) } }),
+    name: 'a producer that is taken over goes on beside the other',
+    wrap: (store) => ({ tasks: { openAdding: (task, producer, now) => store.tasks.openAdding(task, producer, now) } }),
     cases: taskAdders,
     seen: [
-      'who takes the place of an adder that broke off goes on where that one was, and the task is adding again',
+      'who takes the place of a producer that broke off goes on where that one was, and the task is adding again',
       'one that lives can be taken over too; of two who want that only one does',
     ],
   },
   {
-    name: 'an adder that broke off has ended',
-    wrap: (store) => ({ tasks: { endAdding: (task, adder, now) => store.tasks.endAdding(task, adder, now) } }),
+    name: 'a producer that broke off has ended',
+    wrap: (store) => ({ tasks: { endAdding: (task, producer, now) => store.tasks.endAdding(task, producer, now) } }),
     cases: taskAdders,
-    seen: ['an interrupted task stays so when all its rows have ended, until its adder is taken over and ends'],
+    seen: ['an interrupted task stays so when all its rows have ended, until its producer is taken over and ends'],
   },
   {
     name: 'a row that is put back leaves its dead entry',

@@ -4,13 +4,13 @@ import type { Branch, EventEffect, EventStatus, FetchedJob, Settlement, TaskSpec
 import { type Bench, type Case, done, NOW, release } from './bench.ts'
 import { chance } from './chance.js'
 import {
-  ADDER,
   argsIn,
   change,
   counts,
   eventOf,
   expectExact,
   jidOf,
+  PRODUCER,
   payloadOf,
   record,
   rows,
@@ -55,10 +55,10 @@ export const taskGroups: Case[] = [
       await t.store.tasks.create(task)
       const whole = '{"class":"Other","args":[9]}'
       const added = [...rows(0, 2), { args: whole, job: 'Other' }, ...rows(3, 2), ...rows(5, 0)]
-      await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, added, NOW)
       const large = Array.from({ length: 3 }, () => ({ args: `["${'x'.repeat(400_000)}"]` }))
-      await t.store.tasks.addRows(task.id, ADDER, 5, large, NOW)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 5, large, NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       const sizes = async () => (await t.waiting('q')).map((text) => sizeOf({ text }))
       expect(await sizes()).toEqual([2, 1, 2, 2, 1])
       expect((await argsIn(t))[1]).toEqual([9])
@@ -93,7 +93,7 @@ export const taskGroups: Case[] = [
         const task = spec(i + 1, { rowsPerJob: 10, window: 20, queue: `sizes${i}` })
         await t.store.tasks.create(task)
         const added = lengths.map((length) => ({ args: `["${character.repeat(length)}"]` }))
-        await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
+        await t.store.tasks.addRows(task.id, PRODUCER, 0, added, NOW)
         expect((await t.waiting(task.queue)).map((text) => sizeOf({ text }))).toEqual(sizes)
       }
     },

@@ -3,7 +3,6 @@ import type { FetchedJob } from '#dist/store/contract.js'
 import { type Case, NOW, sure, toQueue, until } from './bench.ts'
 import {
   begin,
-  bury,
   change,
   counts,
   deliver,
@@ -12,6 +11,7 @@ import {
   finish,
   idleTasks,
   jidOf,
+  moveToDead,
   postpone,
   record,
   spec,
@@ -104,7 +104,7 @@ export const taskKeeping: Case[] = [
       await t.turn(owner, { settlements: [postpone(first, 9)] })
       expect(await due('retry', 9)).toEqual(['ok'])
       const [again] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(again, 7, { attempt: 2, code: 'TypeError' })] })
+      await t.turn(owner, { settlements: [moveToDead(again, 7, { attempt: 2, code: 'TypeError' })] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ error: 1 }) })
       expect(await eventOf(t, task, 0)).toMatchObject({ attempts: 2, code: 'TypeError' })
     },
@@ -116,10 +116,10 @@ export const taskKeeping: Case[] = [
       await t.store.tasks.pushTracked([{ task, item }], NOW)
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
-      const adder = await t.owner()
-      expect(await t.store.tasks.startRun(task.id, 1, adder, NOW)).toBe('ok')
+      const producer = await t.owner()
+      expect(await t.store.tasks.startRun(task.id, 1, producer, NOW)).toBe('ok')
       expect(await t.store.tasks.retryRows(task.id, 2, [{ index: 0 }], NOW)).toEqual(['ok'])
-      await t.store.tasks.endAdding(task.id, adder, NOW)
+      await t.store.tasks.endAdding(task.id, producer, NOW)
       const [text = ''] = await t.waiting('q')
       expect(text).toContain('"args":[1.0, "č"],')
       await work(t, owner)

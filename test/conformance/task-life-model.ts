@@ -12,7 +12,7 @@ export interface Row {
 
 export type AdderState = 'open' | 'ended' | 'broken' | 'replaced'
 
-export interface Adder {
+export interface Producer {
   state: AdderState
   cursor: number
   /** It puts rows back: its death interrupts nothing. */
@@ -24,7 +24,7 @@ const isRejected = (status: EventStatus) => status === 'failed' || status === 'e
 
 export class TaskLife {
   readonly rows: Row[] = []
-  readonly adders = new Map<string, Adder>()
+  readonly producers = new Map<string, Producer>()
   readonly calls: string[] = []
   /** What a person or the tolerance wants; the rest of the state follows. */
   end: 'cancelling' | 'cancelled' | 'done' | null = null
@@ -45,7 +45,7 @@ export class TaskLife {
   }
 
   get isAdding(): boolean {
-    return [...this.adders.values()].some(({ state }) => state === 'open')
+    return [...this.producers.values()].some(({ state }) => state === 'open')
   }
 
   get isStopped(): boolean {
@@ -60,7 +60,7 @@ export class TaskLife {
     if (this.end) return this.end
     if (this.paused && (this.open > 0 || this.isAdding)) return 'paused'
     if (this.isAdding) return 'adding'
-    if ([...this.adders.values()].some(({ state }) => state === 'broken')) return 'interrupted'
+    if ([...this.producers.values()].some(({ state }) => state === 'broken')) return 'interrupted'
     return 'running'
   }
 
@@ -102,15 +102,15 @@ export class TaskLife {
   cancel(): void {
     this.end = 'cancelling'
     this.paused = false
-    for (const adder of this.adders.values()) {
-      if (adder.state === 'open' || adder.state === 'broken') adder.state = 'ended'
+    for (const producer of this.producers.values()) {
+      if (producer.state === 'open' || producer.state === 'broken') producer.state = 'ended'
     }
   }
 
-  startRun(adder: string): void {
+  startRun(producer: string): void {
     this.run++
     this.end = null
-    this.adders.set(adder, { state: 'open', cursor: 0, retry: true })
+    this.producers.set(producer, { state: 'open', cursor: 0, retry: true })
   }
 
   /** True: the row is put back. */
@@ -121,8 +121,8 @@ export class TaskLife {
     return true
   }
 
-  endAdding(adder: Adder, interrupted: boolean): void {
-    if (adder.state === 'open') adder.state = interrupted && !adder.retry ? 'broken' : 'ended'
+  endAdding(producer: Producer, interrupted: boolean): void {
+    if (producer.state === 'open') producer.state = interrupted && !producer.retry ? 'broken' : 'ended'
   }
 
   private reject(run: number): void {

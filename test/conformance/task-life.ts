@@ -3,15 +3,15 @@ import { expect } from 'vitest'
 import type { Entry, EventEffect, EventStatus, FetchedJob, Settlement, TaskSpec } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, sure, toQueue } from './bench.ts'
 import { chance } from './chance.js'
-import { type Adder, type Row, TaskLife } from './task-life-model.ts'
+import { type Producer, type Row, TaskLife } from './task-life-model.ts'
 import {
   allEvents,
   begin,
-  bury,
   change,
   deliver,
   expectExact,
   finish,
+  moveToDead,
   payloadOf,
   postpone,
   rows,
@@ -61,7 +61,7 @@ type Command =
   | 'breakOff'
   | 'openAdding'
   | 'takeOver'
-  | 'adderDies'
+  | 'producerDies'
   | 'pause'
   | 'resume'
   | 'resize'
@@ -73,15 +73,15 @@ type Command =
   | 'begin'
   | 'end'
   | 'postpone'
-  | 'bury'
+  | 'moveToDead'
   | 'release'
   | 'comeBack'
   | 'stale'
   | 'lose'
 
 const often: Command[] = ['add', 'take', 'take', 'begin', 'end', 'end', 'comeBack', 'retryRows', 'stale', 'startRun']
-const atTimes: Command[] = ['addByRow', 'repeatAdd', 'endAdding', 'breakOff', 'openAdding', 'takeOver', 'adderDies']
-const sometimes: Command[] = ['pause', 'resume', 'resize', 'cancelRows', 'postpone', 'bury', 'release', 'lose']
+const atTimes: Command[] = ['addByRow', 'repeatAdd', 'endAdding', 'breakOff', 'openAdding', 'takeOver', 'producerDies']
+const sometimes: Command[] = ['pause', 'resume', 'resize', 'cancelRows', 'postpone', 'moveToDead', 'release', 'lose']
 const weighted: Command[] = [...often, ...often, ...atTimes, ...sometimes, ...sometimes, 'cancel']
 
 class Life {
@@ -93,7 +93,7 @@ class Life {
   readonly told: EventEffect[] = []
   /** Attempts that have ended, by jid and run. */
   readonly ended = new Map<string, number>()
-  readonly rowAdders = new Map<string, Adder>()
+  readonly rowProducers = new Map<string, Producer>()
   held: FetchedJob[] = []
   owner = ''
   window: number
@@ -113,11 +113,11 @@ class Life {
   static async start(t: Bench, number: number, terms: Partial<TaskSpec>): Promise<Life> {
     const queue = `t${number}`
     const told = { queue: `calls${number}`, template: '{}' }
-    const adder = await t.owner()
-    const task = spec(number, { queue, producer: adder, onDone: told, onFailure: told, ...terms })
+    const producer = await t.owner()
+    const task = spec(number, { queue, producer, onDone: told, onFailure: told, ...terms })
     const life = new Life(t, task, number)
     expect(await t.store.tasks.create(task)).toBe(true)
-    life.model.adders.set(adder, { state: 'open', cursor: 0, retry: false })
+    life.model.producers.set(producer, { state: 'open', cursor: 0, retry: false })
     life.owner = await t.owner({ queues: [queue] })
     return life
   }
@@ -130,8 +130,8 @@ class Life {
     return items[this.dice(items.length)]
   }
 
-  someAdder(which: (adder: Adder) => boolean = () => true): [string, Adder] | undefined {
-    return this.some([...this.model.adders].filter(([, adder]) => which(adder)))
+  someProducer(which: (producer: Producer) => boolean = () => true): [string, Producer] | undefined {
+    return this.some([...this.model.producers].filter(([, producer]) => which(producer)))
   }
 
   rowOf(text: string): { index: number; row: Row; key: string; attempt: number } {
@@ -144,37 +144,37 @@ class Life {
   // ------------------------------------------------------------------------------------------------ adding
 
   async add(): Promise<void> {
-    const found = this.someAdder()
+    const found = this.someProducer()
     if (found) await this.addAs(...found)
   }
 
   async addByRow(): Promise<void> {
     if (this.model.rows.length === 0) return
     const name = `row:${this.dice(this.model.rows.length)}`
-    const adder = this.rowAdders.get(name) ?? { state: 'open', cursor: 0, retry: false }
-    adder.state = this.model.isStopped || this.model.hasEnded ? 'ended' : 'open'
-    this.rowAdders.set(name, adder)
-    await this.addAs(name, adder)
+    const producer = this.rowProducers.get(name) ?? { state: 'open', cursor: 0, retry: false }
+    producer.state = this.model.isStopped || this.model.hasEnded ? 'ended' : 'open'
+    this.rowProducers.set(name, producer)
+    await this.addAs(name, producer)
   }
 
-  async addAs(name: string, adder: Adder): Promise<void> {
+  async addAs(name: string, producer: Producer): Promise<void> {
     const { model, t, task } = this
     const chunk = rows(model.rows.length, 1 + this.dice(4))
     const refused = this.dice(6) === 0 ? this.dice(chunk.length) : -1
     if (refused >= 0) sure(chunk[refused]).rejected = { status: 'failed', code: 'refused', messages: [] }
-    const answer = await t.store.tasks.addRows(task.id, name, adder.cursor, chunk, NOW)
-    if (adder.state !== 'open') {
-      const reason = adder.state === 'replaced' ? 'taken-over' : 'ended'
-      expect(answer).toEqual({ ok: false, reason, cursor: adder.cursor })
+    const answer = await t.store.tasks.addRows(task.id, name, producer.cursor, chunk, NOW)
+    if (producer.state !== 'open') {
+      const reason = producer.state === 'replaced' ? 'taken-over' : 'ended'
+      expect(answer).toEqual({ ok: false, reason, cursor: producer.cursor })
       return
     }
     for (const { rejected } of chunk) model.add(rejected !== undefined)
-    adder.cursor += chunk.length
+    producer.cursor += chunk.length
     expect(answer).toEqual({ ok: true, total: model.rows.length })
   }
 
   async repeatAdd(): Promise<void> {
-    const found = this.someAdder(({ cursor }) => cursor > 0)
+    const found = this.someProducer(({ cursor }) => cursor > 0)
     if (!found) return
     const [name, { state, cursor }] = found
     const answer = await this.t.store.tasks.addRows(this.task.id, name, cursor - 1, rows(0, 1), NOW)
@@ -183,13 +183,13 @@ class Life {
   }
 
   async endAdding(interrupted = false): Promise<void> {
-    const found = this.someAdder(({ retry }) => !retry || this.dice(2) === 0)
+    const found = this.someProducer(({ retry }) => !retry || this.dice(2) === 0)
     if (!found) return
-    const [name, adder] = found
+    const [name, producer] = found
     for (let again = 0; again < 2; again++) {
       const { ok } = await this.t.store.tasks.endAdding(this.task.id, name, NOW, interrupted)
-      expect(ok).toBe(adder.state !== 'replaced')
-      this.model.endAdding(adder, interrupted)
+      expect(ok).toBe(producer.state !== 'replaced')
+      this.model.endAdding(producer, interrupted)
     }
   }
 
@@ -200,7 +200,7 @@ class Life {
   async openAdding(instead?: string): Promise<void> {
     const { model, t, task } = this
     const name = await t.owner()
-    const old = instead === undefined ? undefined : sure(model.adders.get(instead))
+    const old = instead === undefined ? undefined : sure(model.producers.get(instead))
     const refused = model.isStopped || model.hasEnded || old?.state === 'replaced'
     for (let again = 0; again < 2; again++) {
       const answer = await t.store.tasks.openAdding(task.id, name, NOW, instead)
@@ -208,16 +208,16 @@ class Life {
     }
     if (refused) return
     if (old) old.state = 'replaced'
-    model.adders.set(name, { state: 'open', cursor: old?.cursor ?? 0, retry: false })
+    model.producers.set(name, { state: 'open', cursor: old?.cursor ?? 0, retry: false })
   }
 
   async takeOver(): Promise<void> {
-    const found = this.someAdder(({ retry }) => !retry)
+    const found = this.someProducer(({ retry }) => !retry)
     if (found) await this.openAdding(found[0])
   }
 
-  async adderDies(): Promise<void> {
-    const found = this.someAdder(({ state }) => state === 'open')
+  async producerDies(): Promise<void> {
+    const found = this.someProducer(({ state }) => state === 'open')
     if (!found || this.dice(2) === 0) return
     expect(await this.t.store.workers.claim(found[0], null)).toBe(true)
     this.model.endAdding(found[1], true)
@@ -274,20 +274,20 @@ class Life {
   async startRun(): Promise<void> {
     const { model, t, task } = this
     if (this.dice(3) > 0) return
-    const adder = await t.owner()
+    const producer = await t.owner()
     const expected = model.end === 'cancelling' ? 'cancelling' : 'ok'
     const { run } = model
-    expect(await t.store.tasks.startRun(task.id, run, adder, NOW)).toBe(expected)
+    expect(await t.store.tasks.startRun(task.id, run, producer, NOW)).toBe(expected)
     if (expected !== 'ok') return
-    model.startRun(adder)
-    this.putter = adder
-    expect(await t.store.tasks.startRun(task.id, run, adder, NOW)).toBe('ok')
+    model.startRun(producer)
+    this.putter = producer
+    expect(await t.store.tasks.startRun(task.id, run, producer, NOW)).toBe('ok')
     expect(await t.store.tasks.startRun(task.id, run, 'late', NOW)).toBe('gone')
   }
 
   async retryRows(): Promise<void> {
     const { model, t, task } = this
-    if (!model.adders.has(this.putter)) return
+    if (!model.producers.has(this.putter)) return
     const index = this.dice(model.rows.length + 1)
     const wasInRun = model.rows[index]?.run === model.run
     const at = this.away.findIndex(({ set, entry }) => set === 'dead' && this.rowOf(entry.text).index === index)
@@ -330,8 +330,8 @@ class Life {
     return this.settle((taken, attempt, score) => postpone(taken, score, { attempt }), 'retry')
   }
 
-  bury(): Promise<void> {
-    return this.settle((taken, attempt, score) => bury(taken, score, { attempt }), 'dead')
+  moveToDead(): Promise<void> {
+    return this.settle((taken, attempt, score) => moveToDead(taken, score, { attempt }), 'dead')
   }
 
   release(): Promise<void> {
@@ -439,11 +439,11 @@ class Life {
       model.settle()
       await this.check(what)
     }
-    for (const [name, adder] of model.adders) {
-      if (adder.state !== 'open') continue
+    for (const [name, producer] of model.producers) {
+      if (producer.state !== 'open') continue
       await step('drain: adding ends', async () => {
         await t.store.tasks.endAdding(task.id, name, NOW)
-        model.endAdding(adder, false)
+        model.endAdding(producer, false)
       })
     }
     model.tolerance = null

@@ -4,14 +4,14 @@ import type { EventEffect, EventStatus, FetchedJob, TaskSpec } from '#dist/store
 import { type Bench, type Case, NOW, release, sure, toQueue } from './bench.ts'
 import { chance } from './chance.js'
 import {
-  ADDER,
   begin,
-  bury,
   change,
   countsOf,
   deliver,
   expectExact,
   finish,
+  moveToDead,
+  PRODUCER,
   payloadOf,
   postpone,
   rows,
@@ -52,10 +52,10 @@ type Command =
   | { do: 'take'; n: number }
   | { do: 'begin' }
   | { do: 'end'; status: 'finished' | 'failed' | 'error' | 'cancelled' }
-  | { do: 'postpone' | 'bury' | 'release' | 'return' | 'stop' }
+  | { do: 'postpone' | 'moveToDead' | 'release' | 'return' | 'stop' }
   | { do: 'stale'; repeat: boolean }
 
-const simple = (weight: number, what: 'postpone' | 'bury' | 'release' | 'return' | 'stop' | 'begin') => ({
+const simple = (weight: number, what: 'postpone' | 'moveToDead' | 'release' | 'return' | 'stop' | 'begin') => ({
   weight,
   arbitrary: fc.record({ do: fc.constant(what) }) as fc.Arbitrary<Command>,
 })
@@ -80,7 +80,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('stale' as const), repeat: fc.boolean() }) },
   simple(3, 'begin'),
   simple(3, 'postpone'),
-  simple(2, 'bury'),
+  simple(2, 'moveToDead'),
   simple(1, 'release'),
   simple(3, 'return'),
   simple(1, 'stop'),
@@ -143,7 +143,7 @@ class Model {
         return this.add(one.count, one.rejected, one.again)
       case 'stop':
         this.stopped = true
-        expect(await this.t.store.tasks.endAdding(this.task.id, ADDER, NOW)).toMatchObject({ ok: true })
+        expect(await this.t.store.tasks.endAdding(this.task.id, PRODUCER, NOW)).toMatchObject({ ok: true })
         return
       case 'take': {
         const taken = await this.t.take(this.owner, this.task.queue, one.n)
@@ -154,7 +154,7 @@ class Model {
         return this.begin()
       case 'end':
       case 'postpone':
-      case 'bury':
+      case 'moveToDead':
       case 'release':
         return this.end(one.do === 'end' ? one.status : one.do)
       case 'return':
@@ -170,7 +170,7 @@ class Model {
     const chunk = rows(from, count)
     if (rejected) chunk[0] = { args: `[${from}]`, rejected: { status: 'failed', messages: [] } }
     for (let i = 0; i <= Number(again); i++) {
-      const answer = await this.t.store.tasks.addRows(this.task.id, ADDER, from, chunk, NOW)
+      const answer = await this.t.store.tasks.addRows(this.task.id, PRODUCER, from, chunk, NOW)
       expect(answer).toEqual({ ok: true, total: from + count })
     }
     for (const row of chunk) {
@@ -189,7 +189,7 @@ class Model {
     this.applied(row, sure(started.effects[0]))
   }
 
-  async end(how: 'finished' | 'failed' | 'error' | 'cancelled' | 'postpone' | 'bury' | 'release'): Promise<void> {
+  async end(how: 'finished' | 'failed' | 'error' | 'cancelled' | 'postpone' | 'moveToDead' | 'release'): Promise<void> {
     const taken = this.some()
     if (!taken) return
     const row = this.rowOf(taken.text)
@@ -198,8 +198,8 @@ class Model {
     const settlement =
       how === 'postpone'
         ? postpone(taken, score, { attempt })
-        : how === 'bury'
-          ? bury(taken, score, { attempt })
+        : how === 'moveToDead'
+          ? moveToDead(taken, score, { attempt })
           : how === 'release'
             ? release(taken, { effects: [change(taken, { attempt, status: 'enqueued', window: 'keep' })] })
             : finish(taken, { attempt, status: how })
@@ -208,8 +208,8 @@ class Model {
     row.ended = attempt
     row.begun = false
     this.applied(row, sure(settlement.effects?.[0]) as EventEffect)
-    if (how === 'postpone' || how === 'bury') {
-      this.away.push({ set: how === 'bury' ? 'dead' : 'retry', text: taken.text, score })
+    if (how === 'postpone' || how === 'moveToDead') {
+      this.away.push({ set: how === 'moveToDead' ? 'dead' : 'retry', text: taken.text, score })
     }
   }
 

@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import type { NewRow } from '#dist/store/contract.js'
 import { type Case, NOW, release } from './bench.ts'
 import {
-  ADDER,
   argsIn,
   begin,
   change,
@@ -10,6 +9,7 @@ import {
   eventOf,
   expectExact,
   finish,
+  PRODUCER,
   payloadOf,
   REASON,
   record,
@@ -24,7 +24,7 @@ import {
 /** Who may add rows, one beside and after another. */
 export const taskAdders: Case[] = [
   {
-    name: 'one more adder adds to a running task, with a cursor of its own; the last to end ends adding',
+    name: 'one more producer adds to a running task, with a cursor of its own; the last to end ends adding',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'a', NOW))).toEqual({ ok: true, total: 2 })
@@ -57,7 +57,8 @@ export const taskAdders: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 0, { open: true })
       expect((await record(t, task)).lastRow).toBe(null)
-      const add = (from: number, last?: string) => t.store.tasks.addRows(task.id, ADDER, from, rows(from, 2), NOW, last)
+      const add = (from: number, last?: string) =>
+        t.store.tasks.addRows(task.id, PRODUCER, from, rows(from, 2), NOW, last)
       await twice(t, task, () => add(0, 'second'))
       expect((await record(t, task)).lastRow).toBe('second')
       await twice(t, task, () => add(2))
@@ -75,7 +76,7 @@ export const taskAdders: Case[] = [
       const before = await record(t, task)
       expect(before.state).toBe('done')
       expect(await t.store.tasks.openAdding(task.id, 'a', NOW)).toMatchObject({ ok: false, reason: 'ended' })
-      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, ADDER)).toMatchObject({ ok: false, reason: 'ended' })
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, PRODUCER)).toMatchObject({ ok: false, reason: 'ended' })
       expect(await record(t, task)).toEqual(before)
       expect(await t.store.tasks.openAdding(taskId(9), 'a', NOW)).toMatchObject({ ok: false, reason: 'unknown' })
     },
@@ -94,12 +95,12 @@ export const taskAdders: Case[] = [
     name: 'a chunk that is repeated after adding has ended, or the task, is answered as the first time',
     async run(t) {
       const task = await taskWith(t, 1, 2)
-      const again = () => t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 2), NOW)
+      const again = () => t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 2), NOW)
       expect(await again()).toEqual({ ok: true, total: 2 })
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'done' })
       expect(await again()).toEqual({ ok: true, total: 2 })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual({
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 1), NOW)).toEqual({
         ok: false,
         reason: 'ended',
         cursor: 2,
@@ -108,20 +109,20 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'who takes the place of an adder that broke off goes on where that one was, and the task is adding again',
+    name: 'who takes the place of a producer that broke off goes on where that one was, and the task is adding again',
     async run(t) {
       const task = await taskWith(t, 1, 3, { open: true })
-      await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW, true))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, PRODUCER, NOW, true))
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, adding: false })
-      expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'next', NOW, ADDER))).toEqual({
+      expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'next', NOW, PRODUCER))).toEqual({
         ok: true,
         total: 3,
       })
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true, reason: null })
       const old = { ok: false, reason: 'taken-over', cursor: 3 }
-      expect(await t.store.tasks.addRows(task.id, ADDER, 3, rows(3, 1), NOW)).toEqual(old)
-      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 3), NOW)).toEqual(old)
-      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual(old)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 3, rows(3, 1), NOW)).toEqual(old)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 3), NOW)).toEqual(old)
+      expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW)).toEqual(old)
       expect(await t.store.tasks.addRows(task.id, 'next', 0, rows(0, 3), NOW)).toEqual({ ok: true, total: 3 })
       expect(await t.store.tasks.addRows(task.id, 'next', 4, rows(4, 1), NOW)).toEqual({
         ok: false,
@@ -137,10 +138,10 @@ export const taskAdders: Case[] = [
     name: 'one that lives can be taken over too; of two who want that only one does',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, ADDER)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.openAdding(task.id, 'a', NOW, PRODUCER)).toEqual({ ok: true, total: 2 })
       const late = { ok: false, reason: 'taken-over', cursor: 2 }
-      expect(await t.store.tasks.openAdding(task.id, 'b', NOW, ADDER)).toEqual(late)
-      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toEqual(late)
+      expect(await t.store.tasks.openAdding(task.id, 'b', NOW, PRODUCER)).toEqual(late)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 1), NOW)).toEqual(late)
       expect(await t.store.tasks.addRows(task.id, 'b', 2, rows(2, 1), NOW)).toMatchObject({ reason: 'taken-over' })
       expect(await t.store.tasks.openAdding(task.id, 'b', NOW, 'nobody')).toMatchObject({
         ok: false,
@@ -152,15 +153,15 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'while one adder goes on, the task shows that; then that another broke off',
+    name: 'while one producer goes on, the task shows that; then that another broke off',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.openAdding(task.id, 'a', NOW)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
       await t.store.tasks.endAdding(task.id, 'a', NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
-      // One more adder alone does not mend it.
+      // One more producer alone does not mend it.
       await t.store.tasks.openAdding(task.id, 'b', NOW)
       expect(await record(t, task)).toMatchObject({ state: 'adding' })
       await t.store.tasks.endAdding(task.id, 'b', NOW)
@@ -168,15 +169,15 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'an interrupted task stays so when all its rows have ended, until its adder is taken over and ends',
+    name: 'an interrupted task stays so when all its rows have ended, until its producer is taken over and ends',
     async run(t) {
       const onDone = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 2, { open: true, onDone })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', finishedAt: null })
       expect(await t.waiting('calls')).toEqual([])
-      await t.store.tasks.openAdding(task.id, 'next', NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, 'next', NOW, PRODUCER)
       await t.store.tasks.endAdding(task.id, 'next', NOW + 1000)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', finishedAt: NOW + 1000 })
       expect(await t.waiting('calls')).toHaveLength(1)
@@ -186,20 +187,20 @@ export const taskAdders: Case[] = [
     name: 'why it broke off is said no more when somebody goes on',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       await t.store.tasks.change(task.id, { reason: REASON }, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', reason: REASON })
-      await t.store.tasks.openAdding(task.id, 'next', NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, 'next', NOW, PRODUCER)
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
     },
   },
   {
-    name: 'the death of an adder interrupts only what it was adding; one that was taken over interrupts nothing',
+    name: 'the death of a producer interrupts only what it was adding; one that was taken over interrupts nothing',
     async run(t) {
       const [first, second] = [await t.owner(), await t.owner()]
-      const task = await taskWith(t, 1, 1, { open: true, producer: ADDER })
+      const task = await taskWith(t, 1, 1, { open: true, producer: PRODUCER })
       await t.store.tasks.openAdding(task.id, first, NOW)
-      await t.store.tasks.openAdding(task.id, second, NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, second, NOW, PRODUCER)
       expect(await t.store.workers.claim(first, null)).toBe(true)
       expect(await record(t, task)).toMatchObject({ state: 'adding', adding: true })
       await t.store.tasks.endAdding(task.id, second, NOW)
@@ -214,14 +215,14 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'the death of an adder of a paused task shows when it goes on',
+    name: 'the death of a producer of a paused task shows when it goes on',
     async run(t) {
-      const adder = await t.owner()
-      const task = spec(1, { producer: adder })
+      const producer = await t.owner()
+      const task = spec(1, { producer })
       await t.store.tasks.create(task)
-      await t.store.tasks.addRows(task.id, adder, 0, rows(0, 1), NOW)
+      await t.store.tasks.addRows(task.id, producer, 0, rows(0, 1), NOW)
       await t.store.tasks.change(task.id, { paused: true }, NOW)
-      await t.store.workers.claim(adder, null)
+      await t.store.workers.claim(producer, null)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: false })
       await t.store.tasks.change(task.id, { paused: false }, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
@@ -285,7 +286,7 @@ export const taskAdders: Case[] = [
       const task = spec(1)
       await t.store.tasks.create(task)
       const other = '{"class":"Other","queue":"q","args":[7.0]}'
-      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[0]' }, { args: other, job: 'Other' }], NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, [{ args: '[0]' }, { args: other, job: 'Other' }], NOW)
       expect(await eventOf(t, task, 0)).toMatchObject({ job: null, args: '[0]' })
       expect(await eventOf(t, task, 1)).toMatchObject({ job: 'Other', args: other })
       const [, text = ''] = await t.waiting('q')

@@ -2,12 +2,12 @@ import { expect } from 'vitest'
 import type { NewRow } from '#dist/store/contract.js'
 import { type Case, NOW, sure } from './bench.ts'
 import {
-  ADDER,
   counts,
   eventOf,
   expectExact,
   finish,
   jidOf,
+  PRODUCER,
   payloadOf,
   record,
   rows,
@@ -44,7 +44,7 @@ export const taskRows: Case[] = [
         [2, 3, 1],
         [4, 3, 3],
       ] as const) {
-        expect(await t.store.tasks.addRows(task.id, ADDER, from, rows(from, 2), NOW)).toEqual({
+        expect(await t.store.tasks.addRows(task.id, PRODUCER, from, rows(from, 2), NOW)).toEqual({
           ok: true,
           total: from + 2,
         })
@@ -68,7 +68,7 @@ export const taskRows: Case[] = [
       ]
       await t.store.tasks.addRows(
         task.id,
-        ADDER,
+        PRODUCER,
         0,
         args.map((one) => ({ args: one })),
         NOW + 5 * SECOND,
@@ -105,7 +105,7 @@ export const taskRows: Case[] = [
       await t.store.tasks.create(task)
       const rest = (index: number, time: string) => `"jid":"${jidOf(task.id, index)}","hk_run":1,"enqueued_at":${time}}`
       const add = (index: number, args: string, ms: number) =>
-        t.store.tasks.addRows(task.id, ADDER, index, [{ args }], NOW + ms)
+        t.store.tasks.addRows(task.id, PRODUCER, index, [{ args }], NOW + ms)
       await add(0, '[0]', 0)
       await add(1, '[1]', 5)
       await add(2, '[2]', 120)
@@ -125,7 +125,7 @@ export const taskRows: Case[] = [
       const task = spec(1, { window: 1 })
       await t.store.tasks.create(task)
       const own = (n: number) => `{"class":"Other","args":[${n},1.0],"queue":"q","note":"čau"}`
-      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: own(0) }, { args: own(1) }], NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, [{ args: own(0) }, { args: own(1) }], NOW)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
       const { fetched: taken } = await t.turn(owner, { settlements: [finish(first)], fetch: { queues: ['q'], n: 1 } })
@@ -153,7 +153,7 @@ export const taskRows: Case[] = [
         const task = spec(n, { keepArgs, queue: `q${n}` })
         await t.store.tasks.create(task)
         const all = [{ args: '[0]', source: '{"a":" 0 "}' }, { args: '[1]', source: '{"a":" 1 "}' }, { args: '[2]' }]
-        await t.store.tasks.addRows(task.id, ADDER, 0, all, NOW)
+        await t.store.tasks.addRows(task.id, PRODUCER, 0, all, NOW)
         expect((await t.store.tasks.events(task.id, { limit: 9 })).map(({ source }) => source)).toEqual([
           '{"a":" 0 "}',
           '{"a":" 1 "}',
@@ -174,7 +174,7 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = spec(0xabc)
       await t.store.tasks.create(task)
-      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[1.0]', number: 17 }, { args: '[2]' }], NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, [{ args: '[1.0]', number: 17 }, { args: '[2]' }], NOW)
       const { run } = await record(t, task)
       const plain = {
         job: null,
@@ -204,7 +204,7 @@ export const taskRows: Case[] = [
       const messages = [{ at: NOW, code: 'bad_price', params: { row: 2, given: 'žádná' } }]
       const answer = await t.store.tasks.addRows(
         task.id,
-        ADDER,
+        PRODUCER,
         0,
         [
           { args: '[0]' },
@@ -244,8 +244,8 @@ export const taskRows: Case[] = [
       const list: NewRow[] = rows(0, 30).map((row, n) =>
         n % 7 === 5 ? { ...row, rejected } : n === 20 ? whole(n) : row,
       )
-      await t.store.tasks.addRows(task.id, ADDER, 0, list.slice(0, 11), NOW)
-      await t.store.tasks.addRows(task.id, ADDER, 11, list.slice(11), NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, list.slice(0, 11), NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 11, list.slice(11), NOW)
       const wanted = list.flatMap((row, n) => (row.rejected ? [] : [n]))
       const owner = await t.owner()
       const seen: unknown[] = []
@@ -263,7 +263,7 @@ export const taskRows: Case[] = [
         await expectExact(t, task)
       }
       expect(seen).toEqual(wanted)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', backlog: 0, inWindow: 0 })
     },
   },
@@ -273,10 +273,10 @@ export const taskRows: Case[] = [
       const task = spec(1)
       await t.store.tasks.create(task)
       const first = [{ args: '[0]' }, { args: '[1]', rejected: { status: 'failed' as const, messages: [] } }]
-      expect(await t.store.tasks.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, first, NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 3), NOW)).toEqual({ ok: true, total: 5 })
       expect(await expectExact(t, task)).toMatchObject({
         total: 5,
         backlog: 1,
@@ -293,7 +293,7 @@ export const taskRows: Case[] = [
       await t.store.tasks.create(task)
       const other = await t.another()
       for (let from = 0; from < 20; from += 4) {
-        const sent = [t.store, other].map((store) => store.tasks.addRows(task.id, ADDER, from, rows(from, 4), NOW))
+        const sent = [t.store, other].map((store) => store.tasks.addRows(task.id, PRODUCER, from, rows(from, 4), NOW))
         expect(await Promise.all(sent)).toEqual([
           { ok: true, total: from + 4 },
           { ok: true, total: from + 4 },
@@ -308,13 +308,13 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       const refused = { ok: false, reason: 'gap', cursor: 2 }
-      expect(await t.store.tasks.addRows(task.id, ADDER, 3, rows(3, 2), NOW)).toEqual(refused)
-      expect(await t.store.tasks.addRows(task.id, ADDER, 1, rows(1, 2), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 3, rows(3, 2), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 1, rows(1, 2), NOW)).toEqual(refused)
       expect(await expectExact(t, task)).toMatchObject({ total: 2 })
     },
   },
   {
-    name: 'only its adder adds rows and ends adding',
+    name: 'only its producer adds rows and ends adding',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       const refused = { ok: false, reason: 'taken-over' }
@@ -329,8 +329,8 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
-      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toMatchObject({
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })
@@ -343,8 +343,8 @@ export const taskRows: Case[] = [
     async run(t) {
       const task = spec(1, { window: 40 })
       await t.store.tasks.create(task)
-      await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1000), NOW)
-      await t.store.tasks.addRows(task.id, ADDER, 1000, rows(1000, 1000), NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 1000), NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 1000, rows(1000, 1000), NOW)
       const owner = await t.owner()
       const seen: unknown[] = []
       let taken = await t.take(owner, 'q', 50)

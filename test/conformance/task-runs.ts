@@ -2,10 +2,8 @@ import { expect } from 'vitest'
 import type { RetryRow } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, sure, toQueue } from './bench.ts'
 import {
-  ADDER,
   argsIn,
   begin,
-  bury,
   change,
   counts,
   deliver,
@@ -13,6 +11,8 @@ import {
   expectExact,
   finish,
   jidOf,
+  moveToDead,
+  PRODUCER,
   payloadOf,
   postpone,
   REASON,
@@ -31,10 +31,10 @@ const indexes = (...some: number[]): RetryRow[] => some.map((index) => ({ index 
 /** Begins the next run and ends putting rows back. */
 async function run(t: Bench, task: { id: string }, retried: RetryRow[]): Promise<('ok' | 'gone' | 'dropped')[]> {
   const { run: last } = await record(t, task)
-  const adder = await t.owner()
-  expect(await t.store.tasks.startRun(task.id, last, adder, NOW)).toBe('ok')
+  const producer = await t.owner()
+  expect(await t.store.tasks.startRun(task.id, last, producer, NOW)).toBe('ok')
   const answers = await t.store.tasks.retryRows(task.id, last + 1, retried, NOW)
-  expect(await t.store.tasks.endAdding(task.id, adder, NOW)).toMatchObject({ ok: true })
+  expect(await t.store.tasks.endAdding(task.id, producer, NOW)).toMatchObject({ ok: true })
   return answers
 }
 
@@ -46,13 +46,13 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 1)
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'done', run: 1 })
-      const [adder, other] = [await t.owner(), await t.owner()]
-      expect(await twice(t, task, () => t.store.tasks.startRun(task.id, 1, adder, NOW))).toBe('ok')
+      const [producer, other] = [await t.owner(), await t.owner()]
+      expect(await twice(t, task, () => t.store.tasks.startRun(task.id, 1, producer, NOW))).toBe('ok')
       expect(await record(t, task)).toMatchObject({ run: 2, adding: true, state: 'adding', finishedAt: null })
       expect(await t.store.tasks.startRun(task.id, 1, other, NOW)).toBe('gone')
       expect(await t.store.tasks.startRun(task.id, 3, other, NOW)).toBe('gone')
       expect(await t.store.tasks.startRun(taskId(9), 1, other, NOW)).toBe(null)
-      await twice(t, task, () => t.store.tasks.endAdding(task.id, adder, NOW + SECOND))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, producer, NOW + SECOND))
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, finishedAt: NOW + SECOND })
       expect(await t.store.tasks.startRun(task.id, 2, other, NOW)).toBe('ok')
       expect(await record(t, task)).toMatchObject({ run: 3 })
@@ -66,8 +66,8 @@ export const taskRuns: Case[] = [
       const messages = [{ at: NOW, code: 'refused', params: { field: 'cena' } }]
       await work(t, owner, { n: 1 })
       await work(t, owner, { n: 2, status: 'failed', code: 'no', messages, attempt: 3, startedAt: NOW })
-      const adder = await t.owner()
-      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const producer = await t.owner()
+      await t.store.tasks.startRun(task.id, 1, producer, NOW)
       const put = () => t.store.tasks.retryRows(task.id, 2, indexes(2), NOW + SECOND)
       expect(await twice(t, task, put)).toEqual(['ok'])
       expect(await eventOf(t, task, 2)).toEqual({
@@ -88,7 +88,7 @@ export const taskRuns: Case[] = [
         messages,
       })
       expect(await expectExact(t, task)).toMatchObject({ counts: counts({ finished: 1, failed: 1, enqueued: 1 }) })
-      await t.store.tasks.endAdding(task.id, adder, NOW)
+      await t.store.tasks.endAdding(task.id, producer, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'running', run: 2 })
       const [again] = await t.take(owner, 'q', 9)
       expect(payloadOf(again)).toMatchObject({
@@ -161,12 +161,12 @@ export const taskRuns: Case[] = [
     async run(t) {
       const task = spec(1, { keepArgs: 'none', window: 4 })
       await t.store.tasks.create(task)
-      await t.store.tasks.addRows(task.id, ADDER, 0, [{ args: '[0]', source: '{"a":0}' }, { args: '[1]' }], NOW)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, [{ args: '[0]', source: '{"a":0}' }, { args: '[1]' }], NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
-      const adder = await t.owner()
-      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const producer = await t.owner()
+      await t.store.tasks.startRun(task.id, 1, producer, NOW)
       const corrected = [{ index: 0, args: '[ 9.0 ]', source: '{"a":9.0}' }, { index: 1 }]
       expect(await twice(t, task, () => t.store.tasks.retryRows(task.id, 2, corrected, NOW))).toEqual(['ok', 'dropped'])
       expect(await eventOf(t, task, 0)).toMatchObject({ args: '[ 9.0 ]', source: '{"a":9.0}', status: 'enqueued' })
@@ -177,7 +177,7 @@ export const taskRuns: Case[] = [
         ['ok'],
       )
       expect((await t.waiting('q'))[1]).toContain('"class":"Own"')
-      await t.store.tasks.endAdding(task.id, adder, NOW)
+      await t.store.tasks.endAdding(task.id, producer, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', inWindow: 2 })
     },
   },
@@ -187,15 +187,15 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 3)
       const owner = await t.owner()
       const taken = await t.take(owner, 'q', 3)
-      await t.turn(owner, { settlements: taken.map((one, i) => bury(one, 5 + i)) })
+      await t.turn(owner, { settlements: taken.map((one, i) => moveToDead(one, 5 + i)) })
       const [zero, one, two] = await t.store.jobSets.page('dead', { limit: 9 })
       const dead = [
         { index: 0, dead: sure(zero) },
         { index: 1, dead: { ...sure(one), score: 99 } },
         { index: 9, dead: sure(two) },
       ]
-      const adder = await t.owner()
-      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const producer = await t.owner()
+      await t.store.tasks.startRun(task.id, 1, producer, NOW)
       expect(await twice(t, task, () => t.store.tasks.retryRows(task.id, 2, dead.slice(0, 2), NOW))).toEqual([
         'ok',
         'ok',
@@ -211,7 +211,7 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 1, { window: 3 })
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(first, 5)] })
+      await t.turn(owner, { settlements: [moveToDead(first, 5)] })
       await run(t, task, indexes(0))
       const swap = (effects = [change(first, { status: 'enqueued', window: 'enter' })]) => ({
         text: first.text,
@@ -287,10 +287,10 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
-      const adder = await t.owner()
-      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const producer = await t.owner()
+      await t.store.tasks.startRun(task.id, 1, producer, NOW)
       await t.store.tasks.retryRows(task.id, 2, indexes(0), NOW)
-      await t.store.workers.claim(adder, null)
+      await t.store.workers.claim(producer, null)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', adding: false, run: 2 })
       await work(t, owner)
       expect(await record(t, task)).toMatchObject({ state: 'done' })
@@ -310,8 +310,8 @@ export const taskRuns: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [postpone(first, 5)] })
       await t.store.tasks.cancel(task.id, REASON, NOW)
-      const adder = await t.owner()
-      expect(await t.store.tasks.startRun(task.id, 1, adder, NOW)).toBe('cancelling')
+      const producer = await t.owner()
+      expect(await t.store.tasks.startRun(task.id, 1, producer, NOW)).toBe('cancelling')
       await t.store.tasks.cancelRows(task.id, 20, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
       expect(await run(t, task, indexes(0, 1, 4, 5))).toEqual(['ok', 'ok', 'ok', 'ok'])
@@ -343,7 +343,7 @@ export const taskRuns: Case[] = [
     name: 'an interrupted task is so again when the rows of a run are put back: those that were never read are missing',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       await work(t, await t.owner(), { status: 'failed' })
       expect(await record(t, task)).toMatchObject({ state: 'interrupted' })
       await run(t, task, indexes(1))
@@ -353,9 +353,9 @@ export const taskRuns: Case[] = [
         state: 'interrupted',
         counts: counts({ finished: 1, failed: 1 }),
       })
-      await t.store.tasks.openAdding(task.id, 'adder-2', NOW, ADDER)
-      expect(await t.store.tasks.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
-      await t.store.tasks.endAdding(task.id, 'adder-2', NOW)
+      await t.store.tasks.openAdding(task.id, 'producer-2', NOW, PRODUCER)
+      expect(await t.store.tasks.addRows(task.id, 'producer-2', 2, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      await t.store.tasks.endAdding(task.id, 'producer-2', NOW)
       await work(t, await t.owner())
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', run: 2, total: 3 })
     },
@@ -370,10 +370,10 @@ export const taskRuns: Case[] = [
       await work(t, owner, { n: 3, status: 'failed' })
       await work(t, owner, { n: 1, status: 'error' })
       expect(await record(t, task)).toMatchObject({ runAt: NOW, endedBefore: 0 })
-      const adder = await t.owner()
+      const producer = await t.owner()
       const at = NOW + 60_000
-      await t.store.tasks.startRun(task.id, 1, adder, at)
-      await t.store.tasks.startRun(task.id, 1, adder, at + 1)
+      await t.store.tasks.startRun(task.id, 1, producer, at)
+      await t.store.tasks.startRun(task.id, 1, producer, at + 1)
       expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 6 })
       for (let i = 0; i < 2; i++)
         await t.store.tasks.retryRows(
@@ -382,7 +382,7 @@ export const taskRuns: Case[] = [
           [0, 2, 3, 5].map((index) => ({ index })),
           at,
         )
-      await t.store.tasks.endAdding(task.id, adder, at)
+      await t.store.tasks.endAdding(task.id, producer, at)
       expect(await record(t, task)).toMatchObject({ run: 2, runAt: at, endedBefore: 3 })
       await work(t, owner)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', runAt: at, endedBefore: 3 })
@@ -425,13 +425,13 @@ export const taskRuns: Case[] = [
         const task = await taskWith(t, n + 1, 4, { window: 4, queue, open: true })
         const owner = await t.owner({ queues: [queue] })
         await work(t, owner, { queue, status: 'failed' })
-        await t.store.tasks.endAdding(task.id, ADDER, NOW)
+        await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
         expect(await record(t, task)).toMatchObject({ state: 'done' })
-        const adder = await t.owner()
-        await t.store.tasks.startRun(task.id, 1, adder, NOW)
+        const producer = await t.owner()
+        await t.store.tasks.startRun(task.id, 1, producer, NOW)
         await t.store.tasks.change(task.id, { maxFailures: tolerance }, NOW)
         await t.store.tasks.retryRows(task.id, 2, indexes(0, 1), NOW)
-        await t.store.tasks.endAdding(task.id, adder, NOW)
+        await t.store.tasks.endAdding(task.id, producer, NOW)
         expect(await expectExact(t, task)).toMatchObject({ state: 'running', inWindow: 2 })
         await work(t, owner, { queue, n: 1, status: 'failed' })
         // A share of so few rows says nothing.
@@ -445,8 +445,8 @@ export const taskRuns: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       await work(t, owner, { status: 'failed' })
-      const adder = await t.owner()
-      await t.store.tasks.startRun(task.id, 1, adder, NOW)
+      const producer = await t.owner()
+      await t.store.tasks.startRun(task.id, 1, producer, NOW)
       await t.store.tasks.retryRows(task.id, 2, indexes(0), NOW)
       await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
       expect(await eventOf(t, task, 1)).toMatchObject({ run: 2 })
@@ -463,12 +463,12 @@ export const taskRuns: Case[] = [
       const refused = { args: '[1]', rejected: { status: 'failed' as const, code: 'bad', messages: [] } }
       await t.store.tasks.addRows(
         task.id,
-        ADDER,
+        PRODUCER,
         0,
         [...rows(0, 1), refused, ...rows(2, 3), { ...refused, args: '[5]' }],
         NOW,
       )
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       expect(await run(t, task, [{ index: 1, args: '["ok"]' }, { index: 5 }])).toEqual(['ok', 'ok'])
       await expectExact(t, task)
       const owner = await t.owner()

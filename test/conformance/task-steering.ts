@@ -1,16 +1,16 @@
 import { expect } from 'vitest'
 import { type Case, NOW, toQueue } from './bench.ts'
 import {
-  ADDER,
   argsIn,
   begin,
-  bury,
   change,
   counts,
   deliver,
   eventOf,
   expectExact,
   finish,
+  moveToDead,
+  PRODUCER,
   postpone,
   REASON,
   record,
@@ -69,11 +69,11 @@ export const taskSteering: Case[] = [
       await t.store.tasks.create(task)
       await t.store.tasks.change(task.id, paused, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: true })
-      expect(await twice(t, task, () => t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 4), NOW))).toMatchObject({
+      expect(await twice(t, task, () => t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 4), NOW))).toMatchObject({
         ok: true,
       })
       expect(await t.waiting('q')).toEqual([])
-      expect(await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW))).toMatchObject({ ok: true })
+      expect(await twice(t, task, () => t.store.tasks.endAdding(task.id, PRODUCER, NOW))).toMatchObject({ ok: true })
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: false, backlog: 4, inWindow: 0 })
       await t.store.tasks.change(task.id, resumed, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'running', backlog: 1, inWindow: 3 })
@@ -100,7 +100,7 @@ export const taskSteering: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'paused', reason: REASON, finishedAt: null })
       expect(await t.waiting('calls')).toEqual([])
       const at = NOW + 5 * SECOND
-      await t.turn(owner, { now: at, settlements: [bury(last, 9, { at })] })
+      await t.turn(owner, { now: at, settlements: [moveToDead(last, 9, { at })] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: null, finishedAt: at })
       expect(await t.waiting('calls')).toHaveLength(1)
       expect(await t.store.tasks.change(task.id, resumed, at)).toBe('ended')
@@ -126,7 +126,7 @@ export const taskSteering: Case[] = [
       const share = await taskWith(t, 2, 5, { window: 5, onDone, maxFailures: { percent: 40 }, open: true })
       await work(t, await t.owner(), { status: 'failed', n: 3 })
       await work(t, await t.owner(), { n: 2 })
-      await twice(t, share, () => t.store.tasks.endAdding(share.id, ADDER, NOW))
+      await twice(t, share, () => t.store.tasks.endAdding(share.id, PRODUCER, NOW))
       expect(await expectExact(t, share)).toMatchObject({ state: 'done', reason: beyond(3, 5) })
       expect(await t.waiting('calls')).toHaveLength(2)
       expect(await t.store.tasks.startRun(share.id, 1, 'other', NOW)).toBe('ok')
@@ -144,7 +144,7 @@ export const taskSteering: Case[] = [
       for (const one of [task, empty]) {
         await t.store.tasks.change(one.id, { ...paused, reason: REASON }, NOW)
         expect(await record(t, one)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
-        await twice(t, one, () => t.store.tasks.endAdding(one.id, ADDER, NOW))
+        await twice(t, one, () => t.store.tasks.endAdding(one.id, PRODUCER, NOW))
         const done = { state: 'done', adding: false, reason: null, finishedAt: NOW }
         expect(await expectExact(t, one)).toMatchObject(done)
       }
@@ -166,14 +166,14 @@ export const taskSteering: Case[] = [
     name: 'a pause does not hide that a task was interrupted once all of its rows have ended; it goes on paused',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       await t.store.tasks.change(task.id, { ...paused, reason: REASON }, NOW)
       await work(t, await t.owner())
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', broken: true, finishedAt: null })
-      await t.store.tasks.openAdding(task.id, 'adder-2', NOW, ADDER)
+      await t.store.tasks.openAdding(task.id, 'producer-2', NOW, PRODUCER)
       expect(await record(t, task)).toMatchObject({ state: 'paused', adding: true, reason: REASON })
-      await t.store.tasks.addRows(task.id, 'adder-2', 2, rows(2, 1), NOW)
-      await t.store.tasks.endAdding(task.id, 'adder-2', NOW)
+      await t.store.tasks.addRows(task.id, 'producer-2', 2, rows(2, 1), NOW)
+      await t.store.tasks.endAdding(task.id, 'producer-2', NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', backlog: 1, inWindow: 0 })
     },
   },
@@ -181,7 +181,7 @@ export const taskSteering: Case[] = [
     name: 'a pause hides that a task was interrupted, and no more',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', adding: false })
       await t.store.tasks.change(task.id, paused, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'paused' })
@@ -281,7 +281,7 @@ export const taskSteering: Case[] = [
         inWindow: 1,
         backlog: 4,
       })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 6, rows(6, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 6, rows(6, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })
@@ -317,7 +317,7 @@ export const taskSteering: Case[] = [
       await work(t, owner, { status: 'failed', n: 3 })
       await work(t, owner, { n: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       const params = { rejected: 3, ended: 10 }
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
     },
@@ -328,7 +328,7 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 150, { window: 150, maxFailures: { percent: 2 }, open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'failed', n: 3 })
-      await t.store.tasks.endAdding(task.id, ADDER, NOW)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       expect(await expectExact(t, task)).toMatchObject({ state: 'running', reason: null })
       await work(t, owner, { n: 96 })
       expect(await record(t, task)).toMatchObject({ state: 'running' })
@@ -345,9 +345,9 @@ export const taskSteering: Case[] = [
       const task = spec(1, { maxFailures: { rows: 1 } })
       await t.store.tasks.create(task)
       const refused = { args: '[]', rejected: { status: 'failed' as const, code: 'bad', messages: [] } }
-      await t.store.tasks.addRows(task.id, ADDER, 0, [...rows(0, 1), refused], NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, [...rows(0, 1), refused], NOW)
       expect(await record(t, task)).toMatchObject({ state: 'adding', inWindow: 1 })
-      await twice(t, task, () => t.store.tasks.addRows(task.id, ADDER, 2, [refused, ...rows(3, 2)], NOW))
+      await twice(t, task, () => t.store.tasks.addRows(task.id, PRODUCER, 2, [refused, ...rows(3, 2)], NOW))
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', adding: true, backlog: 2, inWindow: 1 })
     },
   },
@@ -372,7 +372,7 @@ export const taskSteering: Case[] = [
       const [first, second] = await t.take(owner, 'q', 2)
       await t.turn(owner, { settlements: [finish(first), finish(second, { status: 'failed' })] })
       expect(await t.waiting('calls')).toEqual([])
-      await twice(t, task, () => t.store.tasks.endAdding(task.id, ADDER, NOW + 3 * SECOND))
+      await twice(t, task, () => t.store.tasks.endAdding(task.id, PRODUCER, NOW + 3 * SECOND))
       const told = { class: 'Told', queue: 'calls', retry: 3, tags: ['č'] }
       const call = { ...told, args: [task.id, 1], jid: `${task.id}ff000001`, enqueued_at: NOW + 3 * SECOND }
       expect((await t.waiting('calls')).map((text) => JSON.parse(text) as unknown)).toEqual([call])
@@ -412,14 +412,14 @@ export const taskSteering: Case[] = [
       const told = (queue: string) => ({ queue, template: '{}' })
       const empty = spec(1, { onDone: told('a'), onFailure: told('b') })
       await t.store.tasks.create(empty)
-      await t.store.tasks.endAdding(empty.id, ADDER, NOW)
+      await t.store.tasks.endAdding(empty.id, PRODUCER, NOW)
       expect([(await t.waiting('a')).length, (await t.waiting('b')).length]).toEqual([1, 0])
       const refused = spec(2, { onDone: told('c'), onFailure: told('d') })
       await t.store.tasks.create(refused)
       const row = { args: '[]', rejected: { status: 'failed' as const, messages: [] } }
-      await t.store.tasks.addRows(refused.id, ADDER, 0, [row, row], NOW)
+      await t.store.tasks.addRows(refused.id, PRODUCER, 0, [row, row], NOW)
       expect([(await t.waiting('c')).length, (await t.waiting('d')).length]).toEqual([0, 1])
-      await t.store.tasks.endAdding(refused.id, ADDER, NOW)
+      await t.store.tasks.endAdding(refused.id, PRODUCER, NOW)
       expect([(await t.waiting('c')).length, (await t.waiting('d')).length]).toEqual([1, 1])
     },
   },

@@ -2,10 +2,8 @@ import type { CodeFilter, NewRow } from 'highkiq/store'
 import { expect } from 'vitest'
 import { type Case, NOW, sure } from './bench.ts'
 import {
-  ADDER,
   argsIn,
   begin,
-  bury,
   change,
   counts,
   eventOf,
@@ -13,6 +11,8 @@ import {
   finish,
   idleTasks,
   jidOf,
+  moveToDead,
+  PRODUCER,
   payloadOf,
   postpone,
   record,
@@ -280,10 +280,10 @@ export const taskSweeping: Case[] = [
       await work(t, owner, { n: 1, status: 'failed' })
       await work(t, owner, { n: 1, status: 'error', code: 'bad_price' })
       const [sixth] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(sixth, 5, { code: 'Žluťoučký: "kůň"' })] })
+      await t.turn(owner, { settlements: [moveToDead(sixth, 5, { code: 'Žluťoučký: "kůň"' })] })
       await work(t, owner, { n: 1, status: 'cancelled', code: 'discarded' })
       const row = { args: '[]', rejected: { status: 'failed' as const, code: 'bad_price', messages: [] } }
-      await t.store.tasks.addRows(task.id, ADDER, 8, [row], NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 8, [row], NOW)
       const sorted = async () => {
         const reasons = await t.store.tasks.reasons(task.id)
         return reasons.map(({ status, code, count }) => `${status} ${code} ${count}`).sort()
@@ -312,7 +312,7 @@ export const taskSweeping: Case[] = [
         const code = codeOf(i)
         return { args: '[]', rejected: { status: 'failed', messages: [], ...(code === undefined ? {} : { code }) } }
       })
-      await t.store.tasks.addRows(task.id, ADDER, 0, added, NOW)
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, added, NOW)
       const indexes = async (query: CodeFilter, limit = 1000) => {
         const events = await t.store.tasks.events(task.id, { status: ['failed'], ...query, limit })
         return events.map(({ index }) => index)
@@ -374,7 +374,7 @@ export const taskSweeping: Case[] = [
       await t.store.tasks.cancel(cancelled.id, null, NOW)
       const open = await taskWith(t, 4, 1, { keep: 0, queue: 'd' })
       const interrupted = await taskWith(t, 5, 0, { keep: 0, open: true })
-      await t.store.tasks.endAdding(interrupted.id, ADDER, NOW, true)
+      await t.store.tasks.endAdding(interrupted.id, PRODUCER, NOW, true)
       const over = async (now: number) => (await t.store.tasks.expired(now, 10)).sort()
       expect(await over(NOW + HOUR - SECOND)).toEqual([])
       expect(await over(NOW + HOUR + SECOND)).toEqual([done.id])
@@ -411,9 +411,9 @@ export const taskSweeping: Case[] = [
         expect(await t.store.tasks.reasons(task.id)).toEqual([])
         expect(await idleTasks(t, NOW + DAY)).toEqual([await record(t, other)])
         const refused = { ok: false, reason: 'unknown' }
-        expect(await t.store.tasks.addRows(task.id, ADDER, 40, rows(40, 1), NOW)).toMatchObject(refused)
+        expect(await t.store.tasks.addRows(task.id, PRODUCER, 40, rows(40, 1), NOW)).toMatchObject(refused)
         expect(await t.store.tasks.openAdding(task.id, 'a', NOW)).toMatchObject(refused)
-        expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toMatchObject(refused)
+        expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW)).toMatchObject(refused)
         expect(await t.store.tasks.change(task.id, { paused: true }, NOW)).toBe(null)
         expect(await t.store.tasks.cancel(task.id, null, NOW)).toBe(null)
         expect(await t.store.tasks.startRun(task.id, 1, 'a', NOW)).toBe(null)
@@ -445,7 +445,7 @@ export const taskSweeping: Case[] = [
       while (!(await t.store.tasks.delete(task.id, 100)));
       expect(await t.store.tasks.create(spec(1, { name: 'another' }))).toBe(true)
       expect(await expectExact(t, task)).toMatchObject({ name: 'another', total: 0, run: 1, state: 'adding' })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
     },
   },
   {

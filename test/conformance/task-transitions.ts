@@ -2,15 +2,15 @@ import { expect } from 'vitest'
 import type { FetchedJob } from '#dist/store/contract.js'
 import { type Case, NOW, sure, toQueue } from './bench.ts'
 import {
-  ADDER,
   begin,
-  bury,
   change,
   counts,
   deliver,
   eventOf,
   expectExact,
   finish,
+  moveToDead,
+  PRODUCER,
   payloadOf,
   record,
   rows,
@@ -86,8 +86,8 @@ export const taskTransitions: Case[] = [
         await t.store.tasks.create(task)
         const plain = rows(0, 12)
         const withSource = plain.map((row, n) => ({ ...row, number: n + 2, source: '{"id":1.0}' }))
-        await t.store.tasks.addRows(task.id, ADDER, 0, [...withSource.slice(0, 6), ...plain.slice(6)], NOW)
-        await t.store.tasks.endAdding(task.id, ADDER, NOW)
+        await t.store.tasks.addRows(task.id, PRODUCER, 0, [...withSource.slice(0, 6), ...plain.slice(6)], NOW)
+        await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
         const owner = await t.owner({ queues: [task.queue] })
         const first = await t.take(owner, task.queue, 8)
         const [, begun, postponed, failed, , copied] = first
@@ -255,7 +255,7 @@ export const taskTransitions: Case[] = [
       const owner = await t.owner()
       const { run } = await record(t, task)
       const [first] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(first, 5)] })
+      await t.turn(owner, { settlements: [moveToDead(first, 5)] })
       await deliver(t, change(first, { run: run + 1, attempt: 1, status: 'error', window: 'keep' }))
       const before = await record(t, task)
       const event = await eventOf(t, task, 0)
@@ -327,7 +327,7 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
-      await t.turn(owner, { settlements: [bury(first, 7), finish(second)] })
+      await t.turn(owner, { settlements: [moveToDead(first, 7), finish(second)] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', counts: counts({ error: 1, finished: 1 }) })
       const { run } = await record(t, task)
 
@@ -352,7 +352,7 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
-      await t.turn(owner, { settlements: [bury(first, 7), finish(second)] })
+      await t.turn(owner, { settlements: [moveToDead(first, 7), finish(second)] })
       await t.store.jobSets.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text) }], NOW)
       expect(await record(t, task)).toMatchObject({ state: 'done' })
       const [again] = await t.take(owner, 'q')
@@ -371,7 +371,7 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [first] = await t.take(owner, 'q')
-      await t.turn(owner, { settlements: [bury(first, 7, { code: 'TypeError' })] })
+      await t.turn(owner, { settlements: [moveToDead(first, 7, { code: 'TypeError' })] })
       expect((await eventOf(t, task, 0)).code).toBe('TypeError')
       const effects = [change(first, { status: 'enqueued', window: 'enter' })]
       await t.store.jobSets.swap('dead', [{ text: first.text, score: 7, to: toQueue('q', first.text), effects }], NOW)
@@ -388,8 +388,8 @@ export const taskTransitions: Case[] = [
       const [first] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [finish(first)] })
       expect(await record(t, task)).toMatchObject({ state: 'adding', finishedAt: null })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 1, rows(1, 1), NOW)).toEqual({ ok: true, total: 2 })
-      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 1, rows(1, 1), NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW + SECOND)).toEqual({ ok: true, total: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'running', finishedAt: null })
       const [second] = await t.take(owner, 'q')
       await t.turn(owner, { now: NOW + 2 * SECOND, settlements: [finish(second, { at: NOW + 2 * SECOND })] })
@@ -401,19 +401,19 @@ export const taskTransitions: Case[] = [
     async run(t) {
       const empty = spec(1)
       await t.store.tasks.create(empty)
-      expect(await t.store.tasks.endAdding(empty.id, ADDER, NOW + SECOND)).toEqual({ ok: true, total: 0 })
+      expect(await t.store.tasks.endAdding(empty.id, PRODUCER, NOW + SECOND)).toEqual({ ok: true, total: 0 })
       expect(await record(t, empty)).toMatchObject({ state: 'done', finishedAt: NOW + SECOND })
 
       const rejected = spec(2)
       await t.store.tasks.create(rejected)
       await t.store.tasks.addRows(
         rejected.id,
-        ADDER,
+        PRODUCER,
         0,
         [{ args: '[]', rejected: { status: 'failed', messages: [] } }],
         NOW,
       )
-      await t.store.tasks.endAdding(rejected.id, ADDER, NOW + SECOND)
+      await t.store.tasks.endAdding(rejected.id, PRODUCER, NOW + SECOND)
       expect(await record(t, rejected)).toMatchObject({ state: 'done', counts: counts({ failed: 1 }) })
     },
   },
@@ -422,7 +422,7 @@ export const taskTransitions: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const before = await record(t, task)
-      await t.store.tasks.endAdding(task.id, ADDER, NOW + 9 * SECOND)
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW + 9 * SECOND)
       expect(await record(t, task)).toEqual(before)
     },
   },

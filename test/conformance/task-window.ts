@@ -2,15 +2,15 @@ import { expect } from 'vitest'
 import type { FetchedJob, Store } from '#dist/store/contract.js'
 import { type Case, NOW, pause, release, textsOf, toQueue, until } from './bench.ts'
 import {
-  ADDER,
   begin,
-  bury,
   change,
   counts,
   eventOf,
   expectExact,
   finish,
   jidOf,
+  moveToDead,
+  PRODUCER,
   payloadOf,
   postpone,
   record,
@@ -211,7 +211,7 @@ export const taskWindow: Case[] = [
       const task = await taskWith(t, 1, 8, { window: 2 })
       const owner = await t.owner()
       const [first, second] = await t.take(owner, 'q', 2)
-      await t.turn(owner, { settlements: [bury(first, 5)] })
+      await t.turn(owner, { settlements: [moveToDead(first, 5)] })
       await t.store.jobSets.swap('dead', [{ text: first.text, score: 5, to: toQueue('q', first.text, 'front') }], NOW)
       const [again] = await t.take(owner, 'q')
       expect(again.text).toBe(first.text)
@@ -270,11 +270,11 @@ export const taskWindow: Case[] = [
       }
       const submit = async () => {
         for (let from = 0; from < 60; from += 6) {
-          await other.tasks.addRows(task.id, ADDER, from, rows(from, 6), NOW)
+          await other.tasks.addRows(task.id, PRODUCER, from, rows(from, 6), NOW)
           const { fetched: taken, enqueued } = await other.metrics.totals()
           expect(taken + enqueued).toBeLessThanOrEqual(4)
         }
-        await other.tasks.endAdding(task.id, ADDER, NOW)
+        await other.tasks.endAdding(task.id, PRODUCER, NOW)
         await until('the task is done', async () => (await record(t, task)).state === 'done')
         working = false
       }

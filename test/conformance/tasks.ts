@@ -2,15 +2,15 @@ import { expect } from 'vitest'
 import type { Message } from '#dist/store/contract.js'
 import { type Case, done, NOW, sure } from './bench.ts'
 import {
-  ADDER,
   begin,
-  bury,
   change,
   counts,
   eventOf,
   expectExact,
   finish,
   jidOf,
+  moveToDead,
+  PRODUCER,
   postpone,
   record,
   rows,
@@ -68,7 +68,7 @@ export const tasks: Case[] = [
       await t.store.tasks.create(spec(1))
       expect(await t.store.tasks.create(spec(1, { name: 'another', producer: 'other' }))).toBe(false)
       expect((await record(t, spec(1))).name).toBe('task 1')
-      expect(await t.store.tasks.addRows(taskId(1), ADDER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
+      expect(await t.store.tasks.addRows(taskId(1), PRODUCER, 0, rows(0, 1), NOW)).toEqual({ ok: true, total: 1 })
     },
   },
   {
@@ -78,8 +78,8 @@ export const tasks: Case[] = [
       expect(await t.store.tasks.event(jidOf(taskId(9), 0))).toBe(null)
       expect(await t.store.tasks.events(taskId(9), { limit: 5 })).toEqual([])
       const refused = { ok: false, reason: 'unknown' }
-      expect(await t.store.tasks.addRows(taskId(9), ADDER, 0, rows(0, 1), NOW)).toMatchObject(refused)
-      expect(await t.store.tasks.endAdding(taskId(9), ADDER, NOW)).toMatchObject(refused)
+      expect(await t.store.tasks.addRows(taskId(9), PRODUCER, 0, rows(0, 1), NOW)).toMatchObject(refused)
+      expect(await t.store.tasks.endAdding(taskId(9), PRODUCER, NOW)).toMatchObject(refused)
       const task = await taskWith(t, 1, 1)
       expect(await t.store.tasks.event(jidOf(task.id, 1))).toBe(null)
     },
@@ -111,11 +111,11 @@ export const tasks: Case[] = [
         const task = spec(n + 1, { keepArgs, queue, window: 6 })
         await t.store.tasks.create(task)
         const rejected = { args: '[9]', rejected: { status: 'failed' as const, messages: [] } }
-        await t.store.tasks.addRows(task.id, ADDER, 0, [...rows(0, 5), rejected], NOW)
+        await t.store.tasks.addRows(task.id, PRODUCER, 0, [...rows(0, 5), rejected], NOW)
         const owner = await t.owner({ queues: [queue] })
         const [a, b, c, d] = await t.take(owner, queue, 4)
         await t.turn(owner, {
-          settlements: [finish(a), finish(b, { status: 'failed' }), bury(c, 1), postpone(d, 1)],
+          settlements: [finish(a), finish(b, { status: 'failed' }), moveToDead(c, 1), postpone(d, 1)],
         })
         kept.push((await t.store.tasks.events(task.id, { limit: 9 })).map(({ args }) => args))
       }
@@ -205,10 +205,10 @@ export const tasks: Case[] = [
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)
-      await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, 2), NOW)
-      expect(await t.store.tasks.endAdding(task.id, ADDER, NOW, true)).toEqual({ ok: true, total: 2 })
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 2), NOW)
+      expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)).toEqual({ ok: true, total: 2 })
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', total: 2, finishedAt: null })
-      expect(await t.store.tasks.addRows(task.id, ADDER, 2, rows(2, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })

@@ -16,7 +16,7 @@ import { type Bench, done, NOW } from './bench.ts'
 
 /** Makings of tracked tasks, for the cases about them. Times are whole seconds: a store may keep them coarser than ms. */
 
-export const ADDER = 'adder-1'
+export const PRODUCER = 'producer-1'
 
 export function spec(number: number, more: Partial<TaskSpec> = {}): TaskSpec {
   return {
@@ -29,7 +29,7 @@ export function spec(number: number, more: Partial<TaskSpec> = {}): TaskSpec {
     keepArgs: 'all',
     meta: '{}',
     createdAt: NOW,
-    producer: ADDER,
+    producer: PRODUCER,
     ...more,
   }
 }
@@ -57,8 +57,8 @@ export async function taskWith(
   const { open = false, ...rest } = more
   const task = spec(number, rest)
   expect(await t.store.tasks.create(task)).toBe(true)
-  expect(await t.store.tasks.addRows(task.id, ADDER, 0, rows(0, count), NOW)).toEqual({ ok: true, total: count })
-  if (!open) expect(await t.store.tasks.endAdding(task.id, ADDER, NOW)).toEqual({ ok: true, total: count })
+  expect(await t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, count), NOW)).toEqual({ ok: true, total: count })
+  if (!open) expect(await t.store.tasks.endAdding(task.id, PRODUCER, NOW)).toEqual({ ok: true, total: count })
   return task
 }
 
@@ -95,7 +95,7 @@ export function postpone(taken: FetchedJob, score: number, more: Partial<EventEf
 }
 
 /** The last attempt failed: the job is dead. */
-export function bury(taken: FetchedJob, score: number, more: Partial<EventEffect> = {}): Settlement {
+export function moveToDead(taken: FetchedJob, score: number, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, {
     failed: 1,
     move: { to: 'dead', text: taken.text, score },

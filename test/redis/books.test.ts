@@ -5,7 +5,7 @@ import { openStore } from '#dist/store/open.js'
 import { keysOf } from '#dist/store/redis/server/keys.js'
 import { NOW, turnOf } from '../conformance/bench.ts'
 import { apart } from '../conformance/task-apart.ts'
-import { ADDER, begin, expectExact, postpone, rows, spec } from '../conformance/tracked.ts'
+import { begin, expectExact, PRODUCER, postpone, rows, spec } from '../conformance/tracked.ts'
 import { contents, faultsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -27,7 +27,7 @@ onRedis('books of a task that somebody has spoilt', () => {
     const [store, redis] = [openStore(url), new Redis(url)]
     try {
       await store.tasks.create(TASK)
-      await store.tasks.addRows(TASK.id, ADDER, 0, rows(0, 9), NOW)
+      await store.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 9), NOW)
       await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
       const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
       await use(store, redis, taken[0] as FetchedJob)

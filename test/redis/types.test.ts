@@ -4,7 +4,7 @@ import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
 import { apart } from '../conformance/task-apart.ts'
-import { ADDER, change, jidOf, rows, spec } from '../conformance/tracked.ts'
+import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tracked.ts'
 import { type Contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -49,8 +49,8 @@ const operations: Operation[] = [
     async run(w) {
       const task = spec(6, { queue: 'several', rowsPerJob: 5 })
       await w.store.tasks.create(task)
-      await w.store.tasks.addRows(task.id, ADDER, 0, rows(0, 9), NOW)
-      await w.store.tasks.endAdding(task.id, ADDER, NOW)
+      await w.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 9), NOW)
+      await w.store.tasks.endAdding(task.id, PRODUCER, NOW)
       await w.store.workers.join('D', { queues: ['several'], seconds: 60, host: 'here' })
       if (w.several === 'settled') return ''
       if (!w.several) {
@@ -259,7 +259,7 @@ const operations: Operation[] = [
     async run(w) {
       if (!w.extra) {
         await w.store.tasks.create(spec(3, { queue: 'others' }))
-        await w.store.tasks.addRows(spec(3).id, ADDER, 0, rows(0, 1), NOW)
+        await w.store.tasks.addRows(spec(3).id, PRODUCER, 0, rows(0, 1), NOW)
         w.extra = true
       }
       return (await w.store.tasks.delete(spec(3).id, 9)) ? '' : 'some is left'

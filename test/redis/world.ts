@@ -12,7 +12,7 @@ import type {
 } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../conformance/bench.ts'
-import { begin, bury, change, finish, jidOf, postpone, rows, spec } from '../conformance/tracked.ts'
+import { begin, change, finish, jidOf, moveToDead, postpone, rows, spec } from '../conformance/tracked.ts'
 import { type Contents, contents, placesOf } from './census.ts'
 
 const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
@@ -92,7 +92,7 @@ export class World {
       [],
       [row0, row1, row2, row4].map((row) => begin(row)),
     )
-    await settle([finish(row0), postpone(row1, 4), bury(row2, 5)])
+    await settle([finish(row0), postpone(row1, 4), moveToDead(row2, 5)])
     const [row5] = (await take('A', 'rows', 1)) as [FetchedJob]
     await settle([postpone(row5, 6)])
     await store.jobSets.swap(

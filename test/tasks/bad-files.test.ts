@@ -368,7 +368,7 @@ test.each<[what: string, source: () => Buffer | Promise<Buffer>, rows: unknown[]
 test('a formula without a result and what no job can carry are faults of their rows alone', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _row: object) => {})
-  const book = await writeXlsx({
+  const workbook = await writeXlsx({
     sheets: [
       {
         name: 'S',
@@ -385,7 +385,7 @@ test('a formula without a result and what no job can carry are faults of their r
       },
     ],
   })
-  const task = await hq.tasks.import(Row, Buffer.from(book))
+  const task = await hq.tasks.import(Row, Buffer.from(workbook))
   expect(await task.status()).toMatchObject({ total: 3, counts: { failed: 2, enqueued: 1 } })
   const [event, without] = await collect(task.events({ status: ['failed'] }))
   expect(event).toMatchObject({ number: 3, code: 'formula_error' })

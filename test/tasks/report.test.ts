@@ -128,15 +128,15 @@ test.for(FORMATS)('untouched cells of a report in %s are the values that were im
 
 test('a CSV report of a workbook that Excel has saved again gives back its numbers and booleans', async () => {
   const { hq, folder } = newApp()
-  const book = join(folder, 'in.xlsx')
-  await writeSpreadsheet(book, {
+  const workbook = join(folder, 'in.xlsx')
+  await writeSpreadsheet(workbook, {
     header: ['sku', 'price', 'active', 'day'],
     rows: [
       ['bad', 0.5, true, 7],
       ['bad', 1, false, 8],
     ],
   })
-  const task = await hq.tasks.import(picky(hq), book)
+  const task = await hq.tasks.import(picky(hq), workbook)
   await ended(hq, task)
   const path = join(folder, 'out.csv')
   await task.report(path)
@@ -401,15 +401,15 @@ test('what is wrong with a report is said in the names of its own columns', asyn
 
 test('messages that are ours follow the language of the report, those of the app do not', async () => {
   const { hq, folder } = newApp()
-  const book = join(folder, 'in.xlsx')
-  await writeSpreadsheet(book, {
+  const workbook = join(folder, 'in.xlsx')
+  await writeSpreadsheet(workbook, {
     header: ['sku', 'price'],
     rows: [
       ['bad', 1],
       ['c', '#REF!'],
     ],
   })
-  const task = await hq.tasks.import(picky(hq), book)
+  const task = await hq.tasks.import(picky(hq), workbook)
   await ended(hq, task)
   const texts = async (lang: (typeof LANGUAGES)[number]) => {
     const path = join(folder, `${lang}.xlsx`)

@@ -2,7 +2,7 @@ import { type HighkiqError, PushError } from 'highkiq'
 import { expect, test } from 'vitest'
 import type { EventEffect, PushItem } from '#dist/store/contract.js'
 import { job, NOW, toQueue } from '../../conformance/bench.ts'
-import { ADDER, counts, eventOf, expectExact, jidOf, rows, spec } from '../../conformance/tracked.ts'
+import { counts, eventOf, expectExact, jidOf, PRODUCER, rows, spec } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
 import { until } from './hand.ts'
@@ -140,5 +140,5 @@ export function pushes(server: () => RedisServer): void {
 /** A task with one row, which waits in a queue of its own. */
 async function withTask(stage: Stage): Promise<void> {
   await stage.direct.tasks.create(TASK)
-  await stage.direct.tasks.addRows(TASK.id, ADDER, 0, rows(0, 1), NOW)
+  await stage.direct.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 1), NOW)
 }

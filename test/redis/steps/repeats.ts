@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { job, NOW, toQueue } from '../../conformance/bench.ts'
-import { ADDER, counts, expectExact, rows, spec, taskId } from '../../conformance/tracked.ts'
+import { counts, expectExact, PRODUCER, rows, spec, taskId } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
 import { insist, openHand } from './hand.ts'
@@ -58,7 +58,7 @@ const REPEATS: Repeat[] = [
     name: 'adding rows',
     match: script('taskRows'),
     before: ({ direct }) => direct.tasks.create(TASK),
-    ask: (store) => store.tasks.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW),
+    ask: (store) => store.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 3), NOW),
     first: { ok: true, total: 3 },
     again: { ok: true, total: 3 },
     holds: async ({ direct }) => {
@@ -71,9 +71,9 @@ const REPEATS: Repeat[] = [
     match: script('taskEnd'),
     before: async ({ direct }) => {
       await direct.tasks.create(TASK)
-      await direct.tasks.addRows(TASK.id, ADDER, 0, rows(0, 3), NOW)
+      await direct.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 3), NOW)
     },
-    ask: (store) => store.tasks.endAdding(TASK.id, ADDER, NOW),
+    ask: (store) => store.tasks.endAdding(TASK.id, PRODUCER, NOW),
     first: { ok: true, total: 3 },
     again: { ok: true, total: 3 },
     holds: async ({ direct }) => {

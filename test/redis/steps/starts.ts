@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NOW } from '../../conformance/bench.ts'
-import { ADDER, begin, counts, eventOf, expectExact, finish, rows, spec } from '../../conformance/tracked.ts'
+import { begin, counts, eventOf, expectExact, finish, PRODUCER, rows, spec } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
 import { census, type Hand, openHand } from './hand.ts'
@@ -21,8 +21,8 @@ const SAID = { at: NOW, code: 'said', params: {} }
 async function tracked(stage: Stage): Promise<{ hand: Hand; task: { id: string } }> {
   const task = spec(1, { window: 2 })
   expect(await stage.direct.tasks.create(task)).toBe(true)
-  await stage.direct.tasks.addRows(task.id, ADDER, 0, rows(0, 3), NOW)
-  await stage.direct.tasks.endAdding(task.id, ADDER, NOW)
+  await stage.direct.tasks.addRows(task.id, PRODUCER, 0, rows(0, 3), NOW)
+  await stage.direct.tasks.endAdding(task.id, PRODUCER, NOW)
   return { hand: await openHand(stage), task }
 }
 
