@@ -18,7 +18,7 @@ import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation
 import { cancelling } from './cancellation/cancellation-plugin.ts'
 import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
 import { Job, type JobHost } from './client/job.ts'
-import type { Collected, Instead, Outlet } from './client/outlet.ts'
+import type { FakeQueues, Override, PushTarget } from './client/push-target.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
 import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { OtherStores, type Target } from './client/stores.ts'
@@ -27,7 +27,7 @@ import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
 import { lockedRuns } from './cron/lock.ts'
 import { type Found, findJob } from './inspect/find.ts'
-import type { Host } from './inspect/host.ts'
+import type { InspectHost } from './inspect/host.ts'
 import { ProcessSet } from './inspect/process.ts'
 import { Queue, type QueueSummary, summariesOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
@@ -36,8 +36,8 @@ import { JobSet } from './inspect/set.ts'
 import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
 import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/handler.ts'
+import { type IterationInfo, iterationOf } from './iterable/info.ts'
 import { iterations } from './iterable/iteration-plugin.ts'
-import { type IterationInfo, iterationOf } from './iterable/look.ts'
 import { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
@@ -45,7 +45,7 @@ import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
 import { checkText, given } from './job/options.ts'
 import type { Payload } from './job/payload.ts'
-import { Collector } from './metrics/collector.ts'
+import { MetricsCollector } from './metrics/collector.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { OrderedHandler, OrderedOptions } from './ordered/definition.ts'
@@ -77,7 +77,7 @@ export const TESTING: unique symbol = Symbol.for('highkiq.testing')
 
 export interface TestHost {
   /** Who keeps what is pushed instead of the store. */
-  readonly outlet: Instead<Outlet>
+  readonly outlet: Override<PushTarget>
   /** Runs a job in this process, inside the chain. */
   run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown>
   /** Which app-wide mode is on. */
@@ -126,7 +126,7 @@ export class Highkiq {
   readonly settings: Readonly<Record<string, unknown>>
   /** What ended, by class and time. */
   readonly metrics: Metrics
-  readonly #collector = new Collector()
+  readonly #collector = new MetricsCollector()
   /** What has its say in the running of jobs. */
   readonly #features: Pick<Engine, 'plugins' | 'now'>
   readonly #taskHost: TaskHost
@@ -136,7 +136,7 @@ export class Highkiq {
   readonly scheduled: JobSet
   /** Jobs that will not run again unless somebody says so, by the time they died. */
   readonly dead: JobSet
-  readonly #host: Host
+  readonly #host: InspectHost
   readonly [TESTING]: TestHost
   readonly [PROGRAM]: Program
   readonly #crons: Crons
@@ -597,7 +597,7 @@ export class Highkiq {
       store: () => this.store,
       now: () => this.now(),
       collected: () => this.#collected(),
-      runHere: (definition, items, chain) => this.#runtime.runOrdered(definition, items, chain),
+      runInline: (definition, items, chain) => this.#runtime.runOrdered(definition, items, chain),
     }
   }
 
@@ -615,7 +615,7 @@ export class Highkiq {
     }
   }
 
-  #collected(): Collected {
+  #collected(): FakeQueues {
     const collected = this.#client.testing.current?.collected
     if (collected) return collected
     throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')

@@ -25,7 +25,7 @@ export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 export type { BulkOptions } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
 export type { Job } from './client/job.ts'
-export type { OrderedPushed } from './client/outlet.ts'
+export type { OrderedPushed } from './client/push-target.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
 export type { Target } from './client/stores.ts'
@@ -46,7 +46,7 @@ export type { JobSet, NewEntry } from './inspect/set.ts'
 export type { Day, Stats } from './inspect/stats.ts'
 // Iterable jobs
 export type { IterableContext, IterableJob, IterationView, Pair, Pairs } from './iterable/definition.ts'
-export type { IterationInfo } from './iterable/look.ts'
+export type { IterationInfo } from './iterable/info.ts'
 export { type CsvOptions, type ItemPage, iterate, type PageCursor } from './iterable/sources.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { JobContext, Progress } from './job/context.ts'
@@ -78,11 +78,11 @@ export type {
   TopJobs,
   TopOptions,
 } from './metrics/metrics.ts'
-// Ordered queues
-export type { OrderedIds } from './ordered/act.ts'
-export type { OrderedContext, OrderedEntry, OrderedPlace } from './ordered/context.ts'
+export type { OrderedBatchInfo as OrderedPlace, OrderedContext, OrderedEntry } from './ordered/context.ts'
 export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions, OrderedRetryIn } from './ordered/definition.ts'
 export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } from './ordered/entry.ts'
+// Ordered queues
+export type { OrderedIds } from './ordered/ids.ts'
 export type { OrderedJob } from './ordered/job.ts'
 export type { Morgue } from './ordered/morgue.ts'
 export type { FoundId, OrderedCancelAnswer, OrderedQueue, OrderedStats, ShardStats } from './ordered/queue.ts'

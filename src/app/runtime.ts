@@ -2,22 +2,22 @@
 
 import { unwrap } from '../activejob/wrapper.ts'
 import type { Client } from '../client/client.ts'
-import type { OrderedPushed } from '../client/outlet.ts'
+import type { OrderedPushed } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
 import { CronClock } from '../cron/clock.ts'
 import type { Entry } from '../cron/entry.ts'
 import { variable } from '../environment.ts'
 import { findJob } from '../inspect/find.ts'
-import type { Host } from '../inspect/host.ts'
+import type { InspectHost } from '../inspect/host.ts'
 import type { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
-import type { Collector } from '../metrics/collector.ts'
-import { Teller } from '../metrics/teller.ts'
+import type { MetricsCollector } from '../metrics/collector.ts'
+import { MetricsFlusher } from '../metrics/flusher.ts'
 import type { OrderedDefinition } from '../ordered/definition.ts'
-import { runHere } from '../ordered/here.ts'
-import { OrderedLine } from '../ordered/line.ts'
+import { OrderedExecutor } from '../ordered/executor.ts'
+import { runOrderedInline } from '../ordered/inline.ts'
 import type { OrderedRegistry } from '../ordered/registry.ts'
 import { TaskMaintenance } from '../tasks/task-maintenance.ts'
 import { VERSION } from '../version.generated.ts'
@@ -47,10 +47,10 @@ export interface RuntimeParts {
   chain: Chain<JobContext, unknown>
   /** What has its say in the running of jobs. */
   features: Pick<Engine, 'plugins' | 'now'>
-  collector: Collector
+  collector: MetricsCollector
   crons: ReadonlyMap<string, Entry>
   ordered: OrderedRegistry
-  host: Host
+  host: InspectHost
 }
 
 export class Runtime {
@@ -120,7 +120,7 @@ export class Runtime {
     items: readonly OrderedPushed[],
     chain: Chain<JobContext, unknown>,
   ): Promise<void> {
-    await runHere({ ...this.#engine(), chain }, definition, items)
+    await runOrderedInline({ ...this.#engine(), chain }, definition, items)
   }
 
   /** For who waits for the result of a job that came to its end outside of a run. Never throws. */
@@ -178,9 +178,9 @@ export class Runtime {
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const clocks = this.#parts.setup.isDraining ? [] : [clock]
-    const tell = () => collector.tell(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
+    const tell = () => collector.flush(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
     const keeper = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new WireCheck(engine), new Teller(tell), ...clocks, keeper]
+    return [new StoreAdvice(engine), new WireCheck(engine), new MetricsFlusher(tell), ...clocks, keeper]
   }
 
   /** The ordered queues, if there are any. */
@@ -191,7 +191,7 @@ export class Runtime {
     const { orderedConcurrency: concurrency, scheduler, pollInterval: pollSeconds, leaseSeconds } = settings
     const splitter = settings.splitter ?? splitterFromEnvironment()
     const about = { concurrency, scheduler, splitter, pollSeconds, leaseSeconds }
-    return [{ slots: concurrency, make: (engine, host) => new OrderedLine(engine, host, definitions, about) }]
+    return [{ slots: concurrency, make: (engine, host) => new OrderedExecutor(engine, host, definitions, about) }]
   }
 }
 

@@ -3,7 +3,7 @@
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
-import { BULK } from './outlet.ts'
+import { BULK } from './push-target.ts'
 import type { PushRequest } from './request.ts'
 
 export interface BulkOptions {

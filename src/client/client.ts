@@ -9,7 +9,7 @@ import { checkReadable } from '../job/readable.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { orderedNamesOf } from './ordered-names.ts'
-import { type Finished, Instead, type Outlet, StoreOutlet } from './outlet.ts'
+import { Override, type PreparedPush, type PushTarget, StoreTarget } from './push-target.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
 import { trackOf } from './track.ts'
 import type { Transaction } from './transaction.ts'
@@ -57,9 +57,9 @@ export class ClientChain extends Chain<Payload, Payload | null> {
 interface Shared {
   readonly chain: ClientChain
   /** Of everything that is pushed. */
-  readonly testing: Instead<Outlet>
+  readonly testing: Override<PushTarget>
   /** Of a part of the program that pushes to another store. */
-  readonly elsewhere: Instead<Outlet>
+  readonly elsewhere: Override<PushTarget>
   /** While its function runs. */
   transaction: Transaction | undefined
 }
@@ -71,7 +71,7 @@ interface Shared {
 export class Client implements Pusher {
   readonly #options: ClientOptions
   readonly #shared: Shared
-  readonly #outlet: Outlet
+  readonly #target: PushTarget
   /** For another store, whatever stands in the place of the app's own. */
   readonly #elsewhere: boolean
   /** Inside the chain. */
@@ -79,16 +79,16 @@ export class Client implements Pusher {
 
   constructor(
     options: ClientOptions,
-    from?: { shared: Shared; outlet?: Outlet; inner?: Chain<Payload, Payload | null> },
+    from?: { shared: Shared; target?: PushTarget; inner?: Chain<Payload, Payload | null> },
   ) {
     this.#options = options
-    this.#outlet = from?.outlet ?? new StoreOutlet(options.store, options.now)
-    this.#elsewhere = from !== undefined && from.outlet === undefined
+    this.#target = from?.target ?? new StoreTarget(options.store, options.now)
+    this.#elsewhere = from !== undefined && from.target === undefined
     this.#inner = from?.inner
     this.#shared = from?.shared ?? {
       chain: new ClientChain((links) => this.#with(links)),
-      testing: new Instead(),
-      elsewhere: new Instead(),
+      testing: new Override(),
+      elsewhere: new Override(),
       transaction: undefined,
     }
   }
@@ -102,7 +102,7 @@ export class Client implements Pusher {
   }
 
   /** Put there by highkiq/testing. */
-  get testing(): Instead<Outlet> {
+  get testing(): Override<PushTarget> {
     return this.#shared.testing
   }
 
@@ -118,12 +118,12 @@ export class Client implements Pusher {
 
   /** Within `work`, and all that it calls and awaits, what is pushed goes the way of `client`. */
   within<T>(client: Client, work: () => T): T {
-    return this.#shared.elsewhere.within(client.#outlet, work)
+    return this.#shared.elsewhere.within(client.#target, work)
   }
 
   /** Sends all later pushes to `store`, except those that name another store. */
   divert(store: Store): void {
-    this.#shared.elsewhere.everywhere = new StoreOutlet(() => store, this.#options.now)
+    this.#shared.elsewhere.everywhere = new StoreTarget(() => store, this.#options.now)
   }
 
   /** While `work` runs, what is pushed joins the transaction. */
@@ -168,10 +168,10 @@ export class Client implements Pusher {
   }
 
   /** The finished job and where it goes, not yet stored; null when middleware stopped it. */
-  async prepare(request: PushRequest): Promise<Finished | null> {
+  async prepare(request: PushRequest): Promise<PreparedPush | null> {
     const payload = this.normalise(request)
     const passed = this.isPlain ? payload : await this.pass(payload)
-    return passed && this.finish(passed, request.idempotent)
+    return passed && this.write(passed, request.idempotent)
   }
 
   /** A payload with everything that a job must have. @throws INVALID_JOB, INVALID_OPTION */
@@ -200,7 +200,7 @@ export class Client implements Pusher {
   }
 
   /** @throws INVALID_ARGS, ARGS_TOO_LARGE */
-  finish(payload: Payload, once = false): Finished {
+  write(payload: Payload, once = false): PreparedPush {
     this.check(payload)
     const { jid, queue, at } = payload
     const now = this.#options.now()
@@ -283,20 +283,20 @@ export class Client implements Pusher {
   /** Of what is pushed now, whatever a test has put in its place. */
   get store(): Store {
     const { elsewhere } = this.#shared
-    const outlet = (this.#elsewhere ? undefined : elsewhere.current) ?? this.#outlet
-    return (outlet.store ?? this.#options.store)()
+    const target = (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target
+    return (target.store ?? this.#options.store)()
   }
 
   /** Who stores what is pushed now. */
-  get #current(): Outlet {
+  get #current(): PushTarget {
     const { testing, elsewhere } = this.#shared
-    return testing.current ?? (this.#elsewhere ? undefined : elsewhere.current) ?? this.#outlet
+    return testing.current ?? (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target
   }
 
   #with(links: readonly ClientMiddleware[]): Client {
     const inner = new Chain<Payload, Payload | null>()
     for (const link of links) inner.use(link)
-    return new Client(this.#options, { shared: this.#shared, outlet: this.#outlet, inner })
+    return new Client(this.#options, { shared: this.#shared, target: this.#target, inner })
   }
 
   /**
@@ -308,17 +308,17 @@ export class Client implements Pusher {
   }
 
   /** Loads the names of ordered queues before a push. Returns undefined when they are known already, or not needed. */
-  #learnOrdered(name: string, { store }: Outlet): Promise<void> | undefined {
+  #learnOrdered(name: string, { store }: PushTarget): Promise<void> | undefined {
     return store && this.#mayBeOrdered(name) ? orderedNamesOf(store()).refreshed() : undefined
   }
 
-  async #push(request: PushRequest, outlet: Outlet): Promise<string | null> {
-    const learning = this.#learnOrdered(request?.class, outlet)
+  async #push(request: PushRequest, target: PushTarget): Promise<string | null> {
+    const learning = this.#learnOrdered(request?.class, target)
     if (learning) await learning
     const finished = await this.prepare(request)
     if (!finished) return null
     try {
-      await outlet.put(finished)
+      await target.push(finished)
     } catch (thrown) {
       const failure = unconfirmed(thrown, [finished])
       if (failure !== undefined) throw failure
@@ -329,18 +329,18 @@ export class Client implements Pusher {
   async #pushEach(
     { name, rows }: Pick<Bulk, 'name' | 'rows'>,
     planned: () => BulkPlan,
-    outlet: Outlet,
+    target: PushTarget,
   ): Promise<(string | null)[]> {
     const plan = planned()
-    const learning = this.#learnOrdered(name, outlet)
+    const learning = this.#learnOrdered(name, target)
     if (learning) await learning
     const jids: (string | null)[] = []
-    let batch: Finished[] = []
+    let batch: PreparedPush[] = []
     const flush = async () => {
       const finished = batch
       batch = []
       try {
-        await outlet.putAll(finished)
+        await target.pushAll(finished)
       } catch (thrown) {
         const failure = unconfirmed(thrown, finished, jids)
         if (failure !== undefined) throw failure
@@ -369,7 +369,7 @@ export class Client implements Pusher {
  * Returns the error of a push with the ids of its jobs, which the store does not know; undefined when all of them are
  * stored. `all` holds the ids of the whole call.
  */
-function unconfirmed(thrown: unknown, finished: Finished[], all: readonly (string | null)[] = []): unknown {
+function unconfirmed(thrown: unknown, finished: PreparedPush[], all: readonly (string | null)[] = []): unknown {
   if (!(thrown instanceof PushError)) return thrown
   const { message, maybePushed, parts, cause } = thrown
   const left = finished.filter(({ destination }) => !parts?.stored.has(destination))

@@ -3,7 +3,7 @@ import type { Duration } from '../job/duration.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client } from './client.ts'
-import type { Collected } from './outlet.ts'
+import type { FakeQueues } from './push-target.ts'
 import type { PushOptions, PushRequest } from './request.ts'
 import { pushOptionsOf, type SetOptions } from './set-options.ts'
 import type { Target } from './stores.ts'
@@ -15,7 +15,7 @@ export interface JobHost {
   runInline(request: PushRequest, client: Client): Promise<unknown>
   via(target: Target): Client
   /** @throws INVALID_OPTION outside of a test that collects them */
-  collected(): Collected
+  collected(): FakeQueues
   /** What is pushed for it, when that is another job that wraps it. */
   wrap?(request: PushRequest): PushRequest
   /** Further members that `set` accepts; `wrap` reads them. */

@@ -3,7 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedPushes, PushItem, SqlConnection, Store } from '../store/contract.ts'
 import type { Client } from './client.ts'
-import type { Finished } from './outlet.ts'
+import type { PreparedPush } from './push-target.ts'
 import { Transaction } from './transaction.ts'
 
 interface TransactionHost {
@@ -36,7 +36,7 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
   if (typeof work !== 'function' || isAsync(work)) throw notSynchronous()
   const transaction = new Transaction()
   const testing = client.testing.current
-  let finished: Finished[] = []
+  let finished: PreparedPush[] = []
   let result: T | undefined
   const run = async (connection: SqlConnection): Promise<(PushItem | OrderedPushes)[]> => {
     result = client.joining(transaction, () => work(connection))
@@ -57,8 +57,8 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
   }
   transaction.committed()
   if (testing) {
-    await testing.putAll(finished)
-    for (const plan of transaction.ordered) await plan.putInto(testing)
+    await testing.pushAll(finished)
+    for (const plan of transaction.ordered) await plan.pushInto(testing)
   }
   return result as T
 }

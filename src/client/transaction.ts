@@ -4,7 +4,7 @@ import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
 import type { OrderedPushes } from '../store/contract.ts'
 import type { BulkPlan, Rows } from './bulk.ts'
-import type { Finished, Outlet } from './outlet.ts'
+import type { PreparedPush, PushTarget } from './push-target.ts'
 import type { PushRequest } from './request.ts'
 
 /** Middleware that has not answered after so many steps waits for something, for which a transaction can't. */
@@ -15,7 +15,7 @@ export interface JoiningClient {
   readonly isPlain: boolean
   normalise(request: PushRequest): Payload
   pass(payload: Payload): Promise<Payload | null>
-  finish(payload: Payload): Finished
+  write(payload: Payload): PreparedPush
 }
 
 /** A push that was made while the function ran. */
@@ -34,7 +34,7 @@ interface Joined {
 export interface OrderedPlan {
   batches: OrderedPushes[]
   /** In the store's place. */
-  putInto(outlet: Outlet): Promise<void>
+  pushInto(target: PushTarget): Promise<void>
 }
 
 /** An ordered push that was made while the function ran. */
@@ -101,7 +101,7 @@ export class Transaction {
    * is stored as due now, as far as it has come, and passes the middleware when it is promoted.
    * @throws what any of the pushes failed with
    */
-  async finished(now: number): Promise<Finished[]> {
+  async finished(now: number): Promise<PreparedPush[]> {
     for (let step = 0; this.#open > 0 && step < STEPS; step++) await undefined
     if (this.#failure) throw this.#failure.thrown
     if (this.#ordered.some(({ plan }) => !plan)) {
@@ -110,10 +110,10 @@ export class Transaction {
         'prepare, or client middleware, of an ordered job waits for something, for which hq.transaction can not: push it after the commit',
       )
     }
-    const all: Finished[] = []
+    const all: PreparedPush[] = []
     for (const joined of this.#joined) {
       const { client, payload, passed } = joined
-      const finished = passed === null ? null : client.finish(passed ?? payload)
+      const finished = passed === null ? null : client.write(passed ?? payload)
       joined.jid = finished?.jid ?? null
       if (finished) all.push(passed ? finished : dueNow(finished, now))
     }
@@ -174,7 +174,7 @@ function idsOf({ batches }: OrderedPlan): string[] {
   return batches.flatMap(({ items }) => items.map(({ id }) => id))
 }
 
-function dueNow({ jid, destination }: Finished, now: number): Finished {
+function dueNow({ jid, destination }: PreparedPush, now: number): PreparedPush {
   if (destination.to !== 'queue') return { jid, destination }
   const text = editPayload(destination.text, { enqueued_at: undefined })
   return { jid, destination: { to: 'schedule', text, score: now / 1000 } }

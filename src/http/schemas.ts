@@ -259,7 +259,7 @@ export const SCHEMAS: Record<string, Schema> = {
   OrderedDeadList: listOf('OrderedDead'),
   OrderedId: object({
     waiting: orNull(ref('OrderedWaiting')),
-    inFlight: orNull(object({ shard: count, owner: text, takenAt: time })),
+    inFlight: orNull(object({ shard: count, owner: text, fetchedAt: time })),
     dead: orNull(ref('OrderedDead')),
   }),
   OrderedIds: object({ ids: { type: 'array', items: { type: ['string', 'number'] } }, all: { const: true } }, [

@@ -3,9 +3,9 @@
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
-import { nameOf } from './acts.ts'
+import { nameOf } from './actions.ts'
 import { chunksOf } from './chunks.ts'
-import type { Host } from './host.ts'
+import type { InspectHost } from './host.ts'
 import { searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
@@ -44,7 +44,7 @@ function check(options: object): void {
 
 /** `done` hears of the entries of each batch that were moved. */
 export async function forAll(
-  host: Host,
+  host: InspectHost,
   set: SetName,
   options: SweepOptions,
   act: (entry: Entry) => Promise<Swap> | Swap,
@@ -78,20 +78,20 @@ export async function forAll(
 }
 
 /** Then it is none of those that were there: what was retried may be back before the end is, and would be met again. */
-function hasFailedSince(host: Host, began: number, { text }: Entry): boolean {
+function hasFailedSince(host: InspectHost, began: number, { text }: Entry): boolean {
   const { failedAt, retriedAt } = new JobRecord(text, host)
   const failed = (retriedAt ?? failedAt)?.getTime() ?? 0
   // What says to fail in the future tells nothing.
   return failed > began && failed <= host.now()
 }
 
-function meant(host: Host, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
+function meant(host: InspectHost, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
   return matching === undefined ? ordered(host, set, where, signal) : found(host, set, matching, where)
 }
 
 /** From the highest score down: what comes in meanwhile, with a higher one, is not met. */
 async function* ordered(
-  host: Host,
+  host: InspectHost,
   set: SetName,
   where: SweepOptions['where'],
   signal: AbortSignal | undefined,
@@ -103,7 +103,7 @@ async function* ordered(
 }
 
 async function* found(
-  host: Host,
+  host: InspectHost,
   set: SetName,
   matching: string,
   where: SweepOptions['where'] = () => true,

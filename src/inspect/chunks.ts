@@ -11,7 +11,7 @@ const SIZE = 1_000_000
 const LEAST = { entries: 1000, characters: 2_000_000 }
 
 /** How much was looked at, and whether there is time for more. */
-export class Looked {
+export class ScanBudget {
   entries = 0
   #characters = 0
   readonly #end: number

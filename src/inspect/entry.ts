@@ -1,8 +1,8 @@
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import { deleted, killed, requeued, tellDeath, tellOver, trimDead } from './acts.ts'
-import type { Host } from './host.ts'
+import { deleted, killed, notifyDeath, notifyOver, requeued, trimDead } from './actions.ts'
+import type { InspectHost } from './host.ts'
 import { JobRecord } from './record.ts'
 
 export interface KillOptions {
@@ -20,9 +20,9 @@ export class SetEntry extends JobRecord {
   readonly set: SetName
   /** Seconds since the epoch: when it is due, or when it died. */
   readonly score: number
-  readonly #host: Host
+  readonly #host: InspectHost
 
-  constructor(host: Host, set: SetName, { text, score }: Entry) {
+  constructor(host: InspectHost, set: SetName, { text, score }: Entry) {
     super(text, { now: () => host.now() })
     this.#host = host
     this.set = set
@@ -47,8 +47,8 @@ export class SetEntry extends JobRecord {
   async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
     refuseDead(this.set)
     if (!(await this.#swap(killed(this.#host, this)))) return false
-    await tellOver(this.#host, this.text, 'killed')
-    if (notify) await tellDeath(this.#host, this.text, error)
+    await notifyOver(this.#host, this.text, 'killed')
+    if (notify) await notifyDeath(this.#host, this.text, error)
     await trimDead(this.#host)
     return true
   }
@@ -56,7 +56,7 @@ export class SetEntry extends JobRecord {
   async delete(): Promise<boolean> {
     const gone = await this.#swap(deleted(this.#host, this.set, this))
     // Of what is dead the outcome is known, and stays.
-    if (gone && this.set !== 'dead') await tellOver(this.#host, this.text, 'deleted')
+    if (gone && this.set !== 'dead') await notifyOver(this.#host, this.text, 'deleted')
     return gone
   }
 

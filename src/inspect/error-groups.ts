@@ -2,7 +2,7 @@
 
 import type { Entry } from '../store/contract.ts'
 import { type Cause, causeOf } from './cause.ts'
-import { Looked } from './chunks.ts'
+import { ScanBudget } from './chunks.ts'
 import type { Search } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
@@ -57,7 +57,7 @@ export async function errorGroups(
   { shown = (text) => text, search }: GroupingOptions = {},
 ): Promise<ErrorGroups> {
   const groups = new Map<string, Group>()
-  const looked = new Looked(limits)
+  const looked = new ScanBudget(limits)
   let matching = 0
   let complete = true
   for await (const chunk of chunks) {

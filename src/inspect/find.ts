@@ -2,7 +2,7 @@
 
 import type { Payload } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
-import type { Host } from './host.ts'
+import type { InspectHost } from './host.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
@@ -28,7 +28,11 @@ const PAGE = 500
  * Looks everywhere, along the way that a job goes, so that one which goes on meanwhile is still met; twice, for one that
  * goes back. A task's row is looked for only while its event says that there is something to find.
  */
-export async function findJob(host: Host, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
+export async function findJob(
+  host: InspectHost,
+  jid: string,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Found> {
   const store = host.store()
   for (let look = 1; ; look++) {
     const event = await store.tasks.event(jid)
@@ -43,7 +47,12 @@ export async function findJob(host: Host, jid: string, { signal }: { signal?: Ab
 type Place = 'sets' | 'queues' | 'owners' | 'dead'
 const PLACES: readonly Place[] = ['sets', 'queues', 'owners', 'dead']
 
-async function lookFor(host: Host, jid: string, places: readonly Place[], signal?: AbortSignal): Promise<Found | null> {
+async function lookFor(
+  host: InspectHost,
+  jid: string,
+  places: readonly Place[],
+  signal?: AbortSignal,
+): Promise<Found | null> {
   const how = signal ? { signal } : {}
   const inSet = async (set: 'schedule' | 'retry' | 'dead', state: JobState) => {
     const job = await new JobSet(host, set).find(jid, how)

@@ -1,8 +1,8 @@
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import type { QueueInfo, ScanPage, Store, WaitingJob } from '../store/contract.ts'
-import { effectsOf, tellOver } from './acts.ts'
-import { type Host, MARKS, type Page, type PageOptions } from './host.ts'
+import { effectsOf, notifyOver } from './actions.ts'
+import { EFFECT_MEMBERS, type InspectHost, type Page, type PageOptions } from './host.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord, latencyOf } from './record.ts'
@@ -22,9 +22,9 @@ export interface QueueSummary {
 export class QueuedJob extends JobRecord {
   /** About where it stands: see `Queue.findNear`. */
   readonly at: string
-  readonly #host: Host
+  readonly #host: InspectHost
 
-  constructor(host: Host, queue: string, { text, at }: WaitingJob) {
+  constructor(host: InspectHost, queue: string, { text, at }: WaitingJob) {
     super(text, { queue, now: () => host.now() })
     this.#host = host
     this.at = at
@@ -36,7 +36,7 @@ export class QueuedJob extends JobRecord {
     const pull = { text, at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
     const [answer] = await this.#host.store().search.pull(queue, [pull], this.#host.now())
     if (answer === 'error') throw refused(queue)
-    if (answer === 'ok') await tellOver(this.#host, text, 'deleted')
+    if (answer === 'ok') await notifyOver(this.#host, text, 'deleted')
     return answer === 'ok'
   }
 }
@@ -48,9 +48,9 @@ export class QueuedJob extends JobRecord {
  */
 export class Queue implements AsyncIterable<QueuedJob> {
   readonly name: string
-  readonly #host: Host
+  readonly #host: InspectHost
 
-  constructor(host: Host, name: string) {
+  constructor(host: InspectHost, name: string) {
     this.#host = host
     this.name = name
   }
@@ -162,7 +162,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     let left = await this.size()
     let removed = 0
     for (;;) {
-      const cleared = await store.search.clearQueue(this.name, MARKS, Math.max(left, 0))
+      const cleared = await store.search.clearQueue(this.name, EFFECT_MEMBERS, Math.max(left, 0))
       const dropped = cleared.removed + (await this.#drop(cleared.kept))
       removed += dropped
       left -= dropped

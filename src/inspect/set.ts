@@ -7,12 +7,12 @@ import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
-import { deleted, killed, requeued, tellDeath, trimDead } from './acts.ts'
+import { deleted, killed, notifyDeath, requeued, trimDead } from './actions.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
-import { chunksOf, Looked } from './chunks.ts'
+import { chunksOf, ScanBudget } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
-import { type Host, MARKS, PAGE, type Page, type PageOptions } from './host.ts'
+import { EFFECT_MEMBERS, type InspectHost, PAGE, type Page, type PageOptions } from './host.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { findByJid, scanFor, walk } from './walk.ts'
 
@@ -37,9 +37,9 @@ export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
  */
 export class JobSet implements AsyncIterable<SetEntry> {
   readonly name: SetName
-  readonly #host: Host
+  readonly #host: InspectHost
 
-  constructor(host: Host, name: SetName) {
+  constructor(host: InspectHost, name: SetName) {
     this.#host = host
     this.name = name
   }
@@ -116,7 +116,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   ): Promise<Page<SetEntry> & { scanned: number }> {
     const store = this.#host.store()
     const items: SetEntry[] = []
-    const looked = new Looked({ most: MOST_SEARCHED, ms: SEARCH_MS })
+    const looked = new ScanBudget({ most: MOST_SEARCHED, ms: SEARCH_MS })
     let last: Entry | undefined
     for await (const chunk of chunksOf(store, this.name, { after: after ? placeOf(after) : undefined, desc })) {
       for (const entry of chunk) {
@@ -192,7 +192,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
     refuseDead(this.name)
     const tell = async (entries: Entry[]) => {
-      if (notify) for (const { text } of entries) await tellDeath(this.#host, text, error)
+      if (notify) for (const { text } of entries) await notifyDeath(this.#host, text, error)
     }
     try {
       return await forAll(this.#host, this.name, options, (entry) => killed(this.#host, entry), tell)
@@ -246,7 +246,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const store = this.#host.store()
     let removed = 0
     for (;;) {
-      const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : MARKS)
+      const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : EFFECT_MEMBERS)
       removed += cleared.removed
       removed += await this.#drop(cleared.kept)
       if (cleared.done) return removed

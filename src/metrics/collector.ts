@@ -19,7 +19,7 @@ interface Counts {
 /** Classes that are told at once. */
 const MOST_CLASSES = 100
 
-export class Collector implements Plugin {
+export class MetricsCollector implements Plugin {
   readonly #source = newJid()
   #counts = new Map<string, Counts>()
   /** A batch keeps its number and its counts: it may have been recorded though no answer came. */
@@ -44,7 +44,7 @@ export class Collector implements Plugin {
   }
 
   /** Nothing is written when nothing has ended. What can't be told now is kept for the next time, and thrown. */
-  tell(store: Store, now: () => number): Promise<void> {
+  flush(store: Store, now: () => number): Promise<void> {
     const telling = async () => {
       await this.#send(store)
       this.#cut(now())

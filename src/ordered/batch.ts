@@ -16,14 +16,14 @@ import { type OrderedDeath, type OrderedDefinition, retryDelay } from './definit
 import { scoredValue } from './entry.ts'
 
 const DONE: OrderedEnd = { kind: 'done' }
-const BACK: OrderedEnd = { kind: 'back' }
+const REQUEUE: OrderedEnd = { kind: 'requeue' }
 const CANCELLED: OrderedEnd = { kind: 'cancelled' }
-/** What is told of a batch that failed: its ids have each their own error, and time. */
+/** The outcome that plugins get for a failed batch: each id has its own error and time. */
 const FAILED: Outcome = { kind: 'retry', error: undefined, at: 0, count: 0 }
 /** Seconds until a batch that was released is due again. */
-const RELEASED_SECONDS = 1
+const RELEASE_SECONDS = 1
 
-export interface BatchPlace {
+export interface BatchOptions {
   shard: number
   token: number
   /** The how-many-th it is that the worker began. */
@@ -48,7 +48,7 @@ export class Batch implements Running {
     engine: Engine,
     definition: OrderedDefinition,
     ids: readonly FetchedBatch[],
-    { shard, token, place }: BatchPlace,
+    { shard, token, place }: BatchOptions,
   ) {
     this.#engine = engine
     this.definition = definition
@@ -71,7 +71,7 @@ export class Batch implements Running {
     return { queue, text }
   }
 
-  /** Somebody cancelled it. The handler is told when nothing else is left of its batch. */
+  /** Somebody cancelled it. The handler is told once all ids of its batch are cancelled. */
   cancel(ticket: string): void {
     this.#cancelled ??= new Set()
     this.#cancelled.add(ticket)
@@ -82,12 +82,12 @@ export class Batch implements Running {
   async run(): Promise<readonly OrderedEnd[]> {
     this.began = performance.now()
     const ends = await this.#run()
-    if (!this.isLost) this.#tellEnded(ends)
+    if (!this.isLost) this.#notifyEnded(ends)
     return ends
   }
 
   /** It is one run, and failed if one of its ids did. */
-  #tellEnded(ends: readonly OrderedEnd[]): void {
+  #notifyEnded(ends: readonly OrderedEnd[]): void {
     const ms = performance.now() - this.began
     const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
     if (!hasFailed && !ends.includes(DONE)) return
@@ -115,8 +115,8 @@ export class Batch implements Running {
     }
   }
 
-  /** For tests. @throws what the handler throws, or what `ctx.fail` was told first */
-  async runHere(): Promise<void> {
+  /** For tests. @throws what the handler throws, or the first error given to `ctx.fail` */
+  async runInline(): Promise<void> {
     await this.#handle()
     for (const error of this.ctx.failures?.values() ?? []) throw error
   }
@@ -147,14 +147,14 @@ export class Batch implements Running {
 
   #failed(thrown: unknown): OrderedEnd[] {
     const { ctx } = this
-    const told = ctx.failures ?? NONE
+    const failed = ctx.failures ?? NONE
     if (verdictOf(thrown) === 'batch-failure') {
       const { named, mistake } = this.#named(thrown)
-      const failures = new Map([...told, ...named])
+      const failures = new Map([...failed, ...named])
       return mistake ? this.#allFailed(mistake, failures) : this.#ends(DONE, failures)
     }
-    if (ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(thrown, 'SHUTDOWN')) return this.#ends(BACK, told)
-    return this.#allFailed(thrown, told)
+    if (ctx.abortReason?.code === 'SHUTDOWN' || isCausedBy(thrown, 'SHUTDOWN')) return this.#ends(REQUEUE, failed)
+    return this.#allFailed(thrown, failed)
   }
 
   /** `named`: what is known of single ids. */
@@ -192,32 +192,32 @@ export class Batch implements Running {
 
   /** `usual`: of those that did not fail. `isNamed`: whose error is about this id alone. */
   #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>, isNamed = (_id: string) => true): OrderedEnd[] {
-    const told: Failed[] = []
-    const dropped: string[] = []
+    const failed: Failed[] = []
+    const discarded: string[] = []
     const ends = this.ids.map((taken) => {
       const { id } = taken
       if (!failures.has(id)) return usual
       if (this.#cancelled?.has(taken.ticket)) return CANCELLED
       const error = failures.get(id)
       const end = this.#endOf(taken, error, isNamed(id))
-      if (end === CANCELLED) dropped.push(id)
-      if (end.kind === 'failed' || end.kind === 'dead') this.#add(told, taken, error, end)
+      if (end === CANCELLED) discarded.push(id)
+      if (end.kind === 'failed' || end.kind === 'dead') this.#add(failed, taken, error, end)
       return end
     })
-    for (const one of told) this.#report(one)
-    if (dropped.length > 0) this.ctx.log.info(idFields(dropped), 'discarded by the handler')
+    for (const one of failed) this.#report(one)
+    if (discarded.length > 0) this.ctx.log.info(idFields(discarded), 'discarded by the handler')
     return ends
   }
 
   /** One line for all that failed in the same way. */
-  #add(told: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
+  #add(failed: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
     const attempt = retryCount + 2
     const at = end.kind === 'failed' ? end.state.performIn : undefined
-    const same = told.find(
+    const same = failed.find(
       (one) => one.error === error && one.attempt === attempt && (one.at === undefined) === (at === undefined),
     )
     if (!same) {
-      told.push({ ids: [id], error, attempt, at })
+      failed.push({ ids: [id], error, attempt, at })
       return
     }
     same.ids.push(id)
@@ -239,11 +239,11 @@ export class Batch implements Running {
         break
       case 'release':
       case 'pause':
-        return { kind: 'later', state: { performIn: now + RELEASED_SECONDS, retryCount, error: before } }
+        return { kind: 'snoozed', state: { performIn: now + RELEASE_SECONDS, retryCount, error: before } }
       case 'snooze': {
         const { seconds } = error as Snooze
         if (Number.isFinite(seconds)) {
-          return { kind: 'later', state: { performIn: now + seconds, retryCount, error: before } }
+          return { kind: 'snoozed', state: { performIn: now + seconds, retryCount, error: before } }
         }
       }
     }

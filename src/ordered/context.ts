@@ -18,7 +18,7 @@ export interface OrderedEntry {
 }
 
 /** Where a batch belongs. */
-export interface OrderedPlace {
+export interface OrderedBatchInfo {
   /** Of the ordered queue. */
   name: string
   shard: number
@@ -33,14 +33,14 @@ export class OrderedContext extends JobContext {
    * lower ones, can't be written to by a process that lost its shard and does not know it yet.
    */
   readonly fence: number
-  readonly ordered: OrderedPlace
+  readonly ordered: OrderedBatchInfo
   readonly #ids: readonly FetchedBatch[]
   #failures: Map<string, unknown> | undefined
 
-  constructor(payload: Payload, place: Place, parts: ContextParts) {
+  constructor(payload: Payload, place: BatchParts, parts: ContextParts) {
     super(payload, payload.queue, parts)
     this.fence = place.token
-    this.ordered = new LazyPlace(place)
+    this.ordered = new LazyBatchInfo(place)
     this.#ids = place.ids
   }
 
@@ -72,20 +72,20 @@ export function idFields(ids: readonly string[]): { ids: readonly string[]; more
   return ids.length > MOST_IDS ? { ids: ids.slice(0, MOST_IDS), more: ids.length - MOST_IDS } : { ids }
 }
 
-interface Place {
+interface BatchParts {
   name: string
   shard: number
   token: number
   ids: readonly FetchedBatch[]
 }
 
-class LazyPlace implements OrderedPlace {
+class LazyBatchInfo implements OrderedBatchInfo {
   readonly name: string
   readonly shard: number
   readonly #ids: readonly FetchedBatch[]
   #batch: OrderedEntry[] | undefined
 
-  constructor({ name, shard, ids }: Place) {
+  constructor({ name, shard, ids }: BatchParts) {
     this.name = name
     this.shard = shard
     this.#ids = ids

@@ -71,12 +71,12 @@ export function pageOf<By extends string>(
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
   if (!sorts.includes(by)) throw wrong(`by is one of ${sorts.join(', ')}`)
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) throw wrong('limit is a whole number, 1 to 1,000')
-  const place = after ? placeOf(after, wrong) : from === undefined ? undefined : begin(by, desc, from, wrong)
-  return { by, page: { desc, limit, ...(place ? { after: place } : {}) } }
+  const cursor = after ? cursorOf(after, wrong) : from === undefined ? undefined : cursorBefore(by, desc, from, wrong)
+  return { by, page: { desc, limit, ...(cursor ? { after: cursor } : {}) } }
 }
 
 /** The place just before a value. */
-function begin(by: string, desc: boolean, from: string | number, wrong: (what: string) => Error) {
+function cursorBefore(by: string, desc: boolean, from: string | number, wrong: (what: string) => Error) {
   if (by === 'id') return { value: 0, id: before(String(from), desc) }
   const value = Number(from)
   if (!Number.isFinite(value)) throw wrong(`from is a number, for it is sorted by ${by}`)
@@ -111,7 +111,7 @@ export async function listOf<Stored extends { id: string }, Item>(
   return { items: items.map(itemOf), next }
 }
 
-function placeOf(cursor: string, wrong: (what: string) => Error): { value: number; id: string } {
+function cursorOf(cursor: string, wrong: (what: string) => Error): { value: number; id: string } {
   const at = String(cursor).indexOf(':')
   const value = Number(String(cursor).slice(0, at))
   if (at < 1 || Number.isNaN(value)) throw wrong('after is the `next` of the page before')

@@ -1,11 +1,11 @@
-import type { Collected, OrderedPushed } from '../client/outlet.ts'
+import type { FakeQueues, OrderedPushed } from '../client/push-target.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
 import type { PushHost } from './push.ts'
 import { OrderedQueue } from './queue.ts'
 
 export interface OrderedJobHost extends PushHost {
   /** What a test has collected. @throws INVALID_OPTION when none does */
-  collected(): Collected
+  collected(): FakeQueues
 }
 
 /** An ordered queue that this app defines: `hq.ordered(name, options, handler)`. */

@@ -11,15 +11,15 @@ export interface MembershipHost {
   owner(): string
   onFenced(): Promise<void>
   /** Of this queue, by the splitter or as a fair share. */
-  wanted(board: ShardAssignments, owner: string): readonly number[]
+  wanted(assignments: ShardAssignments, owner: string): readonly number[]
   /** A shard is ours. */
-  owned(shard: Shard): void
+  acquired(shard: Shard): void
   /** Nothing of it begins any more; what has not begun is to go back. */
   leaving(shard: Shard): void
   /** A shard is not ours any more. */
   lost(shard: Shard): void
   /** It was looked at. */
-  looked(board: ShardAssignments): void
+  rebalanced(assignments: ShardAssignments): void
   died(deaths: OrderedDeath[]): void
 }
 
@@ -27,12 +27,12 @@ export interface MembershipOptions {
   pollMs: number
   leaseMs: number
   /** What nobody takes for long is taken, whoever should have it. */
-  adopts: boolean
+  adoptsUnowned: boolean
 }
 
 /** So often in a row a lease may seem lost. */
-const DOUBTS = 3
-const DOUBT_MS = 50
+const JOIN_ATTEMPTS = 3
+const JOIN_RETRY_MS = 50
 
 export class Membership {
   readonly shards = new Map<number, Shard>()
@@ -40,17 +40,17 @@ export class Membership {
   readonly #definition: OrderedDefinition
   readonly #host: MembershipHost
   readonly #options: MembershipOptions
-  #looking: Promise<void> | undefined
-  #again = false
+  #rebalancing: Promise<void> | undefined
+  #rebalanceAgain = false
   /** Under whose name we joined. */
   #joined: string | undefined
-  #soon: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
   /** Since when a shard that should have another owner has none, on the monotonic clock. */
   #freeSince = new Map<number, number>()
   /** Taken because its owner does not; until the members change. */
   #adopted = { members: '', shards: new Set<number>() }
-  #warned = false
-  #failing = false
+  #hasWarned = false
+  #isFailing = false
   isQuiet = false
 
   constructor(engine: Engine, definition: OrderedDefinition, host: MembershipHost, options: MembershipOptions) {
@@ -65,29 +65,29 @@ export class Membership {
   }
 
   /** Looks who is there, and takes or hands over. One at a time; a call meanwhile is another look behind it. */
-  look(): void {
-    if (this.#looking) {
-      this.#again = true
+  rebalance(): void {
+    if (this.#rebalancing) {
+      this.#rebalanceAgain = true
       return
     }
-    clearTimeout(this.#soon)
-    this.#soon = undefined
-    this.#looking = this.#look()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#rebalancing = this.#rebalance()
       .then(
         () => {
-          this.#failing = false
+          this.#isFailing = false
         },
         (thrown) => {
-          if (!this.#failing) this.#engine.report(thrown, { during: `sharing the ordered queue ${this.#queue}` })
-          this.#failing = true
-          this.#lookSoon()
+          if (!this.#isFailing) this.#engine.report(thrown, { during: `sharing the ordered queue ${this.#queue}` })
+          this.#isFailing = true
+          this.#rebalanceSoon()
         },
       )
       .finally(() => {
-        this.#looking = undefined
-        if (this.#again) {
-          this.#again = false
-          this.look()
+        this.#rebalancing = undefined
+        if (this.#rebalanceAgain) {
+          this.#rebalanceAgain = false
+          this.rebalance()
         }
       })
   }
@@ -95,22 +95,22 @@ export class Membership {
   /** Takes no more, and lets go of each shard when its batch has ended. */
   quiet(): void {
     this.isQuiet = true
-    clearTimeout(this.#soon)
-    for (const shard of this.shards.values()) this.#letGo(shard)
-    this.look()
+    clearTimeout(this.#timer)
+    for (const shard of this.shards.values()) this.#startLeaving(shard)
+    this.rebalance()
   }
 
   /** Something of it ended, and was told: is it time to hand over? */
   settled(shard: Shard): void {
-    if (shard.leaving && shard.isIdle && this.shards.get(shard.shard) === shard) this.look()
+    if (shard.leaving && shard.isIdle && this.shards.get(shard.shard) === shard) this.rebalance()
   }
 
   /** Lets go of everything. */
   async stop(): Promise<void> {
-    clearTimeout(this.#soon)
+    clearTimeout(this.#timer)
     this.isQuiet = true
-    while (this.#looking) await this.#looking
-    clearTimeout(this.#soon)
+    while (this.#rebalancing) await this.#rebalancing
+    clearTimeout(this.#timer)
     if (this.#joined === undefined) return
     const owner = this.#joined
     this.#joined = undefined
@@ -118,37 +118,37 @@ export class Membership {
   }
 
   /** What the owner holds belongs to others now. */
-  forget(): void {
+  dropAll(): void {
     this.#joined = undefined
-    for (const shard of [...this.shards.values()]) this.#lose(shard)
-    if (!this.isQuiet) this.#lookSoon()
+    for (const shard of [...this.shards.values()]) this.#drop(shard)
+    if (!this.isQuiet) this.#rebalanceSoon()
   }
 
   get #queue(): string {
     return this.#definition.queue
   }
 
-  #lookSoon(): void {
-    if (this.#soon) return
-    this.#soon = setTimeout(() => this.look(), this.#options.pollMs)
+  #rebalanceSoon(): void {
+    if (this.#timer) return
+    this.#timer = setTimeout(() => this.rebalance(), this.#options.pollMs)
   }
 
-  async #look(): Promise<void> {
+  async #rebalance(): Promise<void> {
     const { store } = this.#engine
     const owner = this.#host.owner()
     if (this.#joined !== owner) {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
-    const board = await store.ordered.assignments(this.#queue)
+    const assignments = await store.ordered.assignments(this.#queue)
     // Another epoch began meanwhile.
     if (this.#joined !== owner) return
-    if (!board?.members.includes(owner)) {
+    if (!assignments?.members.includes(owner)) {
       this.#joined = undefined
-      for (const shard of [...this.shards.values()]) this.#lose(shard)
-      if (!this.isQuiet) this.#lookSoon()
+      for (const shard of [...this.shards.values()]) this.#drop(shard)
+      if (!this.isQuiet) this.#rebalanceSoon()
       return
     }
-    await this.#share(board, owner)
+    await this.#applyAssignments(assignments, owner)
     if (this.isQuiet && this.shards.size === 0 && this.#joined === owner) {
       this.#joined = undefined
       await store.ordered.leave(this.#queue, owner, this.#engine.now())
@@ -161,69 +161,69 @@ export class Membership {
     const { shards, reshard } = this.#definition.options
     const stored = await store.ordered.define(this.#queue, shards)
     if (stored !== shards && reshard === 'auto') await store.ordered.reshard(this.#queue, shards)
-    else if (stored !== shards && !this.#warned) {
-      this.#warned = true
+    else if (stored !== shards && !this.#hasWarned) {
+      this.#hasWarned = true
       log.warn(
         { queue: this.#queue, stored, defined: shards },
         `${this.#definition.name} has ${stored} shards, not ${shards}: call its reshard(${shards}), or define it with reshard: 'auto'`,
       )
     }
-    for (let doubts = 0; doubts < DOUBTS; doubts++) {
-      if (doubts > 0) await sleep(DOUBT_MS)
+    for (let attempt = 0; attempt < JOIN_ATTEMPTS; attempt++) {
+      if (attempt > 0) await sleep(JOIN_RETRY_MS)
       if (owner !== this.#host.owner()) break
       if (await store.ordered.join(this.#queue, owner)) {
         // Another epoch may have begun meanwhile.
         if (owner === this.#host.owner()) this.#joined = owner
-        this.#again = this.#joined !== owner
+        this.#rebalanceAgain = this.#joined !== owner
         return this.#joined === owner
       }
     }
     if (owner === this.#host.owner()) await this.#host.onFenced()
-    this.#lookSoon()
+    this.#rebalanceSoon()
     return false
   }
 
-  async #share(board: ShardAssignments, owner: string): Promise<void> {
-    const wanted = new Set(this.isQuiet ? [] : this.#host.wanted(board, owner))
-    this.#adopt(board, wanted)
-    for (const { shard: place, owner: by, token } of board.owners) {
-      const shard = this.shards.get(place)
+  async #applyAssignments(assignments: ShardAssignments, owner: string): Promise<void> {
+    const wanted = new Set(this.isQuiet ? [] : this.#host.wanted(assignments, owner))
+    this.#adopt(assignments, wanted)
+    for (const { shard: number, owner: by, token } of assignments.owners) {
+      const shard = this.shards.get(number)
       if (shard && (by !== owner || token !== shard.token)) {
-        this.#lose(shard)
-        this.#again = !this.isQuiet
-      } else if (shard && (shard.released || !wanted.has(place))) {
+        this.#drop(shard)
+        this.#rebalanceAgain = !this.isQuiet
+      } else if (shard && (shard.released || !wanted.has(number))) {
         await this.#handOver(shard, owner)
       } else if (shard) {
         shard.leaving = false
-      } else if (wanted.has(place) && by === null) {
-        if (!(await this.#take(place, owner))) this.#lookSoon()
+      } else if (wanted.has(number) && by === null) {
+        if (!(await this.#acquire(number, owner))) this.#rebalanceSoon()
       } else if (by === owner) {
         // We asked for it, and the answer was lost: it says what died, too.
-        await this.#take(place, owner)
-        const taken = this.shards.get(place)
-        if (taken && !wanted.has(place)) await this.#handOver(taken, owner)
-      } else if (wanted.has(place)) {
-        this.#lookSoon()
+        await this.#acquire(number, owner)
+        const acquired = this.shards.get(number)
+        if (acquired && !wanted.has(number)) await this.#handOver(acquired, owner)
+      } else if (wanted.has(number)) {
+        this.#rebalanceSoon()
       }
       if (this.#joined !== owner) return
     }
     // Of more shards than there are.
     for (const shard of [...this.shards.values()]) {
-      if (shard.shard >= board.owners.length) await this.#handOver(shard, owner)
+      if (shard.shard >= assignments.owners.length) await this.#handOver(shard, owner)
     }
-    this.#host.looked(board)
+    this.#host.rebalanced(assignments)
   }
 
   /** What nobody has taken for two thirds of a lease: its owner is there, but takes no more. */
-  #adopt(board: ShardAssignments, wanted: Set<number>): void {
-    const members = board.members.join('\n')
+  #adopt(assignments: ShardAssignments, wanted: Set<number>): void {
+    const members = assignments.members.join('\n')
     if (this.#adopted.members !== members) {
       this.#adopted = { members, shards: new Set() }
       this.#freeSince.clear()
     }
-    if (this.isQuiet || !this.#options.adopts) return
+    if (this.isQuiet || !this.#options.adoptsUnowned) return
     const now = performance.now()
-    for (const { shard, owner } of board.owners) {
+    for (const { shard, owner } of assignments.owners) {
       if (this.#adopted.shards.has(shard)) wanted.add(shard)
       if (owner !== null || wanted.has(shard)) {
         this.#freeSince.delete(shard)
@@ -237,43 +237,43 @@ export class Membership {
     }
   }
 
-  async #take(place: number, owner: string): Promise<boolean> {
+  async #acquire(number: number, owner: string): Promise<boolean> {
     const { store, now, log } = this.#engine
     const { maxCrashes } = this.#definition.options
-    const answer = await store.ordered.acquireShard(this.#queue, place, owner, maxCrashes, now())
+    const answer = await store.ordered.acquireShard(this.#queue, number, owner, maxCrashes, now())
     if (!answer) return false
     const { token, restored, died } = answer
     if (restored > 0) {
-      log.warn({ queue: this.#queue, shard: place, ids: restored }, 'took back ordered jobs of a process that died')
+      log.warn({ queue: this.#queue, shard: number, ids: restored }, 'took back ordered jobs of a process that died')
     }
     if (died.length > 0) this.#host.died(died.map(deathIn))
-    if (this.#joined === owner) this.#own(place, token)
+    if (this.#joined === owner) this.#add(number, token)
     return true
   }
 
-  #own(place: number, token: number): void {
+  #add(number: number, token: number): void {
     const { batchSize, serial } = this.#definition.options
     const settings = { queue: this.#queue, batchSize, serial, now: this.#engine.now }
-    const shard = new Shard(place, token, settings)
-    this.shards.set(place, shard)
-    this.#host.owned(shard)
+    const shard = new Shard(number, token, settings)
+    this.shards.set(number, shard)
+    this.#host.acquired(shard)
   }
 
-  #letGo(shard: Shard): void {
+  #startLeaving(shard: Shard): void {
     if (shard.leaving) return
     shard.leaving = true
     this.#host.leaving(shard)
   }
 
   async #handOver(shard: Shard, owner: string): Promise<void> {
-    this.#letGo(shard)
+    this.#startLeaving(shard)
     if (!shard.isIdle) return
     shard.released = true
     await this.#engine.store.ordered.releaseShard(this.#queue, shard.shard, owner, shard.token, this.#engine.now())
-    this.#lose(shard)
+    this.#drop(shard)
   }
 
-  #lose(shard: Shard): void {
+  #drop(shard: Shard): void {
     if (this.shards.get(shard.shard) !== shard) return
     this.shards.delete(shard.shard)
     this.#host.lost(shard)

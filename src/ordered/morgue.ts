@@ -1,6 +1,6 @@
 import type { Store } from '../store/contract.ts'
-import { idOf, idsOf, inPages, type OrderedIds } from './act.ts'
 import { type DeadId, deadId, listOf, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
+import { idOf, idsOf, inPages, type OrderedIds } from './ids.ts'
 
 const SORTS = ['updatedAt', 'id'] as const
 

@@ -1,7 +1,7 @@
 /** Pushing to an ordered queue: all is checked before anything is stored. */
 
 import type { Client } from '../client/client.ts'
-import type { OrderedPushed, Outlet } from '../client/outlet.ts'
+import type { OrderedPushed, PushTarget } from '../client/push-target.ts'
 import type { OrderedPlan } from '../client/transaction.ts'
 import { checkValue } from '../job/args.ts'
 import type { Chain } from '../job/chain.ts'
@@ -20,7 +20,7 @@ export interface PushHost {
   store(): Store
   now(): number
   /** In this process, as one push: for tests. */
-  runHere(
+  runInline(
     definition: OrderedDefinition,
     items: readonly OrderedPushed[],
     chain: Chain<JobContext, unknown>,
@@ -61,11 +61,11 @@ async function pushAlone(
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<number> {
-  const outlet = host.client.testing.current
-  const store = outlet ? undefined : host.client.store
+  const target = host.client.testing.current
+  const store = target ? undefined : host.client.store
   const pushes = await pushesOf(host, definition, items)
   if (!store) {
-    if (outlet) await putElsewhere(host, definition, outlet, pushes)
+    if (target) await pushToTarget(host, definition, target, pushes)
     return pushes.length
   }
   const batches = [...batchesOf(definition, pushes)]
@@ -101,7 +101,7 @@ async function pushesOf(
     try {
       return pushOf(host, definition, item)
     } catch (thrown) {
-      throw Symbol.iterator in Object(items) ? placed(thrown, definition, item, i) : thrown
+      throw Symbol.iterator in Object(items) ? atIndex(thrown, definition, item, i) : thrown
     }
   })
   return host.client.isPlain ? pushes : pass(host, definition, prepared)
@@ -118,21 +118,21 @@ function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly Order
 function planOf(host: PushHost, definition: OrderedDefinition, pushes: OrderedPush[]): OrderedPlan {
   return {
     batches: batchesOf(definition, pushes),
-    putInto: (outlet) => putElsewhere(host, definition, outlet, pushes),
+    pushInto: (target) => pushToTarget(host, definition, target, pushes),
   }
 }
 
-async function putElsewhere(
+async function pushToTarget(
   host: PushHost,
   definition: OrderedDefinition,
-  outlet: Outlet,
+  target: PushTarget,
   pushes: readonly OrderedPush[],
 ): Promise<void> {
   const items = pushes.map(({ payload, wake: _, ...rest }) => ({ ...rest, payload: parseJson(payload) }))
-  await outlet.putOrdered?.({
+  await target.pushOrdered?.({
     name: definition.name,
     items,
-    run: (some, chain) => host.runHere(definition, some, chain),
+    run: (some, chain) => host.runInline(definition, some, chain),
   })
 }
 
@@ -163,7 +163,7 @@ function unknownMember(name: string, member: string): HighkiqError {
 }
 
 /** The same error, and which of many items it is about. */
-function placed(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem, i: number): unknown {
+function atIndex(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem, i: number): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
   const { code, message, details } = thrown
   const id = item?.id === undefined ? '' : ` (id ${shown(item.id)})`

@@ -3,11 +3,11 @@
 import { orderedNamesOf } from '../client/ordered-names.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedCounts, ShardCounts } from '../store/contract.ts'
-import { idOf, idsOf, type OrderedIds } from './act.ts'
 import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
-import { moveAll } from './keeper.ts'
+import { idOf, idsOf, type OrderedIds } from './ids.ts'
 import { Morgue } from './morgue.ts'
+import { moveAllShards } from './morgue-pruner.ts'
 import { type PushHost, pushOrdered } from './push.ts'
 import { Waiting } from './waiting.ts'
 
@@ -35,7 +35,7 @@ export type ShardStats = ShardCounts
 /** Where an id is: it may wait, be in flight and have died at the same time. */
 export interface FoundId {
   waiting: WaitingId | null
-  inFlight: { shard: number; owner: string; takenAt: Date } | null
+  inFlight: { shard: number; owner: string; fetchedAt: Date } | null
   dead: DeadId | null
 }
 
@@ -76,14 +76,14 @@ export class OrderedQueue {
   performAsync(items: OrderedItem | Iterable<OrderedItem>): Promise<number> {
     if (this.#definition) return pushOrdered(this.#host, this.#definition, items)
     const { client } = this.#host
-    const elsewhere = elsewhereDefined(this.queue)
-    if (client.testing.current) return pushOrdered(this.#host, elsewhere, items)
+    const definition = foreignDefinition(this.queue)
+    if (client.testing.current) return pushOrdered(this.#host, definition, items)
     const names = orderedNamesOf(client.store)
-    if (names.has(this.queue)) return pushOrdered(this.#host, elsewhere, items)
+    if (names.has(this.queue)) return pushOrdered(this.#host, definition, items)
     return client.apart(`a push to ${this.queue}, which this app does not define,`, async () => {
       await names.ask()
       if (!names.has(this.queue)) await this.known()
-      return pushOrdered(this.#host, elsewhere, items)
+      return pushOrdered(this.#host, definition, items)
     })
   }
 
@@ -111,7 +111,7 @@ export class OrderedQueue {
       inFlight: inFlight && {
         shard: inFlight.shard,
         owner: inFlight.owner,
-        takenAt: new Date(inFlight.fetchedAt),
+        fetchedAt: new Date(inFlight.fetchedAt),
       },
       dead: dead && deadId(dead),
     }
@@ -149,15 +149,15 @@ export class OrderedQueue {
     checkShards(this.queue, shards)
     const store = this.#host.store()
     if (!(await store.ordered.reshard(this.queue, shards))) {
-      const board = await store.ordered.assignments(this.queue)
+      const assignments = await store.ordered.assignments(this.queue)
       throw new HighkiqError(
         'INVALID_OPTION',
-        board
-          ? `${this.queue} is being changed to ${board.shards} shards: wait until that has ended`
+        assignments
+          ? `${this.queue} is being changed to ${assignments.shards} shards: wait until that has ended`
           : `there is no ordered queue ${this.queue}: it begins with a worker that defines it, or a push`,
       )
     }
-    await moveAll(store, this.queue)
+    await moveAllShards(store, this.queue)
   }
 
   /** Forgets the queue, if it is empty (also its morgue) and no worker knows it; false: it is not. */
@@ -170,7 +170,7 @@ export class OrderedQueue {
  * The options of a queue that this app does not define. A push needs none of them, since the store keeps the number of
  * shards.
  */
-function elsewhereDefined(queue: string): OrderedDefinition {
+function foreignDefinition(queue: string): OrderedDefinition {
   return orderedDefinition(queue, {}, () => {
     throw new HighkiqError('UNKNOWN_ORDERED', `${queue} runs where it is defined, and this app does not define it`)
   })

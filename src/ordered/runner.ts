@@ -6,19 +6,19 @@ import type { WorkerHandle } from '../worker/executor.ts'
 import { Batch, deathOf } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
-import { Keeper } from './keeper.ts'
 import { Membership, type MembershipOptions } from './membership.ts'
+import { MorguePruner } from './morgue-pruner.ts'
+import { SettleAndFetch } from './settle-and-fetch.ts'
 import type { Shard } from './shard.ts'
-import { Turns } from './turns.ts'
 
-const BACK: OrderedEnd = { kind: 'back' }
+const REQUEUE: OrderedEnd = { kind: 'requeue' }
 
 export interface RunnerHost {
-  line: WorkerHandle
-  wanted(board: ShardAssignments, owner: string): readonly number[]
-  looked(board: ShardAssignments): void
+  worker: WorkerHandle
+  wanted(assignments: ShardAssignments, owner: string): readonly number[]
+  rebalanced(assignments: ShardAssignments): void
   /** The shards of all queues have changed. */
-  changed(): void
+  shardsChanged(): void
   /** Batches may begin. */
   ready(): void
   /** There is nothing to do before the clock or a bell says so. */
@@ -30,44 +30,44 @@ export class QueueRunner {
   readonly #engine: Engine
   readonly #host: RunnerHost
   readonly #membership: Membership
-  readonly #turns: Turns
-  readonly #keeper: Keeper
-  #mayBeToBlame = false
+  readonly #settleAndFetch: SettleAndFetch
+  readonly #pruner: MorguePruner
+  #mayHaveCrashed = false
 
   constructor(engine: Engine, definition: OrderedDefinition, host: RunnerHost, options: MembershipOptions) {
     this.#engine = engine
     this.definition = definition
     this.#host = host
-    this.#keeper = new Keeper(engine, definition)
-    const { owner, onFenced } = host.line
-    const died = (deaths: OrderedDeath[]) => void this.#tellDeaths(deaths)
+    this.#pruner = new MorguePruner(engine, definition)
+    const { owner, onFenced } = host.worker
+    const died = (deaths: OrderedDeath[]) => void this.#notifyDeaths(deaths)
     this.#membership = new Membership(
       engine,
       definition,
       {
         ...{ owner, onFenced, died },
         wanted: host.wanted,
-        owned: () => {
-          host.changed()
-          this.#turns.plan()
+        acquired: () => {
+          host.shardsChanged()
+          this.#settleAndFetch.plan()
         },
         leaving: (shard) => {
-          for (const one of shard.drop()) this.#turns.end(shard, one, { kind: 'back' })
+          for (const one of shard.dropReady()) this.#settleAndFetch.settle(shard, one, { kind: 'requeue' })
         },
-        lost: (shard) => this.#lose(shard),
-        looked: (board) => {
-          host.looked(board)
-          if (this.#membership.shards.has(0) && !this.#membership.isQuiet) this.#keeper.keep(board)
+        lost: (shard) => this.#dropShard(shard),
+        rebalanced: (assignments) => {
+          host.rebalanced(assignments)
+          if (this.#membership.shards.has(0) && !this.#membership.isQuiet) this.#pruner.run(assignments)
           if (this.isWaiting) host.idle()
         },
       },
       options,
     )
-    this.#turns = new Turns(engine, definition, this.#membership.shards, {
+    this.#settleAndFetch = new SettleAndFetch(engine, definition, this.#membership.shards, {
       ...{ owner, died },
       ready: host.ready,
       idle: host.idle,
-      look: () => this.#membership.look(),
+      rebalance: () => this.#membership.rebalance(),
       settled: (shard) => this.#membership.settled(shard),
     })
   }
@@ -78,40 +78,40 @@ export class QueueRunner {
 
   /** It may wait for its bell. */
   get isWaiting(): boolean {
-    return this.#turns.isIdle && this.#membership.hasJoined
+    return this.#settleAndFetch.isIdle && this.#membership.hasJoined
   }
 
   /** When something is due of which we know, in seconds. */
-  get next(): number {
-    return this.#turns.next
+  get nextDue(): number {
+    return this.#settleAndFetch.nextDue
   }
 
-  look(): void {
-    if (!this.#membership.isQuiet) this.#membership.look()
+  rebalance(): void {
+    if (!this.#membership.isQuiet) this.#membership.rebalance()
   }
 
-  ask(rung: boolean, shard?: number): void {
-    this.#turns.ask(rung, shard)
+  poll(notified: boolean, shard?: number): void {
+    this.#settleAndFetch.poll(notified, shard)
   }
 
   /** Asks for what is due by now. */
   plan(): void {
-    this.#turns.plan()
+    this.#settleAndFetch.plan()
   }
 
   reconcile(): void {
-    void this.#turns.reconcile()
+    void this.#settleAndFetch.reconcile()
   }
 
   quiet(): void {
-    this.#turns.isQuiet = true
+    this.#settleAndFetch.isQuiet = true
     this.#membership.quiet()
   }
 
   /** Runs a shard's next batch. Never rejects. */
   async run(shard: Shard): Promise<void> {
-    const { eventLoop, nextSlot } = this.#host.line
-    const ids = shard.draw()
+    const { eventLoop, nextSlot } = this.#host.worker
+    const ids = shard.nextBatch()
     const { shard: place, token } = shard
     const batch = new Batch(this.#engine, this.definition, ids, { shard: place, token, place: nextSlot() })
     shard.running.add(batch)
@@ -122,17 +122,17 @@ export class QueueRunner {
     eventLoop.ended(life)
     shard.running.delete(batch)
     if (batch.isLost) return
-    const doomed = batch.began <= this.#doomedAt
+    const hadFatalError = batch.began <= this.#fatalErrorAt
     for (let i = 0; i < ids.length; i++) {
       const taken = ids[i] as FetchedBatch
-      const end = ends[i] ?? BACK
-      if (doomed && end.kind === 'back') {
-        // It may have doomed the process: it stays in flight, and who takes over counts a crash.
-        this.#mayBeToBlame = true
+      const end = ends[i] ?? REQUEUE
+      if (hadFatalError && end.kind === 'requeue') {
+        // The batch may have caused the fatal error. It stays in flight, so that the next owner counts a crash.
+        this.#mayHaveCrashed = true
         continue
       }
       const dies = end.kind === 'dead' ? { batch, death: deathOf(taken, end.error) } : undefined
-      this.#turns.end(shard, taken, end, dies)
+      this.#settleAndFetch.settle(shard, taken, end, dies)
     }
   }
 
@@ -145,10 +145,10 @@ export class QueueRunner {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
-    await this.#turns.flush()
-    await this.#keeper.stop()
+    await this.#settleAndFetch.flush()
+    await this.#pruner.stop()
     // Leaving puts back what is in flight.
-    if (this.#mayBeToBlame || left.some(({ began }) => began <= this.#doomedAt)) return left
+    if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {
       await this.#membership.stop()
     } catch (thrown) {
@@ -158,27 +158,27 @@ export class QueueRunner {
   }
 
   forget(): void {
-    this.#turns.reset()
-    this.#membership.forget()
+    this.#settleAndFetch.reset()
+    this.#membership.dropAll()
   }
 
-  /** On the monotonic clock: when an error that nobody caught doomed the process; 0: none did. */
-  get #doomedAt(): number {
+  /** On the monotonic clock: the time of an uncaught error that ends the process; 0 if there was none. */
+  get #fatalErrorAt(): number {
     return this.#engine.fatalAt?.() ?? 0
   }
 
-  #lose(shard: Shard): void {
+  #dropShard(shard: Shard): void {
     for (const batch of shard.running) {
       batch.isLost = true
       batch.ctx.abort('LEASE_LOST', 'this process lost the shard: its ids may run elsewhere by now')
     }
     shard.leaving = true
-    shard.drop()
-    this.#turns.forget(shard.shard)
-    this.#host.changed()
+    shard.dropReady()
+    this.#settleAndFetch.dropShard(shard.shard)
+    this.#host.shardsChanged()
   }
 
-  async #tellDeaths(deaths: OrderedDeath[]): Promise<void> {
+  async #notifyDeaths(deaths: OrderedDeath[]): Promise<void> {
     const { name, queue, options } = this.definition
     try {
       await options.onExhausted?.(deaths)

@@ -13,23 +13,23 @@ export interface Candidate extends ReadyShard {
 }
 
 export class Scheduler {
-  readonly #wanted: ShardScheduler
+  readonly #strategy: ShardScheduler
   readonly #report: (error: unknown) => void
   #round = 1
   /** Behind whom it goes on in turn. */
-  #last = -1
-  #broke = false
+  #lastIndex = -1
+  #hasFailed = false
 
   constructor(wanted: ShardScheduler, report: (error: unknown) => void) {
-    this.#wanted = wanted
+    this.#strategy = wanted
     this.#report = report
   }
 
   /** undefined: none is ready. */
   pick<Shard extends Candidate>(shards: readonly Shard[]): Shard | undefined {
-    if (this.#wanted === 'seq') return this.#inTurn(shards)
-    if (this.#wanted !== 'lag') {
-      const chosen = this.#ask(this.#wanted, shards)
+    if (this.#strategy === 'seq') return this.#roundRobin(shards)
+    if (this.#strategy !== 'lag') {
+      const chosen = this.#choose(this.#strategy, shards)
       if (chosen) return chosen
     }
     return this.#byLag(shards)
@@ -52,27 +52,30 @@ export class Scheduler {
     return best
   }
 
-  #inTurn<Shard extends Candidate>(shards: readonly Shard[]): Shard | undefined {
+  #roundRobin<Shard extends Candidate>(shards: readonly Shard[]): Shard | undefined {
     for (let i = 1; i <= shards.length; i++) {
-      const at = (this.#last + i) % shards.length
+      const at = (this.#lastIndex + i) % shards.length
       if (!shards[at]?.isReady) continue
-      this.#last = at
+      this.#lastIndex = at
       return shards[at]
     }
     return undefined
   }
 
   /** A function that breaks, or chooses nothing, must not hold up what is due. */
-  #ask<Shard extends Candidate>(choose: Exclude<ShardScheduler, string>, shards: readonly Shard[]): Shard | undefined {
+  #choose<Shard extends Candidate>(
+    choose: Exclude<ShardScheduler, string>,
+    shards: readonly Shard[],
+  ): Shard | undefined {
     const ready = shards.filter(({ isReady }) => isReady)
     if (ready.length === 0) return undefined
     try {
       const chosen = choose(ready)
-      this.#broke = false
+      this.#hasFailed = false
       return ready.find((shard) => shard === chosen)
     } catch (thrown) {
-      if (!this.#broke) this.#report(thrown)
-      this.#broke = true
+      if (!this.#hasFailed) this.#report(thrown)
+      this.#hasFailed = true
       return undefined
     }
   }

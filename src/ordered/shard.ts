@@ -22,15 +22,15 @@ export class Shard implements Candidate {
   readonly running = new Set<Batch>()
   round = 0
   /** When the store has something next, in seconds; undefined: not known. */
-  next: number | undefined
+  nextDue: number | undefined
   /** It is to be asked what it has, even if there is no room. */
-  ask = true
+  mustPoll = true
   /** A take is under way. */
-  taking = false
+  isFetching = false
   /** The last take brought nothing, though something is due: something must end first, or a bell ring. */
   stuck = false
   /** On the monotonic clock: when the last take that brought something was sent. */
-  fedAt = 0
+  fetchedAt = 0
   /** A suspect is near: nothing is prefetched. */
   alone = false
   /** It goes to another process: nothing begins any more. */
@@ -38,11 +38,11 @@ export class Shard implements Candidate {
   /** That was said, and may reach the store at any time: under this token nothing begins any more, whatever the share is. */
   released = false
   /** Ids that are in flight as far as the store knows: at hand, running, and ended without an answer. */
-  held = 0
+  inFlight = 0
   readonly #settings: ShardSettings
   #ready: FetchedBatch[] = []
   /** Where the first of them stands. */
-  #from = 0
+  #start = 0
 
   constructor(shard: number, token: number, settings: ShardSettings) {
     this.queue = settings.queue
@@ -53,7 +53,7 @@ export class Shard implements Candidate {
 
   /** Ids at hand. */
   get size(): number {
-    return this.#ready.length - this.#from
+    return this.#ready.length - this.#start
   }
 
   get isReady(): boolean {
@@ -61,7 +61,7 @@ export class Shard implements Candidate {
   }
 
   get due(): number {
-    return this.#ready[this.#from]?.performIn ?? Number.POSITIVE_INFINITY
+    return this.#ready[this.#start]?.performIn ?? Number.POSITIVE_INFINITY
   }
 
   get lag(): number {
@@ -70,8 +70,8 @@ export class Shard implements Candidate {
 
   /** How many more are worth taking; 0 while enough are at hand. */
   get room(): number {
-    if (this.leaving || this.taking || this.stuck) return 0
-    if (this.alone) return this.held === 0 ? 1 : 0
+    if (this.leaving || this.isFetching || this.stuck) return 0
+    if (this.alone) return this.inFlight === 0 ? 1 : 0
     const { batchSize } = this.#settings
     const most = Math.max(PREFETCH, batchSize)
     if (this.size > most / 2) return 0
@@ -81,53 +81,53 @@ export class Shard implements Candidate {
 
   /** Nothing of it runs, and nothing waits for an answer. */
   get isIdle(): boolean {
-    return this.held === 0 && this.running.size === 0 && !this.taking
+    return this.inFlight === 0 && this.running.size === 0 && !this.isFetching
   }
 
   /** What was taken is at hand. */
   add(ids: readonly FetchedBatch[]): void {
-    this.held += ids.length
-    if (this.#from === this.#ready.length) {
+    this.inFlight += ids.length
+    if (this.#start === this.#ready.length) {
       this.#ready = [...ids]
-      this.#from = 0
+      this.#start = 0
     } else this.#ready.push(...ids)
   }
 
   /** The ids of the next batch. */
-  draw(): FetchedBatch[] {
+  nextBatch(): FetchedBatch[] {
     const { batchSize } = this.#settings
-    let end = this.#from
-    while (end < this.#ready.length && end - this.#from < batchSize) {
+    let end = this.#start
+    while (end < this.#ready.length && end - this.#start < batchSize) {
       // Alone.
-      if (this.#ready[end]?.suspect && end > this.#from) break
+      if (this.#ready[end]?.suspect && end > this.#start) break
       end++
       if (this.#ready[end - 1]?.suspect) break
     }
-    const ids = this.#ready.slice(this.#from, end)
-    this.#from = end
-    if (this.#from === this.#ready.length) {
+    const ids = this.#ready.slice(this.#start, end)
+    this.#start = end
+    if (this.#start === this.#ready.length) {
       this.#ready = []
-      this.#from = 0
+      this.#start = 0
     }
     return ids
   }
 
   /** Those at hand that have not begun: they are not, any more. */
-  drop(): FetchedBatch[] {
-    const ids = this.#ready.slice(this.#from)
+  dropReady(): FetchedBatch[] {
+    const ids = this.#ready.slice(this.#start)
     this.#ready = []
-    this.#from = 0
+    this.#start = 0
     return ids
   }
 
   /** Takes one that has not begun out; undefined: it has, or is not there. */
   dropOne(ticket: string): FetchedBatch | undefined {
-    const at = this.#ready.findIndex((one, i) => i >= this.#from && one.ticket === ticket)
+    const at = this.#ready.findIndex((one, i) => i >= this.#start && one.ticket === ticket)
     return at < 0 ? undefined : this.#ready.splice(at, 1)[0]
   }
 
   *tickets(): Generator<string> {
-    for (let i = this.#from; i < this.#ready.length; i++) yield (this.#ready[i] as FetchedBatch).ticket
+    for (let i = this.#start; i < this.#ready.length; i++) yield (this.#ready[i] as FetchedBatch).ticket
     for (const batch of this.running) for (const { ticket } of batch.ids) yield ticket
   }
 

@@ -1,7 +1,7 @@
 import { ORDERED_PAGE, type OrderedPage, type Store } from '../store/contract.ts'
-import { idOf, idsOf, inPages, type OrderedIds, refuseAll } from './act.ts'
 import { canonicalJson } from './canonical.ts'
 import { listOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
+import { idOf, idsOf, inPages, type OrderedIds, refuseAll } from './ids.ts'
 
 const SORTS = ['id', 'performIn', 'retryCount'] as const
 /** Of one id in a list, unless more are asked for. */

@@ -1,6 +1,6 @@
 /** Keeps what is pushed in memory, until a test runs it. */
 
-import type { Collected, Finished, OrderedPushed, OrderedPushes, Outlet } from '../client/outlet.ts'
+import type { FakeQueues, OrderedPushBatch, OrderedPushed, PreparedPush, PushTarget } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -10,7 +10,7 @@ import { Mode } from './mode.ts'
 /** Runs a job in this process, inside the chain. */
 export type Run = (payload: Payload, chain: Chain<JobContext, unknown>) => Promise<unknown>
 
-export class Fake extends Mode implements Outlet, Collected {
+export class Fake extends Mode implements PushTarget, FakeQueues {
   /** Around the jobs that are run; those of the app's own chain are not. */
   readonly server = new Chain<JobContext, unknown>()
   readonly collected = this
@@ -20,23 +20,23 @@ export class Fake extends Mode implements Outlet, Collected {
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
   /** Of each ordered queue. */
-  readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushes['run'] }>()
+  readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushBatch['run'] }>()
 
   constructor(run: Run) {
     super()
     this.#run = run
   }
 
-  async put(job: Finished): Promise<void> {
+  async push(job: PreparedPush): Promise<void> {
     const payload = arrived(job)
     for (const list of this.#listsOf(payload)) list.push(payload)
   }
 
-  async putAll(jobs: Finished[]): Promise<void> {
-    for (const job of jobs) await this.put(job)
+  async pushAll(jobs: PreparedPush[]): Promise<void> {
+    for (const job of jobs) await this.push(job)
   }
 
-  async putOrdered({ name, items, run }: OrderedPushes): Promise<void> {
+  async pushOrdered({ name, items, run }: OrderedPushBatch): Promise<void> {
     const kept = this.#ordered.get(name)
     if (kept) kept.items.push(...items)
     else this.#ordered.set(name, { items: [...items], run })
@@ -109,7 +109,7 @@ export class Fake extends Mode implements Outlet, Collected {
 }
 
 /** As a worker would read it; a scheduled one has its time. */
-export function arrived({ destination }: Finished): Payload {
+export function arrived({ destination }: PreparedPush): Payload {
   const payload = readPayload(destination.text) as Payload
   if (destination.to !== 'queue') payload.at = destination.score
   return payload

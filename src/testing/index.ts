@@ -13,7 +13,7 @@
  */
 
 import { type Highkiq, TESTING } from '../app.ts'
-import type { Outlet } from '../client/outlet.ts'
+import type { PushTarget } from '../client/push-target.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { Fake } from './fake.ts'
 import { Inline } from './inline.ts'
@@ -60,7 +60,7 @@ function begin<Which extends Mode, T>(
   hq: Highkiq,
   name: string,
   mode: Which,
-  outlet: Outlet | undefined,
+  outlet: PushTarget | undefined,
   work: ((mode: Which) => T) | undefined,
 ): Which | Promise<Awaited<T>> {
   const testing = hq[TESTING]

@@ -27,7 +27,7 @@ export function item(id: string, payload: unknown = '', score = T, more: Partial
 }
 
 export const done: OrderedEnd = { kind: 'done' }
-export const back: OrderedEnd = { kind: 'back' }
+export const back: OrderedEnd = { kind: 'requeue' }
 export const cancelled: OrderedEnd = { kind: 'cancelled' }
 
 export function failed(performIn: number, retryCount = 0, error: string | null = 'x'): OrderedEnd {
@@ -35,7 +35,7 @@ export function failed(performIn: number, retryCount = 0, error: string | null =
 }
 
 export function later(performIn: number, retryCount = 0, error: string | null = null): OrderedEnd {
-  return { kind: 'later', state: { performIn, retryCount, error } }
+  return { kind: 'snoozed', state: { performIn, retryCount, error } }
 }
 
 export function dead(error = 'x'): OrderedEnd {

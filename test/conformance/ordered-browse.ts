@@ -18,7 +18,7 @@ export const orderedBrowse: Case[] = [
       for (const [n, one] of (await owner.takeAll(50)).entries()) {
         // What is settled again waits again, after some count.
         if (n % 3 > 0) await owner.settle(failed(500 + (n % 5), n % 3), one)
-        else await owner.settle({ kind: 'back' }, one)
+        else await owner.settle({ kind: 'requeue' }, one)
       }
       const all = await o.all('id')
       expect(all).toHaveLength(ids.length)
@@ -169,7 +169,7 @@ export const orderedBrowse: Case[] = [
   }),
   ordered('what is cancelled in flight does not come back, however it ends', async (o) => {
     const owner = await o.owner()
-    for (const end of [failed(1), dead(), { kind: 'back' } as const]) {
+    for (const end of [failed(1), dead(), { kind: 'requeue' } as const]) {
       await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
       const [taken] = await owner.take()
       await o.store.ordered.cancel(o.name, ['1'])

@@ -167,7 +167,7 @@ export const orderedCrash: Case[] = [
   ordered('what is put back by hand is neither counted nor suspected', async (o) => {
     await o.push(item('1'), item('2'))
     const owner = await o.owner()
-    await owner.settle({ kind: 'back' }, ...(await owner.take()))
+    await owner.settle({ kind: 'requeue' }, ...(await owner.take()))
     expect(await owner.take()).toMatchObject([
       { id: '1', crashes: 0, suspect: false },
       { id: '2', crashes: 0, suspect: false },

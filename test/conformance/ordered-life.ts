@@ -175,9 +175,9 @@ class Life {
     const kinds: OrderedEnd[] = [
       { kind: 'done' },
       { kind: 'failed', state },
-      { kind: 'later', state },
+      { kind: 'snoozed', state },
       { kind: 'dead', error: 'd' },
-      { kind: 'back' },
+      { kind: 'requeue' },
     ]
     return this.some([...kinds, ...kinds, { kind: 'cancelled' }])
   }
@@ -263,7 +263,7 @@ class Life {
     const lost = found.filter(({ ticket }) => first.fetched.some(({ ids }) => ids.some((one) => one.ticket === ticket)))
     expect(found.map(({ ticket }) => ticket).sort()).toEqual([...known].sort())
     const held = sure(this.held.get(owner)).filter((one) => lost.some(({ ticket }) => ticket === one.ticket))
-    const back = held.map((one) => ({ held: one, end: { kind: 'back' } as const }))
+    const back = held.map((one) => ({ held: one, end: { kind: 'requeue' } as const }))
     this.settled(owner, await owner.turn({ settlements: back.map((one) => settlement(one.held, one.end)) }), back)
   }
 
@@ -305,7 +305,7 @@ class Life {
   /** What is in flight in a shard goes back. */
   free(shard: number): void {
     for (const [id, one] of this.runs) {
-      if (one.shard === shard) this.model.settle(id, { kind: 'back' }, this.queue.now)
+      if (one.shard === shard) this.model.settle(id, { kind: 'requeue' }, this.queue.now)
     }
     this.lose(shard)
     this.owners.delete(shard)
@@ -412,7 +412,7 @@ class Life {
   async end(): Promise<void> {
     await expectInOrder(this.queue)
     for (const [id, one] of this.runs)
-      this.model.settle(id, one.cancelled ? { kind: 'cancelled' } : { kind: 'back' }, 0)
+      this.model.settle(id, one.cancelled ? { kind: 'cancelled' } : { kind: 'requeue' }, 0)
     const wanted = [...this.model.waiting].map(([id, { payloads }]) => ({ id, payloads: inOrder(payloads) }))
     const ran = await windUp(this.queue)
     const byName = (list: { id: string }[]) => list.sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -53,7 +53,7 @@ export class OrderedModel {
     const clear = { crashes: 0, suspect: false }
     this.running.delete(id)
     if (end.kind === 'done' || end.kind === 'cancelled' || cancelled) return
-    if (end.kind === 'back') this.merge(id, payloads, known)
+    if (end.kind === 'requeue') this.merge(id, payloads, known)
     if ('state' in end) this.merge(id, payloads, { ...end.state, ...clear })
     if (end.kind !== 'dead') return
     const [first, ...rest] = inOrder(payloads)
@@ -74,7 +74,7 @@ export class OrderedModel {
       const crashes = one.crashes + (lost.length === 1 && !one.cancelled ? 1 : 0)
       if (crashes < most || one.cancelled) {
         Object.assign(one, { crashes, suspect: one.suspect || lost.length > 1 })
-        this.settle(id, { kind: 'back' }, 0)
+        this.settle(id, { kind: 'requeue' }, 0)
         continue
       }
       this.running.delete(id)

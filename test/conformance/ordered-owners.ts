@@ -144,7 +144,7 @@ export const orderedOwners: Case[] = [
         expect(await heir.own(shard)).toEqual({ token, restored: 0, died: [] })
       }
       const taken = await heir.takeAll(10)
-      expect(taken.map(({ suspect, crashes: stalls }) => [suspect, stalls])).toEqual(taken.map(() => [false, 0]))
+      expect(taken.map(({ suspect, crashes }) => [suspect, crashes])).toEqual(taken.map(() => [false, 0]))
       expect(taken).toHaveLength(9)
     },
     { shards: 3 },
@@ -165,7 +165,7 @@ export const orderedOwners: Case[] = [
       expect(await other.own(1)).toEqual({ token: token + 1, restored: 0, died: [] })
       const taken = await other.take(12, 1)
       expect(taken.map(({ id }) => id)).toEqual(expect.arrayContaining(gone.map(({ id }) => id)))
-      expect(taken.every(({ suspect, crashes: stalls }) => !suspect && stalls === 0)).toBe(true)
+      expect(taken.every(({ suspect, crashes }) => !suspect && crashes === 0)).toBe(true)
       await owner.settle(done, ...left)
     },
     { shards: 2 },

@@ -29,7 +29,7 @@ async function play() {
   await push(20)
   await join()
   if (script === 'life') {
-    for (const kind of ['back', 'failed', 'dead', 'done']) {
+    for (const kind of ['requeue', 'failed', 'dead', 'done']) {
       await turn(3, () => kind)
       await push(4)
     }
@@ -106,7 +106,7 @@ async function own() {
 
 async function turn(n, fate) {
   const ending = held.filter(() => dice(4) > 0)
-  const kinds = ['done', 'failed', 'dead', 'back']
+  const kinds = ['done', 'failed', 'dead', 'requeue']
   const settlements = ending.map(({ payloads: _, ...one }) => ({
     ...one,
     end: endOf(fate?.() ?? kinds[dice(4)] ?? 'done'),
@@ -131,7 +131,7 @@ async function turn(n, fate) {
 }
 
 function endOf(kind) {
-  if (kind === 'failed' || kind === 'later') return { kind, state: { performIn: 0, retryCount: 0, error: 'x' } }
+  if (kind === 'failed' || kind === 'snoozed') return { kind, state: { performIn: 0, retryCount: 0, error: 'x' } }
   return kind === 'dead' ? { kind, error: 'x' } : { kind }
 }
 

@@ -76,14 +76,14 @@ export type OrderedEnd =
   /** All payloads wait again, merged with those pushed meanwhile, with this state. Counts as failed. */
   | { kind: 'failed'; state: OrderedState }
   /** Like `failed`, but counts nothing: the id did not fail, and runs again when it is due. */
-  | { kind: 'later'; state: OrderedState }
+  | { kind: 'snoozed'; state: OrderedState }
   /**
    * The payload with the smallest score goes to the morgue; the others wait again, without failures and due at `now`.
    * Counts as failed.
    */
   | { kind: 'dead'; error: string }
   /** The payloads wait again with their state before the fetch, merged with those pushed meanwhile. Counts nothing. */
-  | { kind: 'back' }
+  | { kind: 'requeue' }
   /** The payloads are removed because the id was cancelled. Counts nothing. */
   | { kind: 'cancelled' }
 

@@ -14,7 +14,7 @@ import { visible } from '../job/json.tsx'
 /** GET /ordered/:name/ids/:id */
 interface Known {
   waiting: OrderedWaiting | null
-  inFlight: { shard: number; owner: string; takenAt: string } | null
+  inFlight: { shard: number; owner: string; fetchedAt: string } | null
   dead: OrderedDead | null
 }
 
@@ -56,7 +56,7 @@ export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; on
         <dl class="kv sec">
           <dt>{t('ordered.inWork')}</dt>
           <dd>
-            <When at={data.inFlight.takenAt} />
+            <When at={data.inFlight.fetchedAt} />
           </dd>
           <dt>{t('busy.process')}</dt>
           <dd>

@@ -94,9 +94,9 @@ local function settle(id, shard, kind, performIn, retryCount, err)
     local time, state, flat = readTaken(taken)
     if isCancelled or kind == 'cancelled' then
       unpark(id)
-    elseif kind == 'back' then
+    elseif kind == 'requeue' then
       putIn(id, flat, state, time)
-    elseif kind == 'failed' or kind == 'later' then
+    elseif kind == 'failed' or kind == 'snoozed' then
       putIn(id, flat, { retryCount = retryCount, stalls = 0, suspect = 0, error = err }, performIn)
       if kind == 'failed' then count('failed', shard, 1) end
     else
@@ -124,7 +124,7 @@ local settled = {}
 for i = 1, number() do
   local shard, token, id, flight, kind = number(), text(), text(), text(), text()
   local performIn, retryCount, err
-  if kind == 'failed' or kind == 'later' then performIn, retryCount, err = text(), number(), text() end
+  if kind == 'failed' or kind == 'snoozed' then performIn, retryCount, err = text(), number(), text() end
   if kind == 'dead' then err = text() end
   if not owns(shard, token) or redis.call('HGET', FLIGHTS, id) ~= flight then
     settled[i] = 'f'

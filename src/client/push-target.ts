@@ -9,7 +9,7 @@ import type { PushItem, Store, TaskSpec } from '../store/contract.ts'
 import { resend } from './resend.ts'
 
 /** A job that is ready to be stored. */
-export interface Finished {
+export interface PreparedPush {
   jid: string
   destination: PushItem
   /** The record that it gets. */
@@ -26,7 +26,7 @@ export interface OrderedPushed {
 }
 
 /** What was pushed to an ordered queue, for who keeps or runs it instead of storing it. */
-export interface OrderedPushes {
+export interface OrderedPushBatch {
   /** Of the ordered queue. */
   name: string
   items: readonly OrderedPushed[]
@@ -35,7 +35,7 @@ export interface OrderedPushes {
 }
 
 /** The jobs that highkiq/testing keeps instead of storing them. */
-export interface Collected {
+export interface FakeQueues {
   jobs(name: string): Payload[]
   drain(name: string): Promise<number>
   performOne(name: string): Promise<unknown>
@@ -45,15 +45,15 @@ export interface Collected {
 }
 
 /** Resolves when the jobs are stored. @throws PushError */
-export interface Outlet {
-  put(job: Finished): Promise<void>
-  putAll(jobs: Finished[]): Promise<void>
+export interface PushTarget {
+  push(job: PreparedPush): Promise<void>
+  pushAll(jobs: PreparedPush[]): Promise<void>
   /** Of those that stand in the store's place. */
-  putOrdered?(pushes: OrderedPushes): Promise<void>
+  pushOrdered?(pushes: OrderedPushBatch): Promise<void>
   /** Of one that stores. */
   readonly store?: () => Store
   /** What it keeps, if it keeps jobs for a test. */
-  readonly collected?: Collected
+  readonly collected?: FakeQueues
 }
 
 /** Jobs of one bulk push, or of one turn of the event loop, that are stored in one step. */
@@ -64,7 +64,7 @@ interface Batch {
   stored: Promise<void>
 }
 
-export class StoreOutlet implements Outlet {
+export class StoreTarget implements PushTarget {
   readonly store: () => Store
   readonly #now: () => number
   #batch: Batch | undefined
@@ -74,7 +74,7 @@ export class StoreOutlet implements Outlet {
     this.#now = now
   }
 
-  put({ destination, track }: Finished): Promise<void> {
+  push({ destination, track }: PreparedPush): Promise<void> {
     if (track) return this.store().tasks.pushTracked([{ task: track, item: destination }], this.#now())
     // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
     return destination.once
@@ -82,7 +82,7 @@ export class StoreOutlet implements Outlet {
       : this.#batched(destination)
   }
 
-  async putAll(jobs: Finished[]): Promise<void> {
+  async pushAll(jobs: PreparedPush[]): Promise<void> {
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
     const put = () => this.store().jobs.push(items, this.#now())
@@ -112,7 +112,7 @@ export class StoreOutlet implements Outlet {
 }
 
 /** What stands in the place of something: everywhere, or within one function and all that it calls and awaits. */
-export class Instead<Thing> {
+export class Override<Thing> {
   #everywhere: Thing | undefined
   /** Made when it is first needed: it makes every promise of the process a little dearer. */
   #scopes: AsyncLocalStorage<{ thing: Thing | undefined }> | undefined

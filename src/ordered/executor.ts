@@ -11,9 +11,9 @@ import type { OrderedDefinition } from './definition.ts'
 import { QueueRunner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import type { Shard } from './shard.ts'
-import { fairShare, splitShare } from './shares.ts'
+import { fairShare, splitShards } from './shard-assignments.ts'
 
-export interface LineOptions {
+export interface ExecutorOptions {
   concurrency: number
   scheduler: ShardScheduler
   splitter: Splitter | undefined
@@ -31,11 +31,11 @@ const STOP_MS = 2000
 /** A shard, and who runs it. */
 type Owned = { shard: Shard; runner: QueueRunner }
 
-export class OrderedLine implements Executor {
+export class OrderedExecutor implements Executor {
   readonly queues: readonly string[]
   readonly #engine: Engine
   readonly #host: WorkerHandle
-  readonly #options: LineOptions
+  readonly #options: ExecutorOptions
   readonly #runners: readonly QueueRunner[]
   readonly #scheduler: Scheduler
   /** Those of all queues. */
@@ -43,23 +43,23 @@ export class OrderedLine implements Executor {
   readonly #owners = new Map<Shard, QueueRunner>()
   /** How many shards each queue has, as far as it was looked at. */
   readonly #counts = new Map<string, number>()
-  readonly #shares = new Map<string, { key: string; share: readonly number[] }>()
+  readonly #assignments = new Map<string, { key: string; share: readonly number[] }>()
   #busy = 0
-  #whenIdle: (() => void)[] = []
+  #idleWaiters: (() => void)[] = []
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
-  #waits: Promise<void> | undefined
+  #waitLoop: Promise<void> | undefined
   /** The wait that is under way, and for whom. */
-  #waiting: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
-  #wakeUp: (() => void) | undefined
-  #looking: NodeJS.Timeout | undefined
-  #reconciling: NodeJS.Timeout | undefined
-  #polling: NodeJS.Timeout | undefined
+  #currentWait: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
+  #wakeWaitLoop: (() => void) | undefined
+  #rebalanceTimer: NodeJS.Timeout | undefined
+  #reconcileTimer: NodeJS.Timeout | undefined
+  #pollTimer: NodeJS.Timeout | undefined
   #waitFailing = false
-  #warned = false
+  #hasWarned = false
 
-  constructor(engine: Engine, line: WorkerHandle, definitions: readonly OrderedDefinition[], options: LineOptions) {
+  constructor(engine: Engine, host: WorkerHandle, definitions: readonly OrderedDefinition[], options: ExecutorOptions) {
     this.#engine = engine
-    this.#host = line
+    this.#host = host
     this.#options = options
     this.queues = definitions.map(({ queue }) => queue)
     for (const { queue, options: about } of definitions) this.#counts.set(queue, about.shards)
@@ -70,7 +70,7 @@ export class OrderedLine implements Executor {
       pollMs: options.pollSeconds * 1000,
       leaseMs: options.leaseSeconds * 1000,
       // A function may mean that nobody has a shard.
-      adopts: typeof options.splitter !== 'function',
+      adoptsUnowned: typeof options.splitter !== 'function',
     }
     this.#runners = definitions.map((definition) => {
       const { queue } = definition
@@ -78,12 +78,12 @@ export class OrderedLine implements Executor {
         engine,
         definition,
         {
-          line,
-          wanted: (board, owner) => this.#wanted(queue, board, owner),
-          looked: (board) => this.#warn(board),
-          changed: () => this.#gather(),
-          ready: () => this.#pump(),
-          idle: () => this.#idled(runner),
+          worker: host,
+          wanted: (assignments, owner) => this.#wanted(queue, assignments, owner),
+          rebalanced: (assignments) => this.#warn(assignments),
+          shardsChanged: () => this.#collectShards(),
+          ready: () => this.#startBatches(),
+          idle: () => this.#runnerIsIdle(runner),
         },
         sharing,
       )
@@ -102,35 +102,35 @@ export class OrderedLine implements Executor {
   start(): void {
     if (this.#state !== 'new') return
     this.#state = 'open'
-    for (const runner of this.#runners) runner.look()
-    this.#looking = setInterval(
+    for (const runner of this.#runners) runner.rebalance()
+    this.#rebalanceTimer = setInterval(
       () => {
-        for (const runner of this.#runners) runner.look()
+        for (const runner of this.#runners) runner.rebalance()
       },
       (this.#options.leaseSeconds * 1000) / 3,
     )
-    this.#reconciling = setInterval(() => {
+    this.#reconcileTimer = setInterval(() => {
       for (const runner of this.#runners) runner.reconcile()
     }, RECONCILE_MS)
     // A ring may be lost. With the waits and the looks around it comes to a call a second.
     const pollMs = this.#options.pollSeconds * 1500
-    this.#polling = setInterval(() => {
-      for (const runner of this.#runners) if (runner.isWaiting) runner.ask(false)
+    this.#pollTimer = setInterval(() => {
+      for (const runner of this.#runners) if (runner.isWaiting) runner.poll(false)
     }, pollMs)
-    this.#waits = this.#wait()
+    this.#waitLoop = this.#runWaitLoop()
   }
 
   quiet(): void {
     if (this.#state === 'quiet' || this.#state === 'stopped') return
     const begun = this.#state === 'open'
     this.#state = 'quiet'
-    clearInterval(this.#looking)
+    clearInterval(this.#rebalanceTimer)
     if (begun) for (const runner of this.#runners) runner.quiet()
   }
 
   async idle(): Promise<void> {
     if (this.#busy === 0) return
-    await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
   }
 
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
@@ -140,11 +140,11 @@ export class OrderedLine implements Executor {
   async stop(): Promise<Batch[]> {
     this.quiet()
     this.#state = 'stopped'
-    clearInterval(this.#reconciling)
-    clearInterval(this.#polling)
+    clearInterval(this.#reconcileTimer)
+    clearInterval(this.#pollTimer)
     const left = await Promise.all(this.#runners.map((runner) => runner.stop()))
     this.#wake()
-    if (this.#waits) await within(STOP_MS, this.#waits)
+    if (this.#waitLoop) await within(STOP_MS, this.#waitLoop)
     return left.flat()
   }
 
@@ -153,16 +153,16 @@ export class OrderedLine implements Executor {
     for (const runner of this.#runners) runner.forget()
   }
 
-  #gather(): void {
+  #collectShards(): void {
     this.#owners.clear()
     for (const runner of this.#runners) for (const shard of runner.shards) this.#owners.set(shard, runner)
     this.#shards = [...this.#owners.keys()]
   }
 
-  /** Begins as many batches as there are places for. */
-  #pump(): void {
+  /** Starts batches until `concurrency` of them run. */
+  #startBatches(): void {
     while (this.#state !== 'stopped' && this.#busy < this.#options.concurrency) {
-      if (!this.#shards.some(({ isReady }) => isReady) || !this.#isLeaseSure()) return
+      if (!this.#shards.some(({ isReady }) => isReady) || !this.#isLeaseCertain()) return
       const shard = this.#scheduler.pick(this.#shards)
       const runner = shard && this.#owners.get(shard)
       if (!runner) return
@@ -175,11 +175,11 @@ export class OrderedLine implements Executor {
    * Returns false when the process may have been stopped, so that other workers may own its shards now. The store must
    * be asked then.
    */
-  #isLeaseSure(): boolean {
+  #isLeaseCertain(): boolean {
     const { lease } = this.#engine
     if (!lease || performance.now() < lease.safeUntil) return true
     void lease.confirm().then((isHeld) => {
-      if (isHeld) this.#pump()
+      if (isHeld) this.#startBatches()
     })
     return false
   }
@@ -187,24 +187,24 @@ export class OrderedLine implements Executor {
   async #run({ shard, runner }: Owned): Promise<void> {
     await runner.run(shard)
     this.#busy--
-    this.#pump()
-    if (this.#busy === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+    this.#startBatches()
+    if (this.#busy === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
-  #wanted(queue: string, board: ShardAssignments, owner: string): readonly number[] {
-    const shards = board.owners.length
+  #wanted(queue: string, assignments: ShardAssignments, owner: string): readonly number[] {
+    const shards = assignments.owners.length
     this.#counts.set(queue, shards)
     const { splitter } = this.#options
     if (!splitter) {
-      const key = `${shards}\n${board.members.join('\n')}\n${owner}`
-      const known = this.#shares.get(queue)
+      const key = `${shards}\n${assignments.members.join('\n')}\n${owner}`
+      const known = this.#assignments.get(queue)
       if (known?.key === key) return known.share
-      const share = fairShare(queue, shards, board.members, owner)
-      this.#shares.set(queue, { key, share })
+      const share = fairShare(queue, shards, assignments.members, owner)
+      this.#assignments.set(queue, { key, share })
       return share
     }
     const queues = [...this.#counts].map(([name, count]) => ({ queue: name, shards: count }))
-    return splitShare(splitter, queues).get(queue) ?? []
+    return splitShards(splitter, queues).get(queue) ?? []
   }
 
   /** More shards than all processes together can work on wait for each other. */
@@ -212,62 +212,62 @@ export class OrderedLine implements Executor {
     const { concurrency } = this.#options
     let shards = 0
     for (const count of this.#counts.values()) shards += count
-    const places = members.length * concurrency
-    if (this.#warned || shards <= places) return
-    this.#warned = true
+    const capacity = members.length * concurrency
+    if (this.#hasWarned || shards <= capacity) return
+    this.#hasWarned = true
     this.#engine.log.warn(
-      { shards, places },
-      `the ordered queues have ${shards} shards, and all processes together places for ${places} batches: raise orderedConcurrency, or start more processes`,
+      { shards, capacity },
+      `the ordered queues have ${shards} shards, but all processes together can run only ${capacity} batches at a time: raise orderedConcurrency, or start more processes`,
     )
   }
 
   // ------------------------------------------------------------------------------------- waiting
 
-  #idled(runner: QueueRunner): void {
-    const waiting = this.#waiting
+  #runnerIsIdle(runner: QueueRunner): void {
+    const waiting = this.#currentWait
     // What its last call has told may be due before the wait ends.
-    if (waiting?.queues.has(runner) && performance.now() + this.#patience([runner]) >= waiting.until - 1) return
+    if (waiting?.queues.has(runner) && performance.now() + this.#waitMs([runner]) >= waiting.until - 1) return
     waiting?.controller.abort()
     this.#wake()
   }
 
   #wake(): void {
-    this.#wakeUp?.()
-    this.#wakeUp = undefined
+    this.#wakeWaitLoop?.()
+    this.#wakeWaitLoop = undefined
   }
 
   /** Waits for those that have nothing to do; the others are asked by whatever they do. */
-  async #wait(): Promise<void> {
+  async #runWaitLoop(): Promise<void> {
     while (this.#state !== 'stopped') {
       const idle = this.#runners.filter(({ isWaiting }) => isWaiting)
       if (idle.length === 0) {
         await new Promise<void>((resolve) => {
-          this.#wakeUp = resolve
+          this.#wakeWaitLoop = resolve
         })
         continue
       }
       const controller = new AbortController()
-      const ms = this.#patience(idle)
+      const ms = this.#waitMs(idle)
       const before = performance.now()
-      this.#waiting = { queues: new Set(idle), controller, until: before + ms }
-      this.#wakeUp = () => controller.abort()
-      const news = await this.#waitFor(idle, ms, controller.signal)
-      this.#waiting = undefined
-      if (news) idle.find(({ definition }) => definition.queue === news.queue)?.ask(true, news.shard)
-      if (news || controller.signal.aborted) continue
-      const rung = performance.now() - before < ms - 1
+      this.#currentWait = { queues: new Set(idle), controller, until: before + ms }
+      this.#wakeWaitLoop = () => controller.abort()
+      const update = await this.#waitFor(idle, ms, controller.signal)
+      this.#currentWait = undefined
+      if (update) idle.find(({ definition }) => definition.queue === update.queue)?.poll(true, update.shard)
+      if (update || controller.signal.aborted) continue
+      const notified = performance.now() - before < ms - 1
       for (const runner of idle) {
-        if (rung) runner.ask(true)
+        if (notified) runner.poll(true)
         else runner.plan()
       }
     }
   }
 
   /** Until something is due of which we know, but not for ever. */
-  #patience(idle: readonly QueueRunner[]): number {
+  #waitMs(idle: readonly QueueRunner[]): number {
     const now = this.#engine.now()
     let ms = WAIT_MS
-    for (const { next } of idle) ms = Math.min(ms, next * 1000 - now)
+    for (const { nextDue: next } of idle) ms = Math.min(ms, next * 1000 - now)
     return Math.max(Math.ceil(ms), 1)
   }
 
@@ -275,9 +275,9 @@ export class OrderedLine implements Executor {
     const { store, report } = this.#engine
     const queues = idle.map(({ definition }) => definition.queue)
     try {
-      const news = await store.ordered.wait(this.#host.owner(), queues, ms, signal)
+      const update = await store.ordered.wait(this.#host.owner(), queues, ms, signal)
       this.#waitFailing = false
-      return news
+      return update
     } catch (thrown) {
       if (!this.#waitFailing && !signal.aborted) report(thrown, { during: 'waiting for ordered jobs' })
       this.#waitFailing = true

@@ -4,7 +4,7 @@ import type { BackgroundService } from '../worker/background-service.ts'
 const TELL_MS = 10_000
 
 /** Tells what was counted, as long as a worker runs and when it ends. */
-export class Teller implements BackgroundService {
+export class MetricsFlusher implements BackgroundService {
   readonly #tell: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
 

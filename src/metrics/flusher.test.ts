@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Teller } from './teller.ts'
+import { MetricsFlusher } from './flusher.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('tells every ten seconds, and once more at the end', async () => {
   let told = 0
-  const teller = new Teller(async () => void told++)
+  const teller = new MetricsFlusher(async () => void told++)
   teller.start()
   await vi.advanceTimersByTimeAsync(9999)
   expect(told).toBe(0)

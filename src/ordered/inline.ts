@@ -1,6 +1,6 @@
 /** Runs what was pushed to an ordered queue in this process, without a store: for tests. */
 
-import type { OrderedPushed } from '../client/outlet.ts'
+import type { OrderedPushed } from '../client/push-target.ts'
 import type { FetchedBatch } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Batch } from './batch.ts'
@@ -8,7 +8,7 @@ import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition } from './definition.ts'
 
 /** As a worker would that finds it all at once; whatever is for later, too. @throws what the handler throws */
-export async function runHere(
+export async function runOrderedInline(
   engine: Engine,
   definition: OrderedDefinition,
   items: readonly OrderedPushed[],
@@ -28,6 +28,6 @@ export async function runHere(
   const { batchSize } = definition.options
   for (let from = 0; from < taken.length; from += batchSize) {
     const ids = taken.slice(from, from + batchSize)
-    await new Batch(engine, definition, ids, { shard: 0, token: 0, place: 0 }).runHere()
+    await new Batch(engine, definition, ids, { shard: 0, token: 0, place: 0 }).runInline()
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fairShare, splitShare } from './shares.ts'
+import { fairShare, splitShards } from './shard-assignments.ts'
 
 const sharesOf = (queue: string, shards: number, members: string[]) =>
   members.map((member) => fairShare(queue, shards, members, member))
@@ -33,7 +33,7 @@ test('when somebody joins, most shards stay where they are', () => {
 test('all shards, in order of definition, are dealt round robin', () => {
   const queues = Object.entries({ A: 3, B: 4, C: 1, D: 2 }).map(([queue, shards]) => ({ queue, shards }))
   const dealt = [0, 1, 2].map((node) =>
-    [...splitShare({ nodes: 3, node }, queues)].flatMap(([queue, shards]) => shards.map((shard) => queue + shard)),
+    [...splitShards({ nodes: 3, node }, queues)].flatMap(([queue, shards]) => shards.map((shard) => queue + shard)),
   )
   expect(dealt).toEqual([
     ['A0', 'B0', 'B3', 'D1'],
@@ -47,7 +47,7 @@ test('a function chooses among all shards', () => {
     { queue: 'A', shards: 2 },
     { queue: 'B', shards: 2 },
   ]
-  const share = splitShare((all) => all.filter(({ shard }) => shard === 1), queues)
+  const share = splitShards((all) => all.filter(({ shard }) => shard === 1), queues)
   expect([...share]).toEqual([
     ['A', [1]],
     ['B', [1]],

@@ -39,7 +39,7 @@ function countOf(shards: number, n: number, i: number): number {
 }
 
 /** All shards of all queues in order, dealt round robin; or what a function chooses. By queue. */
-export function splitShare(
+export function splitShards(
   splitter: Exclude<Splitter, undefined>,
   queues: readonly { queue: string; shards: number }[],
 ): Map<string, number[]> {

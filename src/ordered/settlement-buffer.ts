@@ -4,13 +4,13 @@ import type { OrderedSettleAndFetchAnswer, OrderedSettlement } from '../store/co
 import type { Batch } from './batch.ts'
 import type { OrderedDeath } from './definition.ts'
 
-export interface Dies {
+export interface BatchDeath {
   batch: Batch
   death: OrderedDeath
 }
 
 /** What became of what a call told. */
-export interface Heard {
+export interface AppliedAnswer {
   /** Could not be settled, and is told again. */
   refused: number
   /** The shard is somebody else's, or the ticket was settled by somebody else. */
@@ -19,12 +19,12 @@ export interface Heard {
   dead: OrderedDeath[][]
 }
 
-export class Settling {
+export class OrderedSettlementBuffer {
   #pending: OrderedSettlement[] = []
   /** By ticket: what dies when that is settled, and the batch that it was in. */
-  readonly #deaths = new Map<string, Dies>()
+  readonly #deaths = new Map<string, BatchDeath>()
   /** Tickets whose settlement was sent before, and not answered: by now it may be no news. */
-  readonly #repeated = new Set<string>()
+  readonly #resent = new Set<string>()
 
   get size(): number {
     return this.#pending.length
@@ -34,24 +34,24 @@ export class Settling {
     return this.#pending.map(({ ticket }) => ticket)
   }
 
-  add(settlement: OrderedSettlement, dies?: Dies): void {
+  add(settlement: OrderedSettlement, dies?: BatchDeath): void {
     if (dies) this.#deaths.set(settlement.ticket, dies)
     this.#pending.push(settlement)
   }
 
   /** It lies with us, and we do not know why: an answer was lost, maybe this one's, too. */
-  addDoubtful(settlement: OrderedSettlement): void {
-    this.#repeated.add(settlement.ticket)
+  addUncertain(settlement: OrderedSettlement): void {
+    this.#resent.add(settlement.ticket)
     this.#pending.push(settlement)
   }
 
   /** True: the ticket is still in flight, so no earlier call has settled it, and the next call is no repeat. */
   confirmUnsettled(ticket: string): void {
-    this.#repeated.delete(ticket)
+    this.#resent.delete(ticket)
   }
 
   /** The next ones, to be told. */
-  draw(most: number): OrderedSettlement[] {
+  drain(most: number): OrderedSettlement[] {
     return this.#pending.splice(0, most)
   }
 
@@ -59,7 +59,7 @@ export class Settling {
    * Handles a failed call: the settlements of shards that this process still owns go first into the next call. With
    * `nothingWritten` the store certainly changed nothing, so the next call is no repeat of this one.
    */
-  repeat(
+  restore(
     settlements: readonly OrderedSettlement[],
     isOurs: (settlement: OrderedSettlement) => boolean,
     nothingWritten: boolean,
@@ -68,7 +68,7 @@ export class Settling {
     for (const settlement of settlements) {
       const { ticket } = settlement
       if (isOurs(settlement)) {
-        if (!nothingWritten) this.#repeated.add(ticket)
+        if (!nothingWritten) this.#resent.add(ticket)
         ours.push(settlement)
       } else this.#drop(ticket)
     }
@@ -76,11 +76,11 @@ export class Settling {
   }
 
   /** `ended`: called with each that is settled, by us or by others. */
-  hear(
+  applyAnswer(
     settlements: readonly OrderedSettlement[],
     { settled }: OrderedSettleAndFetchAnswer,
     ended: (settlement: OrderedSettlement) => void,
-  ): Heard {
+  ): AppliedAnswer {
     let refused: OrderedSettlement[] | undefined
     const fenced: OrderedSettlement[] = []
     let dead: Map<Batch, OrderedDeath[]> | undefined
@@ -93,7 +93,7 @@ export class Settling {
         continue
       }
       ended(settlement)
-      const repeated = this.#repeated.size > 0 && this.#repeated.delete(ticket)
+      const repeated = this.#resent.size > 0 && this.#resent.delete(ticket)
       const isFenced = said === 'fenced' && !repeated
       if (isFenced) fenced.push(settlement)
       const dies = this.#deaths.size > 0 ? this.#deaths.get(ticket) : undefined
@@ -108,7 +108,7 @@ export class Settling {
   }
 
   /** A shard is not ours any more: nothing of it is told. */
-  forget(shard: number): void {
+  dropShard(shard: number): void {
     this.#pending = this.#pending.filter((settlement) => {
       if (settlement.shard !== shard) return true
       this.#drop(settlement.ticket)
@@ -118,12 +118,12 @@ export class Settling {
 
   #drop(ticket: string): void {
     this.#deaths.delete(ticket)
-    this.#repeated.delete(ticket)
+    this.#resent.delete(ticket)
   }
 
   reset(): void {
     this.#pending = []
     this.#deaths.clear()
-    this.#repeated.clear()
+    this.#resent.clear()
   }
 }

@@ -4,13 +4,13 @@ import type { ShardAssignments, Store } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { OrderedDefinition } from './definition.ts'
 
-const TRIM_MS = 60_000
+const PRUNE_MS = 60_000
 
-export class Keeper {
+export class MorguePruner {
   readonly #engine: Engine
   readonly #definition: OrderedDefinition
   #working: Promise<void> | undefined
-  #trimmedAt = Number.NEGATIVE_INFINITY
+  #prunedAt = Number.NEGATIVE_INFINITY
   #stopped = false
 
   constructor(engine: Engine, definition: OrderedDefinition) {
@@ -19,8 +19,8 @@ export class Keeper {
   }
 
   /** One at a time. */
-  keep(board: ShardAssignments): void {
-    this.#working ??= this.#keep(board)
+  run(assignments: ShardAssignments): void {
+    this.#working ??= this.#run(assignments)
       .catch((thrown) =>
         this.#engine.report(thrown, { during: `looking after the ordered queue ${this.#definition.queue}` }),
       )
@@ -34,18 +34,22 @@ export class Keeper {
     await this.#working
   }
 
-  async #keep({ from }: ShardAssignments): Promise<void> {
+  async #run({ from }: ShardAssignments): Promise<void> {
     const { store, now } = this.#engine
     const { queue, options } = this.#definition
-    if (from !== null) await moveAll(store, queue, () => this.#stopped)
-    if (performance.now() - this.#trimmedAt < TRIM_MS) return
-    this.#trimmedAt = performance.now()
+    if (from !== null) await moveAllShards(store, queue, () => this.#stopped)
+    if (performance.now() - this.#prunedAt < PRUNE_MS) return
+    this.#prunedAt = performance.now()
     const since = now() / 1000 - Number(options.morgueKeep)
     while (!this.#stopped && (await store.ordered.pruneMorgue(queue, options.morgueMax, since)) > 0);
   }
 }
 
 /** Moves what waits to where it belongs now, a page at a time. */
-export async function moveAll(store: Store, queue: string, isStopped: () => boolean = () => false): Promise<void> {
+export async function moveAllShards(
+  store: Store,
+  queue: string,
+  isStopped: () => boolean = () => false,
+): Promise<void> {
   while (!isStopped() && (await store.ordered.moveShards(queue)) > 0);
 }
