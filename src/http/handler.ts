@@ -1,4 +1,4 @@
-/** From a request to an answer. */
+/** The fetch handler: routes a request, checks its caller, and turns errors into answers. */
 
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
@@ -16,7 +16,7 @@ import { checkAccept, Router } from './server/route.ts'
 import { type HttpOptions, ServerContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
 
-/** What is known beside the request: `nodeListener` tells it, and whoever calls a handler may. */
+/** What a handler is told beside the request. `nodeListener` passes it; other callers may. */
 export interface Origin extends Peer {
   /** Where the handler is mounted, when no `basePath` says it. */
   base?: string | undefined
@@ -27,7 +27,7 @@ export type FetchHandler = (request: Request, origin?: Origin) => Promise<Respon
 const router = new Router(ROUTES)
 const ANYBODY: Caller = { who: 'anybody' }
 
-/** Where no place of the dashboard is. */
+/** Paths that are never a page of the dashboard. */
 const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
 
 /**
@@ -45,7 +45,7 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
   return handlerOf(hq, new ServerContext(hq, options))
 }
 
-/** The handler of a context that its caller closes. */
+/** Creates the handler of a context that the caller closes. */
 export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
   return async (request, origin) => {
     const answer = await answerTo(request, ours(origin))
@@ -66,8 +66,8 @@ export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
       const caller = route.access === 'all' ? ANYBODY : await server.access.check(request, url, task, peer)
       const changes = isChange(request) && route.page !== true
       const { who, link } = caller
-      if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'this server is read-only')
-      if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'this link is read-only')
+      if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
+      if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       limitWaiting(request, server.limits.bodySeconds)
@@ -116,7 +116,7 @@ export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
   }
 }
 
-/** Where no route is, people find the dashboard, which knows its own places. @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED */
+/** Finds the route. A browser gets the dashboard for an unknown path. @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED */
 function find(request: Request, pathname: string): ReturnType<Router['find']> {
   const { method, headers } = request
   try {
@@ -128,7 +128,7 @@ function find(request: Request, pathname: string): ReturnType<Router['find']> {
   }
 }
 
-/** What frameworks give as a second argument is theirs. */
+/** Ignores the second argument of a framework unless its members have the right types. */
 function ours(origin: Origin | undefined): Origin {
   const { remote, httpVersion, base } = origin ?? {}
   return {
@@ -138,7 +138,7 @@ function ours(origin: Origin | undefined): Origin {
   }
 }
 
-/** A framework may have taken the base off already. */
+/** Removes the base path, unless a framework has already removed it. */
 function withoutBase(pathname: string, base: string): string {
   if (base === '' || (pathname !== base && !pathname.startsWith(`${base}/`))) return pathname
   return pathname.slice(base.length) || '/'

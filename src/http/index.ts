@@ -1,5 +1,5 @@
 /**
- * The HTTP API: jobs and tasks over HTTP, and a page for who submitted a task.
+ * The HTTP API: jobs and tasks over HTTP, the dashboard, and a page for the submitter of a task.
  *
  * @example
  * import { createServer } from 'node:http'

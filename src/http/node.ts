@@ -1,4 +1,4 @@
-/** The handler in `node:http`, Express and Fastify: bodies go through as they come, both ways, and never wait in memory. */
+/** The adapter for `node:http`, Express and Fastify. It streams bodies in both directions with backpressure. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,11 +14,11 @@ import { type HttpOptions, ServerContext } from './server/server-context.ts'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** For the rest of a body that nobody wants, so that the client can read the answer before the connection is closed. */
+/** How long the rest of an unwanted body is read, so that the client can read the answer before the connection closes. */
 const REST_MS = 1000
 /** Milliseconds that a client has to send the headers of a request, or to begin one. */
 const HEADERS_MS = 20_000
-/** Bytes of a body that are read before they are asked for. */
+/** Bytes of a body that are read ahead. */
 const READ_AHEAD = 256 * 1024
 
 /**
@@ -29,7 +29,7 @@ export function nodeListener(hq: Highkiq, options: HttpOptions = {}): NodeListen
   return adapt(hq, createHandler(hq, options))
 }
 
-/** A listener out of a handler. */
+/** Turns a handler into a listener. */
 export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): NodeListener {
   return async (incoming, outgoing) => {
     const gone = new AbortController()
@@ -38,8 +38,8 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): Node
       const answer = await answerTo(incoming, gone.signal, handle)
       await send(answer, incoming, outgoing)
     } catch (thrown) {
-      // The client went away, or what was being sent broke off: who reads must not take it for whole.
-      if (!gone.signal.aborted) log.error({ err: thrown }, 'an answer broke off')
+      // The client disconnected, or the answer failed midway: the client must not take it for complete.
+      if (!gone.signal.aborted) log.error({ err: thrown }, 'sending an answer failed')
       outgoing.destroy()
     }
   }
@@ -51,10 +51,12 @@ async function answerTo(incoming: IncomingMessage, signal: AbortSignal, handle: 
     request = requestOf(incoming, signal)
   } catch (thrown) {
     return guarded(
-      errorAnswer(thrown instanceof HighkiqError ? thrown : invalid('the address or a header is not right')),
+      errorAnswer(
+        thrown instanceof HighkiqError ? thrown : invalid('the address or a header of the request is invalid'),
+      ),
     )
   }
-  // Express says where it is mounted with each request.
+  // Express gives the mount path with each request.
   const { baseUrl } = incoming as { baseUrl?: string }
   const { socket, httpVersion } = incoming
   return handle(request, { remote: socket.remoteAddress, httpVersion, base: baseUrl })
@@ -62,8 +64,8 @@ async function answerTo(incoming: IncomingMessage, signal: AbortSignal, handle: 
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', headers: given, socket } = incoming
-  // Programs differ in which one of two such headers they follow.
-  if ((incoming.headersDistinct.host?.length ?? 0) > 1) throw invalid('the request has more than one header Host')
+  // Programs disagree on which of two Host headers counts.
+  if ((incoming.headersDistinct.host?.length ?? 0) > 1) throw invalid('the request must have one Host header')
   const { originalUrl, url = '/' } = incoming as { originalUrl?: string; url?: string }
   const scheme = 'encrypted' in socket ? 'https' : 'http'
   const headers = new Headers()
@@ -72,7 +74,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
     for (const one of [value].flat()) headers.append(name, one)
   }
   const path = originalUrl ?? url
-  // An absolute address, as proxies are asked, would name a host of its own.
+  // An absolute request target, as sent to proxies, would name another host.
   const target = path.startsWith('/') ? path : new URL(path).pathname + new URL(path).search
   const address = new URL(`${scheme}://${given.host ?? given[':authority'] ?? 'localhost'}`)
   const at = target.indexOf('?')
@@ -82,7 +84,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(address, { method, headers, signal, ...(body ? { body, duplex: 'half' } : {}) } as RequestInit)
 }
 
-/** @throws INVALID_REQUEST when somebody has read it before and kept nothing of it */
+/** @throws INVALID_REQUEST when a parser has read the body and kept nothing of it */
 function bodyOf(incoming: IncomingMessage): RequestInit['body'] | null {
   const { headers } = incoming
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
@@ -93,13 +95,13 @@ function bodyOf(incoming: IncomingMessage): RequestInit['body'] | null {
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>
   if (typeof body === 'object' && body !== null) return JSON.stringify(body)
-  throw invalid('the body was read before it came here: mount highkiq before what parses bodies')
+  throw invalid('the body was read before: mount highkiq in front of body parsers')
 }
 
-/** Bodies that nobody reads on. */
+/** Requests whose body is not read further. */
 const unwanted = new WeakSet<IncomingMessage>()
 
-/** Unlike Readable.toWeb, one that leaves the connection open when nobody reads on: the answer has to go over it. */
+/** Unlike Readable.toWeb it leaves the connection open when the body is cancelled, since the answer is sent over it. */
 function chunksOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let isOver = false
   const once = (end: () => void) => {
@@ -116,7 +118,7 @@ function chunksOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
         })
         incoming.on('end', () => once(() => controller.close()))
         incoming.on('error', (error) => once(() => controller.error(error)))
-        incoming.on('close', () => once(() => controller.error(new Error('the client went away'))))
+        incoming.on('close', () => once(() => controller.error(new Error('the client closed the connection'))))
         incoming.pause()
       },
       pull: () => void incoming.resume(),
@@ -135,7 +137,7 @@ async function send(answer: Response, incoming: IncomingMessage, outgoing: Serve
   const cookies = answer.headers.getSetCookie()
   if (cookies.length > 0) headers['set-cookie'] = cookies
   const hasRest = !incoming.complete && (answer.status >= 400 || !answer.body || unwanted.has(incoming))
-  // Nobody reads what is left of the body, so no other request can follow it.
+  // The rest of the body stays unread, so no other request can follow on this connection.
   if (hasRest && incoming.httpVersionMajor < 2) headers.connection = 'close'
   outgoing.writeHead(answer.status, headers)
   if (!answer.body) {
@@ -147,7 +149,7 @@ async function send(answer: Response, incoming: IncomingMessage, outgoing: Serve
   finish(incoming)
 }
 
-/** Reads on for a moment: closed with bytes unread, the connection would be reset, and the answer with it. */
+/** Reads on for a moment: with unread bytes the connection would be reset, and the answer lost. */
 function finish(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return
   incoming.on('error', () => {})
@@ -156,14 +158,14 @@ function finish(incoming: IncomingMessage): void {
 }
 
 export interface ServeOptions extends HttpOptions {
-  /** Default 7433; 0: any that is free. */
+  /** Default 7433; 0 for any free port. */
   port?: number
-  /** Default 127.0.0.1. Any other than this machine's own needs `auth`. */
+  /** Default 127.0.0.1. An address that other machines reach needs `auth`. */
   host?: string
 }
 
 /**
- * A server of its own for the API.
+ * Starts a server for the API.
  * @throws INVALID_OPTION: an address that others reach needs `auth`; what listening fails with
  *
  * @example const { url, close } = await serve(hq, { port: 7433 })
@@ -176,10 +178,10 @@ export async function serve(
   if (rest.auth === undefined && !isLoopback(host)) {
     throw new HighkiqError(
       'INVALID_OPTION',
-      `${host} is reached by others: give auth, or listen at 127.0.0.1 (the default)`,
+      `other machines can reach ${host}: set auth, or listen on 127.0.0.1 (the default)`,
     )
   }
-  // An upload may take longer than the five minutes that Node gives a request: limits.bodySeconds ends one that is slow.
+  // An upload may take longer than the five minutes that Node allows: limits.bodySeconds ends a slow one.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
   const context = new ServerContext(hq, rest)
   const server = createServer(times, adapt(hq, handlerOf(hq, context)))

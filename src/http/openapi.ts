@@ -1,4 +1,4 @@
-/** The document of the API, made of its routes. */
+/** The OpenAPI document, made from the routes. */
 
 import { VERSION } from '../index.ts'
 import { SCHEMAS } from './schemas.ts'
@@ -25,7 +25,7 @@ export function openApiOf(routes: readonly Route[], base: string): object {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         basic: { type: 'http', scheme: 'basic' },
-        link: { type: 'apiKey', in: 'query', name: 'token', description: 'opens one task' },
+        link: { type: 'apiKey', in: 'query', name: 'token', description: 'token of a link, which opens one task' },
       },
     },
   }
@@ -52,7 +52,7 @@ function operationOf(route: Route): object {
     ...(access === 'all' ? { security: [] } : {}),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)])),
-      default: { description: 'What went wrong', content: contentOf({ 'application/json': 'Error' }) },
+      default: { description: 'The error', content: contentOf({ 'application/json': 'Error' }) },
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Pages for people, and the files that those need. */
+/** Routes of pages and their files. */
 
 import { assets } from './assets.generated.ts'
 import { type Route, route } from './server/route.ts'
@@ -8,7 +8,7 @@ export const PAGE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{id}',
-    summary: 'The page of who submitted a task: who has its link; the dashboard for others',
+    summary: "The submitter's page for callers with the task's link; the dashboard for others",
     page: true,
     access: 'task',
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
@@ -18,7 +18,7 @@ export const PAGE_ROUTES: Route[] = [
     route({
       method: 'GET',
       path: `/assets/${name}`,
-      summary: "What the submitter's page needs",
+      summary: "A script or style of the submitter's page",
       page: true,
       access: 'all',
       answers: { 200: { description: 'The file', content: {} } },
@@ -31,7 +31,7 @@ export const PAGE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/assets/{file}',
-    summary: 'What the dashboard needs',
+    summary: 'A file of the dashboard',
     page: true,
     access: 'all',
     answers: { 200: { description: 'The file', content: {} } },
@@ -39,7 +39,7 @@ export const PAGE_ROUTES: Route[] = [
   }),
 ]
 
-/** Every place of the dashboard is one page. */
+/** The dashboard is one page for all its addresses. */
 export const APP_ROUTE: Route = route({
   method: 'GET',
   path: '/',

@@ -1,4 +1,4 @@
-/** Every route there is. Of two that fit a path the first one counts. */
+/** The table of all routes. When two routes match a path, the first one is used. */
 
 import { openApiOf } from './openapi.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
@@ -26,9 +26,9 @@ const OPEN: Route[] = [
   route({
     method: 'GET',
     path: '/healthz',
-    summary: 'Whether the store answers',
+    summary: 'Reports whether the store answers',
     access: 'all',
-    answers: { 200: { description: 'It does', content: { 'application/json': 'Health' } } },
+    answers: { 200: { description: 'The store answers', content: { 'application/json': 'Health' } } },
     async run({ hq }) {
       await hq.store.tasks.find('0000000000000000')
       return json({ status: 'ok' })
@@ -37,7 +37,7 @@ const OPEN: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/openapi.json',
-    summary: 'This document',
+    summary: 'Returns this document',
     access: 'all',
     answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },
     run: ({ base }) => json(openApiOf(ROUTES, base)),

@@ -1,4 +1,4 @@
-/** What answers look like, by name. */
+/** The schemas of the OpenAPI document by name. */
 
 import { EVENT_STATUSES, FILE_FORMATS, REJECTED_STATUSES, TASK_STATES } from '../index.ts'
 import { LINK_RIGHTS } from './access/link.ts'
@@ -32,7 +32,7 @@ const taskStatus = {
   window: {
     type: 'integer',
     minimum: 1,
-    description: 'most rows (with rowsPerJob: jobs) in the queue and in work at a time',
+    description: 'the most rows (with rowsPerJob: jobs) in the queue and running at the same time',
   },
   rowsPerJob: orNull({ type: 'integer', minimum: 1 }),
   maxFailures: MAX_FAILURES,
@@ -58,14 +58,14 @@ const shard = {
   busy: count,
   processed: count,
   failed: count,
-  lag: { ...number, minimum: 0, description: 'seconds that the first due one has waited' },
+  lag: { ...number, minimum: 0, description: 'seconds that the first due id has waited' },
 }
 
 export const SCHEMAS: Record<string, Schema> = {
   Error: object({ error: ref('Problem') }),
   Problem: object(
     {
-      code: { type: 'string', pattern: '^[A-Z_]+$', description: 'stable; see the reference of errors' },
+      code: { type: 'string', pattern: '^[A-Z_]+$', description: 'stable code; see the reference of errors' },
       message: text,
       details: { type: 'object' },
     },
@@ -73,7 +73,7 @@ export const SCHEMAS: Record<string, Schema> = {
   ),
   NewJob: {
     type: 'object',
-    description: 'Members not named here go into the payload as they are.',
+    description: 'Other members are copied to the payload.',
     properties: {
       class: { type: 'string', minLength: 1 },
       args: { type: 'array' },
@@ -95,7 +95,7 @@ export const SCHEMAS: Record<string, Schema> = {
     state: { enum: [...JOB_STATES] },
     gaveUp: {
       type: 'boolean',
-      description: 'it was looked for as long as a search may take, and more is left to look at: state says nothing',
+      description: 'true when the search reached its time limit, so that `state` is not certain',
     },
     queue: orNull(text),
     class: orNull(text),
@@ -109,19 +109,19 @@ export const SCHEMAS: Record<string, Schema> = {
     errorMessage: orNull(text),
     job: orNull({
       ...ref('JobDetail'),
-      description: 'its key is for the place that state names; of what runs it is empty',
+      description: 'its key is valid where `state` says the job is; empty for a running job',
     }),
     task: orNull(object({ id: text, index: count })),
     event: orNull(ref('TaskEvent')),
-    result: { description: 'what its handler answered, where that is kept; else null' },
-    failure: orNull({ type: 'object', description: 'why it will not run again, where that is kept' }),
+    result: { description: 'the result of its handler, if it is kept; else null' },
+    failure: orNull({ type: 'object', description: 'why the job failed for good, if it is kept' }),
   }),
   JobCancelled: object({ jid: text, outcome: { enum: ['removed', 'signalled', 'marked'] } }),
   NewTask: {
     type: 'object',
     properties: {
       job: { type: 'string', minLength: 1 },
-      args: { type: 'array', items: { type: 'array' }, description: 'for each row the arguments of its job' },
+      args: { type: 'array', items: { type: 'array' }, description: 'a list of arguments for each row' },
       ...TASK_MEMBERS,
     },
     required: ['job', 'args'],
@@ -129,7 +129,7 @@ export const SCHEMAS: Record<string, Schema> = {
   },
   TaskSettings: {
     type: 'object',
-    description: 'What is not named stays as it is.',
+    description: 'Members that are left out stay unchanged.',
     properties: SETTING_MEMBERS,
     additionalProperties: false,
   },
@@ -137,41 +137,46 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskRetry: object(
     {
       status: { type: 'array', items: { enum: [...REJECTED_STATUSES] }, description: 'default failed and error' },
-      code: { ...orNull(text), description: 'only those with this code; null: without one' },
-      otherCodes: { type: 'boolean', description: 'only those with codes that reasons count together' },
+      code: { ...orNull(text), description: 'only rows with this code; null: rows without a code' },
+      otherCodes: { type: 'boolean', description: 'only rows with codes that /reasons counts together' },
       rows: {
         type: 'array',
-        description: 'these instead, each with other arguments, or as it was',
-        items: object({ index: count, args: { type: 'array', description: 'left out: those that it had' } }, ['args']),
+        description: 'these rows instead, each with other arguments, or unchanged',
+        items: object({ index: count, args: { type: 'array', description: 'default: the arguments it had' } }, [
+          'args',
+        ]),
       },
     },
     ['status', 'code', 'otherCodes', 'rows'],
   ),
   TaskRetried: object({
     run: { type: 'integer', minimum: 1 },
-    rows: { ...count, description: 'that run again' },
-    unchanged: { ...count, description: 'of these, rows that came back as they were' },
-    finished: { ...count, description: 'that had finished: they stay as they are' },
-    open: { ...count, description: 'that wait or run already: they stay as they are' },
-    dropped: { ...count, description: 'whose arguments are not kept any more: they stay as they were' },
-    refused: { ...count, description: 'of a corrected report that are still wrong: they stay as they were' },
+    rows: { ...count, description: 'rows that run again' },
+    unchanged: { ...count, description: 'the part of them that came back unchanged' },
+    finished: { ...count, description: 'rows that had finished; they stay unchanged' },
+    open: { ...count, description: 'rows that wait or run; they stay unchanged' },
+    dropped: { ...count, description: 'rows whose arguments are no longer kept; they stay unchanged' },
+    refused: { ...count, description: 'rows of a corrected report that are still wrong; they stay unchanged' },
   }),
   TaskRetryDelayed: object({
-    rows: { ...count, description: 'that are meant, as they are counted now' },
+    rows: { ...count, description: 'rows that the retry selects at this moment' },
     undo: { ...text, description: 'the token for POST …/retry/undo' },
     startsAt: time,
   }),
   TaskRetryAnswer: { anyOf: [ref('TaskRetried'), ref('TaskRetryDelayed')] },
   TaskRetryUndo: object({ undo: text }),
-  TaskRetryUndone: object({ undone: { type: 'boolean', description: 'false: it has begun' } }),
+  TaskRetryUndone: object({ undone: { type: 'boolean', description: 'false when the retry has started' } }),
   TaskReasons: object({
     items: {
       type: 'array',
       items: object(
         {
           status: { enum: [...REJECTED_STATUSES] },
-          code: { ...orNull(text), description: 'null: without a code, or with other codes' },
-          otherCodes: { const: true, description: 'rows with codes that are not counted apart (Redis, above 255)' },
+          code: { ...orNull(text), description: 'null for rows without a code, and for otherCodes' },
+          otherCodes: {
+            const: true,
+            description: 'rows whose codes are not counted one by one (Redis, above 255 codes)',
+          },
           count,
           samples: {
             type: 'array',
@@ -187,7 +192,7 @@ export const SCHEMAS: Record<string, Schema> = {
     format: { enum: [...FILE_FORMATS] },
     encoding: { ...orNull(text), description: 'the encoding in which its text is read' },
     columns: orNull({ type: 'array', items: text }),
-    complete: { type: 'boolean', description: 'false: the file broke off at the last of `problems`' },
+    complete: { type: 'boolean', description: 'false when the file ended early, at the last of `problems`' },
     total: count,
     valid: count,
     invalid: count,
@@ -198,15 +203,15 @@ export const SCHEMAS: Record<string, Schema> = {
   TaskAccepted: object({ id, total: count }),
   TaskImported: object({ id, total: count, encoding: text, error: ref('Problem') }, ['encoding', 'error']),
   TaskStatus: object(taskStatus, ['reason']),
-  TaskResumed: object({ ...taskStatus, hint: { ...text, description: 'what keeps it from going on' } }, [
+  TaskResumed: object({ ...taskStatus, hint: { ...text, description: 'why the task will pause again' } }, [
     'reason',
     'hint',
   ]),
   TaskStatusWithRejected: object(
     {
       ...taskStatus,
-      format: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'of an import, the format of its file' },
-      export: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'of an export, the format of its file' },
+      format: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'for an import: the format of its file' },
+      export: { ...orNull({ enum: [...FILE_FORMATS] }), description: 'for an export: the format of its file' },
       rejected: listOf('TaskEvent'),
     },
     ['reason', 'rejected'],
@@ -249,10 +254,10 @@ export const SCHEMAS: Record<string, Schema> = {
     id: text,
     shard: count,
     performIn: time,
-    retryCount: { ...integer, minimum: -1, description: '-1: fresh; 0: it failed once' },
+    retryCount: { ...integer, minimum: -1, description: '-1: no failure; 0: one failure' },
     error: orNull(text),
     payloads,
-    size: { ...count, description: 'payloads that it has, shown or not' },
+    size: { ...count, description: 'number of its payloads, shown or not' },
   }),
   OrderedWaitingList: listOf('OrderedWaiting'),
   OrderedDead: object({ id: text, payloads, updatedAt: time, error: orNull(text), deaths: count }),
@@ -266,22 +271,22 @@ export const SCHEMAS: Record<string, Schema> = {
     'ids',
     'all',
   ]),
-  OrderedActed: object({ ids: { ...count, description: 'how many ids it were' } }),
+  OrderedActed: object({ ids: { ...count, description: 'number of ids' } }),
   OrderedItem: object(
     {
       id: { type: ['string', 'number'], description: 'of the entity; jobs of one id never run in parallel' },
       payload: { description: "any JSON; default ''" },
-      score: { ...number, description: 'its place among the payloads of its id; default now' },
+      score: { ...number, description: 'its order among the payloads of its id; default now' },
       performIn: {
         type: ['number', 'string', 'object'],
-        description: "not before: seconds from now, '5m', { minutes: 5 }; from 1e9 on seconds since 1970",
+        description: "earliest time: seconds from now, '5m', { minutes: 5 }; from 1e9 on seconds since 1970",
       },
-      performAt: { type: ['string', 'number'], description: 'not before: ISO 8601, or seconds since 1970' },
-      wake: { type: 'boolean', description: 'brings an id that waits for later forward to this time' },
+      performAt: { type: ['string', 'number'], description: 'earliest time: ISO 8601, or seconds since 1970' },
+      wake: { type: 'boolean', description: 'moves an id that is scheduled for later forward to this time' },
     },
     ['payload', 'score', 'performIn', 'performAt', 'wake'],
   ),
-  OrderedPushed: object({ pushed: { ...count, description: 'how many were stored' } }),
+  OrderedPushed: object({ pushed: { ...count, description: 'number of jobs stored' } }),
   OrderedReshard: object({ shards: { ...integer, minimum: 1 } }),
   ...JOB_SUMMARY_SCHEMAS,
   ...JOB_SET_SCHEMAS,

@@ -6,7 +6,7 @@ import { api, caller, served } from './api.ts'
 const push = { json: { class: 'A', args: [] } }
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
-test('without a login only this machine comes in, by a loopback name, and not through a proxy', async () => {
+test('a server without a login accepts requests from its own machine only, to a loopback name, without a proxy', async () => {
   const { handle, call } = api()
   const from = async (
     origin: string,
@@ -31,7 +31,7 @@ test('without a login only this machine comes in, by a loopback name, and not th
   expect((await call('GET', '/api/v1/tasks?token=guess')).status).toBe(200)
 })
 
-test('who comes from nobody knows where needs a login, whatever host it says', async () => {
+test('a request without a known client address needs a login, whatever its Host', async () => {
   const hq = bench().hq
   const at = (options: HttpOptions, origin?: Parameters<FetchHandler>[1]) => {
     const handle = createHandler(hq, options)
@@ -40,7 +40,7 @@ test('who comes from nobody knows where needs a login, whatever host it says', a
   const headers = { authorization: 'Bearer secret' }
   const refused = await at({})('GET', '/api/v1/tasks', { headers })
   expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN'])
-  expect(refused.body.error.message).toContain('give the option auth')
+  expect(refused.body.error.message).toContain('set the option auth')
   // What a framework has as its second argument says nothing.
   expect((await at({}, { remote: { address: '127.0.0.1' } } as never)('GET', '/api/v1/tasks')).status).toBe(403)
   expect((await at({}, { remote: '127.0.0.1' })('GET', '/api/v1/tasks')).status).toBe(200)
@@ -50,7 +50,7 @@ test('who comes from nobody knows where needs a login, whatever host it says', a
   expect((await at({})('GET', '/healthz')).status).toBe(200)
 })
 
-test('a server that others reach is refused at its start when it has no login', async () => {
+test('serve refuses an address that other machines reach when there is no login', async () => {
   for (const host of ['0.0.0.0', '::', '192.0.2.7']) {
     await expect(served({ host } as object)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   }
@@ -58,7 +58,7 @@ test('a server that others reach is refused at its start when it has no login', 
   expect(url).toMatch(/^http:\/\/0\.0\.0\.0:/)
 })
 
-test('with a login only who has it comes in', async () => {
+test('a server with a login refuses requests without it', async () => {
   const { handle } = api({
     auth: { bearer: ['one', 'two', 'a long secret'], basic: { user: 'ann', password: 'pass:wörd' } },
   })
@@ -85,7 +85,7 @@ test('with a login only who has it comes in', async () => {
   expect(await get({})).toBe(401)
 })
 
-test('an app that knows its users decides itself', async () => {
+test('a function as auth decides about each request', async () => {
   const { call } = api({
     origin: 'https://jobs.example',
     auth: (request) => request.headers.get('cookie') === 'session=ann',
@@ -127,7 +127,7 @@ test('a change must come from a page of this server, or with a bearer token', as
   expect(await change(here, { ...bearer, origin: 'https://evil.example' })).toBe(403)
 })
 
-test('a link opens its own task, and nothing else', async () => {
+test('a link opens its own task only', async () => {
   const app = api({ origin: 'https://jobs.example', auth: { bearer: 'secret' } })
   const { call, hq } = app
   const Row = hq.job('Row', async () => {})
@@ -154,7 +154,7 @@ test('a link opens its own task, and nothing else', async () => {
   }
 })
 
-test('links hold for every process of a store, and end with their secret', async () => {
+test('links work in every process of a store, until the secret changes', async () => {
   const auth = { bearer: 'secret' }
   const app = api({ auth })
   const task = await app.hq.tasks.create(

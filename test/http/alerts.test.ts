@@ -13,7 +13,7 @@ function shows({ hq, clock }: Api, identity: string, ago: number): Promise<unkno
   return hq.store.workers.heartbeat({ identity, info, concurrency: 10, busy: 9, beat, quiet: false, rss: 5 }, 60)
 }
 
-test('jobs wait, and nobody is there to do them', async () => {
+test('alert: jobs wait and no process runs', async () => {
   const app = api()
   await app.hq.pushBulk({ class: 'A', args: [[], [], []] })
   await app.hq.push({ class: 'A', args: [], queue: 'paused' })
@@ -21,7 +21,7 @@ test('jobs wait, and nobody is there to do them', async () => {
   expect(await alerts(app)).toEqual([{ kind: 'no-process', level: 'error', waiting: 3 }])
 })
 
-test('a queue has jobs that no process serves', async () => {
+test('alert: a queue has jobs and no process serves it', async () => {
   const app = api()
   await app.work({ queues: ['default', 'paused'] })
   await app.hq.pushBulk({ class: 'A', args: [[], []], queue: 'imports' })
@@ -30,7 +30,7 @@ test('a queue has jobs that no process serves', async () => {
   expect(await alerts(app)).toEqual([{ kind: 'queue-unserved', level: 'error', queue: 'imports', size: 2 }])
 })
 
-test('a process that takes nothing more serves no queue', async () => {
+test('alert: a quiet process does not count as serving a queue', async () => {
   const app = api()
   const doors = gate()
   app.hq.job('Long', async () => doors.opened)
@@ -43,7 +43,7 @@ test('a process that takes nothing more serves no queue', async () => {
   doors.open()
 })
 
-test('a process is silent: when it was seen last, and when others get its jobs', async () => {
+test('alert: a silent process, with its last heartbeat and when its jobs are rescued', async () => {
   const app = api()
   const owner = 'b1:1:aa:1'
   await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
@@ -60,7 +60,7 @@ test('a process is silent: when it was seen last, and when others get its jobs',
   expect(second).toMatchObject({ identity: 'b1:2:bb', returnsIn: 0 })
 })
 
-test('a process whose lease has ended is silent, however lately it was seen', async () => {
+test('alert: a process with an expired lease is silent, even after a recent heartbeat', async () => {
   const app = api()
   await app.hq.store.workers.join('b1:1:aa:1', { queues: ['default'], seconds: 0.05, host: '{}' })
   await shows(app, 'b1:1:aa', 1)
@@ -68,7 +68,7 @@ test('a process whose lease has ended is silent, however lately it was seen', as
   expect(await alerts(app)).toMatchObject([{ kind: 'process-silent', identity: 'b1:1:aa', returnsIn: 0 }])
 })
 
-test('a process that is too busy to show itself, but keeps its lease, is not silent', async () => {
+test('a process that renews its lease is not silent, even without heartbeats', async () => {
   const app = api()
   const owner = 'b1:1:aa:1'
   await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
@@ -80,7 +80,7 @@ test('a process that is too busy to show itself, but keeps its lease, is not sil
   expect(await alerts(app)).toEqual([])
 })
 
-test('a task is paused because more rows were rejected than it tolerates', async () => {
+test('alert: a task paused because it has too many failures', async () => {
   const app = api()
   const Row = app.hq.job('Row', async (_ctx, _n: number) => {
     throw new BusinessFailure('no')
@@ -95,7 +95,7 @@ test('a task is paused because more rows were rejected than it tolerates', async
   expect(await alerts(app)).toEqual([{ kind: 'task-paused', level: 'failed', task: task.id, name: 'autumn', reason }])
 })
 
-test('a task stands still: it could go on, and has not for minutes', async () => {
+test('alert: a task makes no progress for minutes', async () => {
   const app = api()
   const doors = gate()
   const Row = app.hq.job('Row', async () => {})
@@ -125,7 +125,7 @@ test('a task stands still: it could go on, and has not for minutes', async () =>
   doors.open()
 })
 
-test('a shard of an ordered queue has ids that are due, and nobody who does them', async () => {
+test('alert: a shard of an ordered queue has due ids and no owner', async () => {
   const app = api()
   await app.hq.ordered('Sync', { shards: 1 }, async () => {}).performAsync([{ id: 1, payload: {} }])
   await app.hq
@@ -137,7 +137,7 @@ test('a shard of an ordered queue has ids that are due, and nobody who does them
   ])
 })
 
-test('a queue grows minute by minute', async () => {
+test('alert: a queue grows minute by minute', async () => {
   const app = api()
   const { hq, clock } = app
   await app.work({ queues: ['elsewhere', 'grows', 'steady'], concurrency: 1 })
@@ -179,7 +179,7 @@ async function fail({ hq, clock }: Api, count: number, errorOf: (n: number) => s
   for (let from = 0; from < count; from += 1000) await hq.store.jobs.push(entries.slice(from, from + 1000), now)
 }
 
-test('many retries share one error', async () => {
+test('alert: many retries share one error', async () => {
   const app = api()
   await fail(app, 60, (n) => (n < 45 ? `connect ECONNREFUSED 10.0.0.${n}:5432` : `another ${'x'.repeat(n)}`))
   const told = await alerts(app)
@@ -199,7 +199,7 @@ test('many retries share one error', async () => {
   expect(found.body.items).toHaveLength(45)
 })
 
-test('few retries of one error, or a small share of all, are told of no more than what is redacted', async () => {
+test('no alert for few retries with one error or for a small share, and none that shows redacted values', async () => {
   const few = api()
   await fail(few, 19, () => 'no')
   expect(await alerts(few)).toEqual([])
@@ -213,7 +213,7 @@ test('few retries of one error, or a small share of all, are told of no more tha
   expect(JSON.stringify(told)).not.toContain('tiger')
 })
 
-test('of very many retries a part is looked at, from both ends', async () => {
+test('the shared errors of very many retries are estimated from a sample of both ends', async () => {
   const app = api()
   await fail(app, 5000, (n) => (n < 3500 ? 'connect ECONNREFUSED' : 'timeout'))
   const told = await alerts(app)

@@ -14,7 +14,7 @@ function audited(options: Parameters<typeof api>[0] = {}) {
   return { ...t, entries, told: () => entries.splice(0).map(({ at: _, ...entry }) => entry) }
 }
 
-test('each change is told of: who made it, what it was, how many it concerned', async () => {
+test('the audit records who made each change, the action, and its count', async () => {
   const t = audited()
   const { call, told } = t
   const jobs = [1, 2, 3].map((n) => ({ class: 'Job', args: [n] }))
@@ -56,7 +56,7 @@ test('each change is told of: who made it, what it was, how many it concerned', 
   expect(told()).toEqual([])
 })
 
-test('what breaks off is told of as far as it came', async () => {
+test('the audit records an action that ends early, with its count so far', async () => {
   let left = new AbortController()
   let looked = 0
   const t = audited({
@@ -108,7 +108,7 @@ test('what breaks off is told of as far as it came', async () => {
   expect(t.told()).toEqual([{ ...pushing, count: 3 }])
 })
 
-test('who did it is the name of the login', async () => {
+test('an audit entry names the login', async () => {
   const push = { json: { class: 'Job', args: [] } }
   const whoIs = async (options: Parameters<typeof api>[0], headers: Record<string, string>) => {
     const { call, entries } = audited(options)
@@ -144,7 +144,7 @@ test('who did it is the name of the login', async () => {
   expect(t.entries.at(-1)?.who).toBe('ann')
 })
 
-test('without a function it is told to the log; an audit that throws is told there, and the change stands', async () => {
+test('audit: true writes to the log; an audit function that throws is logged, and the change stays', async () => {
   const logged = api({ audit: true })
   await logged.call('POST', '/api/v1/queues/low/pause')
   expect(logged.log.lines).toContainEqual({
@@ -176,7 +176,7 @@ test('without a function it is told to the log; an audit that throws is told the
   }
 })
 
-test('a server for looking alone changes nothing, whatever it is asked', async () => {
+test('a read-only server refuses every change', async () => {
   const auth = { bearer: 'secret' }
   const t = api({ readOnly: true, auth, jobs: (hq) => void hq.job('Row', async () => {}) })
   const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])

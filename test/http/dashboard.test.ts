@@ -39,7 +39,7 @@ function browser(options: HttpOptions & { origin?: string } = {}) {
   }
 }
 
-test('every place of the dashboard is its page, and what is none is not', async () => {
+test('every address of the dashboard serves its page, and other addresses do not', async () => {
   const open = browser()
   for (const path of [
     '/',
@@ -63,7 +63,7 @@ test('every place of the dashboard is its page, and what is none is not', async 
   expect((await open('/', { headers: { accept: '*/*' } })).status).toBe(200)
 })
 
-test('its addresses begin where it is mounted', async () => {
+test('the dashboard works below any mount path', async () => {
   const page = async (base: string, path: string, mounted?: string) => {
     const handle = createHandler(bench().hq, { dashboard: built(), basePath: base })
     const request = new Request(`http://localhost${path}`, { headers: { accept: 'text/html' } })
@@ -82,7 +82,7 @@ test('its addresses begin where it is mounted', async () => {
   expect(await script.text()).toBe(SCRIPT.replace('/__base__/', '/jobs/'))
 })
 
-test('its files are kept by browsers for good, packed once as they are asked for, and are there for everybody', async () => {
+test('the files of the dashboard are cached by browsers, compressed once, and public', async () => {
   const open = browser({
     origin: 'https://jobs.example',
     auth: { bearer: 'secret' },
@@ -125,7 +125,7 @@ test('its files are kept by browsers for good, packed once as they are asked for
   }
 })
 
-test('a dashboard that is built anew is served at once; one that is not built says so', async () => {
+test('a rebuilt dashboard is served at once; a missing build is reported', async () => {
   const folder = built()
   const open = browser({ dashboard: folder })
   expect(await (await open('/')).text()).toContain('app-1a2b.js')
@@ -140,7 +140,7 @@ test('a dashboard that is built anew is served at once; one that is not built sa
   expect((await open('/assets/app-9z9z.js')).status).toBe(404)
 })
 
-test('who has the link of a task sees the page of its submitter; who has logged in, the dashboard', async () => {
+test('a task link opens the submitter’s page; a login opens the dashboard', async () => {
   const { handle, hq } = api({ auth: { bearer: 'secret' }, dashboard: built() })
   const task = await hq.tasks.create(
     hq.job('Row', async () => {}),
@@ -162,13 +162,13 @@ test('who has the link of a task sees the page of its submitter; who has logged 
   expect(await open('', { 'sec-fetch-site': 'none' })).toContain('<h1>Log in</h1>')
 })
 
-test('without a login the dashboard is for its own machine alone', async () => {
+test('without a login the dashboard opens on its own machine only', async () => {
   const answer = await browser({ origin: 'http://evil.example' })('/')
   expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
-  expect(await answer.text()).toContain('without a login this server is for its own machine alone')
+  expect(await answer.text()).toContain('a server without a login accepts requests from its own machine only')
 })
 
-test('a token is given once: a cookie that no script reads stands for it, also for the API', async () => {
+test('the login form exchanges the token for an HttpOnly cookie, which is valid for the API too', async () => {
   const origin = 'https://jobs.example'
   const open = browser({ origin, auth: { bearer: ['first', 'second secret'] } })
   const closed = await open('/retries?class=A', { headers: { 'sec-fetch-site': 'none' } })
@@ -236,7 +236,7 @@ test('servers on two ports of one host do not log each other out', async () => {
   for (const open of servers) expect((await open('/api/v1/tasks', { headers: { cookie } })).status).toBe(200)
 })
 
-test('the way in leads nowhere else, and nobody else leads in', async () => {
+test('the login form redirects only within this server, and other sites cannot log a browser in', async () => {
   const open = browser({ origin: 'http://10.0.0.5:7433', auth: { bearer: 'secret' }, basePath: '/jobs' })
   const send = (to: string, headers: Record<string, string> = { origin: 'http://10.0.0.5:7433' }) =>
     open('/jobs/login', { method: 'POST', body: new URLSearchParams({ token: 'secret', to }), headers })
@@ -276,7 +276,7 @@ test('the way in leads nowhere else, and nobody else leads in', async () => {
   expect(hostile).not.toContain('<script')
 })
 
-test('a browser asks for a name and a password itself', async () => {
+test('basic auth makes the browser ask for name and password', async () => {
   const open = browser({ origin: 'https://jobs.example', auth: { basic: { user: 'ann', password: 'pass' } } })
   const closed = await open('/')
   expect([closed.status, closed.headers.get('www-authenticate')]).toEqual([
@@ -297,7 +297,7 @@ suiteWith([chromium], 'in a browser', () => {
   })
   afterAll(() => there?.close())
 
-  test('a token is given once, then links on other sites lead in, until one logs out', async () => {
+  test('after a login, links on other sites open the dashboard until logout', async () => {
     const { url } = await served({ auth: { bearer: 'secret' }, dashboard: built({ 'index.html': '<h1>The app</h1>' }) })
     const { port } = new URL(url)
     const context = await there.newContext()
@@ -329,7 +329,7 @@ suiteWith([chromium], 'in a browser', () => {
   })
 })
 
-test('behind proxies that speak TLS the cookie goes no other way', async () => {
+test('behind a TLS proxy the cookie is Secure', async () => {
   const t = api({ auth: { bearer: 'secret' } })
   const cookieBy = async (headers: Record<string, string>) => {
     const body = new URLSearchParams({ token: 'secret' })

@@ -2,7 +2,7 @@ import type { Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
 import { api, apiDocument } from './api.ts'
 
-test('the document is OpenAPI 3.1, and each schema in it is one', async () => {
+test('the document is valid OpenAPI 3.1 with valid schemas', async () => {
   const { document, ajv } = await apiDocument()
   expect(document.openapi).toBe('3.1.0')
   for (const name of Object.keys(document.components.schemas)) {
@@ -17,14 +17,14 @@ test('the document is OpenAPI 3.1, and each schema in it is one', async () => {
   }
 })
 
-test('the document and the health of the store are there for everybody, also from afar', async () => {
+test('the document and /healthz need no login, also from other machines', async () => {
   const { handle } = api({ auth: { bearer: 'secret' } })
   const health = await handle(new Request('https://jobs.example/healthz'))
   expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }])
   expect((await handle(new Request('https://jobs.example/api/v1/openapi.json'))).status).toBe(200)
 })
 
-test('what is wrong with a request is told by its status and a stable code', async () => {
+test('a wrong request is answered with a status and a stable code', async () => {
   const { call, handle } = api()
   const codeOf = async (method: string, path: string, init?: Parameters<typeof call>[2]) => {
     const { status, body } = await call(method, path, init)
@@ -56,7 +56,7 @@ test('what is wrong with a request is told by its status and a stable code', asy
   expect([head.status, await head.text()]).toEqual([200, ''])
 })
 
-test('a body above its limit is refused, whether it says its length or not', async () => {
+test('a body above its limit is refused, with or without Content-Length', async () => {
   const { call } = api({ limits: { bodyBytes: 1000 } })
   const large = JSON.stringify({ class: 'A', args: ['x'.repeat(1000)] })
   const type = { 'content-type': 'application/json' }
@@ -67,7 +67,7 @@ test('a body above its limit is refused, whether it says its length or not', asy
   expect((await call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] } })).status).toBe(201)
 })
 
-test('an error that is none of ours is told in the log, and not to the client', async () => {
+test('an unexpected error is logged, and hidden from the client', async () => {
   const { call, hq, log } = api()
   hq.client.use(() => {
     throw new Error('password of the database: tiger')
@@ -78,7 +78,7 @@ test('an error that is none of ours is told in the log, and not to the client', 
   expect(JSON.stringify(log.lines.map(({ about }) => String(about.err)))).toContain('tiger')
 })
 
-test('options that are wrong are refused when the handler is made', () => {
+test('wrong options are refused when the handler is created', () => {
   const wrong = (options: object) => {
     expect(() => api(options), JSON.stringify(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
   }

@@ -139,7 +139,7 @@ test('without a login the header Host has to name this machine, and nothing else
   }
 })
 
-test('an address in the request line or a second Host opens nothing that the first does not', async () => {
+test('an absolute request target or a second Host header gives no access', async () => {
   const { url } = await served()
   const { host } = new URL(url)
   const get = (target: string, ...hosts: string[]) =>
@@ -150,7 +150,7 @@ test('an address in the request line or a second Host opens nothing that the fir
   expect(statusOf(await get(TASKS))).toBe(400)
 })
 
-test('where the connection comes from is compared as an address', async () => {
+test('the client address is compared as an address, not as text', async () => {
   const { handle } = api()
   const from = async (remote: string) =>
     (await caller('http://localhost', (request) => handle(request, { remote }))('GET', TASKS)).status

@@ -28,7 +28,7 @@ async function answerOf(sending: ClientRequest): Promise<IncomingMessage> {
   return answer
 }
 
-test('a file as the body becomes a task: a job for each row', async () => {
+test('a file as the body becomes a task with a job for each row', async () => {
   const { call, hq, work } = api()
   const rows: object[] = []
   hq.job('Row', async (_ctx, row: { sku: string; price: string }) => {
@@ -50,7 +50,7 @@ test('a file as the body becomes a task: a job for each row', async () => {
   expect(report.text).toContain(`a-2,-3,3,${made.body.id}:1:1,failed`)
 })
 
-test('the report is in the language of its reader, and comes back in any', async () => {
+test('the report uses the language of the request, and a corrected report is accepted in any language', async () => {
   const { call, hq, work } = api()
   hq.job('Row', async () => {
     throw new BusinessFailure('no')
@@ -71,12 +71,12 @@ test('the report is in the language of its reader, and comes back in any', async
   }
   expect((await call('GET', `${path}/report?lang=fr`)).body.error).toMatchObject({
     code: 'INVALID_REQUEST',
-    message: 'the parameter lang is one of en, zh, ru',
+    message: 'the parameter lang must be one of en, zh, ru (got "fr")',
   })
   expect((await call('POST', `${path}/retry`, { body: report, headers: CSV })).body).toMatchObject({ rows: 1 })
 })
 
-test('a workbook comes in a form, after other fields, and gives the task its name', async () => {
+test('a workbook in a form, after other fields, names the task', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const { folder } = newApp()
@@ -103,7 +103,7 @@ test('a workbook comes in a form, after other fields, and gives the task its nam
   ])
 })
 
-test('a job says how its rows are checked, and the request what its file is', async () => {
+test('imports set how rows are validated, and the request describes the file', async () => {
   const validate = {
     '~standard': {
       version: 1 as const,
@@ -121,7 +121,7 @@ test('a job says how its rows are checked, and the request what its file is', as
   expect(await hq.tasks.get(made.body.id).status()).toMatchObject({ total: 2, counts: { failed: 1, enqueued: 1 } })
 })
 
-test('a request names the column that tells rows apart, for reports that lost their row keys', async () => {
+test('rowKey names the column that identifies rows in reports without row keys', async () => {
   const jobs = (hq: Highkiq) => {
     hq.job('Row', async (_ctx, { price }: { price: string }) => {
       if (price === 'x') throw new BusinessFailure('is no price')
@@ -143,7 +143,7 @@ test('a request names the column that tells rows apart, for reports that lost th
   expect([odd.status, odd.body.error.code]).toEqual([400, 'INVALID_FILE'])
 })
 
-test('what is no file that can be read is refused, and no task remains', async () => {
+test('an unreadable file is refused, and no task remains', async () => {
   const { call, hq } = api({ limits: { uploadBytes: 5000 } })
   hq.job('Row', async () => {})
   const codeOf = async (path: string, init: RequestInit) => {
@@ -195,7 +195,7 @@ test('the answer begins with the first rows, while the rest is still being sent'
   expect((await hq.tasks.get(id).status())?.state).toBe('running')
 })
 
-test('a client that goes away in the middle leaves a task that is interrupted, with the rows that came', async () => {
+test('a client that disconnects halfway leaves an interrupted task with the rows that arrived', async () => {
   const { hq, url } = await served()
   hq.job('Row', async () => {})
   const sending = upload(url)
@@ -210,7 +210,7 @@ test('a client that goes away in the middle leaves a task that is interrupted, w
   expect(total).toBeLessThanOrEqual(3000)
 })
 
-test('a client that goes away before the first rows leaves nothing', async () => {
+test('a client that disconnects before the first rows leaves no task', async () => {
   const { hq, url, call } = await served({ limits: { uploads: 1 } })
   hq.job('Row', async () => {})
   const sending = upload(url, { 'content-type': 'multipart/form-data; boundary=xyz' })
@@ -223,7 +223,7 @@ test('a client that goes away before the first rows leaves nothing', async () =>
   expect((await hq.tasks.list()).items.map(({ state }) => state)).not.toContain('interrupted')
 })
 
-test('a form that breaks off before anybody reads its file harms nobody but its sender', async () => {
+test('a form that ends early before its file is read fails this request only', async () => {
   const head = '--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsku,price\n'
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(Buffer.from(head)),
@@ -236,7 +236,7 @@ test('a form that breaks off before anybody reads its file harms nobody but its 
   await expect(text(file)).rejects.toMatchObject({ code: 'BODY_BROKEN_OFF' })
 })
 
-test('what goes wrong after the first rows is told at the end of the answer', async () => {
+test('an error after the first rows is reported at the end of the answer', async () => {
   for (const [limits, rows, code] of [
     [{ rows: 2500 }, 3000, 'TOO_MANY_ROWS'],
     [{ uploadBytes: 100_000 }, 20_000, 'BODY_TOO_LARGE'],
@@ -261,7 +261,7 @@ test('what goes wrong after the first rows is told at the end of the answer', as
   }
 })
 
-test('more uploads at a time than are allowed are refused for now', async () => {
+test('uploads above the limit are refused with 429', async () => {
   const { hq, url, call } = await served({ limits: { uploads: 2 } })
   hq.job('Row', async () => {})
   const open = [upload(url), upload(url)]
@@ -276,7 +276,7 @@ test('more uploads at a time than are allowed are refused for now', async () => 
   expect((await third()).status).toBe(202)
 })
 
-test('NDJSON is read a line at a time, and a request says what its columns are and how they are written', async () => {
+test('NDJSON is read line by line, and the request sets columns and formats', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const params = async (query: string, body: NonNullable<RequestInit['body']>, type = 'text/csv') => {
@@ -308,13 +308,13 @@ test('NDJSON is read a line at a time, and a request says what its columns are a
     return refused.body.error.message
   }
   expect(await said('&columns=sku,price', products)).toBe(
-    'the parameter columns is a list of names, or an object { "Header of the file": "field" }, in JSON: ["sku","price"]',
+    'the parameter columns must be a list of names, or an object { "Header of the file": "field" }, as JSON: ["sku","price"] (got "sku,price")',
   )
   const noted = 'sku,price\na-1,12.50\na-2,x,ask Bob\n'
   expect(await said('', noted)).toContain('leave it out (columns={"sku":"sku","price":"price"} takes only these)')
 })
 
-test('a request says how many rows are one job', async () => {
+test('rowsPerJob puts several rows into one job', async () => {
   const { call, hq } = api()
   hq.job('Rows', async () => {})
   const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
@@ -334,7 +334,7 @@ test('a request says how many rows are one job', async () => {
   }
 })
 
-test('a dry run tells what an import would do, and does nothing', async () => {
+test('a dry run reports what an import would do, and changes nothing', async () => {
   const { call, hq } = api({ limits: { rows: 3 } })
   hq.job('Row', async () => {})
   const dry = (body: string) => call('POST', '/api/v1/tasks/import?job=Row&dryRun=1', { body, headers: CSV })
@@ -360,7 +360,7 @@ test('a dry run tells what an import would do, and does nothing', async () => {
   expect((await hq.tasks.list()).items).toEqual([])
 })
 
-test('the same workbook twice is one import too many, unless it is said to come again', async () => {
+test('the same workbook is refused the second time, unless allowDuplicate is set', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const { folder } = newApp()
@@ -381,7 +381,7 @@ const keyed = (key: string, more: object = {}) => ({
   headers: { ...CSV, 'idempotency-key': key, ...more },
 })
 
-test('the same key gives the same task, and never a second one', async () => {
+test('the same Idempotency-Key gives the same task', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const first = await call('POST', '/api/v1/tasks/import?job=Row', keyed('one'))
@@ -415,7 +415,7 @@ test('the same key gives the same task, and never a second one', async () => {
   expect((await hq.tasks.list()).items).toHaveLength(2)
 })
 
-test('of two requests with one key that come at once one makes the task, and both tell it', async () => {
+test('of two simultaneous requests with one key one creates the task, and both return it', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const body = `sku,price\n${manyRows(3000)}`
@@ -429,7 +429,7 @@ test('of two requests with one key that come at once one makes the task, and bot
   expect((await hq.tasks.list()).items).toMatchObject([{ total: 3000, state: 'running' }])
 })
 
-test('a repeat waits for the first request while its file still comes, and its own is not read', async () => {
+test('a repeated request waits for the first upload, and its own file is not read', async () => {
   const { hq, url } = await served()
   hq.job('Row', async () => {})
   const sending = upload(url, { ...CSV, 'idempotency-key': 'one' })
@@ -443,7 +443,7 @@ test('a repeat waits for the first request while its file still comes, and its o
   expect(await repeat.json()).toEqual({ id, total })
 })
 
-test('a repeat goes on where the first request broke off, in this process or in one that died', async () => {
+test('a repeated request resumes where the first one ended, in this process or in one that died', async () => {
   const { call, hq, url, another } = await served()
   hq.job('Row', async () => {})
   const sku = (i: number) => `sku-${i},${i}`

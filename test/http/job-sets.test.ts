@@ -45,7 +45,7 @@ async function walked({ call }: Api, path: string): Promise<{ lines: Line[]; cal
 
 const jidsOf = (lines: Line[]) => lines.map(({ jid }) => Number.parseInt(jid, 16))
 
-test('a set is listed by time, from either end, and each line says what an operator looks for', async () => {
+test('a set is listed by time, from either end, with the details of each job', async () => {
   const t = api()
   const more = failed('no user 7', { retry: 5, tags: ['vip'], error_backtrace: ['a.rb:1', 'b.rb:2'], extra: { a: 1 } })
   await fill(t, 'retry', [
@@ -93,7 +93,7 @@ test('a set is listed by time, from either end, and each line says what an opera
   }
 })
 
-test('a list is narrowed by class, queue, error and text, page by page, in its order', async () => {
+test('a list is filtered by class, queue, error and text, page by page, in order', async () => {
   const t = api()
   const kinds = [
     { class: 'Mail', queue: 'low', args: ['say "hi"'] },
@@ -120,7 +120,7 @@ test('a list is narrowed by class, queue, error and text, page by page, in its o
   expect((await t.call('GET', '/api/v1/retries?search=nothing')).body).toEqual({ items: [], next: null, scanned: 90 })
 })
 
-test('causes are grouped, whatever ids their messages have, and the filter of a group finds its jobs', async () => {
+test('errors are grouped regardless of ids in their messages, and the filter of a group finds its jobs', async () => {
   const t = api()
   const entries = Array.from({ length: 60 }, (_, n): [string, number] => {
     const message = n % 3 === 0 ? 'what? [odd*] \\ here' : `no user ${n + 100_000} at 0x${(n + 4096).toString(16)}`
@@ -142,7 +142,7 @@ test('causes are grouped, whatever ids their messages have, and the filter of a 
   expect(even).toMatchObject({ items: [{ count: 20, jobs: ['Even'] }, { count: 10 }], matching: 30, scanned: 62 })
 })
 
-test('errors that differ in a short number or in their class are apart, and acts on a group are acts on its jobs alone', async () => {
+test('errors with different short numbers or classes form different groups, and an action on a group affects its jobs only', async () => {
   const t = api()
   const texts = ['HTTP 500', 'HTTP 50', 'HTTP 50', 'HTTP 500: gone', 'not HTTP 50']
   await fill(t, 'dead', [
@@ -168,7 +168,7 @@ test('errors that differ in a short number or in their class are apart, and acts
   expect(await t.hq.dead.size()).toBe(4)
 })
 
-test('one job is acted on: retried, killed, deleted, put off', async () => {
+test('a single job is retried, killed, deleted and rescheduled', async () => {
   const t = api()
   await fill(
     t,
@@ -208,7 +208,7 @@ test('one job is acted on: retried, killed, deleted, put off', async () => {
   expect((await t.queue()).map(({ jid }) => jid).sort()).toEqual([jid(1), jid(2), jid(7)])
 })
 
-test('what is no job is told when it is sent to a queue, and stays', async () => {
+test('an entry that is not a job is refused when it is sent to a queue, and stays', async () => {
   const t = api()
   await fill(t, 'dead', [['{"args":[]}', 5]])
   const [line] = (await walked(t, '/api/v1/dead')).lines
@@ -219,7 +219,7 @@ test('what is no job is told when it is sent to a queue, and stays', async () =>
   expect(await t.set('dead')).toEqual([])
 })
 
-test('chosen jobs are acted on, by key or without, and those that are not there are counted', async () => {
+test('actions on selected jobs work with and without keys, and missing jobs are counted', async () => {
   const t = api()
   await fill(
     t,
@@ -235,7 +235,7 @@ test('chosen jobs are acted on, by key or without, and those that are not there 
       ),
     },
   })
-  expect([status, body]).toEqual([200, { done: 5, refused: 1, error: 'job nobody is not there any more' }])
+  expect([status, body]).toEqual([200, { done: 5, refused: 1, error: 'job nobody was not found' }])
   expect(await t.hq.dead.size()).toBe(35)
   const again = await t.call('POST', '/api/v1/dead/retry', {
     json: { jobs: some(1, 3).map(({ jid, key }) => ({ jid, key })) },
@@ -260,7 +260,7 @@ test('chosen jobs are acted on, by key or without, and those that are not there 
   }
 })
 
-test('of many of the same time, that begin alike, each key means its own', async () => {
+test('each of many similar jobs with the same time has a key of its own', async () => {
   const t = api()
   const count = 5000
   const args = ['the same', { for: 'all' }]
@@ -284,7 +284,7 @@ test('of many of the same time, that begin alike, each key means its own', async
   for (const one of gone) expect(left.has(one)).toBe(false)
 })
 
-test('a whole set is acted on, or what is meant of it', async () => {
+test('an action applies to a whole set, or to the jobs that a filter selects', async () => {
   const t = api()
   const entries = Array.from({ length: 250 }, (_, n): [string, number] => [
     textOf(n, { class: n % 5 ? 'Many' : 'Few', ...failed('x') }),
@@ -308,7 +308,7 @@ test('a whole set is acted on, or what is meant of it', async () => {
   }
 })
 
-test('who watches is told how far it is, and who hangs up stops it', async () => {
+test('an action on a set streams its progress, and stops when the client disconnects', async () => {
   const t = api()
   const entries = (from: number) =>
     Array.from({ length: 1000 }, (_, n): [string, number] => [textOf(from + n, failed('x')), 2e9 + n])
@@ -349,7 +349,7 @@ test('who watches is told how far it is, and who hangs up stops it', async () =>
   expect(await t.hq.retries.size()).toBe(600)
 })
 
-test('hostile entries are listed, looked at and deleted like any other', async () => {
+test('hostile entries are listed, shown and deleted like any other', async () => {
   const t = api()
   const html = '<img src=x onerror=alert(1)>'
   const rtl = '\u202e\u2066gnp.exe\u0000\u0007'
@@ -400,7 +400,7 @@ test('hostile entries are listed, looked at and deleted like any other', async (
   })
 })
 
-test('a cursor says nothing of the jobs that it stands between, and one that was made up is refused', async () => {
+test('a cursor reveals nothing about jobs, and a forged cursor is refused', async () => {
   const t = api()
   await fill(
     t,
@@ -420,7 +420,7 @@ test('a cursor says nothing of the jobs that it stands between, and one that was
   }
 })
 
-test('a key acts on no other job than the one that is named with it', async () => {
+test('a key is refused together with another job id', async () => {
   const t = api()
   await fill(
     t,
@@ -446,7 +446,7 @@ test('a key acts on no other job than the one that is named with it', async () =
   expect((await t.queue()).map(({ jid }) => jid)).toEqual([jid(7)])
 })
 
-test('a time long past is the one that was said, and none from now', async () => {
+test('a time in the distant past is absolute, not relative to now', async () => {
   const t = api()
   for (const [at, score] of [
     ['1990-01-01T00:00:00Z', 631_152_000],
@@ -461,7 +461,7 @@ test('a time long past is the one that was said, and none from now', async () =>
   }
 })
 
-test('what was put off is put back to exactly its time, unless it has moved since', async () => {
+test('a rescheduled job can be moved back to exactly its old time, unless it has moved since', async () => {
   const t = api()
   const dues = [2e9 + 0.123456, 2e9 + 0.1234561, 5e8]
   await fill(

@@ -7,7 +7,7 @@ const lines = (...all: unknown[]) => ({
   body: all.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n'),
 })
 
-test('a job is pushed with what it says, and integers of any size arrive as they are', async () => {
+test('a job is pushed with all its members, and integers of any size stay exact', async () => {
   const { call, queue } = api()
   const body = '{"class":"RubyWorker","args":[12345678901234567890,"é"],"queue":"low","tags":["vip"],"retry":3}'
   const { status, body: answer } = await call('POST', '/api/v1/jobs', {
@@ -20,7 +20,7 @@ test('a job is pushed with what it says, and integers of any size arrive as they
   expect(JSON.stringify(payload?.args)).toBe(JSON.stringify([Number('12345678901234567890'), 'é']))
 })
 
-test('a job may be for later: at a time in ISO 8601 or in seconds, or from now', async () => {
+test('a job is scheduled with `at` in ISO 8601 or seconds, or with `in`', async () => {
   const { call, set } = api()
   const at = new Date(Date.now() + 3_600_000)
   const push = (more: object) => call('POST', '/api/v1/jobs', { json: { class: 'A', args: [], ...more } })
@@ -44,7 +44,7 @@ test('a job may be for later: at a time in ISO 8601 or in seconds, or from now',
   expect(await set('schedule')).toHaveLength(4)
 })
 
-test('an array is pushed whole; one that is no job keeps all out, one that is refused later says what went in', async () => {
+test('an array is pushed as a whole; an invalid item refuses all, and a later failure reports what was pushed', async () => {
   const { call, queue } = api()
   const { body } = await call('POST', '/api/v1/jobs', { json: [1, 2, 3].map((n) => ({ class: 'A', args: [n] })) })
   expect(body.jids).toHaveLength(3)
@@ -59,7 +59,7 @@ test('an array is pushed whole; one that is no job keeps all out, one that is re
   expect(await queue()).toHaveLength(4)
 })
 
-test('whoever asks again while the first one still pushes, however long, waits for it', async () => {
+test('a repeated request waits while the first one still pushes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const { call, hq, clock } = api()
@@ -97,7 +97,7 @@ test('whoever asks again while the first one still pushes, however long, waits f
   expect(await hq.queue('default').size()).toBe(1)
 })
 
-test('the same key pushes the same jobs once, also when the server died before it could tell', async () => {
+test('the same key pushes the same jobs once, even when the server died before it answered', async () => {
   const { call, hq } = api()
   const push = (json: unknown, key = 'one') =>
     call('POST', '/api/v1/jobs', { json, headers: { 'idempotency-key': key } })
@@ -141,7 +141,7 @@ test('the same key pushes the same jobs once, also when the server died before i
   expect((await push(job, 'a b')).status).toBe(400)
 })
 
-test('a stream of lines is pushed while it is read, and a bad line says its number and what went in', async () => {
+test('a stream of lines is pushed while it is read, and a bad line is reported with its number and the pushed jobs', async () => {
   const { call, hq } = api({ limits: { rows: 3000 } })
   const job = (n: number) => ({ class: 'A', args: [n] })
   const many = Array.from({ length: 2500 }, (_, n) => job(n))
@@ -169,7 +169,7 @@ test('a stream of lines is pushed while it is read, and a bad line says its numb
   expect([more.status, more.body.error.code]).toEqual([413, 'TOO_MANY_ROWS'])
 })
 
-test('where a job is, and its result once it has ended, also for who waits for it', async () => {
+test('GET /jobs/JID returns where a job is, and waits for its result', async () => {
   const { call, hq, work } = api()
   const doors = gate()
   hq.job('Sum', { keepResult: 60 }, async (_ctx, a: number, b: number) => {
@@ -194,7 +194,7 @@ test('where a job is, and its result once it has ended, also for who waits for i
   expect((await call('GET', '/api/v1/jobs/nothing?wait=5')).body).toMatchObject({ state: 'unknown', event: null })
 })
 
-test('who waits hears of the end also of a job whose result nobody keeps, and of one that died', async () => {
+test('waiting ends for a job without a stored result, and for a job that died', async () => {
   const { call, hq, work } = api()
   hq.job('Quiet', async () => {})
   hq.job('Broken', { retry: false, keepResult: 60 }, async () => {
@@ -210,7 +210,7 @@ test('who waits hears of the end also of a job whose result nobody keeps, and of
   expect(other?.body).toMatchObject({ result: null, failure: { message: expect.stringContaining('no such thing') } })
 })
 
-test('wherever a job is, all that is known of it is told, with the key by which it is acted on there', async () => {
+test('GET /jobs/JID returns all details and the key of a job, wherever it is', async () => {
   const { call, hq, work } = api()
   const begun = gate()
   const doors = gate()
@@ -242,7 +242,7 @@ test('wherever a job is, all that is known of it is told, with the key by which 
   expect(await look('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
 })
 
-test('a job is cancelled, and one that is not there is not found', async () => {
+test('a job is cancelled, and an unknown job is a 404', async () => {
   const { call, hq, queue } = api()
   const jid = await hq.push({ class: 'A', args: [] })
   expect((await call('DELETE', `/api/v1/jobs/${jid}?queue=default`)).body).toEqual({ jid, outcome: 'removed' })

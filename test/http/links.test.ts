@@ -31,7 +31,7 @@ async function rejected(options: HttpOptions = {}) {
   return { ...t, id, path: `/api/v1/tasks/${id}` }
 }
 
-test('a read-only server hands out links that change nothing, also at a server that takes changes', async () => {
+test('links from a read-only server are read-only on every server', async () => {
   const t = await rejected()
   const looking = beside(t, { readOnly: true })
   const { body } = await looking('GET', `${t.path}/link`, { headers })
@@ -61,7 +61,7 @@ test('a read-only server hands out links that change nothing, also at a server t
   expect([more.status, more.body.error.code]).toEqual([403, 'READ_ONLY'])
 })
 
-test('a server that takes changes hands out the submitter’s link, or one to look with', async () => {
+test('a server that accepts changes returns the submitter’s link, or a read-only one', async () => {
   const t = await rejected()
   const link = async (query = '') => (await t.call('GET', `${t.path}/link${query}`, { headers })).body
   const [own, look] = [await link(), await link('?rights=look')]

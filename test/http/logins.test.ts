@@ -33,11 +33,14 @@ test('each wrong token lengthens the wait of its address; a right token is accep
   expect(await get(bearer('a long secret'))).toEqual([200, null])
   expect(await get(bearer('guess'), '192.0.2.8')).toEqual([401, null])
   expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-    { message: 'wrong logins: more are refused for a while', about: { address: '192.0.2.7', refusedFor: 1 } },
+    {
+      message: 'too many wrong logins: further logins are refused for a while',
+      about: { address: '192.0.2.7', refusedFor: 1 },
+    },
   ])
 })
 
-test('the page of the login says how long to wait', async () => {
+test('the login form says how long to wait', async () => {
   const { login } = open()
   for (let n = 0; n < 5; n++) expect((await login('guess')).status).toBe(401)
   const wait = await login('guess')
@@ -61,7 +64,7 @@ test('many addresses that guess one name make it wait, except from addresses whe
   expect(await get(basic('bob', 'pass'), '198.51.100.1')).toEqual([200, null])
 })
 
-test('a request without a login, or with a cookie beside a proxy’s own header, is not slowed down', async () => {
+test('a request without a login, or with a cookie beside a proxy’s own header, is not throttled', async () => {
   const { get, handle } = open()
   for (let n = 0; n < 10; n++) expect(await get({})).toEqual([401, null])
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }

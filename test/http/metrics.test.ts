@@ -4,7 +4,7 @@ import { api } from './api.ts'
 const minute = () => Math.floor(Date.now() / 60_000) * 60_000
 const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
 
-test('which classes took most of the time, and how long one takes', async () => {
+test('the classes that took the most time, and the runs of one class', async () => {
   const { call, hq } = api()
   const at = minute() - 120_000
   const jobs = [
@@ -91,7 +91,7 @@ function labelsOf(text: string): Record<string, string> {
 
 const HOSTILE = 'a "quoted"\\ \n{name="x"} 1\n# TYPE evil counter\u0007'
 
-test('Prometheus reads the figures, whatever the names are', async () => {
+test('the Prometheus text format escapes any name', async () => {
   const { call, hq, clock } = api()
   await hq.store.jobs.push(
     [{ to: 'queue', queue: 'we"ird\\', text: '{"class":"A","args":[],"jid":"1"}', end: 'back' }],
@@ -135,13 +135,13 @@ test('Prometheus reads the figures, whatever the names are', async () => {
   expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
 })
 
-test('the figures are for those who have logged in', async () => {
+test('/metrics needs a login', async () => {
   const { call } = api({ auth: { bearer: 'secret' } })
   expect((await call('GET', '/metrics')).status).toBe(401)
   expect((await call('GET', '/metrics', { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
 })
 
-test('a browser that comes to /metrics gets the page of the dashboard, Prometheus its figures', async () => {
+test('/metrics serves the dashboard to browsers and metrics to Prometheus', async () => {
   const { handle } = api()
   const get = async (accept: string) =>
     (await handle(new Request('http://localhost:7433/metrics', { headers: { accept } }))).headers.get('content-type')

@@ -70,7 +70,7 @@ test('in Hono', async () => {
   await works(hq, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, '/jobs')
 })
 
-test('in Express, wherever it is mounted, also behind what parses bodies', async () => {
+test('in Express, mounted anywhere, also behind body parsers', async () => {
   const { hq } = bench()
   const app = express().use(express.json()).use('/jobs', nodeListener(hq))
   app.use((_request, response) => void response.status(418).end())

@@ -8,7 +8,7 @@ const ODD = ['.', '..', '~.', '~~..', '...', 'bell\u0007', 'line\nbreak', 'a b',
 /** Encodes a name as a part of a path. */
 const segment = (name: string) => encodeURIComponent(name.replace(/^(?=~*\.\.?$)/, '~'))
 
-test('no push makes a queue that has no address', async () => {
+test('a push is refused when its queue name has no URL', async () => {
   const { call, hq } = api()
   for (const queue of ['.', '..', 'bell\u0007', 'line\nbreak', '\u0000']) {
     const { status, body } = await call('POST', '/api/v1/jobs', { json: { class: 'Job', args: [], queue } })
@@ -19,7 +19,7 @@ test('no push makes a queue that has no address', async () => {
   expect(await hq.queueSummaries()).toEqual([])
 })
 
-test('a queue that Ruby made is opened and acted on, whatever its name', async () => {
+test('a queue created by Ruby can be used over HTTP, whatever its name', async () => {
   const t = api()
   for (const queue of ODD) {
     const jobs = [1, 2].map((n) => ({ class: 'Job', args: [n], queue, jid: `jid-${n}` }))

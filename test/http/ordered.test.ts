@@ -22,7 +22,7 @@ async function queue(broken: number[] = []) {
   return { ...here, Sync }
 }
 
-test('ordered queues are listed, and what waits in them', async () => {
+test('ordered queues and their waiting ids are listed', async () => {
   const { call } = await queue()
   const list = await call('GET', '/api/v1/ordered')
   expect(list.body).toMatchObject({ items: [{ name: 'Sync', length: 2, fresh: 2, morgueLength: 0 }], next: null })
@@ -36,7 +36,7 @@ test('ordered queues are listed, and what waits in them', async () => {
   expect(found.body).toMatchObject({ waiting: { id: '1' }, inFlight: null, dead: null })
 })
 
-test('what waits is made due, deleted and killed; what died comes back or is forgotten', async () => {
+test('waiting ids are made due, deleted and killed; ids in the morgue are resurrected or deleted', async () => {
   const { call, Sync } = await queue([7, 8, 9])
   const morgue = await call('GET', '/api/v1/ordered/Sync/morgue?by=id')
   expect(morgue.body.items).toMatchObject([
@@ -72,7 +72,7 @@ test('a queue is paused, resumed and resharded', async () => {
   }
 })
 
-test('what is not there, and what is asked wrongly, is told', async () => {
+test('an unknown queue and a wrong request are refused', async () => {
   const { call } = await queue()
   const none = await call('GET', '/api/v1/ordered/Other/morgue')
   expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_ORDERED'])
@@ -87,7 +87,7 @@ test('what is not there, and what is asked wrongly, is told', async () => {
   }
 })
 
-test('jobs are pushed: one, an array, or a line each', async () => {
+test('ordered jobs are pushed: one, an array, or one a line', async () => {
   const owner = await queue()
   const { call } = owner
   const push = (json: unknown) => call('POST', '/api/v1/ordered/Sync', { json })
@@ -128,7 +128,7 @@ test('jobs are pushed: one, an array, or a line each', async () => {
   }
 })
 
-test('a server whose app does not define the queue pushes to it all the same, and to none that is not there', async () => {
+test('a server pushes to a queue that its own app does not define, but not to an unknown one', async () => {
   const owner = await queue()
   const handle = createHandler(owner.another().hq)
   const call = caller('http://localhost:7433', (request) => handle(request, { remote: '127.0.0.1' }))

@@ -11,7 +11,7 @@ import { newApp } from '../tasks/bench.ts'
 import { api, served } from './api.ts'
 import { chromium } from './program.ts'
 
-test('the page tells how far a task is without any script, and nothing of it is taken for markup', async () => {
+test('the submitter’s page shows progress without scripts, and escapes all data', async () => {
   const { handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('no')
@@ -27,7 +27,7 @@ test('the page tells how far a task is without any script, and nothing of it is 
   expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
 })
 
-test('without any script it tells what to correct, in the language of its reader', async () => {
+test('without scripts the page shows what to correct, in the language of the viewer', async () => {
   const { handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, { price }: { price: string }) => {
     if (price === '') throw new BusinessFailure('Price <i>empty</i>', { code: 'price' })
@@ -60,7 +60,7 @@ test('without any script it tells what to correct, in the language of its reader
   expect((await open(odd, '&lang=constructor')).html).toContain('<html lang="en">')
 })
 
-test('a fault that Highkiq found in a row is told in the language of the reader', async () => {
+test('a problem that Highkiq found in a row is shown in the language of the viewer', async () => {
   const { handle, hq, link } = api()
   const book = join(newApp().folder, 'in.xlsx')
   await writeSpreadsheet(book, { header: ['sku', 'price'], rows: [['a', '#REF!']] })
@@ -79,7 +79,7 @@ test('a fault that Highkiq found in a row is told in the language of the reader'
   }
 })
 
-test('a link that opens nothing leads to a page that says so', async () => {
+test('an invalid link shows a page that says so', async () => {
   const { handle } = api({ auth: { bearer: 'secret' } })
   const answer = await handle(new Request('https://jobs.example/tasks/0000000000000000?token=guess'))
   expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'text/html; charset=utf-8'])
@@ -205,7 +205,7 @@ suiteWith([chromium], 'in a browser', () => {
     expect(faults.filter((fault) => !/status of 400|ERR_ABORTED/.test(fault))).toEqual([])
   })
 
-  test('a submitter stops a task only after being asked, and may go on with those rows later', async () => {
+  test('a submitter cancels a task after a confirmation, and can retry those rows later', async () => {
     const { hq, url, link } = await served()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, [[1], [2], [3]])
@@ -224,7 +224,7 @@ suiteWith([chromium], 'in a browser', () => {
     expect(faults.filter((fault) => !/ERR_ABORTED/.test(fault))).toEqual([])
   })
 
-  test('a submitter is told why it stands still', async () => {
+  test('a submitter sees why a task is paused', async () => {
     const { hq, url, link } = await served()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, [[1], [2], [3]])
@@ -238,7 +238,7 @@ suiteWith([chromium], 'in a browser', () => {
     await why.getByText('Stopped: the wrong file').waitFor()
   })
 
-  test('it ends live when the task does, and is taken up where a connection broke', async () => {
+  test('the page updates live until the task ends, and reconnects', async () => {
     const { hq, url, work, link } = await served()
     const doors = gate()
     const Row = hq.job('Row', async (_ctx, n: number) => {
@@ -258,7 +258,7 @@ suiteWith([chromium], 'in a browser', () => {
     expect(faults.filter((fault) => !/ERR_INTERNET_DISCONNECTED|ERR_ABORTED/.test(fault))).toEqual([])
   })
 
-  test('it is readable without JavaScript, in the dark, and on a phone', async () => {
+  test('the page is readable without JavaScript, in dark mode, and on a phone', async () => {
     const { hq, url, link } = await served()
     const task = await hq.tasks.create(
       hq.job('Row', async () => {}),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
-test('processes are shown as they showed themselves, and hear of signals', async () => {
+test('processes are listed with their heartbeat data, and receive signals', async () => {
   const t = api()
   const heard = new Heard<string>()
   t.hq.on('quiet', () => heard.say('quiet'))
@@ -30,7 +30,7 @@ test('processes are shown as they showed themselves, and hear of signals', async
   }
 })
 
-test('what runs is shown, longest first, with how far it is', async () => {
+test('running jobs are listed, longest first, with their progress', async () => {
   const t = api()
   const doors = gate()
   const begun = new Heard<number>()
@@ -54,7 +54,7 @@ test('what runs is shown, longest first, with how far it is', async () => {
   doors.open()
 })
 
-test('what runs by the clock is listed, run, paused and resumed', async () => {
+test('cron entries are listed, run, paused and resumed', async () => {
   const t = api()
   const Nightly = t.hq.job('Nightly', async (_ctx, _what: string) => {})
   t.hq.cron('nightly', '30 3 * * *', Nightly, { args: ['shop'], timeZone: 'Europe/Berlin', overlap: 'skip' })

@@ -37,7 +37,7 @@ async function walked({ call }: Api, path: string): Promise<Line[]> {
 
 const jids = (lines: Line[]) => lines.map(({ jid }) => jid)
 
-test('queues are listed with how long they are, how long one waits, and who serves them', async () => {
+test('queues are listed with size, latency, and the processes that serve them', async () => {
   const t = api()
   await push(t, [textOf(1), textOf(2)])
   const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [] }
@@ -66,7 +66,7 @@ test('queues are listed with how long they are, how long one waits, and who serv
   doors.open()
 })
 
-test('the jobs of a queue are listed newest first, searched, looked at, and taken out one by one', async () => {
+test('the jobs of a queue are listed newest first, searched, shown, and deleted one by one', async () => {
   const t = api()
   await push(
     t,
@@ -112,7 +112,7 @@ test('a queue is paused, resumed and cleared', async () => {
   expect((await t.call('GET', '/api/v1/queues')).body.items).toEqual([])
 })
 
-test('hostile jobs of a queue are listed, looked at and deleted like any other', async () => {
+test('hostile jobs of a queue are listed, shown and deleted like any other', async () => {
   const t = api()
   const texts = [
     textOf(1, { class: '<b>', args: ['\u202e<script>', 'x'.repeat(1_000_000)] }),

@@ -65,7 +65,7 @@ async function everywhere(t: Api) {
   return { doors, task: task.id, kept: String(kept) }
 }
 
-test('what rules name leaves the server by no way at all', async () => {
+test('redacted members leave the server on no route', async () => {
   const t = api({ redact: RULES })
   const { doors, task, kept } = await everywhere(t)
   const paths = [
@@ -98,14 +98,14 @@ test('what rules name leaves the server by no way at all', async () => {
   doors.open()
 })
 
-test('without rules all that is seen', async () => {
+test('without rules everything is shown', async () => {
   const t = api()
   await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], Date.now())
   expect((await t.call('GET', '/api/v1/dead')).text).toContain(SECRET)
   expect((await t.call('GET', `/api/v1/dead/${jid(1)}`)).text).toContain(SECRET)
 })
 
-test('what is hidden is not found by guessing it', async () => {
+test('redacted values cannot be found by searching for them', async () => {
   const t = api({ redact: RULES })
   const now = Date.now()
   await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], now)
@@ -127,7 +127,7 @@ test('what is hidden is not found by guessing it', async () => {
   expect((await t.queue()).at(-1)?.args).toEqual(args)
 })
 
-test('a function decides of each member and each item; one that throws hides', async () => {
+test('a redact function decides about each member and item; when it throws, the value is hidden', async () => {
   const redact = (key: string, value: unknown) => {
     if (key === 'broken') throw new Error('oh')
     if (key === 'gone') return undefined
@@ -141,7 +141,7 @@ test('a function decides of each member and each item; one that throws hides', a
   expect(JSON.parse(items[0].preview)).toEqual(['…1111', shown])
 })
 
-test('rules that are wrong are refused when the handler is made', () => {
+test('wrong redact rules are refused when the handler is created', () => {
   for (const redact of [5, 'password', [5], [''], {}, null]) {
     expect(() => api({ redact: redact as never }), JSON.stringify(redact)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION' }),
@@ -149,7 +149,7 @@ test('rules that are wrong are refused when the handler is made', () => {
   }
 })
 
-test('a row runs again as it was, and not as it is shown', async () => {
+test('a retried row gets its real arguments, not the redacted ones', async () => {
   const seen: unknown[] = []
   const t = api({
     redact: RULES,
@@ -175,7 +175,7 @@ test('a row runs again as it was, and not as it is shown', async () => {
   expect(seen).toEqual([row, 'another', row])
 })
 
-test('of what is no job and can not run nothing is told but how long it is', async () => {
+test('only the size is shown of an entry that is not a job', async () => {
   const t = api({ redact: RULES })
   const texts = [JSON.stringify({ password: SECRET }), JSON.stringify([SECRET]), SECRET]
   const entries = texts.map((text, n) => ({ to: 'dead' as const, text, score: n }))

@@ -67,13 +67,13 @@ test.each([
   expect(log.lines.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('a slow body is given up without a login, too: the login form', async () => {
+test('a slow body is abandoned without a login, too: the login form', async () => {
   const { url } = await served({ auth, limits: { bodySeconds: 0.3 } })
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
   expect(await half(url, '/login', { ...form, 'content-length': 1000 }, 'token=').answer).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('a body that trickles is given up; one that is fast enough is not, however long it takes', async () => {
+test('a trickling body is abandoned; a steady body is read, however long it takes', async () => {
   const { url, hq } = await served({ auth, limits: { bodySeconds: 0.4 } })
   const slow = half(url, '/api/v1/jobs', { ...headers, 'content-type': 'application/x-ndjson' })
   const drops = setInterval(() => slow.socket.write('\n'), 50)
@@ -94,7 +94,7 @@ test('a body that trickles is given up; one that is fast enough is not, however 
   expect(await hq.queue('default').size()).toBe(lines)
 })
 
-test('links have their own places for uploads, and each link has one', async () => {
+test('links have their own upload limit, with one upload for each link', async () => {
   const api = await served({ auth, limits: { uploads: 2, bodySeconds: 60 } })
   const [one, two, three] = await rejected(api)
   const { call, url } = api

@@ -13,7 +13,7 @@ async function all(response: Response): Promise<Told[]> {
   return told
 }
 
-test('a stream tells of each change, at most four a second, and ends with done', async () => {
+test('a task stream sends each change, at most four a second, and ends with done', async () => {
   const { handle, hq, work } = api()
   const Row = hq.job('Row', async (_ctx, _n: number) => sleep(5))
   const { id } = await hq.tasks.create(
@@ -36,7 +36,7 @@ test('a stream tells of each change, at most four a second, and ends with done',
   expect(new Set(statuses.map(({ id }) => id)).size).toBe(statuses.length)
 })
 
-test('a stream is taken up where it was left, and a client that knows the end need not come again', async () => {
+test('a task stream resumes after a reconnect, and answers 204 once the client knows the end', async () => {
   const { handle, hq, work } = api()
   const doors = gate()
   const Row = hq.job('Row', async () => doors.opened)
@@ -60,7 +60,7 @@ test('a stream is taken up where it was left, and a client that knows the end ne
   expect((await handle(new Request('http://localhost/api/v1/tasks/0000000000000000/stream'))).status).toBe(404)
 })
 
-test('however many watch a task, it is looked at by one of them', async () => {
+test('a task is polled once for all its watchers', async () => {
   const { handle, hq } = api()
   const Row = hq.job('Row', async () => {})
   const { id } = await hq.tasks.create(Row, [[]])
@@ -84,7 +84,7 @@ test('however many watch a task, it is looked at by one of them', async () => {
   expect(looks).toBe(closed)
 })
 
-test('streams have a limit, and one that its client closed makes room', async () => {
+test('open streams are limited, and a closed stream frees its slot', async () => {
   const { url, hq } = await served({ limits: { streams: 1 } })
   const Row = hq.job('Row', async () => {})
   const { id } = await hq.tasks.create(Row, [[]])
@@ -124,7 +124,7 @@ test('a client that never reads keeps no more than the newest status', async () 
   expect(totals.at(-1)).toBeGreaterThanOrEqual(5)
 })
 
-test('bodies wait on both sides: no more is read than is asked for, no more is made than is read', async () => {
+test('bodies have backpressure in both directions', async () => {
   const { hq } = api()
   const { adapt } = (await import('#dist/http/node.js')) as { adapt: typeof import('../../src/http/node.ts').adapt }
   let made = 0

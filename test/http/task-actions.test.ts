@@ -37,7 +37,7 @@ async function imported(
 
 const statusOf = async (hq: Highkiq, id: string) => hq.tasks.get(id).wait({ every: 10 })
 
-test('a task is paused, changed, resumed, cancelled and forgotten', async () => {
+test('a task is paused, changed, resumed, cancelled and deleted', async () => {
   const { call, hq, work } = api()
   const doors = gate()
   const Row = hq.job('Row', async (ctx, _n: number) => {
@@ -83,7 +83,7 @@ test('a task is paused, changed, resumed, cancelled and forgotten', async () => 
   expect((await call('GET', path)).status).toBe(404)
 })
 
-test('what has ended can not be steered, and a task beyond its tolerance says why it does not go on', async () => {
+test('an ended task refuses actions, and a task above maxFailures says why it will pause again', async () => {
   const { call, handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, _n: number) => {
     throw new BusinessFailure('no')
@@ -149,7 +149,7 @@ test('rejected rows run again: all, by status, by code, or with other arguments'
 })
 
 for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
-  test(`a report in ${format} that was corrected is sent back, as it is or in a form, until no row is left`, async () => {
+  test(`a corrected report in ${format} is accepted as a body or in a form, until no row is left`, async () => {
     const app = api()
     const { call, hq } = app
     const id = await imported(app)
@@ -182,7 +182,7 @@ for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
   })
 }
 
-test('a corrected report that is none changes nothing, whatever row is wrong', async () => {
+test('an invalid corrected report changes nothing', async () => {
   const app = api({ limits: { uploadBytes: 100_000, uploads: 1 } })
   const { call, hq } = app
   const id = await imported(app, {}, false, products + 'b,1\n'.repeat(700))
@@ -204,7 +204,7 @@ test('a corrected report that is none changes nothing, whatever row is wrong', a
   expect(await hq.tasks.get(id).status()).toMatchObject({ run: 1, state: 'done', counts: { failed: 2 } })
 })
 
-test('a client that goes away while it sends a corrected report has changed nothing', async () => {
+test('a client that disconnects while it sends a corrected report changes nothing', async () => {
   const app = await served({ limits: { uploads: 1 } })
   const { call, hq, url } = app
   const id = await imported(app)
@@ -220,7 +220,7 @@ test('a client that goes away while it sends a corrected report has changed noth
   expect(await statusOf(hq, id)).toMatchObject({ run: 2, counts: { failed: 2 } })
 })
 
-test('what the job says of its rows is asked of corrected ones, too', async () => {
+test('corrected rows are validated with the schema of their job', async () => {
   const validate = {
     '~standard': {
       version: 1 as const,
@@ -236,7 +236,7 @@ test('what the job says of its rows is asked of corrected ones, too', async () =
   expect((await retry(text)).body).toMatchObject({ rows: 1, refused: 1 })
 })
 
-test('what was refused before it ran is validated again by a plain retry; a report wants the schema at hand', async () => {
+test('a plain retry validates refused rows again; a report needs the schema', async () => {
   const validate = {
     '~standard': {
       version: 1 as const,
@@ -262,7 +262,7 @@ test('what was refused before it ran is validated again by a plain retry; a repo
   expect(answer.status).toBeLessThan(500)
 })
 
-test('of two who retry at once one is told that the other was faster', async () => {
+test('of two simultaneous retries one is refused', async () => {
   const app = api()
   const { call, hq } = app
   const id = await imported(app)
@@ -272,7 +272,7 @@ test('of two who retry at once one is told that the other was faster', async () 
   expect(await statusOf(hq, id)).toMatchObject({ run: 2, counts: { failed: 2, finished: 1 } })
 })
 
-test('a task that is not there, was deleted, or is no id at all is a 404 wherever it is named', async () => {
+test('an unknown, deleted or malformed task id is a 404 on every route', async () => {
   const app = api()
   const { call, hq } = app
   const deleted = await imported(app)
@@ -311,7 +311,7 @@ test('a task can be cancelled while its file is still being sent', async () => {
   expect([status.state, status.counts.cancelled]).toEqual(['cancelled', status.total])
 })
 
-test('a link sends corrected rows back and cancels, and does nothing else', async () => {
+test('a link can send corrected rows and cancel, and nothing else', async () => {
   const app = api({ origin: 'https://jobs.example', auth: { bearer: 'secret' } })
   const { call, hq } = app
   const operator = { authorization: 'Bearer secret' }
@@ -339,7 +339,7 @@ test('a link sends corrected rows back and cancels, and does nothing else', asyn
   expect((await call('POST', `${path}/retry`, { headers: operator })).body.rows).toBe(1)
 })
 
-test('reasons are counted for each code, with rows that show them', async () => {
+test('reasons are counted by code, with sample rows', async () => {
   const { call, hq, work } = api()
   const Row = hq.job('Row', { retry: false }, async (_ctx, n: number) => {
     if (n > 90) throw new Error('broke')
@@ -411,7 +411,7 @@ test('a retry with undoSeconds can be undone until it begins, and not after', as
   expect(await undo('0123456789abcdef')).toEqual(unknown)
 })
 
-test('a server that closes cancels delayed retries, and warns with their number', async () => {
+test('a closing server cancels delayed retries, and logs a warning with their number', async () => {
   const app = api()
   const { hq, log } = app
   const id = await imported(app)
@@ -430,7 +430,7 @@ test('a server that closes cancels delayed retries, and warns with their number'
   expect((await hq.tasks.get(id).status())?.run).toBe(1)
 })
 
-test('the file of an export is sent while it is made, or when it is whole, or as far as there is any', async () => {
+test('an export is downloaded while it is made, when it is complete, or partially', async () => {
   const { call, handle, hq, work } = api({ limits: { streams: 1 } })
   const doors = gate()
   const Page = hq.job('Page', async (_ctx, n: number) => {
@@ -475,7 +475,7 @@ test('the file of an export is sent while it is made, or when it is whole, or as
   expect([none.status, none.body.error.code]).toEqual([409, 'NOT_AN_EXPORT'])
 })
 
-test('a report of all rows is there for tasks that keep them', async () => {
+test('a report of all rows exists for tasks that keep their arguments', async () => {
   const { call, hq, work } = api()
   pricing(hq)
   await work()
@@ -492,7 +492,7 @@ test('a report of all rows is there for tasks that keep them', async () => {
   }
 })
 
-test('a client of a stream that never reads its socket is sent away, and makes room', async () => {
+test('a stream whose client never reads its socket is closed, and frees its slot', async () => {
   const { hq, url } = await served({ limits: { streams: 1, unreadSeconds: 0.5 } })
   const Row = hq.job('Row', async () => {})
   const task = await hq.tasks.create(Row, [[]])
@@ -520,7 +520,7 @@ test('a client of a stream that never reads its socket is sent away, and makes r
   await closed
 })
 
-test('a client of a stream that never reads is sent away', async () => {
+test('a stream whose client never reads is closed', async () => {
   const { handle, hq, call } = api({ limits: { streams: 1, unreadSeconds: 0.2 } })
   const Row = hq.job('Row', async () => {})
   const { id } = await hq.tasks.create(Row, [[]])

@@ -7,7 +7,7 @@ async function finished({ call }: Api, id: string): Promise<void> {
   await until(async () => (await call('GET', `/api/v1/tasks/${id}`)).body.state === 'done')
 }
 
-test('a task is made, watched, and tells what became of each row', async () => {
+test('a task is created and followed, with an event for each row', async () => {
   const app = api()
   const { call, hq, work } = app
   hq.job('Price', async (_ctx, name: string, price: number) => {
@@ -47,7 +47,7 @@ test('a task is made, watched, and tells what became of each row', async () => {
   expect((await call('GET', `/api/v1/tasks/${id}/events?status=failed,odd`)).status).toBe(400)
 })
 
-test('what the document says of a new task is what is taken, in a body and in the query of an import', async () => {
+test('the documented task options are accepted in a body and in the query of an import', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const options = {
@@ -93,7 +93,7 @@ test('what the document says of a new task is what is taken, in a body and in th
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_OPTION'])
 })
 
-test('the same key makes one task, whoever comes first, and another body needs another key', async () => {
+test('the same key creates one task, and another body needs another key', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const make = (json: unknown, key = 'one') =>
@@ -117,7 +117,7 @@ test('the same key makes one task, whoever comes first, and another body needs a
   expect((await hq.tasks.list()).items).toHaveLength(2)
 })
 
-test('another body is refused also while the task of the first one is being made, or when that broke off', async () => {
+test('another body with the same key is refused while the first task is being created, or after it was interrupted', async () => {
   const { call, hq } = api()
   hq.job('Row', async () => {})
   const make = (args: unknown[]) =>
@@ -144,7 +144,7 @@ test('another body is refused also while the task of the first one is being made
   expect([(await first).status, (await make(rows)).status]).toEqual([202, 200])
 })
 
-test('a task that can not be made is refused, and none remains', async () => {
+test('an invalid task is refused, and no task remains', async () => {
   const { call, hq } = api({ limits: { rows: 3 } })
   hq.job('Row', async () => {})
   const codeOf = async (json: unknown) => {
@@ -168,7 +168,7 @@ test('a task that can not be made is refused, and none remains', async () => {
   expect((await call('GET', '/api/v1/tasks')).body).toEqual({ items: [], next: null })
 })
 
-test('tasks and events are read a page at a time', async () => {
+test('tasks and events are listed in pages', async () => {
   const { call, hq } = api()
   const Row = hq.job('Row', async () => {})
   const Other = hq.job('Other', async () => {})
@@ -193,7 +193,7 @@ test('tasks and events are read a page at a time', async () => {
   expect((await call('GET', '/api/v1/tasks?state=paused')).body.items).toEqual([])
 })
 
-test('rows are found by what came in and by what was said of them, a bounded number at a time', async () => {
+test('rows are searched by arguments and messages, a bounded number at a time', async () => {
   const { hq, call } = api()
   const Row = hq.job('Row', async (_ctx, _row: { sku: string }) => {})
   const rows = Array.from(
@@ -212,7 +212,7 @@ test('rows are found by what came in and by what was said of them, a bounded num
   expect(await search('search=sku&status=failed')).toEqual({ items: [], next: null })
 })
 
-test('one poll shows progress and the rows that were rejected since the one before, in whatever order they are', async () => {
+test('a poll returns progress and the rows that were rejected since the last poll, in any order', async () => {
   const { call, hq, work, clock } = api()
   const order: (() => void)[] = []
   const opened = [0, 1, 2, 3].map((n) => new Promise<void>((resolve) => (order[n] = resolve)))
@@ -243,7 +243,7 @@ test('one poll shows progress and the rows that were rejected since the one befo
   expect((await call('GET', `/api/v1/tasks/${id}`)).body.rejected).toBe(undefined)
 })
 
-test('a sweep of many rejected rows goes on from answer to answer, and tells each of them', async () => {
+test('many rejected rows are returned over several polls, without gaps', async () => {
   const { call, hq } = api()
   hq.client.use(async () => null)
   const Row = hq.job('Row', async (_ctx, _n: number) => {})
@@ -261,7 +261,7 @@ test('a sweep of many rejected rows goes on from answer to answer, and tells eac
   expect(seen.size).toBe(350)
 })
 
-test('the report is a file of each kind, with a name that every browser reads', async () => {
+test('the report exists in each format, with a file name that every browser reads', async () => {
   const app = api()
   const { call, hq, work } = app
   hq.job('Row', async (_ctx, n: number) => {

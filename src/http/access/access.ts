@@ -1,4 +1,4 @@
-/** Who may come in: logins, links to one task, and pages of other sites that must not act for their visitors. */
+/** Checks who may send a request: by login, by a link to one task, or from this machine. Refuses pages of other sites. */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { HighkiqError } from '../../job/errors.ts'
@@ -9,7 +9,7 @@ import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 import { Logins, type LoginsAbout } from './logins.ts'
 
 /**
- * A login: a bearer token (or one of several, each with the name of who has it if you like: `{ ann: 'a long secret' }`), a
+ * A login: a bearer token (or several, optionally with the names of their owners: `{ ann: 'a long secret' }`), a
  * name with its password, or both. A function decides instead, for apps that know their users already; it answers false
  * to refuse, and true or the user's name to let in.
  */
@@ -20,9 +20,9 @@ export type Auth =
     }
   | ((request: Request) => boolean | string | Promise<boolean | string>)
 
-/** Who has come in, and how. */
+/** The caller of an accepted request. */
 export interface Caller {
-  /** Name of a login; else `bearer`, `app`, `loopback`, or `link`. */
+  /** The name of the login; without one `bearer`, `app`, `loopback`, or `link`. */
   who: string
   /** The rights of the task link that was used; undefined when the caller did not come by a link. */
   link?: LinkRights
@@ -62,17 +62,17 @@ export class Access {
    */
   async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Caller> {
     if (!this.#auth) checkLocal(request, url, peer)
-    // It opens one task, and a page of another site can't know it: a change with it needs no more.
+    // A page of another site can't know the link, so a change with it needs no further check.
     const link = task === undefined ? undefined : await this.#linkOf(request, url, task)
     if (link) return { who: 'link', link }
     const { who, isBearer = false } = (await this.#login(request, peer)) ?? {}
     if (who === undefined)
-      throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing, or not right')
+      throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing or wrong')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
     return { who }
   }
 
-  /** Whether a token lets somebody in. */
+  /** True when the server accepts bearer tokens. */
   get hasTokens(): boolean {
     return this.#bearers.length > 0
   }
@@ -114,7 +114,7 @@ export class Access {
     return found
   }
 
-  /** What a browser is asked for. */
+  /** The header that asks a client for a login. */
   get challenge(): Record<string, string> {
     if (this.#basic) return { 'www-authenticate': 'Basic realm="Highkiq", charset="UTF-8"' }
     return { 'www-authenticate': 'Bearer realm="Highkiq"' }
@@ -128,7 +128,7 @@ export class Access {
     }
     const rights = await this.#links.opens(task, token)
     if (rights) return rights
-    throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: ask for a new one')
+    throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: request a new link')
   }
 
   /**
@@ -165,7 +165,7 @@ export class Access {
   }
 }
 
-/** Each with the name of who has it. */
+/** Returns each token with the name of its owner. */
 function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, string>>): [who: string, string][] {
   if (typeof bearer === 'string') return [['bearer', bearer]]
   if (Array.isArray(bearer)) return bearer.map((token) => ['bearer', token])
@@ -175,11 +175,11 @@ function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, s
 interface CookieAbout {
   name: string
   path: string
-  /** It came over TLS, and goes no other way again. */
+  /** The request came over TLS, so the browser must send the cookie over TLS only. */
   secure: boolean
 }
 
-/** A browser sends a cookie to all servers of a host, whatever their port: each has one of its own. */
+/** Returns a name with the port in it, since a browser sends a cookie to every port of a host. */
 export function cookieName(request: Request): string {
   const { port } = new URL(request.url)
   return port === '' ? 'highkiq_login' : `highkiq_login_${port}`
@@ -190,14 +190,14 @@ function cookie(value: string, seconds: number, { name, path, secure }: CookieAb
   return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
 }
 
-/** All of that name: one of another path may stand before ours. */
+/** Returns all cookies with our name: one with another path may come before ours. */
 function cookiesOf(request: Request): string[] {
   const ours = cookieName(request)
   const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
   return all.filter(([name]) => name === ours).map(([, value = '']) => value)
 }
 
-/** A new token ends what was signed with the old one. */
+/** Signs with the token itself, so that a new token ends all old cookies. */
 function signed(key: Buffer, until: number): Buffer {
   return createHmac('sha256', key).update(`highkiq login ${until}`).digest()
 }
@@ -233,7 +233,7 @@ function nameIn(basic: string): string {
   return Buffer.from(basic, 'base64').toString().split(':')[0] ?? ''
 }
 
-/** Takes the same time whatever is right of it. */
+/** Compares in constant time. */
 function oneOf(text: string, tokens: readonly Token[]): Token | undefined {
   const given = digest(text)
   let found: Token | undefined
@@ -245,7 +245,7 @@ export function isChange({ method }: Pick<Request, 'method'>): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
 
-/** @throws FORBIDDEN: the change was, or may have been, asked for by a page of another site */
+/** @throws FORBIDDEN when a page of another site sent the change, or may have sent it */
 function checkOrigin(request: Request, url: URL): void {
   const site = request.headers.get('sec-fetch-site')
   if (site === 'same-origin') return
@@ -256,6 +256,6 @@ function checkOrigin(request: Request, url: URL): void {
   if (site === null && origin === null && isLoopback(hostnameOf(host))) return
   throw new HighkiqError(
     'FORBIDDEN',
-    'a change must come from a page of this server, or with a bearer token: Sec-Fetch-Site or Origin say it does not',
+    'a change must come from a page of this server, or carry a bearer token: Sec-Fetch-Site or Origin name another site',
   )
 }

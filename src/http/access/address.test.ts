@@ -27,7 +27,7 @@ test.each<[remote: string, forwarded: string | undefined, address: string]>([
   expect(sourceOf(PROXIES, remote, forwarded)).toEqual(client(address))
 })
 
-test('a sender of X-Forwarded-For that is not trusted, or names no client, is a proxy at its own address', () => {
+test('an untrusted sender of X-Forwarded-For, or one that names no client, counts as a proxy at its own address', () => {
   expect(sourceOf(PROXIES, '127.0.0.1', 'unknown')).toEqual(proxy('127.0.0.1'))
   expect(sourceOf(PROXIES, '127.0.0.1', '')).toEqual(proxy('127.0.0.1'))
   expect(sourceOf(PROXIES, '::ffff:192.0.2.7', '10.0.0.1')).toEqual(proxy('192.0.2.7'))
@@ -48,10 +48,13 @@ test.each([
 })
 
 test.each(['all', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/', 'localhost', '', 5, null])(
-  '%o is no address of a proxy',
+  'trustProxy refuses %o',
   (range) => {
     expect(() => new TrustedProxies([range])).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('trustProxy is a list') }),
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining('trustProxy must be a list'),
+      }),
     )
   },
 )

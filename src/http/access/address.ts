@@ -82,6 +82,6 @@ function withoutPort(text: string): string {
 function wrong(range: unknown): HighkiqError {
   return new HighkiqError(
     'INVALID_OPTION',
-    `trustProxy is a list of addresses and ranges of your proxies, such as ['127.0.0.1', '10.0.0.0/8'] (got ${JSON.stringify(range)})`,
+    `trustProxy must be a list of addresses and ranges, such as ['127.0.0.1', '10.0.0.0/8'] (got ${JSON.stringify(range)})`,
   )
 }

@@ -1,4 +1,4 @@
-/** Who changed what: one entry for each change that was made. */
+/** The audit: one entry for each change. */
 
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -6,19 +6,19 @@ import type { LoginEvent } from './logins.ts'
 
 export interface AuditEntry {
   at: Date
-  /** The name of the login; without one `bearer`, `app`, `link` or `loopback`, for how they came in. */
+  /** The name of the login; without one `bearer`, `app`, `link` or `loopback`. */
   who: string
   /** The route: `POST /api/v1/retries/{jid}/kill`; or `login`, `login refused`. */
   action: string
-  /** What it was done to: the members of the route's path, `{ jid: '…' }`. */
+  /** The members of the route's path: `{ jid: '…' }`. */
   target: Record<string, string>
-  /** How many jobs or rows it concerned; null where that is not counted. */
+  /** The number of jobs or rows; null where they are not counted. */
   count: number | null
-  /** What else was said: which jobs, or by which filter. `incomplete: true`: it ended early. */
+  /** Further details, such as the jobs or the filter. `incomplete: true` when the action ended early. */
   details: Record<string, unknown>
 }
 
-/** `true`: to the log of the app. */
+/** `true` writes entries to the log of the app; a function receives each entry. */
 export type Audit = boolean | ((entry: AuditEntry) => void)
 
 /** The part of an entry that the route knows: the count, and any further details. */
@@ -36,7 +36,7 @@ export class Auditor {
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, audit: Audit = false) {
     if (typeof audit !== 'boolean' && typeof audit !== 'function') {
-      throw new HighkiqError('INVALID_OPTION', 'audit is true, for the log, or a function of an entry')
+      throw new HighkiqError('INVALID_OPTION', `audit must be true, false or a function (got ${typeof audit})`)
     }
     this.#hq = hq
     this.#audit = audit
@@ -45,10 +45,11 @@ export class Auditor {
   /** Records a login, right or wrong. The log warns about repeated wrong ones even without an audit. */
   login({ who, ...about }: LoginEvent): void {
     this.write({ who: who ?? 'anybody', action: who === null ? 'login refused' : 'login', target: {} }, { ...about })
-    if (about.refusedFor !== undefined) this.#hq.log.warn(about, 'wrong logins: more are refused for a while')
+    if (about.refusedFor !== undefined)
+      this.#hq.log.warn(about, 'too many wrong logins: further logins are refused for a while')
   }
 
-  /** Never throws: what was done is done. */
+  /** Never throws, since the change has been made. */
   write(about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void {
     const audit = this.#audit
     if (audit === false) return
@@ -99,7 +100,7 @@ export class PendingEntry {
   }
 }
 
-/** Ids of jobs, as an entry names them. */
+/** Returns the ids of jobs for an entry, cut to a reasonable number and length. */
 export function named(jids: readonly string[]): string[] {
   return jids.slice(0, MOST_NAMED).map((jid) => jid.slice(0, 100))
 }

@@ -14,7 +14,7 @@ export class Links {
   readonly #secret: () => Promise<string>
   #known: Promise<string> | undefined
 
-  /** `secret`: asked for when it is needed first. */
+  /** @param secret is called when it is first needed */
   constructor(secret: () => Promise<string>) {
     this.#secret = secret
   }

@@ -57,14 +57,14 @@ export function hostnameOf(host: string): string {
 export function checkLocal(request: Request, url: URL, { remote, httpVersion }: Peer): void {
   if (remote === undefined) {
     const message =
-      'who asks is not known here: give the option auth, or the address of the other end as the second argument, handle(request, { remote })'
+      'the address of the client is not known: set the option auth, or pass the address as the second argument, handle(request, { remote })'
     throw new HighkiqError('FORBIDDEN', message)
   }
   const why = reasonAgainst(request, url, { remote, httpVersion })
   if (why === undefined) return
   throw new HighkiqError(
     'FORBIDDEN',
-    `without a login this server is for its own machine alone, and ${why}: use http://localhost, or give the server a login (the option auth; highkiq web --token)`,
+    `a server without a login accepts requests from its own machine only, and ${why}: use http://localhost, or add a login (the option auth; highkiq web --token)`,
   )
 }
 

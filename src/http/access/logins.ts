@@ -70,10 +70,7 @@ export class Logins {
         const ms = this.#throttle.failed(keys)
         const said = name === undefined ? {} : { name: name.slice(0, LONGEST_NAME) }
         this.#tell({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
-        return new HighkiqError(
-          'UNAUTHORIZED',
-          'this login is wrong: look at the header Authorization, or at the token',
-        )
+        return new HighkiqError('UNAUTHORIZED', 'the login is wrong: check the header Authorization or the token')
       },
       /**
        * Counts a right login.
@@ -98,7 +95,7 @@ const idOf = (name: string, network = '') => `${network} ${name}`
 
 function tooMany(ms: number): HighkiqError {
   const seconds = Math.ceil(ms / 1000)
-  return new HighkiqError('TOO_MANY_REQUESTS', `there were many wrong logins: try again in ${seconds} s`, {
+  return new HighkiqError('TOO_MANY_REQUESTS', `too many wrong logins: try again in ${seconds} s`, {
     retryAfter: seconds,
   })
 }

@@ -1,4 +1,4 @@
-/** What never leaves the server: values of members that rules name, wherever jobs are shown. */
+/** Redaction: hides the values of the members that rules name, wherever the server shows jobs. */
 
 import { JobRecord } from '../../inspect/record.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -15,7 +15,7 @@ export type Redact = readonly (RegExp | string)[] | ((key: string, value: unknow
 const HIDDEN = '[redacted]'
 const UNREADABLE = '[redacted: this is no job, and can not be looked through]'
 const TOO_DEEP = '[too deep to be shown]'
-/** Nobody reads further. */
+/** Deeper values are not shown. */
 const DEEPEST = 200
 
 type Rule = (key: string, value: unknown) => unknown
@@ -28,18 +28,18 @@ export class Redaction {
     this.#rule = rules === undefined ? undefined : ruleOf(rules)
   }
 
-  /** Whether there are rules. */
+  /** True when there are rules. */
   get isOn(): boolean {
     return this.#rule !== undefined
   }
 
-  /** The job as it may be shown. */
+  /** Returns the redacted job. */
   record(job: JobRecord): JobRecord {
     if (!this.#rule) return job
     return new JobRecord(this.text(job.text), { queue: job.queue, now: () => 0 })
   }
 
-  /** The same for its text. What is no JSON object has no members that could be told apart: nothing of it is shown. */
+  /** Returns the redacted payload. A text that is not a JSON object has no members to check, so it is hidden as a whole. */
   readonly text = (text: string): string => {
     if (!this.#rule) return text
     try {
@@ -51,14 +51,14 @@ export class Redaction {
     }
   }
 
-  /** What became of a task's row. */
+  /** Returns the redacted event of a task's row. */
   event(event: TaskEvent): TaskEvent {
     if (!this.#rule) return event
     const { params, result } = event
     return { ...event, params: this.value(params), ...(result === undefined ? {} : { result: this.value(result) }) }
   }
 
-  /** A copy of any JSON value as it may be shown; no deeper than can be written. */
+  /** Returns a redacted copy of any JSON value, cut at the deepest level that can be written. */
   value<T>(value: T): T {
     return this.#copy(value, 0) as T
   }
@@ -86,7 +86,7 @@ export class Redaction {
     }
   }
 
-  /** JSON inside of a text is looked through, too. */
+  /** Redacts JSON inside a string, too. */
   #written(text: string): string {
     if (!this.#rule || !/^\s*[[{]/.test(text)) return text
     try {
@@ -99,7 +99,7 @@ export class Redaction {
   }
 }
 
-/** Rules that say nothing of items of lists, which have no names. */
+/** Rules that apply to named members only, and not to the items of lists. */
 const namesOnly = new WeakSet<Rule>()
 
 function ruleOf(rules: unknown): Rule {
@@ -108,10 +108,10 @@ function ruleOf(rules: unknown): Rule {
   if (!Array.isArray(rules) || !rules.every(isRule)) {
     throw new HighkiqError(
       'INVALID_OPTION',
-      "redact is a list of names of members, such as ['password', /token$/i], or a function (key, value) => what is shown",
+      "redact must be a list of names such as ['password', /token$/i], or a function (key, value) => shownValue",
     )
   }
-  // An expression with the flag g begins where it ended last.
+  // test() of an expression with the flag g starts at its last match, search() does not.
   const tests = rules.map((rule: RegExp | string) => {
     if (typeof rule !== 'string') return (key: string) => key.search(rule) !== -1
     const name = rule.toLowerCase()

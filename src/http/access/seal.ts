@@ -1,15 +1,15 @@
 /**
- * Names of places in lists, as they are given away and come back. They are made of texts of jobs, of which nothing may be
- * seen that is not shown: so they are encrypted, and texts are told apart by a keyed digest.
+ * Encrypts cursors and keys of list entries. They contain parts of job payloads, which clients must not see. A keyed
+ * digest identifies a payload.
  */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto'
 
 const VECTOR = 12
 const TAG = 16
-/** Characters that an address can well carry. */
+/** The most characters of a cursor that fit well into a URL. */
 const LONGEST = 4000
-/** Longer ones are kept here instead, the last so many. */
+/** Longer cursors are kept in memory instead, the newest ones. */
 const MOST_KEPT = 100
 
 export class Seal {
@@ -20,7 +20,7 @@ export class Seal {
     this.#key = createHmac('sha256', secret).update('highkiq places').digest()
   }
 
-  /** The same text has the same digest on all servers of a store. */
+  /** Returns the same digest for the same text on all servers of a store. */
   digest(text: string): string {
     return this.#hash(text).toString('hex').slice(0, 16)
   }
@@ -33,7 +33,7 @@ export class Seal {
     return sealed.toString('base64url')
   }
 
-  /** Undefined: it is none that was given away, or a long one that is not known here any more. */
+  /** Returns undefined for a forged cursor, and for a long one that is no longer in memory. */
   open(sealed: string): string | undefined {
     if (sealed.startsWith('.')) return this.#kept.get(sealed)
     const bytes = Buffer.from(sealed, 'base64url')

@@ -6,7 +6,7 @@ function throttle() {
   return { clock, throttle: new LoginThrottle(() => clock.now) }
 }
 
-test('the first wrong logins of an address are free, then each doubles the wait, up to a quarter of an hour', () => {
+test('the first wrong logins of an address are free, then each doubles the wait, up to 15 minutes', () => {
   const t = throttle()
   const fail = () => t.throttle.failed({ address: 'a' }) / 1000
   expect([fail(), fail(), fail(), fail(), fail(), fail(), fail()]).toEqual([0, 0, 0, 0, 1, 2, 4])

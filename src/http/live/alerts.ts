@@ -1,4 +1,4 @@
-/** What asks for a look: causes, not symptoms, each with what is known of it. Cheap however much there is. */
+/** Finds alerts: causes rather than symptoms, each with its details. The cost does not grow with the number of jobs. */
 
 import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
@@ -24,19 +24,19 @@ export type Alert =
   | { kind: 'no-process'; level: 'error'; waiting: number }
 
 const MINUTE = 60_000
-/** Tasks and ordered queues are many calls. */
+/** How long the alerts of tasks and ordered queues are reused: they take many calls. */
 const SLOW_MS = 10_000
-/** Thousands of retries are read. */
+/** How long the shared errors are reused: thousands of retries are read for them. */
 const CAUSES_MS = 30_000
-/** Of each kind. */
+/** The most alerts of each kind. */
 const MOST = 5
-/** The newest that are looked at; of older ones those that stand still. */
+/** The number of newest tasks that are checked. Older tasks are checked only when they make no progress. */
 const TASKS = 200
 /** The number of open tasks that are checked for progress. */
 const IDLE_TASKS = 1000
 const STILL_MINUTES = 5
 const GROWS_MINUTES = 5
-/** Smaller ones come and go. */
+/** Queues with fewer jobs raise no alert. */
 const GROWN_SIZE = 20
 const LAG_SECONDS = 10
 
@@ -70,7 +70,7 @@ export class AlertFinder {
     this.#ordered = new Cached(SLOW_MS, () => orderedOf(hq))
   }
 
-  /** Remembers how large the queues are, to be called every ten seconds. */
+  /** Records the sizes of the queues. To be called every ten seconds. */
   async sample(): Promise<void> {
     this.#growth.add(this.#hq.now(), await this.#hq.queueSummaries())
   }
@@ -98,7 +98,7 @@ export class AlertFinder {
         ...causes,
         ...this.#growing(queues.filter(({ name }) => isServed(name))),
         ...tasks.paused.slice(0, MOST).map(paused),
-        // Where its queue is not served, or paused, that is the cause.
+        // A task whose queue is paused or has no process is covered by another alert.
         ...tasks.still
           .filter(({ queue }) => isServed(queue))
           .slice(0, MOST)
@@ -111,7 +111,7 @@ export class AlertFinder {
   #silent(process: Process, leases: Parameters<LeaseObserver['observe']>[0]) {
     const { identity, beat, busy } = process
     const hold = this.#leases.stateOf(identity, leases, Date.now(), performance.now())
-    // A process may be too busy to show itself, and yet keep what it works on.
+    // A process can be too busy for a heartbeat and still renew its lease.
     const isSilent = hold.isLost || (process.stateAt(this.#hq.now()) === 'silent' && !hold.isRenewed)
     if (!isSilent) return []
     return [
@@ -130,7 +130,7 @@ export class AlertFinder {
   }
 }
 
-/** Queues whose jobs nobody takes, and whether a queue is one whose jobs somebody would take. */
+/** Returns alerts for queues without a process, and a function that tells whether a queue is served. */
 function queuesWithout({ live, queues }: Seen): [Alert[], (queue: string) => boolean] {
   const taking = live.filter(({ isQuiet }) => !isQuiet)
   const waiting = queues.filter(({ size, paused }) => size > 0 && !paused)
@@ -168,7 +168,7 @@ async function tasksOf(hq: Highkiq): Promise<{ running: number; still: Task[]; p
   const tasks = [...newest, ...older].map((record) => {
     const { id, name, queue, state, inWindow, backlog, progressAt, runAt } = record
     const minutes = (now - Math.max(progressAt ?? 0, runAt)) / MINUTE
-    // What waits for its retry comes by itself.
+    // Rows that wait for a retry need no alert.
     const canRun = inWindow + backlog > 0
     return { id, name, queue, state, minutes, canRun, reason: statusOf(record, now).reason ?? null }
   })

@@ -1,4 +1,4 @@
-/** What many ask for, and takes a while: asked for once, and good for some time. */
+/** A value that takes a while to compute: computed once for all callers, and reused for some time. */
 export class Cached<T> {
   readonly #make: () => Promise<T>
   readonly #ms: number
@@ -10,7 +10,7 @@ export class Cached<T> {
     this.#make = make
   }
 
-  /** A failure is told to those who wait, and to nobody else. */
+  /** A failure rejects for the callers that wait, and is not cached. */
   get(): Promise<T> {
     if (this.#made && performance.now() - this.#at < this.#ms) return this.#made
     const made = this.#make()

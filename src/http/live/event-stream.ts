@@ -1,29 +1,29 @@
 /** One client's stream of server-sent events. */
 
-/** At most; beats are what tells that a client does not read. */
+/** The longest time between two comments, which show whether the client still reads. */
 const BEAT_MS = 15_000
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
-  // Proxies would hold back what is to be seen at once.
+  // Stops proxies from buffering the stream.
   'x-accel-buffering': 'no',
   'cache-control': 'no-store, no-transform',
 }
 
 export interface EventSourceOptions<News> {
-  /** For which the client may leave unread what it is told. */
+  /** The seconds for which a client may leave data unread before its stream is closed. */
   unreadSeconds: number
-  /** Begins offering news. @returns what ends that */
+  /** Starts to offer updates. @returns a function that stops it */
   subscribe(offer: (news: News) => void): () => void
-  /** Events of a piece of news; '': the client knows it. */
+  /** Returns the events for an update; '' when the client knows it already. */
   format(news: News): { text: string; isLast: boolean }
-  /** It is over, however it came to that. */
+  /** Called when the stream has ended for any reason. */
   onEnd(): void
 }
 
 /**
- * It keeps the newest alone until that is asked for, so a client that does not read costs no more than one that does, and
- * is sent away after a while.
+ * Keeps only the newest update until the client reads it. So a slow client costs no more memory than a fast one, and its
+ * stream is closed after a while.
  */
 export class EventStream<News> {
   readonly body: ReadableStream<Uint8Array>
@@ -42,7 +42,7 @@ export class EventStream<News> {
     this.body = new ReadableStream({
       start: (controller) => {
         this.#controller = controller
-        // Headers and something behind them, so that a client knows at once that it is heard.
+        // Sends data right after the headers, so that the client sees the stream open at once.
         this.#send('retry: 2000\n\n')
         this.#timer = setInterval(() => this.#beat(), this.#beatMs).unref()
         const stop = about.subscribe((news) => this.#offer(news))

@@ -1,13 +1,13 @@
-/** How much ended of each class since this server was asked first: counters that only grow, as Prometheus wants them. */
+/** Counters of the runs of each class since the first scrape of this server. They only grow, as Prometheus expects. */
 
 import type { Highkiq } from '../../app.ts'
 
 const MINUTE = 60_000
-/** Until a minute that is over has been told by all. */
+/** How long after its end a minute is complete, since processes flush their metrics late. */
 const TOLD_MS = 15_000
-/** Minutes that the store keeps. */
+/** The number of minutes that the store keeps. */
 const MOST_MINUTES = 480
-/** Classes that are told apart. */
+/** The most classes with counters of their own. */
 const MOST_CLASSES = 1000
 const OTHERS = '(others)'
 
@@ -20,7 +20,7 @@ export interface JobCounts {
 export class JobCounters {
   readonly #hq: Highkiq
   readonly #counts = new Map<string, JobCounts>()
-  /** Minutes up to here are counted. */
+  /** The end of the counted minutes. */
   #upTo: number | undefined
   #counting: Promise<unknown> = Promise.resolve()
 
@@ -28,7 +28,7 @@ export class JobCounters {
     this.#hq = hq
   }
 
-  /** By class. */
+  /** Returns the counters by class. */
   async count(): Promise<ReadonlyMap<string, JobCounts>> {
     const counting = this.#counting.then(
       () => this.#count(),

@@ -1,24 +1,24 @@
-/** Whether the leases of a process are still renewed, and when they end if they are not. */
+/** Observes whether a process renews its leases, and when they end if it does not. */
 
 import type { Highkiq } from '../../app.ts'
 
 type Lease = Awaited<ReturnType<Highkiq['store']['workers']['leases']>>[number]
 
-/** What a worker takes if nothing else is said. */
+/** The default lease time of a worker. */
 const STANDARD_MS = 15_000
-/** The clock of a store is another one: what it would say beyond that is not believed. */
+/** The store has a clock of its own: an end further away than this is not believed. */
 const LONGEST_MS = 3_600_000
 
 export interface LeaseState {
-  /** A lease of it has just been renewed: it works, whatever it shows. */
+  /** True when the process has just renewed a lease, so that it works. */
   isRenewed: boolean
-  /** It has let its leases end. */
+  /** True when all its leases have ended. */
   isLost: boolean
-  /** Seconds until its jobs are free for others. */
+  /** Seconds until other processes can rescue its jobs. */
   returnsIn: number
 }
 
-/** The end of a lease, since when it is that, and whether it was ever seen to be another. */
+/** The end of a lease, when that end was first seen, and whether it has changed before. */
 interface Observation {
   ends: number
   at: number
@@ -26,10 +26,10 @@ interface Observation {
 }
 
 export class LeaseObserver {
-  /** By owner. */
+  /** The observations by owner. */
   #seen = new Map<string, Observation>()
 
-  /** @param now of this process's own clock, which goes evenly */
+  /** @param now milliseconds on the monotonic clock of this process */
   observe(leases: readonly Lease[], now: number): void {
     const seen = new Map<string, Observation>()
     for (const { owner, ends } of leases) {
@@ -40,7 +40,7 @@ export class LeaseObserver {
     this.#seen = seen
   }
 
-  /** Of the process with this identity. `time`: milliseconds since 1970; `now`: as for `look`. */
+  /** Returns the state of a process. @param time milliseconds since 1970 @param now as for `observe` */
   stateOf(identity: string, leases: readonly Lease[], time: number, now: number): LeaseState {
     const own = leases.filter(({ owner }) => owner.startsWith(identity))
     const left = own.map(({ owner, ends, ended, claimed }) => {

@@ -1,4 +1,4 @@
-/** How all is, computed once for all who want to know, and only while somebody does. */
+/** The live stats, computed once for all clients, and only while a client asks. */
 
 import type { Highkiq } from '../../app.ts'
 import { hasCode } from '../../job/errors.ts'
@@ -7,11 +7,11 @@ import { type Alert, AlertFinder } from './alerts.ts'
 import { Cached } from './cached.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
 
-/** At most so often. */
+/** The shortest time between two computations. */
 export const LIVE_STATS_MS = 2000
-/** Samples go on so long after somebody asked. */
+/** Sampling stops this long after the last request. */
 const ASKED_MS = 3_600_000
-/** Entries that run by the clock change with a deploy. */
+/** How long the number of cron entries is reused: it changes with deploys only. */
 const CRONS_MS = 30_000
 
 export interface LiveStats {
@@ -27,7 +27,7 @@ export interface LiveStats {
     retries: number
     dead: number
     processes: number
-    /** Jobs and batches of ordered queues. */
+    /** The most jobs and ordered batches at the same time. */
     concurrency: number
     orderedConcurrency: number
     defaultLatency: number
@@ -42,7 +42,7 @@ export interface LiveStats {
   queues: number
 }
 
-/** The answer of `hq.stats()`. */
+/** The result of `hq.stats()`. */
 export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
 
 interface Snapshot {
@@ -69,12 +69,12 @@ export class LiveStatsFeed {
   constructor(hq: Highkiq, redaction: Redaction) {
     this.#hq = hq
     this.#alertFinder = new AlertFinder(hq, redaction)
-    // A little less than a beat, which must not find what the last one found.
+    // A little less than the interval, so that each tick computes anew.
     this.#latest = new Cached(LIVE_STATS_MS - 100, () => this.#snapshot())
     this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
   }
 
-  /** At most two seconds old. */
+  /** Returns live stats that are at most two seconds old. */
   async latest(): Promise<LiveStats> {
     this.#asked()
     return (await this.#latest.get()).live
@@ -86,7 +86,7 @@ export class LiveStatsFeed {
     return (await this.#latest.get()).stats
   }
 
-  /** Tells each pulse from now on. @returns what ends it */
+  /** Calls the listener with all live stats from now on. @returns a function that stops it */
   listen(listener: LiveStatsListener): () => void {
     this.#asked()
     this.#listeners.add(listener)
@@ -124,7 +124,7 @@ export class LiveStatsFeed {
     try {
       await Promise.all([this.#latest.get(), this.#alertFinder.sample()])
     } catch (thrown) {
-      // A store that is away comes back; who asks is told.
+      // The next sample tries again; clients that ask get the error.
       if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(this.#sampler)
     }
   }

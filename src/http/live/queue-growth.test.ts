@@ -9,7 +9,7 @@ function grown(sizes: readonly number[], stepMs = 10_000): QueueGrowth {
   return growth
 }
 
-test('a queue has grown for as many minutes as each ended larger than it began', () => {
+test('growth counts the minutes that each ended with a larger queue', () => {
   const steps = Array.from({ length: 61 }, (_, i) => i)
   expect(grown(steps).of('q')).toEqual({ perMinute: 6, minutes: 10 })
   // It may shrink within a minute.
@@ -20,7 +20,7 @@ test('a queue has grown for as many minutes as each ended larger than it began',
   expect(grown(steps).of('other')).toEqual({ perMinute: 0, minutes: 0 })
 })
 
-test('where nobody looked nothing is known, and of more than an hour neither', () => {
+test('growth is unknown for minutes without samples, and for more than an hour', () => {
   const growth = grown([0, 10, 20], MINUTE)
   growth.add(6 * MINUTE, [{ name: 'q', size: 60 }])
   growth.add(7 * MINUTE, [{ name: 'q', size: 70 }])

@@ -1,16 +1,16 @@
-/** Which queues grow, minute by minute. */
+/** Tracks which queues grow, minute by minute. */
 
 const MINUTE = 60_000
 const KEPT_MINUTES = 60
-/** A sample that is taken for that of a minute's end is at most so far from it. */
+/** The largest distance of a sample from the end of a minute that it stands for. */
 const NEAR_MS = 20_000
-/** The largest queues are watched. */
+/** The number of queues that are tracked, the largest ones. */
 const MOST_QUEUES = 500
 
 export interface Growth {
-  /** Jobs more in a minute. */
+  /** Growth in jobs a minute. */
   perMinute: number
-  /** For which it has grown in each one. */
+  /** The number of consecutive minutes in which the queue grew. */
   minutes: number
 }
 
@@ -24,7 +24,7 @@ export class QueueGrowth {
     if (first > 0) this.#samples = this.#samples.slice(first)
   }
 
-  /** How it has grown up to the last sample, in minutes that follow each other. */
+  /** Returns the growth of a queue over consecutive minutes up to the last sample. */
   of(queue: string): Growth {
     const last = this.#samples.at(-1)
     const size = last?.sizes.get(queue) ?? 0

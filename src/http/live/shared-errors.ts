@@ -1,17 +1,17 @@
-/** What many retries have in common: judged by a sample, where there are very many. */
+/** Finds errors that many retries share. Of very many retries it reads a sample. */
 
 import type { Highkiq } from '../../app.ts'
 import { chunksOf } from '../../inspect/chunks.ts'
 import { errorGroups } from '../../inspect/error-groups.ts'
 import type { Redaction } from '../access/redact.ts'
 
-/** Up to so many are all looked at; of more so many from both ends. */
+/** The most retries that are read. Of more, this many are read from both ends. */
 const SAMPLE = 2000
-/** Characters: of large ones fewer are. */
+/** The most characters that are read. */
 const SAMPLE_SIZE = 8_000_000
-/** Until the store has answered. */
+/** The longest time for reading. */
 const SAMPLE_MS = 5000
-/** Fewer ask for no look, and neither does a smaller share. */
+/** The fewest retries, and the smallest share of all, that raise an alert. */
 const FEW = 20
 const SHARE = 0.2
 const MOST = 3
@@ -19,9 +19,9 @@ const MOST = 3
 export interface SharedError {
   kind: 'retries-share-error'
   level: 'error'
-  /** As people read it. */
+  /** The error class and message. */
   error: string
-  /** The value of the parameter `cause` that finds these jobs among the retries. */
+  /** The value of the parameter `cause` that finds these retries. */
   filter: string
   class: string
   count: number
@@ -49,7 +49,7 @@ export async function sharedErrors(hq: Highkiq, redaction: Redaction): Promise<S
 
 type Chunks = ReturnType<typeof chunksOf>
 
-/** Those that run again soonest, and those that run again last. */
+/** Reads from both ends: the retries that are due first, and those that are due last. */
 async function* bothEnds({ store }: Highkiq): Chunks {
   const ends = [chunksOf(store, 'retry', { desc: false }), chunksOf(store, 'retry')]
   for (;;) {
@@ -61,7 +61,7 @@ async function* bothEnds({ store }: Highkiq): Chunks {
   }
 }
 
-/** What of them may be known. */
+/** Redacts the chunks, and stops at the most characters. */
 async function* shown(chunks: Chunks, redaction: Redaction): Chunks {
   let size = 0
   for await (const chunk of chunks) {
@@ -71,7 +71,7 @@ async function* shown(chunks: Chunks, redaction: Redaction): Chunks {
   }
 }
 
-/** Three digits: it is no count. */
+/** Rounds to three digits, since the number is an estimate. */
 function about(n: number): number {
   return Number(n.toPrecision(3))
 }

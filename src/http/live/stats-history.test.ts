@@ -11,7 +11,7 @@ function ring(...samples: ReturnType<typeof at>[]): StatsHistory {
   return one
 }
 
-test('samples that come more often than every ten seconds are points no more often', () => {
+test('samples closer than ten seconds form one point', () => {
   const points = ring(...Array.from({ length: 21 }, (_, i) => at(i * 2, i * 4, i * 2))).points
   expect(points.map((point) => [point.at, point.finished, point.failed])).toEqual([
     [10_000, 10, 10],
@@ -21,7 +21,7 @@ test('samples that come more often than every ten seconds are points no more oft
   ])
 })
 
-test('what ended between two times is told where all of that was seen', () => {
+test('between returns counts only for a span without gaps', () => {
   const one = ring(at(0, 0), at(10, 100, 20), at(20, 200, 20), at(30, 300, 20))
   expect(one.between(0, 30_000)).toEqual({ finished: 280, failed: 20 })
   expect(one.between(5000, 15_000)).toEqual({ finished: 90, failed: 10 })
@@ -34,22 +34,22 @@ test('what ended between two times is told where all of that was seen', () => {
   expect(one.between(0, 30_000)).toEqual({ finished: 280, failed: 20 })
 })
 
-test('rates are those of the last ten seconds, or of what is known of them', () => {
+test('rates cover the last ten seconds, or the known part of them', () => {
   expect(ring().rates()).toEqual({ finished: 0, failed: 0 })
   expect(ring(at(0, 50)).rates()).toEqual({ finished: 0, failed: 0 })
   expect(ring(at(0, 50), at(2, 60, 2)).rates()).toEqual({ finished: 4, failed: 1 })
   expect(ring(at(0, 0), at(10, 1000), at(20, 1050), at(22, 1120)).rates().finished).toBe(10)
-  // Not of an hour in which nobody looked.
+  // A gap of an hour gives no rate.
   expect(ring(at(0, 0), at(3600, 36_000)).rates()).toEqual({ finished: 0, failed: 0 })
 })
 
-test('totals that were set back are no work that was undone', () => {
+test('reset totals do not become negative rates', () => {
   const one = ring(at(0, 1000, 10), at(10, 5, 0))
   expect(one.rates()).toEqual({ finished: 0, failed: 0 })
   expect(one.points.map(({ finished, failed }) => [finished, failed])).toEqual([[0, 0]])
 })
 
-test('an hour is kept', () => {
+test('the history keeps one hour', () => {
   const one = ring(...Array.from({ length: 1000 }, (_, i) => at(i * 10, i)))
   expect(one.points).toHaveLength(360)
 })

@@ -1,6 +1,6 @@
-/** What a server saw of the figures while somebody looked: the last hour, in memory. */
+/** The samples that this server took while clients asked: the last hour, in memory. */
 
-/** Totals and sizes at one time. */
+/** Totals and sizes at one moment. */
 export interface Sample {
   /** Milliseconds. */
   at: number
@@ -17,15 +17,15 @@ export interface Finished {
   failed: number
 }
 
-/** From sample to sample. */
+/** Milliseconds between two samples. */
 export const STEP_MS = 10_000
 const KEPT_MS = 3_600_000
-/** Samples further apart say nothing of the time between them. */
+/** Samples that are further apart leave a gap. */
 const GAP_MS = 2.5 * STEP_MS
 
 export class StatsHistory {
   #samples: Sample[] = []
-  /** The newest of all: it moves on until it is a step away from the one before. */
+  /** The newest sample. It is replaced until it is one step away from the sample before. */
   #newest: Sample | undefined
 
   add(sample: Sample): void {
@@ -38,7 +38,7 @@ export class StatsHistory {
     if (first > 0) this.#samples = this.#samples.slice(first)
   }
 
-  /** A point for each step: what ended in it, and how all was at its end. */
+  /** Returns a point for each step: the runs that ended in it, and the sizes at its end. */
   get points(): (Omit<Sample, 'processed'> & Finished)[] {
     const samples = this.#samples
     return samples.slice(1).map(({ processed: _, ...sample }, i) => {
@@ -48,7 +48,7 @@ export class StatsHistory {
     })
   }
 
-  /** What ended between two times; undefined: not all of that was seen. */
+  /** Returns the runs that ended between two times; undefined when there is a gap between them. */
   between(from: number, to: number): Finished | undefined {
     const [first, last] = [this.#totalsAt(from), this.#totalsAt(to)]
     if (!first || !last) return undefined
@@ -57,7 +57,7 @@ export class StatsHistory {
     return isWhole ? finishedBetween(first, last) : undefined
   }
 
-  /** Per second, over the last step, or what is known of it. */
+  /** Returns the runs per second over the last step, or over the known part of it. */
   rates(): Finished {
     const newest = this.#newest
     const since = newest && this.#samples.findLast(({ at }) => newest.at - at >= STEP_MS && newest.at - at <= GAP_MS)
@@ -73,7 +73,7 @@ export class StatsHistory {
     return this.#newest && this.#newest !== last ? [...this.#samples, this.#newest] : this.#samples
   }
 
-  /** As if all between two samples had ended evenly. */
+  /** Interpolates between two samples. */
   #totalsAt(time: number): Pick<Sample, 'processed' | 'failed'> | undefined {
     const all = this.#all
     const i = all.findIndex(({ at }) => at >= time)
@@ -88,7 +88,7 @@ export class StatsHistory {
 
 type Totals = Pick<Sample, 'processed' | 'failed'>
 
-/** Totals that were set back tell nothing. */
+/** Returns zeros when the totals were reset in between. */
 function finishedBetween(first: Totals, last: Totals): Finished {
   const failed = last.failed - first.failed
   const finished = last.processed - first.processed - failed

@@ -1,13 +1,13 @@
-/** Tasks that somebody watches: each is looked at by one loop, however many watch it. */
+/** Polls each watched task in one loop for all its listeners. */
 
 import type { Highkiq } from '../../app.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 
-/** At most four a second. */
+/** The poll interval: at most four polls a second. */
 const LOOK_MS = 250
 
 export type TaskListener = {
-  /** null: the task is gone. */
+  /** @param status null when the task was deleted */
   onStatus(status: TaskStatus | null): void
   onError(thrown: unknown): void
 }
@@ -20,7 +20,7 @@ export class TaskPoller {
     this.#hq = hq
   }
 
-  /** Tells the watcher each look from now on. @returns what ends it */
+  /** Calls the listener with each poll from now on. @returns a function that stops it */
   watch(id: string, watcher: TaskListener): () => void {
     const there = this.#watched.get(id)
     if (there) {
@@ -39,7 +39,7 @@ export class TaskPoller {
   #look(id: string): void {
     const watchers = this.#watched.get(id)
     const again = () => {
-      // Nobody is left, or others came after that: they have a loop of their own.
+      // Stops when no listener is left. Listeners that came later have a loop of their own.
       if (watchers && this.#watched.get(id) === watchers) this.#look(id)
     }
     this.#hq.tasks

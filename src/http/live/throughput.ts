@@ -1,4 +1,4 @@
-/** What ended, step by step, over different ranges. */
+/** Finished and failed runs, step by step, over several ranges. */
 
 import type { Highkiq } from '../../app.ts'
 import type { DeployMark } from '../../index.ts'
@@ -15,7 +15,7 @@ const DAY = 86_400_000
 interface Kind {
   step: number
   count: number
-  /** For which an answer is good. */
+  /** Milliseconds for which a result is reused. */
   ms: number
 }
 
@@ -47,14 +47,14 @@ export class ThroughputCache {
     this.#all = { '5m': of('5m'), '1h': of('1h'), '24h': of('24h'), '30d': of('30d') }
   }
 
-  /** Whole steps alone: one that is not over yet would look as if less were done. */
+  /** Returns complete steps only: a step that is not over would look too low. */
   of(range: Range): Promise<Throughput> {
     return this.#all[range].get()
   }
 
   async #make(range: Range): Promise<Throughput> {
     const { step, count } = KINDS[range]
-    // So that what was seen reaches up to now.
+    // Takes a sample, so that the history reaches up to now.
     await this.#liveStats.latest()
     const now = this.#hq.now()
     const to = now - (now % step)
@@ -78,7 +78,7 @@ export class ThroughputCache {
     return days.map(({ processed, failed }) => ({ finished: processed - failed, failed }))
   }
 
-  /** As this server saw it; what it did not see, as the processes told it. */
+  /** Uses the samples of this server, and the metrics of the processes for the rest. */
   async #steps(times: readonly number[], step: number): Promise<Finished[]> {
     const seen = times.map((at) => this.#liveStats.ring.between(at, at + step))
     if (seen.every((one) => one !== undefined)) return seen
@@ -99,7 +99,7 @@ export class ThroughputCache {
   }
 }
 
-/** A step that is a part of what is known has no whole numbers. */
+/** Rounds to one decimal: a step that is part of a longer span has no whole numbers. */
 function rounded({ finished, failed }: Finished): Finished {
   return { finished: Math.round(finished * 10) / 10, failed: Math.round(failed * 10) / 10 }
 }

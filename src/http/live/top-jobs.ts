@@ -1,14 +1,14 @@
-/** Which classes take most of the time, with percentiles; looked up once for all who ask for the same. */
+/** The classes that take the most time, with percentiles, computed once for all clients with the same query. */
 
 import type { Highkiq } from '../../app.ts'
 import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
 import { Cached } from './cached.ts'
 
-/** What the store keeps of each. */
+/** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
-/** Histograms are many: those of the classes that took most time. */
+/** The number of classes with percentiles, those that took the most time. */
 export const MOST_PERCENTILES = 25
-/** What ends is told every ten seconds. */
+/** How long a result is reused: processes flush their metrics every ten seconds. */
 const GOOD_MS = 5000
 const MOST_KEPT = 50
 const NONE: Percentiles = { p50: null, p95: null, p99: null }

@@ -1,4 +1,4 @@
-/** The route of what does not change while a page is open. */
+/** The route of facts that do not change while the server runs. */
 
 import { basename } from 'node:path'
 import { PROGRAM } from '../../app.ts'
@@ -11,8 +11,10 @@ import { boolean, list, object, type Schema, text } from '../server/schema.ts'
 export const ABOUT_ROUTE: Route = route({
   method: 'GET',
   path: '/api/v1/about',
-  summary: 'What this is: the app, its store, and the jobs that are known here',
-  answers: { 200: { description: 'What does not change', content: { 'application/json': 'About' } } },
+  summary: 'Returns the app, its store, and the jobs that this process defines',
+  answers: {
+    200: { description: 'Facts that do not change while the server runs', content: { 'application/json': 'About' } },
+  },
   async run({ hq, server, request }) {
     const { kind, url } = hq.store
     return json({
@@ -27,13 +29,13 @@ export const ABOUT_ROUTE: Route = route({
   },
 })
 
-/** The tag of its workers; before any of them has begun it is what theirs would be here. */
+/** Returns the tag of the app's workers; without a worker the name of the app's folder. */
 async function nameOf(hq: Highkiq): Promise<string> {
   for await (const { tag, ours } of hq.processes()) if (ours && tag !== '') return tag
   return appFolder()
 }
 
-/** In few words, without what is secret. */
+/** Returns a short title without secrets. */
 function titleOf(kind: string, url: string): string {
   if (kind === 'sqlite') return `SQLite · ${basename(url.replace(/^sqlite:/, '').replace(/[?].*$/, '')) || url}`
   if (!URL.canParse(url)) return url
@@ -48,7 +50,7 @@ export const ABOUT_SCHEMAS: Record<string, Schema> = {
     environment: text,
     store: object({ kind: { enum: ['sqlite', 'redis'] }, title: text }),
     readOnly: boolean,
-    canLogOut: { ...boolean, description: 'a cookie has let this client in: POST /logout forgets it' },
+    canLogOut: { ...boolean, description: 'the client logged in with a cookie: POST /logout deletes it' },
     jobs: list(object({ name: text, queue: text })),
   }),
 }

@@ -1,4 +1,4 @@
-/** Routes of what runs by the clock. */
+/** Routes of cron entries. */
 
 import type { Cron, CronInfo } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -15,13 +15,13 @@ function cronOf(redaction: Redaction, { next, args, ...info }: CronInfo) {
   return { ...info, args: args && redaction.value(args), next: next(TICKS) }
 }
 
-/** A route that does something to an entry, and answers what it is like then. */
+/** Makes a route that changes an entry and returns it. */
 function actionRoute(name: string, summary: string, run: (cron: Cron) => Promise<void>): Route {
   return route({
     method: 'POST',
     path: `${PATH}/${name}`,
     summary,
-    answers: { 200: { description: 'The entry then', content: { 'application/json': 'CronEntry' } } },
+    answers: { 200: { description: 'The entry after the change', content: { 'application/json': 'CronEntry' } } },
     async run({ hq, server, path }) {
       const cron = hq.cron(path.name ?? '')
       await run(cron)
@@ -34,7 +34,7 @@ function actionRoute(name: string, summary: string, run: (cron: Cron) => Promise
 async function infoOf(cron: Cron): Promise<CronInfo> {
   const info = await cron.info()
   if (info) return info
-  throw new HighkiqError('UNKNOWN_CRON', `no cron entry is named ${JSON.stringify(cron.name)} any more`)
+  throw new HighkiqError('UNKNOWN_CRON', `no cron entry has the name ${JSON.stringify(cron.name)}`)
 }
 
 async function listed({ hq, server }: Call): Promise<Response> {
@@ -46,24 +46,26 @@ export const CRON_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/cron',
-    summary: 'What runs by the clock',
+    summary: 'Lists the cron entries',
     answers: { 200: { description: 'All entries, by name', content: { 'application/json': 'CronEntryList' } } },
     run: listed,
   }),
   route({
     method: 'POST',
     path: `${PATH}/run`,
-    summary: 'Pushes its job now, also while it is paused; its ticks come as before',
+    summary: 'Pushes the job of the entry now, even while the entry is paused; the schedule stays the same',
     answers: {
       202: {
-        description: 'The job’s id; null when client middleware stopped it',
+        description: 'The id of the job; null when client middleware stopped it',
         content: { 'application/json': 'Pushed' },
       },
     },
     run: async ({ hq, path }) => json({ jid: await hq.cron(path.name ?? '').runNow() }, 202),
   }),
-  actionRoute('pause', 'It is not due until it is resumed, also after deploys', (cron) => cron.pause()),
-  actionRoute('resume', 'It goes on from now; what was due in the pause is not made good', (cron) => cron.resume()),
+  actionRoute('pause', 'Pauses the entry until it is resumed, across deploys', (cron) => cron.pause()),
+  actionRoute('resume', 'Resumes the entry from now on; ticks missed during the pause are skipped', (cron) =>
+    cron.resume(),
+  ),
 ]
 
 export const CRON_SCHEMAS: Record<string, Schema> = {
@@ -73,15 +75,15 @@ export const CRON_SCHEMAS: Record<string, Schema> = {
     timeZone: text,
     job: text,
     queue: orNull(text),
-    args: orNull({ type: 'array', description: 'null: a function of its app makes them' }),
+    args: orNull({ type: 'array', description: 'null when a function of the app makes them' }),
     missed: { enum: ['skip', 'once', 'all'] },
     overlap: { enum: ['allow', 'skip'] },
     paused: boolean,
-    defined: { ...boolean, description: 'whether a process that lives defines it; else it does not run' },
+    defined: { ...boolean, description: 'whether a live process defines the entry; without one it does not run' },
     lastAt: orNull(time),
     lastJid: orNull(text),
     nextAt: orNull(time),
-    next: { ...list(time), description: 'the next five ticks, as if it were not paused' },
+    next: { ...list(time), description: 'the next five ticks, ignoring a pause' },
   }),
   CronEntryList: listOf('CronEntry'),
 }

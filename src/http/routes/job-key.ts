@@ -1,4 +1,4 @@
-/** Where an entry of a set or a job of a queue is: keys that name exactly one, and cursors of pages. */
+/** Keys that identify one entry of a job set or one job of a queue, and cursors of pages. */
 
 import type { JobSet, Queue, QueuedJob, SetEntry } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -8,25 +8,28 @@ import { text } from '../server/parameter.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cut } from './job-summary.ts'
 
-/** Without a key, or when it has moved far, a job is looked for so long. */
+/** The longest search for a job without a key, or for one that has moved far. */
 export const SEARCH_MS = 5000
-/** Of a text that many others begin like, up to here. */
+/** The most characters of a payload in a key. */
 const LONGEST_BEGIN = 1000
 
-export const cursor = text('what the answer before gave as `next`', 20_000)
-export const key = text('the `key` of a line: without it the job is looked for, which may be long', 20_000)
+export const cursor = text('the `next` of the previous page', 20_000)
+export const key = text(
+  'the `key` of an entry; without it the server searches for the job, which can take long',
+  20_000,
+)
 
 /** @throws INVALID_REQUEST */
 export async function positionOf(server: ServerContext, sealed: string | undefined): Promise<string | null> {
   if (sealed === undefined) return null
   const place = (await server.seal()).open(sealed)
   if (place !== undefined) return place
-  throw invalid('the parameter cursor is what the answer before gave as `next`: begin without it again', {
+  throw invalid('the parameter cursor must be the `next` of the previous page: start again without it', {
     parameter: 'cursor',
   })
 }
 
-/** `isAlone`: it is known that hardly any other has its score. */
+/** @param isAlone true when hardly any other entry has the same score */
 export function keyOfEntry(
   seal: Seal,
   { score, text, jid }: Pick<SetEntry, 'score' | 'text' | 'jid'>,
@@ -41,7 +44,7 @@ export function keyOfQueued(seal: Seal, { at, text }: QueuedJob): string {
   return `${at}~${seal.digest(text)}`
 }
 
-/** A job that is named by its id, and by a key if possible. */
+/** A job by its id, and by its key if that is known. */
 export interface NamedJob {
   jid: string
   key?: string | undefined
@@ -61,7 +64,7 @@ export async function entryOf(
   return found ?? gone(jid)
 }
 
-/** null: it is not there any more. @throws INVALID_REQUEST */
+/** Returns null when the entry is gone. @throws INVALID_REQUEST */
 export async function entryByKey(
   seal: Seal,
   set: JobSet,
@@ -74,10 +77,10 @@ export async function entryByKey(
   return found && itself(found, jid)
 }
 
-/** What is acted on is what is named, as the audit tells it. Lists cut ids, and what is no job has none. */
+/** Checks that the key belongs to the job id, which the audit records. Lists cut long ids, and invalid entries have none. */
 function itself<Job extends { jid: string }>(found: Job, jid: string): Job {
   if (found.jid === '' || cut(found.jid) === cut(jid)) return found
-  throw invalid(`\`key\` is the key of another job than ${jid.slice(0, 100)}`, { parameter: 'key' })
+  throw invalid(`\`key\` must be the key of job ${jid.slice(0, 100)}`, { parameter: 'key' })
 }
 
 /** @throws UNKNOWN_JID, SEARCH_TOO_LONG, INVALID_REQUEST */
@@ -105,15 +108,15 @@ async function inTime<T>(signal: AbortSignal, look: (signal: AbortSignal) => Pro
     return await look(AbortSignal.any([signal, late]))
   } catch (thrown) {
     if (thrown !== late.reason) throw thrown
-    const message = 'this job was not found in the time that a search has, and there is more to look at: name its key'
+    const message = 'the search for this job reached its time limit: send its `key`'
     throw new HighkiqError('SEARCH_TOO_LONG', message)
   }
 }
 
 function gone(jid: string): never {
-  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} is not there any more, or never was`)
+  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} was not found`)
 }
 
 function wrongKey(): HighkiqError {
-  return invalid('`key` is the key of a line, as a list gave it', { parameter: 'key' })
+  return invalid('`key` must be the key of an entry from a list', { parameter: 'key' })
 }

@@ -1,4 +1,4 @@
-/** Routes of retries, scheduled and dead: what is in them, and acting on one job, on some, or on all that are meant. */
+/** Routes of retries, scheduled and dead: lists, and actions on one job, on selected jobs, or on all matching jobs. */
 
 import type { Highkiq, JobSet, SetEntry } from '../../index.ts'
 import { filterOf, type JobFilter } from '../../inspect/filter.ts'
@@ -21,21 +21,21 @@ import { type Sweep, sweepRoute } from './sweep.ts'
 export type JobSetName = 'retries' | 'scheduled' | 'dead'
 
 interface Action {
-  /** In words, of one job. */
+  /** What happens to a job, as the end of a sentence. */
   summary: string
   one(entry: SetEntry, at: number): Promise<boolean>
-  /** `at` has to be said. */
+  /** True when the action needs `at`. */
   isTimed?: boolean
   all?: Sweep
 }
 
 const retry: Action = {
-  summary: 'sent to its queue now; the retry is taken off its count',
+  summary: 'sent to its queue now, and its retry count is decremented',
   one: (entry) => entry.retry(),
   all: (set, options) => set.retryAll(options),
 }
 const kill: Action = {
-  summary: 'put among the dead',
+  summary: 'moved to the dead set',
   one: (entry) => entry.kill(),
   all: (set, options) => set.killAll(options),
 }
@@ -45,34 +45,36 @@ const remove: Action = {
   all: (set, options) => set.deleteAll(options),
 }
 const addToQueue: Action = {
-  summary: 'sent to its queue now, as it is',
+  summary: 'sent to its queue now, unchanged',
   one: (entry) => entry.addToQueue(),
   all: (set, options) => set.addAllToQueue(options),
 }
 const reschedule: Action = {
-  summary: 'put off',
-  // A small number would be counted from now, and what is meant here is a time long past.
+  summary: 'moved to another time',
+  // A small number would be relative to now, but this is a time in the distant past.
   one: (entry, at) => entry.reschedule(at < FIRST_EPOCH ? new Date(at * 1000) : at),
   isTimed: true,
 }
 
 const SETS: Record<JobSetName, { what: string; acts: Record<string, Action> }> = {
-  retries: { what: 'jobs that failed and run again', acts: { retry, kill, delete: remove, reschedule } },
+  retries: { what: 'jobs that failed and will be retried', acts: { retry, kill, delete: remove, reschedule } },
   scheduled: { what: 'jobs that run later', acts: { addToQueue, kill, delete: remove, reschedule } },
-  dead: { what: 'jobs that run no more', acts: { retry, delete: remove } },
+  dead: { what: 'jobs that used up their retries', acts: { retry, delete: remove } },
 }
 
 const setOf = (hq: Highkiq, word: JobSetName): JobSet => hq[word]
 
 export const FILTER = {
-  search: text('somewhere in its payload; with * the whole of it: * any characters, ? one, [a-z] one of some'),
+  search: text(
+    'text in the payload; with wildcards the whole payload must match: * any characters, ? one, [a-z] a class',
+  ),
   class: text('the class of the job'),
-  error: text('somewhere in `Class: message` of its error; with * the whole of it'),
-  cause: text('the `filter` of an error group: exactly its jobs'),
-  queue: text('its queue'),
+  error: text('text in `Class: message` of its error; with wildcards all of it must match'),
+  cause: text('the `filter` of an error group, to find exactly its jobs'),
+  queue: text('the queue of the job'),
 }
 
-/** How long a look at causes may take, and how many it sees. */
+/** The limits of one grouping by error. */
 const GROUPING = { most: 100_000, ms: 200 }
 
 function routesOf(word: JobSetName): Route[] {
@@ -86,13 +88,13 @@ function routesOf(word: JobSetName): Route[] {
       summary: `Lists ${what}, by time`,
       query: {
         ...FILTER,
-        desc: flag('the latest first'),
+        desc: flag('latest first'),
         cursor,
-        limit: integer(1, 500, 50, 'items of one answer'),
+        limit: integer(1, 500, 50, 'items on one page'),
       },
       answers: {
         200: {
-          description: 'A page. One that is narrowed may have no items, and go on all the same.',
+          description: 'A page. A filtered page may have no items although `next` is set.',
           content: { 'application/json': 'SetLineList' },
         },
       },
@@ -101,10 +103,13 @@ function routesOf(word: JobSetName): Route[] {
     route({
       method: 'GET',
       path: `${path}/errors`,
-      summary: `What ${what} failed of, the most frequent first`,
+      summary: `Groups ${what} by error, the most frequent first`,
       query: FILTER,
       answers: {
-        200: { description: 'As far as a short look sees', content: { 'application/json': 'ErrorGroups' } },
+        200: {
+          description: 'The groups that were found within 200 ms',
+          content: { 'application/json': 'ErrorGroups' },
+        },
       },
       async run({ hq, server, query }) {
         const shown = server.redaction.text
@@ -119,9 +124,9 @@ function routesOf(word: JobSetName): Route[] {
         })
       },
     }),
-    // Before those of one job: `all` is none.
+    // These come before the routes of one job, since `all` is not a job id.
     ...names.flatMap(([name, { summary, all }]) =>
-      all ? [sweepRoute(`${path}/all/${name}`, `All that are meant are ${summary}`, (hq) => setOf(hq, word), all)] : [],
+      all ? [sweepRoute(`${path}/all/${name}`, `All matching jobs are ${summary}`, (hq) => setOf(hq, word), all)] : [],
     ),
     ...names.map(([name, act]) =>
       route({
@@ -136,8 +141,8 @@ function routesOf(word: JobSetName): Route[] {
     route({
       method: 'GET',
       path: `${path}/{jid}`,
-      summary: 'One of them: all that is known of it',
-      query: { key, whole: flag('nothing is cut, however long it is') },
+      summary: 'Returns one job with all details',
+      query: { key, whole: flag('returns the whole job, however long it is') },
       answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
       async run({ hq, server, path, query, request }) {
         const named = { jid: path.jid ?? '', key: query.key }
@@ -178,7 +183,7 @@ function routesOf(word: JobSetName): Route[] {
   ]
 }
 
-const ACTED = { 200: { description: 'What became of it', content: { 'application/json': 'Acted' } } }
+const ACTED = { 200: { description: 'The result', content: { 'application/json': 'Acted' } } }
 
 interface PageQuery extends JobFilter {
   desc: boolean
@@ -216,7 +221,7 @@ async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, ac
   const entry = await entryOf(server, set, { jid: path.jid ?? '', key: query.key }, request.signal)
   const isDone = await act.one(entry, at)
   call.audit({ count: isDone ? 1 : 0, class: cut(entry.displayClass) })
-  return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
+  return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
 }
 
 async function actOnSome(call: Call, set: JobSet, act: Action): Promise<Response> {
@@ -247,7 +252,7 @@ interface Moved {
   was: number
 }
 
-/** What can put it back, for as long as nobody else has moved it, and it has not run. */
+/** Returns what a client needs to move the job back, unless it has moved again or run. */
 function movedOf(seal: Seal, { jid, text, score }: SetEntry, at: number): Moved {
   return { jid: cut(jid), key: keyOfEntry(seal, { score: at, text, jid }, false), was: score }
 }
@@ -259,8 +264,8 @@ function jobsOf(jobs: unknown): NamedJob[] {
   const isNamed = (job: unknown): job is NamedJob =>
     isObject(job) && typeof job.jid === 'string' && (job.key === undefined || typeof job.key === 'string')
   if (!Array.isArray(jobs) || !jobs.every(isNamed))
-    throw invalid('`jobs` is a list of { jid, key }, as lines have them')
-  if (jobs.length > MOST_JOBS) throw invalid(`at most ${MOST_JOBS} jobs at a time: for more there is …/all/…`)
+    throw invalid('`jobs` must be a list of { jid, key } from the entries of a list')
+  if (jobs.length > MOST_JOBS) throw invalid(`\`jobs\` must have at most ${MOST_JOBS} items: use …/all/… for more`)
   for (const job of jobs) refuseMembers(job, 'a job', ['jid', 'key'])
   return jobs
 }
@@ -269,10 +274,10 @@ function jobsOf(jobs: unknown): NamedJob[] {
 function whenOf(body: Record<string, unknown>, { hq }: Pick<Call, 'hq'>): number {
   refuseMembers(body, 'it', ['jobs', 'at', 'in'])
   const { at, in: wait } = body
-  if ((at === undefined) === (wait === undefined)) throw invalid('say when: `at`, or `in` so many seconds')
+  if ((at === undefined) === (wait === undefined)) throw invalid('give either `at`, or `in` (seconds from now)')
   if (at !== undefined) return secondsOf(at)
   if (typeof wait === 'number' && Number.isFinite(wait) && wait >= 0) return hq.now() / 1000 + wait
-  throw invalid('`in` is a number of seconds')
+  throw invalid('`in` must be a number of seconds')
 }
 
 export const JOB_SET_ROUTES: Route[] = (Object.keys(SETS) as JobSetName[]).flatMap(routesOf)
@@ -284,18 +289,18 @@ export const JOB_SET_SCHEMAS: Record<string, Schema> = {
         class: orNull(textSchema),
         message: {
           ...textSchema,
-          description: 'numbers of more than five digits, ids, times and addresses are left out',
+          description: 'without numbers of more than five digits, ids, times and addresses',
         },
         count,
         messages: { ...count, description: 'the number of different messages; counting stops at 1,000' },
-        jobs: { ...list(textSchema), description: 'classes of jobs that failed of it' },
-        since: { ...orNull(time), description: 'when the first of them failed' },
-        filter: { ...textSchema, description: 'as the parameter `cause` it finds exactly these' },
+        jobs: { ...list(textSchema), description: 'classes of jobs that failed with it' },
+        since: { ...orNull(time), description: 'when the first job of the group failed' },
+        filter: { ...textSchema, description: 'the value of the parameter `cause` that finds exactly these jobs' },
       }),
     ),
-    matching: { ...count, description: 'of those that were looked at, how many are meant, with an error or without' },
+    matching: { ...count, description: 'how many of the scanned jobs match, with an error or without' },
     scanned: count,
-    complete: { type: 'boolean', description: 'all were looked at' },
+    complete: { type: 'boolean', description: 'true when all jobs were scanned' },
   }),
   Selected: object({ jobs: list(object({ jid: textSchema, key: textSchema }, ['key'])) }),
   SelectedForLater: object(

@@ -1,4 +1,4 @@
-/** Jobs as lists and details show them: redacted, cut, and harmless whatever stands in them. */
+/** Jobs as lists and details show them: redacted, cut, and safe for any content. */
 
 import type { SetEntry } from '../../index.ts'
 import type { JobRecord } from '../../inspect/record.ts'
@@ -7,12 +7,12 @@ import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
 import { boolean, count, list, listOf, number, object, orNull, type Schema, text, time } from '../server/schema.ts'
 
-/** Characters of a text in a list. */
+/** The most characters of a text in a list. */
 const LONGEST = 300
 const MOST_TAGS = 20
-/** Characters of arguments, and of everything else, in a detail. */
+/** The most characters of the arguments, and of all other members, in a detail. */
 const LONGEST_WHOLE = 65_536
-/** Of one member, when there is more than that. */
+/** The most characters of one member when the whole is longer than that. */
 const LONGEST_MEMBER = 2000
 const STANDARD_RETRIES = 25
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')
@@ -67,7 +67,7 @@ function taskOf({ hk_task, jid }: Record<string, unknown>): { id: string; index:
   return { id: hk_task, index: splitTaskJid(jid).index }
 }
 
-/** `at`: null where a job has none. `whole`: nothing is cut. */
+/** @param about `at` is null for a job in a queue; `whole` returns everything uncut */
 export function detailOf(
   redaction: Redaction,
   job: JobRecord,
@@ -102,7 +102,7 @@ function restOf(redaction: Redaction, { payload }: JobRecord, longest: number): 
   )
 }
 
-/** A score may be any number, a year in ISO 8601 has four digits. */
+/** Returns a date with a year of four digits, as ISO 8601 requires: a score may be any number. */
 export function dateOf(seconds: number): Date {
   return new Date(Math.max(FIRST_MS, Math.min(LAST_MS, seconds * 1000 || 0)))
 }
@@ -113,7 +113,7 @@ export function timeOf(date: Date | null): Date | null {
   return date && dateOf(date.getTime() / 1000)
 }
 
-/** The beginning of a value as JSON: of a large one no more is written. */
+/** Returns the beginning of a value as JSON, without writing all of a large value. */
 export function previewOf(value: unknown, longest = LONGEST): string {
   let out = ''
   const isFull = () => out.length > longest
@@ -149,20 +149,20 @@ const short = { ...text, maxLength: LONGEST }
 
 export const JOB_SUMMARY: Record<string, Schema> = {
   jid: short,
-  class: { ...short, description: 'the one that people know: of an Active Job its own' },
+  class: { ...short, description: 'the class that people know: for an Active Job the wrapped class' },
   queue: short,
   preview: { ...short, description: 'the beginning of its arguments as JSON' },
-  bytes: { ...count, description: 'of its whole payload' },
+  bytes: { ...count, description: 'size of the whole payload' },
   tags: list(short),
   createdAt: orNull(time),
   enqueuedAt: orNull(time),
-  key: { ...text, description: 'names exactly this one, for looking at it and acting on it' },
+  key: { ...text, description: 'identifies exactly this entry in requests' },
 }
 
 const failure = {
   error: orNull(object({ class: orNull(short), message: text })),
   failures: { ...count, description: 'runs that failed' },
-  retries: orNull({ ...count, description: 'at most so many; null where it is not said' }),
+  retries: orNull({ ...count, description: 'the most retries; null when the payload does not say' }),
   failedAt: orNull(time),
   retriedAt: orNull(time),
   task: orNull(object({ id: text, index: count })),
@@ -178,19 +178,19 @@ export const JOB_SUMMARY_SCHEMAS: Record<string, Schema> = {
   JobDetail: object({
     ...setLine,
     at: orNull(time),
-    args: orNull({ type: 'array', description: 'null when there are too many to show: see argsText' }),
-    argsText: { ...text, description: 'as JSON; its beginning, when they are long' },
+    args: orNull({ type: 'array', description: 'null when they are too long to show: see argsText' }),
+    argsText: { ...text, description: 'the arguments as JSON, cut when they are long' },
     backtrace: orNull(list(text)),
     payload: { type: 'object', description: 'all other members' },
   }),
   Acted: object(
     {
       done: count,
-      refused: { ...count, description: 'that were not there any more, or could not be moved' },
-      error: { ...text, description: 'why the first of them was refused' },
+      refused: { ...count, description: 'jobs that were gone, or could not be moved' },
+      error: { ...text, description: 'why the first job was refused' },
       moved: {
         ...list(object({ jid: short, key: text, was: orNull(number) })),
-        description: 'those that were put off: by which key each is found now, and when it was due before, in seconds',
+        description: 'jobs that were moved to another time: their new keys, and when they were due before, in seconds',
       },
     },
     ['error', 'moved'],
@@ -198,7 +198,7 @@ export const JOB_SUMMARY_SCHEMAS: Record<string, Schema> = {
   Sweeping: object({ done: count, refused: count, error: text, ended: boolean }, ['error']),
 }
 
-/** A page, and how many were looked at for it. */
+/** A page with the number of scanned entries. */
 function searched(name: string): Schema {
   const page = listOf(name) as { properties: Record<string, Schema> }
   return object({ ...page.properties, scanned: count })

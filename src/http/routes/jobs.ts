@@ -18,7 +18,7 @@ import { keyOfEntry, keyOfQueued, SEARCH_MS } from './job-key.ts'
 import { dateOf, detailOf, timeOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 
-/** Lines that are pushed at a time. */
+/** The number of lines in one push. */
 const BATCH = 1000
 const LONGEST_WAIT = 60
 
@@ -39,7 +39,7 @@ export const JOB_ROUTES: Route[] = [
     },
     headers: KEY,
     answers: {
-      200: { description: 'What the same key has pushed', content: PUSHED },
+      200: { description: 'The jobs that an earlier request with the same key pushed', content: PUSHED },
       201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
     },
     async run(call) {
@@ -56,13 +56,16 @@ export const JOB_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/jobs/{jid}',
-    summary: 'Where a job is, its event and its result',
+    summary: 'Returns where a job is, its event and its result',
     query: {
       wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
-      whole: flag('nothing of it is cut, however long it is'),
+      whole: flag('returns the whole job, however long it is'),
     },
     answers: {
-      200: { description: 'The job; its state tells whether it is known', content: { 'application/json': 'Job' } },
+      200: {
+        description: 'The job; its state is `unknown` when no trace of it exists',
+        content: { 'application/json': 'Job' },
+      },
     },
     async run(call) {
       const { hq, request, path, query } = call
@@ -75,13 +78,13 @@ export const JOB_ROUTES: Route[] = [
     method: 'DELETE',
     path: '/api/v1/jobs/{jid}',
     summary: 'Cancels a job, wherever it is',
-    query: { queue: text('the queue that it is in: the others need not be searched') },
-    answers: { 200: { description: 'What became of it', content: { 'application/json': 'JobCancelled' } } },
+    query: { queue: text('the queue of the job, so that the others need not be searched') },
+    answers: { 200: { description: 'The result', content: { 'application/json': 'JobCancelled' } } },
     async run({ hq, path, query }) {
       const { jid = '' } = path
       const outcome = await hq.cancel(jid, query.queue === undefined ? {} : { queue: query.queue })
       if (outcome !== 'not-found') return json({ jid, outcome })
-      throw new HighkiqError('UNKNOWN_JID', `no job ${jid} waits or runs: it has ended, or never was`)
+      throw new HighkiqError('UNKNOWN_JID', `no job ${jid} is waiting or running`)
     },
   }),
 ]
@@ -90,7 +93,7 @@ export const JOB_ROUTES: Route[] = [
 
 type Push = Parameters<Highkiq['push']>[0]
 
-/** One job, or an array of them. */
+/** Pushes one job or an array of jobs. */
 async function pushBody({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
@@ -116,11 +119,11 @@ async function pushBody({ hq, request, audit, server: { limits } }: Call): Promi
 
 /** @throws INVALID_REQUEST */
 function pushOf(body: unknown): Push {
-  if (!isObject(body)) throw invalid("a job is an object, for instance { class: 'HardJob', args: [1, 2] }")
+  if (!isObject(body)) throw invalid("a job must be an object, for example { class: 'HardJob', args: [1, 2] }")
   const { at, in: wait, ...rest } = body
   const ours = Object.keys(rest).find((name) => name.startsWith('hk_'))
-  if (ours !== undefined) throw invalid(`${ours} is a member that Highkiq gives: leave it out`)
-  if (at !== undefined && wait !== undefined) throw invalid('a job has `at` or `in`, not both')
+  if (ours !== undefined) throw invalid(`${ours} is reserved for Highkiq: leave it out`)
+  if (at !== undefined && wait !== undefined) throw invalid('a job can have `at` or `in`, not both')
   return {
     ...rest,
     ...(at === undefined ? {} : { at: secondsOf(at) }),
@@ -131,20 +134,20 @@ function pushOf(body: unknown): Push {
 export function secondsOf(at: unknown, name = 'at'): number {
   const seconds = typeof at === 'string' ? Date.parse(at) / 1000 : at
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
-  throw invalid(`\`${name}\` is a time in ISO 8601, or seconds since the epoch`)
+  throw invalid(`\`${name}\` must be a time in ISO 8601, or seconds since the epoch`)
 }
 
 interface Progress {
   pushed: (string | null)[]
-  /** Of the first of them, among all. */
+  /** The number of the first job among all. */
   first: number
-  /** How each of them is called. */
+  /** What the number of a job counts. */
   each: 'index' | 'line'
 }
 
 /**
- * All in one step. Nothing is pushed when one is no job at all.
- * @throws what the first one that can't be pushed throws, telling which it is and which were pushed
+ * Pushes all jobs in one step, or none when one of them is invalid.
+ * @throws the error of the first job that fails, with its number and the pushed ids in `details`
  */
 async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: Progress): Promise<(string | null)[]> {
   const failed = (thrown: unknown, i: number, done: (string | null)[]) => {
@@ -167,10 +170,10 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: 
   return done
 }
 
-/** Pushes while it reads, so that memory does not grow with the stream (but for the ids). */
+/** Pushes while it reads, so that memory grows with the ids only. */
 async function pushLines({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   if (request.headers.has('idempotency-key')) {
-    throw invalid('a stream of lines takes no Idempotency-Key: give each job its own jid instead')
+    throw invalid("a stream of lines can't have an Idempotency-Key: give each job its own jid")
   }
   const jids: (string | null)[] = []
   let bodies: unknown[] = []
@@ -184,10 +187,10 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
   try {
     for await (const { line, value } of readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes)) {
       if (bodies.length === 0) first = line
-      // Lines without anything on them count, too.
+      // Empty lines count, too.
       if (line !== first + bodies.length || bodies.length >= BATCH) await flush(line)
       if (jids.length + bodies.length >= limits.rows) {
-        throw new HighkiqError('TOO_MANY_ROWS', `line ${line}: at most ${limits.rows} jobs are taken in one stream`)
+        throw new HighkiqError('TOO_MANY_ROWS', `line ${line}: a stream can have at most ${limits.rows} jobs`)
       }
       bodies.push(value)
     }
@@ -202,13 +205,13 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
   return json({ jids }, 201)
 }
 
-// Looking ------------------------------------------------------------------------------------------------------
+// Reading ------------------------------------------------------------------------------------------------------
 
 const OVER = new Set(['dead', 'ended', 'unknown'])
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 2000
 
-/** Until the job is over, or its time: where its result is kept that is heard of at once, else it is looked for. */
+/** Waits until the job has ended, or the time is over. A stored result ends it at once, otherwise it polls. */
 async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSignal): Promise<void> {
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, left])
@@ -242,7 +245,7 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
   const shownEvent = event && redaction.event(event)
   return {
     jid,
-    // With its result there, a job is not one that nobody knows.
+    // A job with a stored result is not unknown.
     state: state === 'unknown' && (result !== undefined || failure) ? 'ended' : state,
     gaveUp,
     queue,
@@ -263,7 +266,7 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
   }
 }
 
-/** Where nothing tells where a job is, all has to be looked through: not longer than a search may take. */
+/** Finds a job. When it has to search everywhere, it stops at the time limit of a search. */
 async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
   const late = AbortSignal.timeout(SEARCH_MS)
   try {
@@ -275,7 +278,7 @@ async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
   }
 }
 
-/** What runs has no place where it could be acted on. */
+/** Returns the key and time of a job; a running job has neither. */
 function keyAndTimeOf(seal: Seal, job: JobRecord): { key: string; at: Date | null } {
   if (job instanceof SetEntry) return { key: keyOfEntry(seal, job, false), at: dateOf(job.score) }
   return { key: job instanceof QueuedJob ? keyOfQueued(seal, job) : '', at: null }

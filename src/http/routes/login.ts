@@ -1,4 +1,4 @@
-/** The way in for people, where the login is a token: they give it once, and a cookie that no script can read keeps it. */
+/** The login form: it exchanges a token for an HttpOnly cookie. */
 
 import type { HighkiqError } from '../../job/errors.ts'
 import { cookieName } from '../access/access.ts'
@@ -9,7 +9,7 @@ import { text } from '../server/parameter.ts'
 import { type Call, type Route, route } from '../server/route.ts'
 import { type Viewer, viewerOf } from '../server/viewer.ts'
 
-/** Bytes; a token is short. */
+/** The most bytes of the form. */
 const MOST = 20_000
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -22,7 +22,7 @@ export const LOGIN_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/login',
-    summary: 'The way in',
+    summary: 'The login form',
     page: true,
     access: 'all',
     query: { to },
@@ -35,11 +35,11 @@ export const LOGIN_ROUTES: Route[] = [
   route({
     method: 'POST',
     path: '/login',
-    summary: 'Takes a token, and keeps it in a cookie',
+    summary: 'Logs in with a token, and sets the cookie',
     page: true,
     access: 'all',
     body: { content: { [FORM]: {} } },
-    answers: { 303: { description: 'Where to go on' } },
+    answers: { 303: { description: 'Redirects to the page that was asked for' } },
     async run(call) {
       const { request, url, server } = call
       server.access.checkChange(request, url)
@@ -60,10 +60,10 @@ export const LOGIN_ROUTES: Route[] = [
   route({
     method: 'POST',
     path: '/logout',
-    summary: 'Forgets the cookie',
+    summary: 'Logs out: deletes the cookie',
     page: true,
     access: 'all',
-    answers: { 303: { description: 'The way in' } },
+    answers: { 303: { description: 'Redirects to the login form' } },
     run(call) {
       call.server.access.checkChange(call.request, call.url)
       return goTo(call, undefined, { 'set-cookie': call.server.access.signOut(cookieAbout(call)) })
@@ -73,7 +73,7 @@ export const LOGIN_ROUTES: Route[] = [
 
 type LoginContext = Pick<Call, 'server' | 'base' | 'request'>
 
-/** What somebody sees who is not logged in, and opened a place of the dashboard. */
+/** Returns the page for a browser that opened a page without a login. */
 export function loginRequired(context: LoginContext, viewer: Viewer, headers: Headers, path: string): Response {
   const { server, base, request } = context
   const { say } = viewer
@@ -82,7 +82,7 @@ export function loginRequired(context: LoginContext, viewer: Viewer, headers: He
     const page = plainPage(say('login.needed'), say('login.neededWhat'), base, viewer)
     return new Response(page, { status: 401, headers })
   }
-  // Who comes by a link on another site has sent no cookie: the same browser does when this page leads on.
+  // A browser that follows a link on another site sends no cookie; it does after a redirect from this page.
   const isAlone = ['none', 'same-origin'].includes(request.headers.get('sec-fetch-site') ?? '')
   if (isAlone) return loginPage(context, viewer, path, { status: 401, headers })
   const target = `${base}/login?to=${encodeURIComponent(path)}`
@@ -116,7 +116,7 @@ ${isWrong ? `<p class="wrong small" id="wrong" role="alert">${wait === undefined
 <button class="btn primary">${phrase('login')}</button>
 </div></form></main>`
   headers.set('content-type', HTML)
-  // Without it the form would be sent as if from nowhere, and a change must come from here.
+  // Without a referrer policy the form would have no Origin, and changes must come from this server.
   const head = '\n<meta name="referrer" content="same-origin">'
   const page = htmlPage(viewer.say('login'), body, base, { head, viewer })
   return new Response(page, { status, headers })
@@ -130,7 +130,7 @@ function goTo({ base }: LoginContext, path: string | undefined, headers: Record<
   return new Response(null, { status: 303, headers: { ...headers, location: localPath(path, base) } })
 }
 
-/** Never a place on another server. */
+/** Returns a path on this server only. */
 function localPath(path: string | undefined, base: string): string {
   const here = 'http://here.invalid'
   if (path === undefined || path.length > LONGEST_PATH || !path.startsWith('/') || !URL.canParse(path, here))
@@ -141,7 +141,7 @@ function localPath(path: string | undefined, base: string): string {
 }
 
 function cookieAbout({ base, url, request }: Call): { name: string; path: string; secure: boolean } {
-  // Of several proxies the first one tells what the browser speaks.
+  // The first of several proxies names the protocol of the browser.
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
   const isSecure = url.protocol === 'https:' || forwarded === 'https'
   return { name: cookieName(request), path: base === '' ? '/' : base, secure: isSecure }

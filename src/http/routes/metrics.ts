@@ -1,4 +1,4 @@
-/** Routes of which classes take the time, and how long one takes. */
+/** Routes of job metrics. */
 
 import { MOST_MINUTES, MOST_PERCENTILES } from '../live/top-jobs.ts'
 import { json } from '../server/answer.ts'
@@ -21,11 +21,11 @@ export const METRICS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/metrics',
-    summary: 'Which classes took most of the time',
+    summary: 'Lists the job classes that took the most time',
     query: {
-      minutes: optional(MOST_MINUTES, 'the last minutes, this one included; 60 if nothing is said'),
-      hours: optional(MOST_HOURS, 'instead: the last hours, in steps of ten minutes'),
-      filter: text('only classes whose names contain it'),
+      minutes: optional(MOST_MINUTES, 'the last minutes, including this one; default 60'),
+      hours: optional(MOST_HOURS, 'instead of minutes: the last hours, in steps of ten minutes'),
+      filter: text('only classes whose names contain this text'),
     },
     answers: { 200: { description: 'Classes', content: { 'application/json': 'TopJobs' } } },
     run: async ({ server, query }) => json(await server.topJobs.of(query)),
@@ -33,8 +33,8 @@ export const METRICS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/metrics/{class}',
-    summary: 'One class, minute by minute',
-    query: { minutes: integer(1, MOST_MINUTES, 60, 'the last minutes, this one included') },
+    summary: 'Returns one job class, minute by minute',
+    query: { minutes: integer(1, MOST_MINUTES, 60, 'the last minutes, including this one') },
     answers: { 200: { description: 'Its runs', content: { 'application/json': 'JobMetrics' } } },
     run: async ({ hq, path, query }) => json(await hq.metrics.job(path.class ?? '', query)),
   }),
@@ -53,7 +53,7 @@ export const METRICS_SCHEMAS: Record<string, Schema> = {
     step: { ...count, description: 'seconds from step to step' },
     jobs: {
       ...list(object({ ...figures, ...percentiles, steps: list(object(step)) })),
-      description: `those that took most time first; percentiles of the first ${MOST_PERCENTILES}, of the last 8 hours at most`,
+      description: `sorted by total time; percentiles for the first ${MOST_PERCENTILES}, over the last 8 hours at most`,
     },
   }),
   JobMetrics: object({

@@ -16,7 +16,7 @@ const BATCH = 1000
  * @throws INVALID_REQUEST when it is not an object
  */
 function itemOf(body: unknown): OrderedItem {
-  if (!isObject(body)) throw invalid('an ordered job is an object, for instance { id: 7, payload: { v: 1 } }')
+  if (!isObject(body)) throw invalid('an ordered job must be an object, for example { id: 7, payload: { v: 1 } }')
   const { performAt, ...rest } = body
   return {
     ...rest,
@@ -65,7 +65,7 @@ export async function pushLines(
     for await (const { line, value } of lines) {
       at = line
       if (pushed + items.length >= most) {
-        throw new HighkiqError('TOO_MANY_ROWS', `at most ${most} ordered jobs are taken in one stream`)
+        throw new HighkiqError('TOO_MANY_ROWS', `a stream can have at most ${most} ordered jobs`)
       }
       items.push(itemOf(value))
       numbers.push(line)

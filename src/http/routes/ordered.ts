@@ -1,4 +1,4 @@
-/** Routes of ordered queues: what they are like, what waits in them, what died, and acting on it. */
+/** Routes of ordered queues: stats, waiting ids, the morgue, and actions on them. */
 
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import type { HighkiqError } from '../../job/errors.ts'
@@ -24,10 +24,10 @@ async function statsOf(hq: Highkiq, name: string) {
 }
 
 const page = {
-  desc: flag('from the highest value down'),
-  from: text('begin there: an id, seconds since 1970, or a number of retries'),
-  cursor: text('what the answer before gave as `next`', 20_000),
-  limit: integer(1, 500, 25, 'items of one answer'),
+  desc: flag('in descending order'),
+  from: text('where to begin: an id, seconds since 1970, or a number of retries'),
+  cursor: text('the `next` of the previous page', 20_000),
+  limit: integer(1, 500, 25, 'items on one page'),
 }
 
 const optionsOf = <By extends string>(query: {
@@ -53,7 +53,7 @@ const dead = (call: Call, { updatedAt, payloads, ...rest }: DeadId) => {
   return { ...rest, payloads: payloadsOf(call, payloads), updatedAt: dateOf(updatedAt) }
 }
 
-/** A route that does something to the queue, and answers what it is like then. */
+/** Makes a route that changes the queue and returns it. */
 function actionRoute(
   name: string,
   summary: string,
@@ -65,7 +65,7 @@ function actionRoute(
     path: `${PATH}/${name}`,
     summary,
     ...body,
-    answers: { 200: { description: 'Its numbers then', content: { 'application/json': 'OrderedQueue' } } },
+    answers: { 200: { description: 'Its numbers after the change', content: { 'application/json': 'OrderedQueue' } } },
     async run(call) {
       const queue = await queueOf(call)
       await run(queue, call)
@@ -74,7 +74,7 @@ function actionRoute(
   })
 }
 
-/** A route that does something to these ids, or to all of them. */
+/** Makes a route for an action on some ids, or on all. */
 function actOnIds(
   path: string,
   summary: string,
@@ -85,7 +85,7 @@ function actOnIds(
     path: `${PATH}/${path}`,
     summary,
     body: { content: { 'application/json': 'OrderedIds' } },
-    answers: { 200: { description: 'How many it were', content: { 'application/json': 'OrderedActed' } } },
+    answers: { 200: { description: 'The number of items', content: { 'application/json': 'OrderedActed' } } },
     async run(call) {
       const queue = await queueOf(call)
       const { ids, all, ...rest } = await readObject(call.request, call.server.limits.bodyBytes)
@@ -96,8 +96,8 @@ function actOnIds(
       }
       if (all === true && ids === undefined) return acted(await run(queue, undefined))
       const known = Array.isArray(ids) && ids.every((id) => typeof id === 'string' || typeof id === 'number')
-      if (!known || all !== undefined) throw invalid('say `ids`, a list of them, or `all: true`')
-      if (ids.length > MOST_IDS) throw invalid(`at most ${MOST_IDS} ids at a time`)
+      if (!known || all !== undefined) throw invalid('give `ids`, a list of ids, or `all: true`')
+      if (ids.length > MOST_IDS) throw invalid(`\`ids\` must have at most ${MOST_IDS} items`)
       return acted(await run(queue, ids.map(String)))
     },
   })
@@ -107,7 +107,7 @@ export const ORDERED_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/ordered',
-    summary: 'All ordered queues, by name',
+    summary: 'Lists all ordered queues by name',
     answers: { 200: { description: 'All of them', content: { 'application/json': 'OrderedQueueList' } } },
     async run({ hq }) {
       const names = await hq.orderedQueues()
@@ -117,7 +117,7 @@ export const ORDERED_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: PATH,
-    summary: 'One ordered queue, shard by shard',
+    summary: 'Returns one ordered queue, shard by shard',
     answers: { 200: { description: 'Its numbers', content: { 'application/json': 'OrderedQueue' } } },
     run: async (call) => json(await statsOf(call.hq, (await queueOf(call)).queue)),
   }),
@@ -148,8 +148,8 @@ export const ORDERED_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: `${PATH}/waiting`,
-    summary: 'Ids that wait',
-    query: { by: oneOf(['performIn', 'id', 'retryCount'], 'what it is sorted by; performIn if not said'), ...page },
+    summary: 'Lists the waiting ids',
+    query: { by: oneOf(['performIn', 'id', 'retryCount'], 'sort order; default performIn'), ...page },
     answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedWaitingList' } } },
     async run(call) {
       const { by = 'performIn' } = call.query
@@ -160,8 +160,8 @@ export const ORDERED_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: `${PATH}/ids/{id}`,
-    summary: 'Where an id is: it may wait, run and have died at the same time',
-    answers: { 200: { description: 'All that is known of it', content: { 'application/json': 'OrderedId' } } },
+    summary: 'Returns where an id is: it can wait, run and be in the morgue at the same time',
+    answers: { 200: { description: 'The id', content: { 'application/json': 'OrderedId' } } },
     async run(call) {
       const found = await (await queueOf(call)).find(call.path.id ?? '')
       return json({
@@ -171,41 +171,45 @@ export const ORDERED_ROUTES: Route[] = [
       })
     },
   }),
-  actOnIds('waiting/now', 'Makes these ids due now, or all', (queue, ids) =>
+  actOnIds('waiting/now', 'Makes these ids, or all, due now', (queue, ids) =>
     ids ? queue.waiting.performNow(ids) : queue.waiting.performAllNow(),
   ),
-  actOnIds('waiting/delete', 'Deletes what waits of these ids, or of all that have failed', (queue, ids) =>
+  actOnIds('waiting/delete', 'Deletes the waiting payloads of these ids, or of all ids that failed', (queue, ids) =>
     ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed(),
   ),
-  actOnIds('waiting/kill', 'Puts what waits of these ids into the morgue, or of all that have failed', (queue, ids) =>
-    ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed(),
+  actOnIds(
+    'waiting/kill',
+    'Moves the waiting payloads of these ids, or of all ids that failed, to the morgue',
+    (queue, ids) => (ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed()),
   ),
   route({
     method: 'GET',
     path: `${PATH}/morgue`,
-    summary: 'What failed for good',
-    query: { by: oneOf(['updatedAt', 'id'], 'what it is sorted by; updatedAt if not said'), ...page },
+    summary: 'Lists the morgue',
+    query: { by: oneOf(['updatedAt', 'id'], 'sort order; default updatedAt'), ...page },
     answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedDeadList' } } },
     async run(call) {
       const { items, next } = await (await queueOf(call)).morgue.list(optionsOf(call.query))
       return json({ items: items.map((one) => dead(call, one)), next })
     },
   }),
-  actOnIds('morgue/resurrect', 'Brings these ids back, or all: fresh, and due now', (queue, ids) =>
+  actOnIds('morgue/resurrect', 'Resurrects these ids, or all: with no failures, and due now', (queue, ids) =>
     queue.morgue.resurrect(ids ?? 'all'),
   ),
-  actOnIds('morgue/delete', 'Forgets these ids of the morgue, or all', (queue, ids) =>
+  actOnIds('morgue/delete', 'Deletes these ids, or all, from the morgue', (queue, ids) =>
     queue.morgue.delete(ids ?? 'all'),
   ),
-  actionRoute('pause', 'Nothing more is taken; pushes go on, and so does what runs', (queue) => queue.pause()),
-  actionRoute('resume', 'Goes on', (queue) => queue.resume()),
+  actionRoute('pause', 'Workers fetch no more batches; running batches finish, and pushes are stored', (queue) =>
+    queue.pause(),
+  ),
+  actionRoute('resume', 'Workers fetch batches again', (queue) => queue.resume()),
   actionRoute(
     'reshard',
-    'Changes the number of shards while all goes on',
+    'Changes the number of shards while workers run',
     async (queue, { request, server }) => {
       const { shards, ...rest } = await readObject(request, server.limits.bodyBytes)
       refuseMembers(rest, 'it', ['shards'])
-      if (!Number.isInteger(shards)) throw invalid('`shards` is a whole number')
+      if (!Number.isInteger(shards)) throw invalid('`shards` must be a whole number')
       await queue.reshard(shards as number)
     },
     { body: { content: { 'application/json': 'OrderedReshard' } } },

@@ -1,4 +1,4 @@
-/** Routes of processes that work: what they are like, and signals to them. */
+/** Routes of worker processes: their heartbeat data, and signals to them. */
 
 import type { Process } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -27,17 +27,22 @@ function processOf(process: Process, now: number) {
   }
 }
 
-/** A route that sends a process a signal. */
+/** Makes a route that sends a signal to a process. */
 function signal(name: string, summary: string, send: (process: Process) => Promise<boolean>): Route {
   return route({
     method: 'POST',
     path: `/api/v1/processes/{identity}/${name}`,
     summary,
-    answers: { 202: { description: 'It hears of it at its next beat', content: { 'application/json': 'Process' } } },
+    answers: {
+      202: {
+        description: 'The process receives the signal with its next heartbeat',
+        content: { 'application/json': 'Process' },
+      },
+    },
     async run({ hq, path }) {
       const process = await hq.processes().find(path.identity ?? '')
       if (process && (await send(process))) return json(processOf(process, hq.now()), 202)
-      throw new HighkiqError('UNKNOWN_PROCESS', `no process ${path.identity} lives: it has ended, or never was`)
+      throw new HighkiqError('UNKNOWN_PROCESS', `no live process has the identity ${path.identity}`)
     },
   })
 }
@@ -46,18 +51,18 @@ export const PROCESS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/processes',
-    summary: 'The processes that work, ours and Ruby’s, as they showed themselves at their last beats',
+    summary: 'Lists the worker processes of Highkiq and Sidekiq, as of their last heartbeats',
     answers: { 200: { description: 'All of them, by identity', content: { 'application/json': 'ProcessList' } } },
     async run({ hq }) {
       const items = (await all(hq.processes())).map((process) => processOf(process, hq.now()))
       return json({ items, next: null })
     },
   }),
-  signal('quiet', 'It takes no more jobs; what runs goes on', (process) => process.quiet()),
-  signal('stop', 'It ends as at SIGTERM: what does not end in time goes back to its queue', (process) =>
+  signal('quiet', 'The process fetches no more jobs; running jobs finish', (process) => process.quiet()),
+  signal('stop', 'The process stops gracefully, like SIGTERM: jobs that exceed the timeout are requeued', (process) =>
     process.stop(),
   ),
-  signal('trace', 'It tells in its log what it is doing', (process) => process.dumpTrace()),
+  signal('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
 ]
 
 export const PROCESS_SCHEMAS: Record<string, Schema> = {
@@ -68,18 +73,18 @@ export const PROCESS_SCHEMAS: Record<string, Schema> = {
     tag: text,
     labels: list(text),
     queues: list(text),
-    definedQueues: { ...list(text), description: 'that the jobs of its app name' },
+    definedQueues: { ...list(text), description: 'the queues that the jobs of its app name' },
     version: text,
-    ours: { ...boolean, description: 'of Highkiq, and not of Sidekiq' },
-    embedded: { ...boolean, description: 'inside a program of another purpose: it obeys no signals' },
+    ours: { ...boolean, description: 'true for a process of Highkiq, false for one of Sidekiq' },
+    embedded: { ...boolean, description: 'runs inside another program, and ignores signals' },
     busy: count,
-    concurrency: { ...count, description: 'jobs and batches of ordered queues at the same time' },
-    orderedConcurrency: { ...count, description: 'of these, batches of ordered queues' },
+    concurrency: { ...count, description: 'the most jobs and ordered batches at the same time' },
+    orderedConcurrency: { ...count, description: 'the part of it for ordered batches' },
     rss: { ...count, description: 'kB' },
     quiet: boolean,
     leader: boolean,
     startedAt: time,
-    beat: { ...time, description: 'when it was last seen' },
+    beat: { ...time, description: 'time of its last heartbeat' },
     state: { enum: ['live', 'quiet', 'silent'] },
   }),
   ProcessList: listOf('Process'),

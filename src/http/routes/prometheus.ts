@@ -1,4 +1,4 @@
-/** The figures as Prometheus reads them: its text format, version 0.0.4. */
+/** The metrics in the text format of Prometheus, version 0.0.4. */
 
 import { VERSION } from '../../index.ts'
 import { type Route, route } from '../server/route.ts'
@@ -17,10 +17,10 @@ export interface Metric {
 export const PROMETHEUS_ROUTE: Route = route({
   method: 'GET',
   path: '/metrics',
-  summary: 'The figures, for Prometheus',
-  answers: { 200: { description: 'Its text format', content: { 'text/plain': { type: 'string' } } } },
+  summary: 'Returns the metrics for Prometheus',
+  answers: { 200: { description: 'The text format of Prometheus', content: { 'text/plain': { type: 'string' } } } },
   async run({ hq, server, request, base }) {
-    // The dashboard has a page of this name, and browsers ask for it when it is loaded again.
+    // The dashboard has a page with this path, which browsers request on reload.
     if (request.headers.get('accept')?.includes('text/html')) return server.dashboard.page(base)
     const [{ stats, tasks, alerts }, queues, { ordered }, jobs] = await Promise.all([
       server.liveStats.latest(),
@@ -47,27 +47,31 @@ export const PROMETHEUS_ROUTE: Route = route({
       return { name, type: 'counter', help, values: [...jobs].map(([job, counts]) => [{ job }, counts[of]]) }
     }
     const all: Metric[] = [
-      { ...one('highkiq_info', 'What is running', 1), values: [[{ version: VERSION, store: hq.store.kind }, 1]] },
-      one('highkiq_processed_total', 'Jobs that ended, failed runs included', stats.processed, 'counter'),
+      { ...one('highkiq_info', 'Version and store', 1), values: [[{ version: VERSION, store: hq.store.kind }, 1]] },
+      one('highkiq_processed_total', 'Jobs processed, including failed runs', stats.processed, 'counter'),
       one('highkiq_failed_total', 'Runs that failed', stats.failed, 'counter'),
-      one('highkiq_busy', 'Jobs that run now', stats.busy),
+      one('highkiq_busy', 'Running jobs', stats.busy),
       one('highkiq_enqueued', 'Jobs in queues', stats.enqueued),
-      one('highkiq_backlog', 'Rows that wait inside their tasks', stats.backlog),
-      one('highkiq_scheduled', 'Jobs that run later', stats.scheduled),
-      one('highkiq_retries', 'Jobs that failed and will run again', stats.retries),
-      one('highkiq_dead', 'Jobs that will not run again by themselves', stats.dead),
-      one('highkiq_processes', 'Processes that work', stats.processes),
-      one('highkiq_concurrency', 'Jobs that all processes can run at a time', stats.concurrency),
-      one('highkiq_tasks_running', 'Tracked tasks that run', tasks),
+      one('highkiq_backlog', 'Rows in the backlogs of tasks', stats.backlog),
+      one('highkiq_scheduled', 'Scheduled jobs', stats.scheduled),
+      one('highkiq_retries', 'Jobs in the retry set', stats.retries),
+      one('highkiq_dead', 'Jobs in the dead set', stats.dead),
+      one('highkiq_processes', 'Worker processes', stats.processes),
+      one('highkiq_concurrency', 'Jobs that all processes can run at the same time', stats.concurrency),
+      one('highkiq_tasks_running', 'Running tasks', tasks),
       ofQueues('highkiq_queue_size', 'Jobs in the queue', ({ size }) => size),
-      ofQueues('highkiq_queue_latency_seconds', 'How long the next job has waited', ({ latency }) => latency),
-      ofQueues('highkiq_queue_paused', 'Whether nothing is taken from it', ({ paused }) => (paused ? 1 : 0)),
-      ofOrdered('highkiq_ordered_waiting', 'Ids that wait', ({ length }) => length),
-      ofOrdered('highkiq_ordered_morgue', 'Ids that failed for good', ({ morgueLength }) => morgueLength),
-      ofOrdered('highkiq_ordered_lag_seconds', 'How long the first due id has waited', ({ lag }) => lag),
-      ofJobs('highkiq_job_processed_total', 'Runs that ended, since this server was asked first', 'processed'),
-      ofJobs('highkiq_job_failed_total', 'Runs that failed, since this server was asked first', 'failed'),
-      ofJobs('highkiq_job_seconds_total', 'Seconds that successful runs took, since then', 'seconds'),
+      ofQueues('highkiq_queue_latency_seconds', 'Seconds that the oldest job has waited', ({ latency }) => latency),
+      ofQueues('highkiq_queue_paused', '1 when the queue is paused', ({ paused }) => (paused ? 1 : 0)),
+      ofOrdered('highkiq_ordered_waiting', 'Waiting ids', ({ length }) => length),
+      ofOrdered('highkiq_ordered_morgue', 'Ids in the morgue', ({ morgueLength }) => morgueLength),
+      ofOrdered('highkiq_ordered_lag_seconds', 'Seconds that the first due id has waited', ({ lag }) => lag),
+      ofJobs('highkiq_job_processed_total', 'Runs since the first scrape of this server', 'processed'),
+      ofJobs('highkiq_job_failed_total', 'Failed runs since the first scrape of this server', 'failed'),
+      ofJobs(
+        'highkiq_job_seconds_total',
+        'Seconds of successful runs since the first scrape of this server',
+        'seconds',
+      ),
       {
         name: 'highkiq_alerts',
         type: 'gauge',

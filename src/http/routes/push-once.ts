@@ -1,4 +1,4 @@
-/** `Idempotency-Key` of jobs: each has an id that the key gives, so that a repeat finds out which of them are there. */
+/** `Idempotency-Key` of jobs: the key determines their ids, so that a repeated request can find them. */
 
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,11 +6,11 @@ import type { Highkiq } from '../../app.ts'
 import type { HighkiqError } from '../../job/errors.ts'
 import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
-/** How long a request that tells nothing is left to it; while it pushes it says so three times within that. */
+/** How long a silent claim is respected. A request that still pushes renews its claim three times within that. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 100
 
-/** What stands behind a key: whose ids, since when, for which body, and once they are pushed which were stopped. */
+/** The stored value of a key: the seed of the ids, the time, the digest of the body, and the jobs that were stopped. */
 interface Claim {
   ids: string
   at: number
@@ -27,11 +27,11 @@ function read(text: string): Claim {
 }
 
 export interface Batch {
-  /** Of each job the jid that it says itself, if any. */
+  /** The jid that each job brings itself, if any. */
   jids: (string | undefined)[]
-  /** Pushes those, by their place, each with its jid. */
+  /** Pushes the jobs with these indexes and ids. */
   push(jids: ReadonlyMap<number, string>): Promise<(string | null)[]>
-  /** Of whoever waits. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
 
@@ -59,7 +59,7 @@ export async function pushOnce(
       await sleep(LOOK_MS, undefined, { signal: batch.signal })
       continue
     }
-    // Whoever pushed has died, or could not tell: what is nowhere is pushed.
+    // The other request died: push the jobs that are missing.
     const again: Claim = { ...claim, at: hq.now() }
     if ((await store.results.remember(key, write(again), DAY, there)) !== null) continue
     return { jids: await pushed(hq, key, again, batch, true), isNew: false }
@@ -85,7 +85,7 @@ async function pushed(
     claim = await hold.end()
   } catch (thrown) {
     claim = await hold.end()
-    // Nothing went in: what is wrong may be mended under the same key. Else a repeat looks at once for what is there.
+    // When nothing was pushed, the client can correct its request under the same key. Otherwise a repeat checks at once.
     const { code, details } = (thrown ?? {}) as Partial<HighkiqError>
     const wentIn = details?.pushed as unknown[] | undefined
     const none = !mayBeThere && code !== 'PUSH_FAILED' && (missing.size === 1 || wentIn?.length === 0)
@@ -98,14 +98,14 @@ async function pushed(
   return answers
 }
 
-/** Nobody takes over while the jobs are still being pushed. `end` answers how the claim stands by then. */
+/** Renews the claim while the jobs are being pushed, so that no other request takes over. `end` returns the last claim. */
 function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
   let held = claim
   let told: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
     told = told.then(async () => {
       const next = { ...held, at: hq.now() }
-      // A store that is away for a moment is told with the next one; a claim that somebody has taken stays theirs.
+      // After a store error the next renewal tries again. A claim that another request has taken over stays with it.
       if ((await hq.store.results.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
     })
   }, PATIENCE_MS / 3)

@@ -1,4 +1,4 @@
-/** Routes of queues: what they are like, the jobs in them, and acting on both. */
+/** Routes of queues and the jobs in them. */
 
 import type { Highkiq, Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
@@ -18,7 +18,7 @@ const TASK_PAGE = 200
 /** The most tasks that are read, newest first: tasks with a backlog are rarely older than these. */
 const MOST_TASKS = 5000
 
-/** All that are listed; or one, which need not be. */
+/** Returns all queues, or one, which may be empty. */
 async function shownQueues(hq: Highkiq, name?: string) {
   const [queues, processes, backlogs] = await Promise.all([
     name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
@@ -62,9 +62,9 @@ async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
 
 const identityOf = ({ identity }: Process) => identity
 
-const ONE = { 200: { description: 'The queue then', content: { 'application/json': 'Queue' } } }
+const ONE = { 200: { description: 'The queue after the change', content: { 'application/json': 'Queue' } } }
 
-/** A route that does something to the queue, and answers what it is like then. */
+/** Makes a route that changes the queue and returns it. */
 function actionRoute(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
   return route({
     method: 'POST',
@@ -87,30 +87,32 @@ export const QUEUE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/queues',
-    summary: 'All queues, by name',
+    summary: 'Lists all queues by name',
     answers: { 200: { description: 'All of them', content: { 'application/json': 'QueueList' } } },
     run: async ({ hq }) => json({ items: await shownQueues(hq), next: null }),
   }),
   route({
     method: 'GET',
     path: PATH,
-    summary: 'One queue, whether there is anything in it or not',
+    summary: 'Returns one queue, even when it is empty',
     answers: ONE,
     run: ({ hq, path }) => one(hq, path),
   }),
   route({
     method: 'GET',
     path: `${PATH}/jobs`,
-    summary: 'The jobs in a queue, newest first',
+    summary: 'Lists the jobs in a queue, newest first',
     query: {
-      search: text('somewhere in the payload; with * the whole of it: * any characters, ? one, [a-z] one of some'),
+      search: text(
+        'text in the payload; with wildcards the whole payload must match: * any characters, ? one, [a-z] a class',
+      ),
       class: text('the class of the job'),
       cursor,
-      limit: integer(1, 500, 50, 'items of one answer'),
+      limit: integer(1, 500, 50, 'items on one page'),
     },
     answers: {
       200: {
-        description: 'A page. One that is narrowed may have no items, and go on all the same.',
+        description: 'A page. A filtered page may have no items although `next` is set.',
         content: { 'application/json': 'JobLineList' },
       },
     },
@@ -129,8 +131,8 @@ export const QUEUE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: `${PATH}/jobs/{jid}`,
-    summary: 'One job of a queue: all that is known of it',
-    query: { key, whole: flag('nothing is cut, however long it is') },
+    summary: 'Returns one job of a queue with all details',
+    query: { key, whole: flag('returns the whole job, however long it is') },
     answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
     async run({ hq, server, path, query, request }) {
       const named = { jid: path.jid ?? '', key: query.key }
@@ -142,26 +144,26 @@ export const QUEUE_ROUTES: Route[] = [
   route({
     method: 'DELETE',
     path: `${PATH}/jobs/{jid}`,
-    summary: 'Takes one job out of a queue; it does not run',
+    summary: 'Deletes one job from a queue',
     query: { key },
-    answers: { 200: { description: 'What became of it', content: { 'application/json': 'Acted' } } },
+    answers: { 200: { description: 'The result', content: { 'application/json': 'Acted' } } },
     async run({ hq, server, path, query, request, audit }) {
       const named = { jid: path.jid ?? '', key: query.key }
       const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
       const isGone = await job.delete()
       audit({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
-      return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'somebody else was faster' })
+      return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
     },
   }),
-  actionRoute('pause', 'Nothing more is taken from it; what runs goes on, and pushes are kept', (queue) =>
+  actionRoute('pause', 'Workers fetch no more jobs from it; running jobs finish, and pushes are stored', (queue) =>
     queue.pause(),
   ),
-  actionRoute('resume', 'Workers take from it again', (queue) => queue.resume()),
+  actionRoute('resume', 'Workers fetch jobs from it again', (queue) => queue.resume()),
   route({
     method: 'POST',
     path: `${PATH}/clear`,
-    summary: 'Drops all jobs that wait in it',
-    answers: { 200: { description: 'How many it were', content: { 'application/json': 'Cleared' } } },
+    summary: 'Deletes all jobs that wait in it',
+    answers: { 200: { description: 'The number of items', content: { 'application/json': 'Cleared' } } },
     async run({ hq, path, audit }) {
       const done = await hq.queue(path.name ?? '').clear()
       audit({ count: done })
@@ -174,15 +176,15 @@ export const QUEUE_SCHEMAS: Record<string, Schema> = {
   Queue: object({
     name: textSchema,
     size: count,
-    backlog: { ...count, description: 'rows that running tasks hold back for it' },
-    latency: { ...number, minimum: 0, description: 'seconds that its next job has waited' },
+    backlog: { ...count, description: 'rows in the backlogs of tasks for this queue' },
+    latency: { ...number, minimum: 0, description: 'seconds that its oldest job has waited' },
     paused: boolean,
     ignoredBy: {
       ...list(textSchema),
-      description: "identities of Sidekiq's processes that serve it: they know of no pause",
+      description: 'identities of Sidekiq processes that serve it: they ignore a pause',
     },
-    slots: { ...count, description: 'jobs that the processes which serve it can run at a time' },
-    servedBy: { ...list(textSchema), description: 'identities' },
+    slots: { ...count, description: 'the most jobs that its processes run at the same time' },
+    servedBy: { ...list(textSchema), description: 'identities of the processes that serve it' },
   }),
   QueueList: listOf('Queue'),
   Cleared: object({ done: count }),

@@ -1,4 +1,4 @@
-/** The route of what runs now. */
+/** The route of running jobs. */
 
 import type { Running } from '../../index.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -25,9 +25,9 @@ export const RUNNING_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/running',
-    summary: 'What runs now, longest first, as the processes showed it at their last beats',
-    query: { limit: integer(1, MOST, STANDARD, 'at most so many') },
-    answers: { 200: { description: 'All, or those longest', content: { 'application/json': 'RunningList' } } },
+    summary: 'Lists the running jobs, longest first, as of the last heartbeats',
+    query: { limit: integer(1, MOST, STANDARD, 'the most items') },
+    answers: { 200: { description: 'The running jobs', content: { 'application/json': 'RunningList' } } },
     async run({ hq, server, query }) {
       const items: ReturnType<typeof runningOf>[] = []
       for await (const running of hq.running()) {
@@ -44,8 +44,8 @@ const { key: _, bytes: __, ...line } = JOB_SUMMARY
 export const RUNNING_SCHEMAS: Record<string, Schema> = {
   Running: object({
     ...line,
-    process: { ...text, description: 'identity' },
-    thread: { ...text, description: "different for each of a process's running jobs" },
+    process: { ...text, description: 'identity of the process' },
+    thread: { ...text, description: 'unique among the running jobs of a process' },
     startedAt: time,
     progress: orNull(object({ done: number, total: number, note: text }, ['total', 'note'])),
   }),

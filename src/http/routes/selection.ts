@@ -1,4 +1,4 @@
-/** Acting on jobs that somebody has chosen from a set. */
+/** Actions on selected jobs of a set. */
 
 import type { JobSet, SetEntry } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
@@ -13,7 +13,7 @@ export interface ActionResult {
 
 const AT_ONCE = 10
 
-/** One that can't be moved does not keep the others from it. `acted` is counted up as they are done. */
+/** A job that can't be moved does not stop the others. `acted` is updated while they are done. */
 export async function actOnSelected(
   server: ServerContext,
   set: JobSet,
@@ -35,15 +35,15 @@ export async function actOnSelected(
       signal.throwIfAborted()
       try {
         const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
-        if (!entry) refuse(`job ${jid.slice(0, 100)} is not there any more`)
+        if (!entry) refuse(`job ${jid.slice(0, 100)} was not found`)
         else if (await act(entry)) acted.done++
-        else refuse(`somebody else was faster with job ${jid.slice(0, 100)}`)
+        else refuse(`another request was faster with job ${jid.slice(0, 100)}`)
       } catch (thrown) {
         refuse(messageOf(thrown))
       }
     }
   }
-  // All have ended when one was told to stop: nothing is done after that.
+  // Waits for all workers before it throws, so that nothing runs after that.
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }

@@ -1,4 +1,4 @@
-/** Routes of how all is: now, live, and over time. */
+/** Routes of stats: now, live, and over time. */
 
 import { stringifyJson } from '../../job/json.ts'
 import { EventStream, STREAM_HEADERS } from '../live/event-stream.ts'
@@ -17,22 +17,22 @@ export const STATS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/stats',
-    summary: 'The figures of `hq.stats()`, at most two seconds old',
-    answers: { 200: { description: 'In figures', content: { 'application/json': 'Stats' } } },
+    summary: 'Returns the stats of `hq.stats()`, at most two seconds old',
+    answers: { 200: { description: 'The stats', content: { 'application/json': 'Stats' } } },
     run: async ({ server }) => json(await server.liveStats.stats()),
   }),
   route({
     method: 'GET',
     path: '/api/v1/live-stats',
-    summary: 'The live stats of the dashboard, at most two seconds old: figures, rates and alerts',
-    answers: { 200: { description: 'In figures', content: { 'application/json': 'LiveStats' } } },
+    summary: 'Returns the live stats of the dashboard, at most two seconds old: figures, rates and alerts',
+    answers: { 200: { description: 'The live stats', content: { 'application/json': 'LiveStats' } } },
     run: async ({ server }) => json(await server.liveStats.latest()),
   }),
   route({
     method: 'GET',
     path: '/api/v1/live',
-    summary: 'The live stats as events: `stats` at most every 2 s; `trouble` when the store does not answer',
-    headers: { 'last-event-id': 'what was seen last is not told again' },
+    summary: 'Streams the live stats: `stats` at most every 2 s, `trouble` while the store does not answer',
+    headers: { 'last-event-id': 'the last event is not repeated' },
     answers: {
       200: {
         description: 'Each `stats` carries LiveStats, each `trouble` a Problem',
@@ -66,23 +66,24 @@ export const STATS_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/history',
-    summary: 'What ended of each UTC day, newest first',
-    query: { days: integer(1, MOST_DAYS, 30, 'today and the days before') },
+    summary: 'Returns the finished and failed runs of each UTC day, newest first',
+    query: { days: integer(1, MOST_DAYS, 30, 'number of days, including today') },
     answers: { 200: { description: 'Days', content: { 'application/json': 'DayList' } } },
     run: async ({ hq, query }) => json({ items: await hq.history(query.days), next: null }),
   }),
   route({
     method: 'GET',
     path: '/api/v1/throughput',
-    summary: 'What ended, step by step; whole steps alone',
-    query: { range: oneOf(RANGES, 'how far back; 1h if not said') },
+    summary: 'Returns the finished and failed runs, step by step, complete steps only',
+    query: { range: oneOf(RANGES, 'how far back; default 1h') },
     answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Throughput' } } },
     run: async ({ server, query }) => json(await server.throughputs.of(query.range ?? '1h')),
   }),
   route({
     method: 'GET',
     path: '/api/v1/gauges',
-    summary: 'What this server saw every ten seconds, since somebody looks, at most of the last hour',
+    summary:
+      'Returns the samples that this server took every ten seconds since it was first asked, for one hour at most',
     answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Gauges' } } },
     async run({ server }) {
       await server.liveStats.latest()
@@ -102,7 +103,7 @@ const figures = {
   failed: count,
   busy: count,
   enqueued: count,
-  backlog: { ...count, description: 'rows that wait inside their tasks' },
+  backlog: { ...count, description: 'rows in the backlogs of tasks' },
   scheduled: count,
   retries: count,
   dead: count,
@@ -117,14 +118,17 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
     roundTrip: { ...number, minimum: 0, description: 'milliseconds that the store took to answer' },
     stats: object({
       ...figures,
-      concurrency: { ...count, description: 'jobs and batches of ordered queues that all processes run at a time' },
-      orderedConcurrency: { ...count, description: 'of these, batches of ordered queues' },
+      concurrency: {
+        ...count,
+        description: 'the most jobs and ordered batches that all processes run at the same time',
+      },
+      orderedConcurrency: { ...count, description: 'the part of it for ordered batches' },
       ordered: object({ total: ordered }),
     }),
-    finishedPerSecond: { ...number, minimum: 0, description: 'over the last 10 s, or what is known of them' },
+    finishedPerSecond: { ...number, minimum: 0, description: 'over the last 10 s, or the part of it that is known' },
     failedPerSecond: { ...number, minimum: 0 },
-    alerts: { ...list(ref('Alert')), description: 'the worst first' },
-    tasks: { ...count, description: 'that run' },
+    alerts: { ...list(ref('Alert')), description: 'sorted by severity' },
+    tasks: { ...count, description: 'running tasks' },
     orderedQueues: count,
     crons: count,
     queues: count,
@@ -136,10 +140,10 @@ export const STATS_SCHEMAS: Record<string, Schema> = {
   Alert: {
     oneOf: [
       alert('retries-share-error', 'error', {
-        error: { ...text, description: 'numbers of more than five digits, ids, times and addresses are left out' },
-        filter: { ...text, description: 'as the parameter `cause` of retries it finds them' },
+        error: { ...text, description: 'without numbers of more than five digits, ids, times and addresses' },
+        filter: { ...text, description: 'the value of the parameter `cause` of /retries that finds them' },
         class: text,
-        count: { ...count, description: 'about so many, where there are very many' },
+        count: { ...count, description: 'an estimate when there are very many retries' },
         since: time,
       }),
       alert('process-silent', 'error', { identity: text, beat: time, busy: count, returnsIn: seconds }),

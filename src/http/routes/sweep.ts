@@ -1,4 +1,4 @@
-/** Acting on all of a set that are meant, while somebody watches: who goes away stops it. */
+/** Actions on all matching jobs of a set. They stop when the client disconnects. */
 
 import type { BulkResult, Highkiq, JobSet, SweepOptions } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
@@ -11,7 +11,7 @@ import { type Call, type Route, route } from '../server/route.ts'
 export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
 const NDJSON = 'application/x-ndjson'
-/** Between two lines. */
+/** The shortest time between two lines of progress. */
 const TELL_MS = 250
 const MEMBERS = ['search', 'class', 'error', 'cause', 'queue']
 
@@ -19,11 +19,11 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
   return route({
     method: 'POST',
     path,
-    summary: `${summary}; who hangs up stops it`,
+    summary: `${summary}; closing the connection stops it`,
     body: { content: { 'application/json': 'JobFilter' }, optional: true },
     answers: {
       200: {
-        description: 'What became of them. As lines: how far it is now and then, and at last with `ended`',
+        description: 'The result. As NDJSON: progress from time to time, and a last line with `ended: true`',
         content: { 'application/json': 'Sweeping', [NDJSON]: { type: 'string' } },
       },
     },
@@ -82,13 +82,13 @@ function lines(
         told = performance.now()
         tell(sweepingOf(now, false))
       }
-      // Not awaited: what is told is read while it goes on.
+      // Not awaited, so that the client can read the progress.
       void sweep({ signal, onProgress })
         .then((result) => tell(sweepingOf(result, true)))
         .catch((thrown) => {
           audit({ incomplete: true })
           if (signal.aborted) return
-          if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'acting on all of a set broke off')
+          if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'an action on all jobs of a set failed')
           tell({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
         })
         .finally(() => {
@@ -105,11 +105,12 @@ function sweepingOf({ done, refused, error }: BulkResult, ended: boolean) {
   return { done, refused, ...(error === undefined ? {} : { error: messageOf(error) }), ended }
 }
 
-/** @throws INVALID_REQUEST: without the filter that was meant, all would be met */
+/** @throws INVALID_REQUEST for a wrong filter, since without it the action would apply to all jobs */
 function filterIn(body: Record<string, unknown>) {
   refuseMembers(body, 'a filter', MEMBERS)
   for (const [name, value] of Object.entries(body)) {
-    if (typeof value !== 'string' || value === '') throw invalid(`\`${name}\` is a text; leave it out to mean all`)
+    if (typeof value !== 'string' || value === '')
+      throw invalid(`\`${name}\` must be a non-empty string: leave it out to select all`)
   }
   return body
 }

@@ -1,10 +1,10 @@
-/** Answers: JSON, errors, and the headers that all of them have. */
+/** Answers: JSON, errors, and security headers. */
 
 import { codeOf, HighkiqError, messageOf, statusOfCode } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { inHttpWording } from './http-wording.ts'
 
-/** Nothing but what we serve ourselves, no inline script or style, in no frame. */
+/** Allows only resources of this server, no inline scripts or styles, and no frames. */
 const CONTENT_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -12,15 +12,15 @@ const CONTENT_POLICY =
 const HEADERS = {
   'content-security-policy': CONTENT_POLICY,
   'x-content-type-options': 'nosniff',
-  // A link to a task has its token in the address.
+  // The URL of a task link contains its token.
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Seconds after which to try again what was refused for now. */
+/** The Retry-After of temporary refusals, in seconds. */
 const RETRY_AFTER = { 429: '5', 503: '5' } as Record<number, string>
 
-/** Dates become ISO 8601, a BigInt a whole number. */
+/** Returns a JSON answer. Dates become ISO 8601, a BigInt a whole number. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(stringifyJson(body), { status, headers: { 'content-type': 'application/json', ...headers } })
 }
@@ -31,10 +31,10 @@ export interface ErrorBody {
   details?: Record<string, unknown>
 }
 
-/** What a client is told of anything that was thrown: of what is none of our errors nothing but that it is in the log. */
+/** Returns the error that a client sees. Unexpected errors are hidden: only the log has them. */
 export function errorBody(thrown: unknown): ErrorBody {
   const code = codeOf(thrown)
-  if (!code) return { code: 'INTERNAL_ERROR', message: 'something broke here: the log of the server tells what' }
+  if (!code) return { code: 'INTERNAL_ERROR', message: 'internal error: see the log of the server' }
   const { details } = thrown as { details?: unknown }
   return {
     code,
@@ -52,7 +52,7 @@ export function errorAnswer(thrown: unknown, headers: Record<string, string> = {
   })
 }
 
-/** The same answer with the headers that all have. */
+/** Adds the security headers to an answer. */
 export function guarded(answer: Response): Response {
   for (const [name, value] of Object.entries(HEADERS)) answer.headers.set(name, value)
   if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')

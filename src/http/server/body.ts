@@ -1,4 +1,4 @@
-/** What comes with a request: read within its limit, as JSON, as lines of JSON, or as a stream. */
+/** Reads the body of a request within its limits: as JSON, as lines of JSON, or as a stream. */
 
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject, parseJson } from '../../job/json.ts'
@@ -9,7 +9,7 @@ import type { Route } from './route.ts'
 /** Media types of a body with one JSON value on each line. */
 export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 
-/** `text/csv; charset=utf-8` → `text/csv`; '' when the request does not say. */
+/** Returns the media type, `text/csv` for `text/csv; charset=utf-8`; '' without a Content-Type. */
 export function typeOf(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
@@ -18,15 +18,17 @@ export function typeOf(request: Request): string {
 export function checkType(request: Request, { body }: Route): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding && encoding.toLowerCase() !== 'identity') {
-    throw new HighkiqError('UNSUPPORTED_TYPE', `send the body as it is, without Content-Encoding: ${encoding}`)
+    throw new HighkiqError(
+      'UNSUPPORTED_TYPE',
+      `Content-Encoding must be identity (got ${encoding}): send the body uncompressed`,
+    )
   }
   if (!body) return
   const type = typeOf(request)
   const types = Object.keys(body.content)
   if (types.includes(type)) return
   if (type === '' && (types.includes('application/octet-stream') || (body.optional && !request.body))) return
-  const said = type === '' ? 'the request does not say what its body is' : `the body is said to be ${type}`
-  throw new HighkiqError('UNSUPPORTED_TYPE', `${said}: send ${types.join(' or ')}, with that Content-Type`)
+  throw new HighkiqError('UNSUPPORTED_TYPE', `Content-Type must be ${types.join(' or ')} (got ${type || 'none'})`)
 }
 
 /** Each time this many bytes arrive, the body gets another second. */
@@ -45,8 +47,8 @@ export function limitWaiting(request: Request, seconds: number): void {
 }
 
 /**
- * The chunks of the body as they come, and no more is read than is asked for.
- * @throws BODY_TOO_LARGE, at once where the request says its length; BODY_BROKEN_OFF, BODY_TOO_SLOW
+ * Yields the chunks of the body, and reads no more than the caller asks for.
+ * @throws BODY_TOO_LARGE, at once when Content-Length is too large; BODY_BROKEN_OFF, BODY_TOO_SLOW
  */
 export async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array, void, void> {
   checkLength(request, limit)
@@ -68,7 +70,9 @@ export async function* chunksOf(request: Request, limit: number): AsyncGenerator
     }
   } catch (thrown) {
     if (codeOf(thrown)) throw thrown
-    throw new HighkiqError('BODY_BROKEN_OFF', `the body broke off after ${bytes} bytes`, undefined, { cause: thrown })
+    throw new HighkiqError('BODY_BROKEN_OFF', `the connection closed after ${bytes} bytes of the body`, undefined, {
+      cause: thrown,
+    })
   } finally {
     // The rest of the body is not read.
     await reader.cancel().catch(() => {})
@@ -92,7 +96,7 @@ async function inTime<T>(work: Promise<T>, ms: number, late: () => Error): Promi
 function tooSlow(bytes: number): HighkiqError {
   return new HighkiqError(
     'BODY_TOO_SLOW',
-    `the body came too slowly, and was given up after ${bytes} bytes: send it again`,
+    `the body arrived too slowly and was abandoned after ${bytes} bytes: send it again`,
   )
 }
 
@@ -122,17 +126,17 @@ async function bytesOf(request: Request, limit: number): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** An object, or `{}` where there is no body. @throws what readBody throws */
+/** Returns an object, `{}` without a body. @throws what readBody throws */
 export async function readObject(request: Request, limit: number): Promise<Record<string, unknown>> {
   const bytes = await bytesOf(request, limit)
-  // HTTP/2 tells only at its end that there is none.
+  // Over HTTP/2 an empty body is known only at its end.
   if (bytes.length === 0) return {}
   const body = parsed(textOf(bytes), 'the body')
   if (isObject(body)) return body
   throw invalid('the body must be a JSON object')
 }
 
-/** Each line of a body of lines, parsed, with its number from 1. A line has at most `lineLimit` bytes. */
+/** Yields each parsed line with its number, counted from 1. A line has at most `lineLimit` bytes. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   lineLimit: number,
@@ -165,7 +169,7 @@ export async function* readLines(
 /** @throws INVALID_REQUEST */
 export function refuseMembers(body: object, what: string, known: readonly string[]): void {
   const odd = Object.keys(body).find((name) => !known.includes(name))
-  if (odd !== undefined) throw invalid(`${what} has no member ${JSON.stringify(odd)}; there are ${known.join(', ')}`)
+  if (odd !== undefined) throw invalid(`${what} has no member ${JSON.stringify(odd)} (known: ${known.join(', ')})`)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,4 +1,4 @@
-/** The dashboard as `npm run build` has made it: one page for all its places, and the files that it needs. */
+/** Serves the dashboard that `npm run build` created: one page for all its addresses, and its files. */
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -8,10 +8,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { HighkiqError } from '../../job/errors.ts'
 import { HTML, plainPage } from './html-page.ts'
 
-/** Beside this one when it is built, and also when this file is run as it was written. */
+/** The folder for built code, and the folder for running from source. */
 const FOLDERS = ['../dashboard/', '../../dist/dashboard/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
 
-/** Stands in the files where the path goes at which all of it is mounted. */
+/** The placeholder for the mount path in the files. */
 const PLACEHOLDER = '/__base__'
 
 const TYPES: Record<string, string> = {
@@ -28,7 +28,7 @@ const TYPES: Record<string, string> = {
 }
 const PACKED = new Set(['.js', '.css', '.json', '.map', '.txt', '.svg'])
 
-/** Fewer bytes gain nothing by being packed. */
+/** Smaller files are not compressed. */
 const SMALL = 1000
 
 const PACKERS: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
@@ -36,7 +36,7 @@ const PACKERS: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
   gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
 }
 
-/** What was built, at one path. */
+/** The built files for one mount path. */
 class Edition {
   readonly index: Buffer
   readonly #files: ReadonlyMap<string, Buffer>
@@ -64,21 +64,21 @@ class Edition {
   }
 }
 
-/** Mounted at more paths than that, it is made anew now and then. */
+/** The most mount paths in memory. */
 const MOST_EDITIONS = 10
 
 export class Dashboard {
   readonly #folders: readonly string[]
-  /** When the page was built that `#editions` are of. */
+  /** The build time of `#editions`. */
   #builtAt = 0
   #editions = new Map<string, Promise<Edition>>()
 
-  /** @param folder of a build; undefined: that of this package */
+  /** @param folder of a build; default: the build of this package */
   constructor(folder?: string) {
     this.#folders = folder === undefined ? FOLDERS : [folder]
   }
 
-  /** The page, whichever of its places is asked for. */
+  /** Returns the page, which is the same for all addresses of the dashboard. */
   async page(base: string): Promise<Response> {
     const edition = await this.#edition(base)
     if (edition) {
@@ -86,20 +86,20 @@ export class Dashboard {
         headers: { 'content-type': HTML, 'cache-control': 'no-cache' },
       })
     }
-    const text = 'Its files are not there: npm run build makes them. The API is served all the same.'
+    const text = 'Run npm run build to create its files. The API works without them.'
     return new Response(plainPage('The dashboard is not built', text, base), {
       status: 503,
       headers: { 'content-type': HTML },
     })
   }
 
-  /** One of its files. @throws UNKNOWN_ROUTE */
+  /** Returns a file. @throws UNKNOWN_ROUTE */
   async file(base: string, name: string, request: Request): Promise<Response> {
     const found = await (await this.#edition(base))?.file(name, request.headers.get('accept-encoding') ?? '')
-    if (!found) throw new HighkiqError('UNKNOWN_ROUTE', `there is no file ${basename(name)}`)
+    if (!found) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
     const headers = new Headers({
       'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
-      // Its name changes with what is in it.
+      // The name of a file changes with its content.
       'cache-control': 'public, max-age=31536000, immutable',
       'content-length': String(found.bytes.length),
       vary: 'accept-encoding',
@@ -108,7 +108,7 @@ export class Dashboard {
     return new Response(new Uint8Array(found.bytes), { headers })
   }
 
-  /** Undefined when nothing is built. */
+  /** Returns undefined when there is no build. */
   async #edition(base: string): Promise<Edition | undefined> {
     for (const folder of this.#folders) {
       const built = await stat(join(folder, 'index.html')).catch(() => undefined)
@@ -134,7 +134,7 @@ async function readEdition(folder: string, base: string): Promise<Edition> {
   return new Edition(await readFile(join(folder, 'index.html')), new Map(files), base)
 }
 
-/** With the path at which it is mounted; that holds nothing that would end a text or a tag. */
+/** Inserts the mount path, encoded so that it can't end a string or a tag. */
 function based(bytes: Buffer, base: string): Buffer {
   if (!bytes.includes(PLACEHOLDER)) return bytes
   const path = base.replace(/[^\w\-./~%!$*+,;=:@]/g, (c) => {

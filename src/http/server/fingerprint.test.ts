@@ -18,7 +18,7 @@ async function passed(
   return { text: Buffer.concat(seen).toString(), mark: file.fingerprint, ...(error ? { error } : {}) }
 }
 
-test('of another file nothing passes, not even what comes before the end of what is known', async () => {
+test('nothing of another file passes, not even before the known part ends', async () => {
   const { mark } = await passed(chunks('a').slice(0, 5))
   const begun = { ...mark, whole: false }
   expect(await passed(chunks('a'), begun)).toMatchObject({ text: chunks('a').join('') })
@@ -29,7 +29,7 @@ test('of another file nothing passes, not even what comes before the end of what
   expect(whole).toMatchObject({ text: chunks('a').slice(0, 5).join(''), error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
 })
 
-test('a file of which nothing is known passes as it comes', async () => {
+test('a file without a known fingerprint passes unchanged', async () => {
   const file = new FingerprintStream(undefined)
   const all = buffer(file)
   for (const text of chunks('a')) file.write(text)

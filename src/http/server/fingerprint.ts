@@ -1,10 +1,10 @@
-/** What a file's bytes are known by while they pass, so that another file under the same Idempotency-Key is told from it. */
+/** Fingerprints of files, which detect another file under the same Idempotency-Key. */
 
 import { createHash, type Hash } from 'node:crypto'
 import { Transform, type TransformCallback } from 'node:stream'
 import { HighkiqError } from '../../job/errors.ts'
 
-/** The first `bytes` of a file, or all of it. */
+/** The digest of the first `bytes` of a file, or of the whole file. */
 export interface Fingerprint {
   bytes: number
   digest: string
@@ -20,10 +20,10 @@ export function parseFingerprint(text: string | undefined): Fingerprint | undefi
   return digest === undefined ? undefined : { bytes: Number(bytes), digest, whole: how === 'whole' }
 }
 
-/** A mark that was made of the first rows is of a few MB; of a whole workbook nothing is read before its end is there. */
+/** The most bytes that are buffered before they are checked. The fingerprint of first rows covers a few MB. */
 const MOST_HELD_BYTES = 16_000_000
 
-/** Lets a file pass as it is; fails with IDEMPOTENCY_KEY_REUSED before anything passes that `expected` does not know. */
+/** Passes a file through. Fails with IDEMPOTENCY_KEY_REUSED before any byte of a file that differs from `expected`. */
 export class FingerprintStream extends Transform {
   /** Resolves when the file is known to begin as it should, rejects when it does not. */
   readonly checked: Promise<void>
@@ -32,7 +32,7 @@ export class FingerprintStream extends Transform {
   readonly #expected: Fingerprint | undefined
   #bytes = 0
   #whole = false
-  /** What may still turn out to be of another file. */
+  /** Chunks that are not checked yet. */
   #held: Buffer[] = []
   #heldBytes = 0
   #isRight!: () => void
@@ -72,7 +72,7 @@ export class FingerprintStream extends Transform {
     else done()
   }
 
-  /** False: it is another file than was expected. */
+  /** Returns false when the file differs from the expected one. */
   #take(chunk: Buffer): boolean {
     const left = this.#expected ? this.#expected.bytes - this.#bytes : -1
     this.#bytes += chunk.length

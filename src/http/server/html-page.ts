@@ -8,7 +8,7 @@ export const HTML = 'text/html; charset=utf-8'
 interface PageOptions {
   /** HTML */
   head?: string
-  /** Whose language it is in; default English. */
+  /** Gives the language and theme; default English. */
   viewer?: Viewer
 }
 
@@ -16,7 +16,7 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 }
 
-/** @param root of this API, as the page's own address leads there */
+/** @param root the path from the page to the root of this API */
 export function htmlPage(title: string, body: string, root: string, { head = '', viewer }: PageOptions = {}): string {
   const theme = viewer?.theme === undefined ? '' : ` data-theme="${viewer.theme}"`
   return `<!doctype html>
@@ -37,7 +37,7 @@ ${body}
 `
 }
 
-/** A title and a line below it. */
+/** Returns a page with a title and one line. */
 export function plainPage(title: string, text: string, root: string, viewer?: Viewer): string {
   return htmlPage(
     title,
@@ -47,7 +47,7 @@ export function plainPage(title: string, text: string, root: string, viewer?: Vi
   )
 }
 
-/** @param isLink whether it was a submitter's link that was opened */
+/** Returns the page of an error. @param isLink true when a submitter's link was opened */
 export function errorPage(
   thrown: unknown,
   status: number,

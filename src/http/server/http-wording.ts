@@ -1,4 +1,4 @@
-/** What messages call an option of the library, in the words of who asks over HTTP. */
+/** How messages of the library name an option, and how a client of the HTTP API sets it. */
 export const HTTP_WORDING: readonly (readonly [option: string | RegExp, parameter: string])[] = [
   ['or set allowDuplicate: true', 'or send it with allowDuplicate=1'],
   ['say encoding: ', 'send encoding='],

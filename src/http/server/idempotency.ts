@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: whoever sends a request again, for the answer did not come, gets the task that they have. */
+/** `Idempotency-Key`: a repeated request gets the task of the first one. */
 
 import { createHash } from 'node:crypto'
 import type { Highkiq } from '../../app.ts'
@@ -10,32 +10,32 @@ import { type Fingerprint, formatFingerprint, parseFingerprint } from './fingerp
 
 type TaskRecord = NonNullable<Awaited<ReturnType<Highkiq['store']['tasks']['find']>>>
 
-/** For the document. */
+/** The header for the document. */
 export const KEY = {
-  'idempotency-key': 'the same key with the same body gives the same answer, for 24 hours, and nothing is made twice',
+  'idempotency-key': 'for 24 hours the same key with the same body gives the same answer, and nothing is created twice',
 }
 
 export const DAY = 86_400
 const POLL_MS = 500
 
-/** Stands before what a request says while nothing is known to be made of it. */
+/** The prefix of a request's digest until its task is created. */
 const BEFORE = '?'
 
-/** What a key stands for. */
+/** The task that a key stands for. */
 export interface KeyClaim {
-  /** The task's id, chosen before there is one. */
+  /** The id of the task, chosen before the task exists. */
   id: string
   task: TaskRecord | null
   /**
-   * `make`: there is no task yet. `continue`: it broke off, and goes on with the same rows. `wait`: its rows are coming in
-   * by another request. `whole`: they are there.
+   * `make`: create the task. `continue`: resume the interrupted task with the same rows. `wait`: another request is
+   * adding its rows. `whole`: all rows are stored.
    */
   to: 'make' | 'continue' | 'wait' | 'whole'
-  /** What is known of the file that it was made of. */
+  /** The fingerprint of the file that the task was made from. */
   fingerprint: Fingerprint | undefined
-  /** Says that the task is there, so that one that is deleted is not made again, and what it is made of. */
+  /** Records that the task exists, so that a deleted task is not created again, and the fingerprint of its file. */
   made(fingerprint?: Fingerprint): Promise<void>
-  /** Says that no task came of it, if there is none: what was wrong may be mended under the same key. */
+  /** Releases the key if no task was created, so that the client can send a corrected request with it. */
   failed(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
   let fingerprint = parseFingerprint(known)
   let making = Promise.resolve()
   const make = async (now: Fingerprint | undefined) => {
-    // What is known of the whole file is not made less.
+    // The fingerprint of the whole file is never replaced by a shorter one.
     if (isMade && !now) return
     if (fingerprint?.whole) return
     const value = [id, own, ...(now ? [formatFingerprint(now)] : [])].join(' ')
@@ -76,7 +76,7 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
   if (meantFor.replace(BEFORE, '') !== own) throw reused('for something else, or with other parameters', id)
   const task = await store.tasks.find(id)
   if (!task && isMade) {
-    throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key made, was deleted: use a new key`)
+    throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key created, was deleted: use a new key`)
   }
   return { id, task, to: task ? await stateOf(hq, task) : 'make', fingerprint, made, failed }
 }
@@ -84,7 +84,7 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
 /** @throws INVALID_REQUEST */
 export function keyOf(kind: string, text: string): string {
   if (/^[\x21-\x7e]{1,200}$/.test(text)) return `${kind} ${digest(text)}`
-  throw invalid('Idempotency-Key is a text of 1 to 200 characters (ASCII, no blanks), for instance a UUID')
+  throw invalid('Idempotency-Key must have 1 to 200 ASCII characters without blanks, for example a UUID')
 }
 
 export function reused(how: string, task?: string): HighkiqError {
@@ -94,21 +94,21 @@ export function reused(how: string, task?: string): HighkiqError {
 
 async function stateOf(hq: Highkiq, task: TaskRecord): Promise<KeyClaim['to']> {
   if (task.state === 'cancelling' || task.state === 'cancelled') return 'whole'
-  // Also one that is paused besides.
+  // This includes paused tasks.
   if (task.broken) return 'continue'
   if (!task.adding) return 'whole'
   return (await isProducerAlive(hq.store, task)) ? 'wait' : 'continue'
 }
 
-/** How a task of rows that are all there is made. */
+/** How a task is created when all its rows are known. */
 interface Creation {
   create(id: string): Promise<void>
-  /** With the same rows, behind those that are stored. */
+  /** Adds the rows that are not stored yet. */
   goOn(id: string): Promise<void>
   signal: AbortSignal
 }
 
-/** @throws what keyedBy throws, and what making it does */
+/** @throws what claimKey throws, and what creating the task throws */
 export async function createOnce(
   hq: Highkiq,
   key: string,
@@ -123,7 +123,7 @@ export async function createOnce(
       await made()
       return { id, isNew: to === 'make' }
     } catch (thrown) {
-      // Two came at once, and the other one was faster.
+      // A request with the same key was faster.
       if (!hasCode(thrown, 'TASK_TAKEN_OVER')) {
         await failed()
         throw thrown
@@ -134,7 +134,7 @@ export async function createOnce(
   return { id, isNew: false }
 }
 
-/** Until another request has sent all rows. @throws BODY_BROKEN_OFF when it did not; the reason of `signal` */
+/** Waits until another request has sent all rows. @throws BODY_BROKEN_OFF when that fails; the reason of `signal` */
 export async function untilComplete(hq: Highkiq, id: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted()

@@ -1,4 +1,4 @@
-/** How files for a job are read, as the option `imports` says it. */
+/** The option `imports`: import options by the name of the job. */
 
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -9,7 +9,7 @@ import { checkTaskOptions, TASK_OPTIONS } from '../../tasks/options.ts'
 import { checkFormat } from '../../tasks/spreadsheet/format.ts'
 import type { ImportOptions } from '../../tasks/tasks.ts'
 
-/** What is about one file alone is said by its request. */
+/** Options about a single file are set by its request. */
 export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'resume' | 'id'>
 export type Imports = Record<string, ImportsOfJob>
 
@@ -17,11 +17,11 @@ const NAMES = [...IMPORT_OPTIONS, ...TASK_OPTIONS, 'allowDuplicate']
 
 /** @throws INVALID_OPTION */
 export function checkImports(hq: Highkiq, imports: unknown): Imports {
-  if (!isObject(imports)) throw invalid('imports is an object: by the name of each job how its files are read')
+  if (!isObject(imports)) throw invalid('imports must be an object with import options by job name')
   for (const [job, options] of Object.entries(imports)) {
     const where = `imports.${job}`
-    if (!isJob(hq, job)) throw invalid(`${where}: no job has that name (define it before the handler is made)`)
-    if (!isObject(options)) throw invalid(`${where} is an object, such as { validate: schema }`)
+    if (!isJob(hq, job)) throw invalid(`${where}: no job has this name: define it before you create the handler`)
+    if (!isObject(options)) throw invalid(`${where} must be an object, such as { validate: schema }`)
     refuseUnknown(where, options, NAMES)
     checkOptions(where, options as ImportsOfJob)
   }
@@ -40,10 +40,10 @@ function isJob(hq: Highkiq, name: string): boolean {
 function checkOptions(where: string, options: ImportsOfJob): void {
   const { validate, format, maxRows } = options as Record<string, unknown>
   if (validate !== undefined && typeof validate !== 'function' && !isObject(validate)) {
-    throw invalid(`${where}.validate must be a Standard Schema, for instance of zod or valibot`)
+    throw invalid(`${where}.validate must be a Standard Schema, for example from zod or valibot`)
   }
   if (maxRows !== undefined && !(typeof maxRows === 'number' && maxRows > 0)) {
-    throw invalid(`${where}.maxRows is a number above 0`)
+    throw invalid(`${where}.maxRows must be a number above 0`)
   }
   try {
     checkImport('options', given(options as ImportOptions, IMPORT_OPTIONS))

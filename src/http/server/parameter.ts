@@ -1,4 +1,4 @@
-/** Parameters of a query: what is read, and what the document says of it, in one place. */
+/** Query parameters: how they are read, and how the document describes them. */
 
 import { invalid } from './answer.ts'
 
@@ -6,7 +6,7 @@ export interface Parameter<T> {
   description: string
   schema: Record<string, unknown>
   required?: boolean
-  /** `null`: it is not there. */
+  /** @param text null when the parameter is missing */
   read(text: string | null, name: string): T
 }
 
@@ -14,8 +14,8 @@ export type Parameters = Record<string, Parameter<unknown>>
 export type Values<P extends Parameters> = { [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never }
 
 /**
- * @param others whether there may be others: of pages, which keep their state there
- * @throws INVALID_REQUEST: one is wrong, missing or unknown
+ * @param others true when unknown parameters are allowed: pages keep their state in the query
+ * @throws INVALID_REQUEST for a wrong, missing or unknown parameter
  */
 export function readParameters(
   search: URLSearchParams,
@@ -25,8 +25,8 @@ export function readParameters(
   for (const name of others ? [] : search.keys()) {
     if (Object.hasOwn(parameters, name) || name === 'token') continue
     const known = Object.keys(parameters)
-    const there = known.length > 0 ? `there are ${known.join(', ')}` : 'there is none'
-    throw invalid(`there is no parameter ${JSON.stringify(name)} here; ${there}`, { parameter: name })
+    const there = known.length > 0 ? `known: ${known.join(', ')}` : 'this route has none'
+    throw invalid(`unknown parameter ${JSON.stringify(name)} (${there})`, { parameter: name })
   }
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => {
@@ -44,7 +44,7 @@ export function text(description: string, maxLength = 1000): Parameter<string | 
     description,
     schema: { type: 'string', maxLength },
     read(value, name) {
-      if (value !== null && value.length > maxLength) throw wrong(name, `at most ${maxLength} characters`)
+      if (value !== null && value.length > maxLength) throw wrong(name, value, `at most ${maxLength} characters`)
       return value ?? undefined
     },
   }
@@ -62,7 +62,7 @@ export function integer(minimum: number, maximum: number, standard: number, desc
       if (value === null) return standard
       const number = Number(value)
       if (/^\d+$/.test(value) && number >= minimum && number <= maximum) return number
-      throw wrong(name, `a whole number from ${minimum} to ${maximum}`)
+      throw wrong(name, value, `a whole number from ${minimum} to ${maximum}`)
     },
   }
 }
@@ -75,7 +75,7 @@ export function count(description: string): Parameter<number | undefined> {
     read(value, name) {
       if (value === null) return undefined
       if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
-      throw wrong(name, 'a whole number above 0')
+      throw wrong(name, value, 'a whole number above 0')
     },
   }
 }
@@ -87,7 +87,7 @@ export function oneOf<const T extends string>(all: readonly T[], description: st
     read(value, name) {
       if (value === null) return undefined
       if ((all as readonly string[]).includes(value)) return value as T
-      throw wrong(name, `one of ${all.join(', ')}`)
+      throw wrong(name, value, `one of ${all.join(', ')}`)
     },
   }
 }
@@ -95,7 +95,7 @@ export function oneOf<const T extends string>(all: readonly T[], description: st
 export function listOf<const T extends string>(all: readonly T[], description: string): Parameter<T[] | undefined> {
   const one = oneOf(all, description)
   return {
-    description: `${description}; several with commas between them`,
+    description: `${description}; several separated by commas`,
     schema: { type: 'string', pattern: `^(${all.join('|')})(,(${all.join('|')}))*$` },
     read: (value, name) => value?.split(',').map((part) => one.read(part, name) as T),
   }
@@ -109,12 +109,12 @@ export function flag(description: string, standard = false): Parameter<boolean> 
       if (value === null) return standard
       if (value === 'false' || value === '0') return false
       if (value === 'true' || value === '1' || value === '') return true
-      throw wrong(name, 'true or false')
+      throw wrong(name, value, 'true or false')
     },
   }
 }
 
-/** JSON. `read` answers undefined for what it should not be. */
+/** Reads JSON. `read` returns undefined for a wrong value. */
 export function jsonText<T>(description: string, read: (value: unknown) => T | undefined): Parameter<T | undefined> {
   return {
     description,
@@ -125,28 +125,30 @@ export function jsonText<T>(description: string, read: (value: unknown) => T | u
       try {
         known = read(JSON.parse(value))
       } catch {
-        // It is no JSON: as wrong as what is not expected.
+        // Invalid JSON is refused like a wrong value.
       }
-      if (known === undefined) throw wrong(name, description)
+      if (known === undefined) throw wrong(name, value, description)
       return known
     },
   }
 }
 
-/** What an earlier answer gave as `next`. `read` answers undefined for what it never gave. */
+/** Reads the `next` of the previous page. `read` returns undefined for a wrong value. */
 export function cursor<T>(read: (text: string) => T | undefined): Parameter<T | undefined> {
   return {
-    description: 'what the answer before gave as `next`',
+    description: 'the `next` of the previous page',
     schema: { type: 'string' },
     read(value, name) {
       if (value === null) return undefined
       const known = read(value)
-      if (known === undefined) throw wrong(name, 'what the answer before gave as `next`')
+      if (known === undefined) throw wrong(name, value, 'the `next` of the previous page')
       return known
     },
   }
 }
 
-function wrong(name: string, is: string): Error {
-  return invalid(`the parameter ${name} is ${is}`, { parameter: name })
+function wrong(name: string, value: string, is: string): Error {
+  return invalid(`the parameter ${name} must be ${is} (got ${JSON.stringify(value.slice(0, 100))})`, {
+    parameter: name,
+  })
 }

@@ -1,4 +1,4 @@
-/** One route: what it takes, what it answers, and what it does. The document is made of the same table. */
+/** A route: its parameters, its answers and its function. The OpenAPI document is made from the same table. */
 
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
@@ -16,16 +16,16 @@ export type SchemaOf = string | Record<string, unknown>
 
 export interface Answer {
   description: string
-  /** Media type → what it holds. */
+  /** The schema of each media type. */
   content?: Record<string, SchemaOf>
   headers?: Record<string, string>
 }
 
-/** What a route's function is given. */
+/** The argument of a route's function. */
 export interface Call<Query = Record<string, unknown>> {
   hq: Highkiq
   server: ServerContext
-  /** Where this API is mounted, '' or `/jobs`. */
+  /** The mount path of this API: '' or `/jobs`. */
   base: string
   request: Request
   url: URL
@@ -50,24 +50,24 @@ export interface Route {
   /** As in OpenAPI: `/api/v1/tasks/{id}`. */
   path: string
   summary: string
-  /** For people, in a browser: its errors are pages, too, and the document does not have it. */
+  /** True for pages: their errors are pages, too, and the document leaves them out. */
   page?: boolean
   /**
-   * Who may come. `operator`, the default: who has logged in. `task`: also who has the link of the task `id`. `all`:
+   * Who may use the route. `operator`, the default: logged-in callers. `task`: also callers with the link of the task `id`. `all`:
    * everybody, for there is nothing to hide.
    */
   access?: 'operator' | 'task' | 'all'
-  /** True for a route that changes nothing and is recorded in the audit all the same. */
+  /** True for a route that changes nothing but is recorded in the audit. */
   audited?: boolean
   query?: Parameters
-  /** Header fields that it reads, each with what it is for. */
+  /** The header fields that it reads, with their descriptions. */
   headers?: Record<string, string>
   body?: { content: Record<string, SchemaOf>; optional?: boolean }
   answers: Record<number, Answer>
   run(call: Call): Response | Promise<Response>
 }
 
-/** A route whose function knows the types of its query. */
+/** Makes a route whose function knows the types of its query. */
 export function route<P extends Parameters = Record<never, never>>(
   about: Omit<Route, 'run' | 'query'> & { query?: P; run(call: Call<Values<P>>): Response | Promise<Response> },
 ): Route {
@@ -94,18 +94,22 @@ export class Router {
       if (route.method === wanted) return { route, path }
       allow.add(route.method)
     }
-    if (allow.size === 0) throw new HighkiqError('UNKNOWN_ROUTE', `there is nothing at ${pathname}`)
+    if (allow.size === 0) throw new HighkiqError('UNKNOWN_ROUTE', `no route matches ${pathname}`)
     if (allow.has('GET')) allow.add('HEAD')
     const methods = [...allow].sort()
-    throw new HighkiqError('METHOD_NOT_ALLOWED', `${method} is nothing that ${pathname} takes: ${methods.join(', ')}`, {
-      allow: methods,
-    })
+    throw new HighkiqError(
+      'METHOD_NOT_ALLOWED',
+      `${method} is not allowed on ${pathname} (allowed: ${methods.join(', ')})`,
+      {
+        allow: methods,
+      },
+    )
   }
 }
 
 /**
- * `.` and `..` never arrive as a part of a path, encoded or not: clients resolve them. So a name of one or two dots, with
- * any number of `~` before them, has one more `~` there: `~..` is the queue `..`, and `~~..` the queue `~..`.
+ * Clients resolve the segments `.` and `..`, encoded or not, so they never arrive. A name of one or two dots, with any
+ * number of `~` before them, gets one more `~`: `~..` is the queue `..`, and `~~..` the queue `~..`.
  */
 function match(pattern: string[], segments: string[]): Record<string, string> | undefined {
   if (pattern.length !== segments.length) return undefined
@@ -126,11 +130,11 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw invalid(`${segment} in the path is not percent-encoded UTF-8`)
+    throw invalid(`the path segment ${segment} must be percent-encoded UTF-8`)
   }
 }
 
-/** @throws NOT_ACCEPTABLE when none of the types that a route answers with is one that the client takes */
+/** @throws NOT_ACCEPTABLE when the client accepts none of the route's media types */
 export function checkAccept(accept: string | null, { answers }: Route): void {
   const types = Object.entries(answers)
     .filter(([status]) => Number(status) < 300)
@@ -144,6 +148,6 @@ export function checkAccept(accept: string | null, { answers }: Route): void {
   const takes = (type: string) =>
     ranges.some((range) => range === '*/*' || range === type || range === `${type.split('/')[0]}/*`)
   if (!types.some(takes)) {
-    throw new HighkiqError('NOT_ACCEPTABLE', `the answer is ${types.join(' or ')}, which Accept does not name`)
+    throw new HighkiqError('NOT_ACCEPTABLE', `Accept must include ${types.join(' or ')} (got ${accept})`)
   }
 }

@@ -1,4 +1,4 @@
-/** The words that schemas are made of. */
+/** Building blocks of JSON schemas. */
 
 export type Schema = Record<string, unknown>
 
@@ -12,11 +12,11 @@ export const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] }
 export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 export const list = (items: Schema) => ({ type: 'array', items })
 
-/** Every member is there, but for those named. */
+/** An object with all members required, except those in `optional`. */
 export function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name))
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-/** A page of what has that name. */
+/** A page of items with the named schema. */
 export const listOf = (name: string) => object({ items: list(ref(name)), next: orNull(text) })

@@ -1,4 +1,4 @@
-/** What one handler has: its limits, who may come, and how much is open at a time. */
+/** The state that all requests of one handler share: options, access, limits, live stats. */
 
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
@@ -37,7 +37,7 @@ export interface Limits {
    * for each link; default 1,000.
    */
   streams?: number
-  /** Seconds for which the client of a stream may leave unread what it is told; default 60. */
+  /** Seconds for which the client of a stream may leave data unread; default 60. */
   unreadSeconds?: number
 }
 
@@ -53,31 +53,31 @@ const STANDARD: Required<Limits> = {
 
 export interface HttpOptions {
   /**
-   * Who may come in. Without it only this machine may, at a loopback name. See Auth.
+   * The login. Without it the server accepts requests from this machine only, to a loopback name. See Auth.
    */
   auth?: Auth
-  /** Where it is mounted, for instance `/jobs`; default `/`. */
+  /** The mount path, for example `/jobs`; default `/`. */
   basePath?: string
   limits?: Limits
   /**
-   * How rows of a file are read, by the name of the job that they are for: `{ ImportProduct: { validate: schema } }`.
-   * What a request says goes before it.
+   * Import options by the name of the job: `{ ImportProduct: { validate: schema } }`. The parameters of a request
+   * override them.
    */
   imports?: Imports
-  /** What the links for submitters are signed with; default one that is kept in the store. A new one ends all links. */
+  /** The secret that signs the links for submitters; default: kept in the store. A new secret ends all links. */
   secret?: string
-  /** What is never shown: names of members of arguments and payloads, or a function. Reports of tasks are whole. */
+  /** Hides members of arguments and payloads, by name or by a function. The submitter's reports are not redacted. */
   redact?: Redact
-  /** Everything can be looked at, and nothing changed: neither by who runs this nor by who submitted a task. */
+  /** Makes the server read-only, for operators and for submitters. */
   readOnly?: boolean
-  /** Whether each change is told of, with who made it: `true` to the log, or to a function. */
+  /** Records each change and its caller: `true` in the log, or by a function. */
   audit?: Audit
   /**
    * Addresses and ranges of your proxies, for example `['10.0.0.0/8']`. The server believes the client's address that
    * they report (X-Forwarded-For), and counts wrong logins by it.
    */
   trustProxy?: readonly string[]
-  /** The folder of a dashboard that was built elsewhere; default the one of this package. */
+  /** The folder of a dashboard build; default: the build of this package. */
   dashboard?: string
 }
 
@@ -109,7 +109,7 @@ export class ServerContext {
 
   /** @throws INVALID_OPTION */
   constructor(hq: Highkiq, options: HttpOptions) {
-    if (!isObject(options as unknown)) throw invalid('the options of http are an object')
+    if (!isObject(options as unknown)) throw invalid('the options of http must be an object')
     refuseUnknown('http', options, OPTIONS)
     const {
       auth,
@@ -124,12 +124,12 @@ export class ServerContext {
       trustProxy,
     } = options
     if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
-      throw invalid('secret is a text that nobody guesses, and not an empty one')
+      throw invalid('secret must be a long random string')
     }
     if (dashboard !== undefined && (typeof dashboard !== 'string' || dashboard === '')) {
-      throw invalid(`dashboard is the path of a folder, not ${shown(dashboard)}`)
+      throw invalid(`dashboard must be the path of a folder (got ${shown(dashboard)})`)
     }
-    if (typeof readOnly !== 'boolean') throw invalid(`readOnly is true or false, not ${shown(readOnly)}`)
+    if (typeof readOnly !== 'boolean') throw invalid(`readOnly must be true or false (got ${shown(readOnly)})`)
     this.readOnly = readOnly
     this.auditor = new Auditor(hq, audit)
     this.base = checkBase(basePath)
@@ -153,7 +153,7 @@ export class ServerContext {
     this.jobCounters = new JobCounters(hq)
   }
 
-  /** Of names of places in lists. */
+  /** Returns the seal for cursors and keys. */
   async seal(): Promise<Seal> {
     this.#seal ??= new Seal(await this.#secret())
     return this.#seal
@@ -203,24 +203,25 @@ export class ConcurrencyLimit {
 
   #refuseFrom(open: number, most: number, whose = ''): void {
     if (open < most) return
-    const message = `${most} ${this.#what}${whose} are open, and more are not taken at a time: try again`
+    const message = `${most} ${this.#what}${whose} are open, which is the limit: try again later`
     throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: most })
   }
 }
 
-/** '', `/`, `/jobs/` → '', '', '/jobs'. */
+/** Removes trailing slashes: '', `/` and `/jobs/` become '', '' and '/jobs'. */
 function checkBase(path: unknown): string {
   if (typeof path === 'string' && /^(\/[^?#\s]*)?$/.test(path)) return path.replace(/\/+$/, '')
-  throw invalid(`basePath is the path where it is mounted, from its slash on, such as '/jobs', not ${shown(path)}`)
+  throw invalid(`basePath must be a path with a leading slash, such as '/jobs' (got ${shown(path)})`)
 }
 
 function checkLimits(limits: Limits): Required<Limits> {
-  if (!isObject(limits as unknown)) throw invalid(`limits is an object, such as { uploads: 4 }, not ${shown(limits)}`)
+  if (!isObject(limits as unknown))
+    throw invalid(`limits must be an object, such as { uploads: 4 } (got ${shown(limits)})`)
   refuseUnknown('limits', limits, Object.keys(STANDARD))
   const all = { ...STANDARD, ...given(limits) }
   for (const [name, value] of Object.entries(all)) {
     if (typeof value === 'number' && value > 0) continue
-    throw invalid(`limits.${name} is a number above 0, not ${shown(value)}`)
+    throw invalid(`limits.${name} must be a number above 0 (got ${shown(value)})`)
   }
   return all
 }

@@ -1,26 +1,26 @@
-/** Who reads a page: in which language, how numbers and times are written there, on a light or a dark ground. */
+/** The viewer of a page: language, number formats, and theme. */
 
 import { type Language, spokenOf } from '../../words/phrase.js'
 import { type Say, sayIn } from './i18n/index.ts'
 
 export interface Viewer {
   language: Language
-  /** The reader's own variety of it: `en-GB`. */
+  /** The regional variety of the language: `en-GB`. */
   locale: string
-  /** undefined: as the system has it. */
+  /** Undefined to follow the system. */
   theme: 'light' | 'dark' | undefined
   say: Say
-  /** The language was chosen just now: the cookie that keeps it. */
+  /** The cookie for a language that this request chose. */
   cookie: string | undefined
 }
 
 const LANGUAGE = 'highkiq_language'
 const THEME = 'highkiq_theme'
 const YEAR_SECONDS = 365 * 86_400
-/** Browsers send a few. */
+/** The most language tags that are read. */
 const MOST_TAGS = 20
 
-/** The language that `?lang=` says, else the one chosen before, else the first of the browser's that we speak. */
+/** Uses the language of `?lang=`, then of the cookie, then the first one of the browser that is available. */
 export function viewerOf(request: Request, url: URL, base: string): Viewer {
   const tags = tagsOf(request.headers.get('accept-language') ?? '')
   const chosen = spokenOf([url.searchParams.get('lang')])
@@ -36,7 +36,7 @@ export function viewerOf(request: Request, url: URL, base: string): Viewer {
   }
 }
 
-/** What a browser's reader understands, the best first: only names of languages that are well formed. */
+/** Returns the valid language tags of Accept-Language, the preferred first. */
 function tagsOf(accepted: string): string[] {
   return accepted
     .split(',', MOST_TAGS)

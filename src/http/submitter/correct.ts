@@ -1,4 +1,4 @@
-/** What to correct: the reasons, how many rows each has, and rows that show it. */
+/** The section about rows to correct: reasons, counts and sample rows. */
 
 import type { TaskEvent } from '../../tasks/event.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
@@ -7,9 +7,9 @@ import type { Viewer } from '../server/viewer.ts'
 import { data, fresh, phrase } from './html.ts'
 import type { Group } from './reasons.ts'
 
-/** Other texts of the same code. */
+/** The most further texts of the same code. */
 const OTHERS = 2
-/** Cells of a row that shows it, and characters of each. */
+/** The most cells of a sample row, and characters of each. */
 const CELLS = 4
 const CELL = 40
 
@@ -43,7 +43,7 @@ function whichRows(viewer: Viewer, samples: readonly TaskEvent[], count: number)
     : phrase(viewer, 'reason.rows', { n: count }, { rows })
 }
 
-/** One row as it is, its first cells; nothing of rows that are not kept. */
+/** Shows the first cells of a row; nothing when its arguments are not kept. */
 function example(viewer: Viewer, event: TaskEvent): string {
   const cells = cellsOf(event.params)
   if (cells.length === 0) return ''

@@ -1,4 +1,4 @@
-/** What a submitter does: takes the rows to correct, gives them back, or stops what waits. */
+/** The sections in which a submitter downloads the rows to correct, sends them back, or cancels the task. */
 
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
@@ -8,14 +8,14 @@ import { fresh, phrase } from './html.ts'
 import { icon } from './symbols.ts'
 
 export interface SubmitterActions {
-  /** The file goes as the rows came. */
+  /** The format of the report, the same as of the imported file. */
   format: FileFormat
   token: string | null
-  /** Nothing can be changed here. */
+  /** True when the page offers no changes. */
   readOnly: boolean
 }
 
-/** What came of a file that was sent stands below, for the section goes when nothing is left to correct. */
+/** The result of an upload is shown below the section, which disappears when nothing is left to correct. */
 export function finishSection(viewer: Viewer, task: TaskStatus, { format, token, readOnly }: SubmitterActions): string {
   const { id, counts } = task
   const rejected = counts.failed + counts.error + counts.cancelled
@@ -34,7 +34,7 @@ ${sending}</div>
 <p class="card news" role="status" data-part="sent-news" hidden></p>`
 }
 
-/** Asked before it is done, and what it does is named. */
+/** The dialog asks for confirmation and names what happens. */
 export function stopSection(viewer: Viewer, task: TaskStatus): string {
   const n = task.counts.enqueued
   const isEnding = isOver(task) || task.state === 'cancelling'

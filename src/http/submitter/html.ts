@@ -1,13 +1,13 @@
-/** Words and data as HTML: data never is markup, nor longer or stranger than a line of a page. */
+/** Phrases and data as HTML. Data is escaped, cut, and made printable. */
 
 import { escaped } from '../server/html-page.ts'
 import type { Word } from '../server/i18n/index.ts'
 import type { Viewer } from '../server/viewer.ts'
 
-/** Characters of one piece of data on the page; the whole of it is in the file. */
+/** The most characters of a value on the page; the report has the whole value. */
 const MOST = 240
 
-/** Text as people read it: cut, and what has no shape of its own, or turns others around, with one. */
+/** Cuts a text, and replaces control characters and bidirectional overrides with visible ones. */
 export function readable(text: string, most = MOST): string {
   const start = text.length > most ? `${text.slice(0, most)}…` : text
   return start
@@ -16,12 +16,12 @@ export function readable(text: string, most = MOST): string {
     .replace(/[\p{Cc}\u202d\u202e]/gu, (c) => (c < '\x20' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
 }
 
-/** A piece of data: it turns nothing around it. */
+/** Returns data as HTML that is isolated from the text direction around it. */
 export function data(text: string, most?: number): string {
   return `<bdi>${escaped(readable(text, most))}</bdi>`
 }
 
-/** A phrase with numbers, and with pieces of HTML in the place of its other names. */
+/** Returns a phrase as HTML, with numbers and with HTML for its other placeholders. */
 export function phrase(
   { say }: Viewer,
   word: Word,
@@ -32,8 +32,8 @@ export function phrase(
 }
 
 /**
- * Attributes of an element of which there may be news: the page's script takes what is in it from a newer page; of a
- * `shell` only whether it is there.
+ * Returns the attributes of an element that the script of the page updates from a newer page: its content, or for a
+ * `shell` only whether it is hidden.
  */
 export function fresh(part: string, isHidden = false, kind: '' | 'shell' = ''): string {
   return `data-part="${part}" data-fresh="${kind}"${isHidden ? ' hidden' : ''}`

@@ -1,6 +1,6 @@
 /**
- * The page of the person who submitted a task. The server writes all of it, so that it tells how far the task is without
- * any script; the script takes the parts that have changed from newer pages.
+ * The page of the person who submitted a task. The server renders all of it, so that it works without scripts. The
+ * script of the page copies changed parts from newer pages.
  */
 
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
@@ -18,7 +18,7 @@ import { icon, LOGO, SYMBOLS } from './symbols.ts'
 export interface Submitted extends SubmitterActions {
   task: TaskStatus
   groups: readonly Group[]
-  /** The name of the file that it was made of, where that is known. */
+  /** The name of the imported file, if it is known. */
   file: string | undefined
 }
 
@@ -53,7 +53,7 @@ function sentLine(viewer: Viewer, { createdAt, name }: TaskStatus, file: string 
   return phrase(viewer, 'sentFile', {}, { when, file: data(file, NAME) })
 }
 
-/** Links, so that they need no script: what is chosen is kept in a cookie. */
+/** Links that choose the language without a script; a cookie keeps the choice. */
 function languages(viewer: Viewer, token: string | null): string {
   const links = Object.entries(LANGUAGES).map(([tag, name]) => {
     const search = new URLSearchParams({ ...(token === null ? {} : { token }), lang: tag })

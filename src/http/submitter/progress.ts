@@ -1,4 +1,4 @@
-/** How far a task is: the figure, the bar, what is left, and what became of the rows. */
+/** The progress section: figures, the bar, the time left, and counts by status. */
 
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { escaped } from '../server/html-page.ts'
@@ -36,12 +36,12 @@ export function progressSection(viewer: Viewer, task: TaskStatus): string {
 <ul class="tally">${tally.join('\n')}</ul></section>`
 }
 
-/** Whole, and 100% only when there is nothing left. */
+/** Returns a whole percentage, and 100% only when nothing is left. */
 export function percentOf({ locale }: Viewer, { percent }: TaskStatus): string {
   return (Math.floor(percent) / 100).toLocaleString(locale, { style: 'percent' })
 }
 
-/** Why it stands still or was stopped. */
+/** Says why the task is paused or was cancelled. */
 function whyOf(viewer: Viewer, { state, reason }: TaskStatus): string {
   if (state === 'paused' && reason === undefined) return phrase(viewer, 'why.paused')
   if (reason === undefined || state === 'done') return ''

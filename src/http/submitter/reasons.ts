@@ -1,4 +1,4 @@
-/** Why rows need a correction, as their submitter is told: by code; those without one by what was said of them. */
+/** Groups the rows to correct by code, and rows without a code by message. */
 
 import type { TaskEvent } from '../../tasks/event.ts'
 import type { Language } from '../../tasks/languages/index.ts'
@@ -8,26 +8,26 @@ import type { Call } from '../server/route.ts'
 import type { ServerContext } from '../server/server-context.ts'
 
 export interface Group {
-  /** What was said of its rows, each text once; null: nothing. None: rows for many reasons. */
+  /** The different messages of its rows, null for none; an empty list for a group of many reasons. */
   texts: (string | null)[]
   count: number
-  /** Its first rows. */
+  /** The first rows of the group. */
   samples: TaskEvent[]
 }
 
 type QueryCall = Pick<Call, 'hq' | 'server'>
 
-/** Groups of a page. */
+/** The most groups on a page. */
 const MOST = 20
 export const SAMPLES = 4
-/** Rows without a code that are looked at. */
+/** The most rows without a code that are read. */
 const UNCODED = 500
 
-/** Tasks and languages whose groups are kept. */
+/** The most combinations of task and language in memory. */
 const KEPT = 200
 const kept = new WeakMap<ServerContext, Map<string, { of: string; groups: Promise<Group[]> }>>()
 
-/** Largest first. Looked up once, however many look at the page, until more rows have failed. */
+/** Returns the groups, largest first. They are computed once for all viewers until more rows fail. */
 export async function groupsOf(call: QueryCall, task: TaskStatus, language: Language): Promise<Group[]> {
   const all = kept.get(call.server) ?? new Map()
   kept.set(call.server, all)

@@ -1,4 +1,4 @@
-/** The submitter's page: what it needs of the store, in the reader's language. */
+/** Collects the data of the submitter's page, and renders it in the viewer's language. */
 
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
@@ -29,7 +29,7 @@ export async function answerSubmitter(call: Call): Promise<Response> {
   return new Response(page, { headers })
 }
 
-/** Of rows that came from no file. */
+/** Returns the format for rows that did not come from a file. */
 function formatByName(name: string): FileFormat {
   return /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
 }

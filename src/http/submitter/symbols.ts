@@ -1,4 +1,4 @@
-/** The shapes that a page has, drawn once and used by name. */
+/** The icons of a page, drawn once and used by name. */
 
 export const SYMBOLS = `<svg width="0" height="0" class="defs" aria-hidden="true">
 <symbol id="i-sun" viewBox="0 0 16 16"><circle cx="8" cy="8" r="2.8"/><path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9"/></symbol>

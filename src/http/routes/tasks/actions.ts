@@ -1,4 +1,4 @@
-/** Routes that change a task: steering it, running its rejected rows once more, and forgetting it. */
+/** Routes that change a task: pause, resume, cancel, settings, retry and delete. */
 
 import { type CorrectedRow, hasTooManyFailures, REJECTED_STATUSES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
@@ -24,7 +24,7 @@ const MOST_UNDO_SECONDS = 60
 /** The most bytes of a body that only gives a reason. */
 const LONGEST_REASON = 20_000
 
-const STATUS = { 200: { description: 'Its status then', content: { 'application/json': 'TaskStatus' } } }
+const STATUS = { 200: { description: 'The status after the change', content: { 'application/json': 'TaskStatus' } } }
 
 const RESUMED = { 200: { ...STATUS[200], content: { 'application/json': 'TaskResumed' } } }
 
@@ -34,7 +34,7 @@ function pausesAgain({ counts, maxFailures, onMaxFailures }: TaskStatus): string
   return `${rejected} rows were rejected and ${maxFailures} are tolerated: the next one ${then}, unless PATCH allows more maxFailures (null: all)`
 }
 
-/** A route that does something to a task, and answers what it is like then. */
+/** Makes a route that changes a task and returns its status. */
 function actionRoute(
   name: string,
   about: Pick<Route, 'summary' | 'access' | 'body'> & Partial<Pick<Route, 'answers'>>,
@@ -58,7 +58,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
   route({
     method: 'POST',
     path: '/api/v1/tasks/{id}/retry',
-    summary: 'Runs rejected rows once more: as they are, with other arguments, or as a corrected report says',
+    summary: 'Retries rejected rows: unchanged, with other arguments, or from a corrected report',
     access: 'task',
     query: {
       ...READING,
@@ -66,13 +66,13 @@ export const TASK_ACTION_ROUTES: Route[] = [
         0,
         MOST_UNDO_SECONDS,
         0,
-        'begins so many seconds later, and can be undone until then; for rows chosen by status or code',
+        'seconds until the retry starts, during which it can be undone; for rows chosen by status or code',
       ),
     },
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
     answers: {
       202: {
-        description: 'Those rows run again; with `undoSeconds` they will',
+        description: 'The rows run again, with `undoSeconds` after that delay',
         content: { 'application/json': 'TaskRetryAnswer' },
       },
     },
@@ -86,10 +86,10 @@ export const TASK_ACTION_ROUTES: Route[] = [
       }
       const isFile = request.body !== null && type !== 'application/json' && type !== ''
       const { undoSeconds } = call.query
-      if (isFile && undoSeconds > 0) throw invalid('undoSeconds is not for a report: leave it out')
+      if (isFile && undoSeconds > 0) throw invalid("undoSeconds can't be used with a report: leave it out")
       if (isFile) return retried(await retryReport(call, id, job))
       if (link) {
-        throw new HighkiqError('FORBIDDEN', 'with a link rows run again by their corrected report: send it as the body')
+        throw new HighkiqError('FORBIDDEN', 'a link can retry rows only from a corrected report: send it as the body')
       }
       const options = retryOf(await readObject(request, server.limits.bodyBytes))
       const { validate } = server.imports[job] ?? {}
@@ -97,7 +97,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       const task = hq.tasks.get(id)
       if (undoSeconds === 0) return retried(await task.retry({ ...options, ...as }))
       checkRetry(options)
-      if (options.rows) throw invalid('undoSeconds is for rows that are chosen by status or code: leave it out')
+      if (options.rows) throw invalid("undoSeconds can't be used with `rows`: leave it out")
       const told = call.deferAudit()
       const delayed = await server.delayedRetries.add(id, undoSeconds, async () => {
         call.audit({ count: (await task.retry({ ...options, ...as })).rows })
@@ -109,29 +109,34 @@ export const TASK_ACTION_ROUTES: Route[] = [
   route({
     method: 'POST',
     path: '/api/v1/tasks/{id}/retry/undo',
-    summary: 'Undoes a retry with `undoSeconds` that has not begun: no row has changed',
+    summary: 'Undoes a retry with `undoSeconds` that has not started',
     body: { content: { 'application/json': 'TaskRetryUndo' } },
-    answers: { 200: { description: 'Whether it is undone', content: { 'application/json': 'TaskRetryUndone' } } },
+    answers: {
+      200: { description: 'Reports whether the retry is undone', content: { 'application/json': 'TaskRetryUndone' } },
+    },
     async run({ hq, server, path, request }) {
       const { id } = await statusOf(hq, path)
       const body = await readObject(request, server.limits.bodyBytes)
       refuseMembers(body, 'undo', ['undo'])
       const { undo } = body
-      if (typeof undo !== 'string' || !/^[0-9a-f]{16}$/.test(undo)) throw invalid('`undo` is what the retry answered')
+      if (typeof undo !== 'string' || !/^[0-9a-f]{16}$/.test(undo))
+        throw invalid('`undo` must be the token from the answer to the retry')
       return json({ undone: await server.delayedRetries.undo(id, undo) })
     },
   }),
-  actionRoute('pause', { summary: 'No row begins any more; those that run go on' }, (task) => task.pause()),
+  actionRoute('pause', { summary: 'Pauses the task: no further row starts, running rows finish' }, (task) =>
+    task.pause(),
+  ),
   actionRoute(
     'resume',
-    { summary: 'Rows begin again', answers: RESUMED },
+    { summary: 'Resumes the task', answers: RESUMED },
     (task) => task.resume(),
     (status) => (hasTooManyFailures(status) ? { ...status, hint: pausesAgain(status) } : status),
   ),
   actionRoute(
     'cancel',
     {
-      summary: 'Ends it: rows that have not begun are cancelled, those that run are told to end',
+      summary: 'Cancels the task: waiting rows are cancelled, running rows receive a cancellation',
       access: 'task',
       body: { content: { 'application/json': 'TaskCancel' }, optional: true },
     },
@@ -139,18 +144,18 @@ export const TASK_ACTION_ROUTES: Route[] = [
       const body = await readObject(request, LONGEST_REASON)
       refuseMembers(body, 'cancel', ['reason'])
       const { reason } = body
-      if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` is a text')
+      if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` must be a string')
       await task.cancel(reason)
     },
     (status) => {
       if (status.state !== 'done') return status
-      throw new HighkiqError('TASK_ENDED', `task ${status.id} has ended: there is nothing left to cancel`)
+      throw new HighkiqError('TASK_ENDED', `task ${status.id} has ended and can't be cancelled`)
     },
   ),
   route({
     method: 'PATCH',
     path: '/api/v1/tasks/{id}',
-    summary: 'Changes its name and its limits while it runs',
+    summary: 'Changes the name and the limits of a task while it runs',
     body: { content: { 'application/json': 'TaskSettings' } },
     answers: STATUS,
     async run({ hq, server, path, request }) {
@@ -164,8 +169,8 @@ export const TASK_ACTION_ROUTES: Route[] = [
   route({
     method: 'DELETE',
     path: '/api/v1/tasks/{id}',
-    summary: 'Forgets a task and what became of its rows; one that runs is cancelled first',
-    answers: { 204: { description: 'It is gone' } },
+    summary: 'Deletes a task with its events; a running task is cancelled first',
+    answers: { 204: { description: 'The task is deleted' } },
     async run({ hq, path }) {
       const { id } = await statusOf(hq, path)
       await hq.tasks.get(id).delete()
@@ -174,30 +179,30 @@ export const TASK_ACTION_ROUTES: Route[] = [
   }),
 ]
 
-/** @throws INVALID_REQUEST; what else is wrong `retry` tells */
+/** @throws INVALID_REQUEST; `retry` checks the rest */
 function retryOf(body: Record<string, unknown>): RetryOptions {
   refuseMembers(body, 'retry', ['status', 'code', 'otherCodes', 'rows'])
   const { status, code, otherCodes, rows } = body
   if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
-    throw invalid(`\`status\` is a list of ${REJECTED_STATUSES.join(', ')}`)
+    throw invalid(`\`status\` must be a list of ${REJECTED_STATUSES.join(', ')}`)
   }
   if (code !== undefined && code !== null && typeof code !== 'string') {
-    throw invalid('`code` is a text, or null for rows without one')
+    throw invalid('`code` must be a string, or null for rows without a code')
   }
-  if (otherCodes !== undefined && typeof otherCodes !== 'boolean') throw invalid('`otherCodes` is true or false')
+  if (otherCodes !== undefined && typeof otherCodes !== 'boolean') throw invalid('`otherCodes` must be true or false')
   if (rows === undefined) return given({ status, code, otherCodes }) as RetryOptions
   if (status !== undefined || code !== undefined || otherCodes !== undefined) {
-    throw invalid('`rows` says which rows: leave `status`, `code` and `otherCodes` out')
+    throw invalid("`rows` can't be combined with `status`, `code` or `otherCodes`")
   }
   const isRow = (row: unknown) =>
     isObject(row) && Number.isSafeInteger(row.index) && (row.args === undefined || Array.isArray(row.args))
   if (!Array.isArray(rows) || !rows.every(isRow)) {
-    throw invalid('`rows` is a list of { index, args: […] }, or { index } for one as it was')
+    throw invalid('`rows` must be a list of { index, args: […] }, or { index } to keep the arguments')
   }
   return { rows: rows.map(({ index, args }) => given({ index, args }) as CorrectedRow) }
 }
 
-/** The file is kept until its end is there: how fast it is sent is no matter of the task's. */
+/** Stores the file first, so that a slow upload does not slow down the task. */
 async function retryReport({ hq, server, request, query, link }: Call, id: string, job: string): Promise<Retried> {
   const leave = server.uploads.enter(link && id)
   try {

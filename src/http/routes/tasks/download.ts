@@ -1,4 +1,4 @@
-/** The file that an export makes, and the rows that a task rejected as one. */
+/** Downloads: the file of an export, and the report of a task's rejected rows. */
 
 import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format.ts'
@@ -19,7 +19,7 @@ const FILE = {
   content: {
     'text/csv': { type: 'string' },
     [TYPES.xlsx]: { type: 'string', format: 'binary' },
-    [TYPES.ndjson]: { type: 'string', description: 'an object a line' },
+    [TYPES.ndjson]: { type: 'string', description: 'one JSON object a line' },
   },
   headers: { 'content-disposition': 'its name' },
 }
@@ -28,17 +28,14 @@ export const FILE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}/report',
-    summary: 'The rows that did not finish: the columns as they came, then why; corrected, it is what retry takes',
+    summary: 'Returns the rejected rows with their reasons, in a file that can be corrected and sent to retry',
     access: 'task',
     query: {
       format: oneOf(FILE_FORMATS, 'default csv'),
-      rows: oneOf(['rejected', 'all'], 'default rejected; all: of a task that keeps all its rows'),
-      lang: oneOf(
-        LANGUAGE_CODES,
-        'language of its own columns and messages; default: as Accept-Language says, else en',
-      ),
+      rows: oneOf(['rejected', 'all'], 'default rejected; all needs a task that keeps all its arguments'),
+      lang: oneOf(LANGUAGE_CODES, 'language of its own columns and messages; default from Accept-Language, else en'),
     },
-    headers: { 'accept-language': 'the language of the report, unless `lang` says it' },
+    headers: { 'accept-language': 'the language of the report when `lang` is not given' },
     answers: { 200: FILE },
     async run(call) {
       const { hq, base, path, query, request, url } = call
@@ -52,17 +49,17 @@ export const FILE_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}/download',
-    summary: 'The file of an export, made while it is read',
+    summary: 'Returns the file of an export, which is made while it is read',
     access: 'task',
     query: {
-      wait: flag('begins at once, and waits for pages that are not there yet'),
-      partial: flag('leaves out pages that were rejected, instead of refusing'),
+      wait: flag('starts at once, and waits for pages that are not finished'),
+      partial: flag('leaves out rejected pages instead of refusing'),
     },
     answers: { 200: FILE },
     async run(call) {
       const { hq, server, path, request, query, link } = call
       const { id, name } = await statusOf(hq, path)
-      // Who waits is held as long as who watches.
+      // A waiting download counts as an open stream.
       const leave = query.wait ? server.streams.enter(link && id) : () => {}
       try {
         const format = (await formatsOf(hq, id)).export ?? 'csv'
@@ -115,7 +112,7 @@ async function* until(end: () => void, content: ReadableStream<Uint8Array>): Asy
   }
 }
 
-/** A header of its name that every browser reads: RFC 6266, the name in ASCII for those that know no better. */
+/** Returns a Content-Disposition that every browser reads: RFC 6266, with an ASCII name as a fallback. */
 export function attachment(name: string): string {
   const safe = name.replace(/[\\/:*?"<>|\p{Cc}]/gu, '_')
   const ascii = safe.replace(/[^\x20-\x7e]/g, '_')

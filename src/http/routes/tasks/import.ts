@@ -1,4 +1,4 @@
-/** A file becomes a task: the answer begins when its first rows are stored, and ends with the last. */
+/** Imports a file as a task. The answer begins when the first rows are stored, and ends with the last row. */
 
 import { pipeline } from 'node:stream'
 import type { Highkiq } from '../../../app.ts'
@@ -19,38 +19,38 @@ import { type Call, type Route, route } from '../../server/route.ts'
 import { TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
-/** Lest somebody between us takes the connection for dead. */
+/** Interval of blanks that keep proxies from closing the connection. */
 const SIGN_OF_LIFE_MS = 15_000
 
-/** How a file is read, as a request may say it. */
+/** The parameters that describe a file. */
 export const READING = {
-  format: oneOf(FILE_FORMATS, 'what the file is; default: by its type, its name, or its first bytes'),
-  sheet: text('of a workbook: the name of the sheet'),
-  delimiter: text('of a CSV file: one character', 1),
-  headerRow: count('the row that holds the names of the columns; default: the first that is not blank'),
-  quote: flag('of a CSV file: false if a quote is a character like any other', true),
-  encoding: text('of a CSV or NDJSON file, where it is not clear: for instance windows-1252'),
+  format: oneOf(FILE_FORMATS, 'format of the file; default: from its media type, its name, or its first bytes'),
+  sheet: text('for a workbook: the name of the sheet'),
+  delimiter: text('for a CSV file: one character', 1),
+  headerRow: count('the row with the names of the columns; default: the first row that is not blank'),
+  quote: flag('for a CSV file: false when quotes have no special meaning', true),
+  encoding: text('for a CSV or NDJSON file: its encoding, for example windows-1252'),
 }
 
 type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'headerRow' | 'encoding' | 'quote'>
 
-/** What the request says of its file, and what the file itself does. */
+/** Combines the parameters of the request with the media type and name of the file. */
 export function readingOf(upload: Upload, query: Record<string, unknown>): Partial<Reading> {
   const { format = upload.format, sheet, delimiter, headerRow, encoding, quote } = query as Reading
   return given({ format, sheet, delimiter, headerRow, encoding, ...(quote ? {} : { quote }) })
 }
 
-const COLUMNS = 'a list of names, or an object { "Header of the file": "field" }, in JSON: ["sku","price"]'
+const COLUMNS = 'a list of names, or an object { "Header of the file": "field" }, as JSON: ["sku","price"]'
 const QUERY = {
-  job: requiredText('the job that each row is for'),
+  job: requiredText('the job that handles each row'),
   ...TASK_PARAMETERS,
   ...READING,
   columns: jsonText(COLUMNS, (value) => {
     return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
   }),
-  rowKey: text('the column that tells rows apart: a corrected report without row keys finds its rows by it'),
-  dryRun: flag('only reads and checks the file: nothing is pushed'),
-  allowDuplicate: flag('also when the same workbook was imported within 24 hours'),
+  rowKey: text('the column that identifies a row: a corrected report without row keys finds its rows by it'),
+  dryRun: flag('only reads and checks the file; nothing is pushed'),
+  allowDuplicate: flag('imports the file although the same workbook was imported within 24 hours'),
 }
 
 const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
@@ -58,28 +58,28 @@ const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
 export const IMPORT_ROUTE: Route = route({
   method: 'POST',
   path: '/api/v1/tasks/import',
-  summary: 'Makes a task of a file: a job for each row',
+  summary: 'Creates a task from a file, with a job for each row',
   query: QUERY,
   headers: {
-    'idempotency-key': 'the same key gives the same task, for 24 hours: one that broke off goes on with the same file',
+    'idempotency-key': 'for 24 hours the same key gives the same task; an interrupted task resumes with the same file',
   },
   body: { content: FILES },
   answers: {
     200: {
-      description: 'What a dry run found; or the task that the same key has made, all rows of which are stored',
+      description: 'The result of a dry run; or the complete task that an earlier request with the same key created',
       content: { 'application/json': 'ImportLook' },
     },
     202: {
       description:
-        'The first rows are stored. The body ends when the last one is; `error`: the task is interrupted, and what came before stays.',
+        'The first rows are stored. The body ends when all rows are. With `error` the task is interrupted, and the stored rows stay.',
       content: { 'application/json': 'TaskImported' },
-      headers: { 'task-id': 'its id', location: 'where its status is' },
+      headers: { 'task-id': 'id of the task', location: 'address of its status' },
     },
   },
   async run(call) {
     const { hq, request, query, url } = call
     hq.jobNamed(query.job)
-    if (!request.body) throw invalid('there is no file: send it as the body, or in a form as `file`')
+    if (!request.body) throw invalid('the request has no file: send it as the body, or as the field `file` of a form')
     const key = request.headers.get('idempotency-key')
     if (query.dryRun || key === null) return importFile(call)
     const { searchParams } = new URL(url)
@@ -92,7 +92,7 @@ export const IMPORT_ROUTE: Route = route({
     try {
       return await importFile(call, claim)
     } catch (thrown) {
-      // Two came at once, and the other one was faster.
+      // A request with the same key was faster.
       if (!hasCode(thrown, 'TASK_TAKEN_OVER')) {
         await claim.failed()
         throw thrown
@@ -102,7 +102,7 @@ export const IMPORT_ROUTE: Route = route({
   },
 })
 
-/** @throws IDEMPOTENCY_KEY_REUSED: it is another file than the one that the task was made of, as far as that is known */
+/** @throws IDEMPOTENCY_KEY_REUSED when the file differs from the known part of the file that the task was made from */
 async function checkSame({ server, request }: Call<unknown>, { fingerprint }: KeyClaim): Promise<void> {
   if (!fingerprint) return
   const leave = server.uploads.enter()
@@ -115,16 +115,16 @@ async function checkSame({ server, request }: Call<unknown>, { fingerprint }: Ke
   }
 }
 
-/** What the key stands for is there, or on its way: the file need not come again. */
+/** Answers a repeated request whose task exists or is being created: its file is not read. */
 async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task }: KeyClaim): Promise<Response> {
-  // It may have been read in vain before.
+  // The body may have been read by a failed attempt.
   if (!request.bodyUsed) await request.body?.cancel()
   const headers = headersOf(base, id)
   if (to === 'whole') return json({ id, total: task?.total ?? 0 }, 200, headers)
   return new Response(endOf(hq, id, untilComplete(hq, id, request.signal)), { status: 202, headers })
 }
 
-/** @throws what is wrong before the first rows are stored */
+/** @throws the errors that occur before the first rows are stored */
 async function importFile(
   { hq, server, base, request, query, audit }: Call<Values<typeof QUERY>>,
   claim?: KeyClaim,
@@ -174,9 +174,9 @@ async function importFile(
       return task
     })
     .finally(over)
-  // Heard at the end of the answer, or here by the race.
+  // The error is handled at the end of the answer, or by the race below.
   importing.catch(() => {})
-  // Its first rows are there, if the file is the same.
+  // The first rows are stored already, if the file is the same.
   if (claim?.to === 'continue')
     void fingerprint?.checked.then(
       () => first(claim.id),
@@ -192,7 +192,7 @@ function headersOf(base: string, id: string): Record<string, string> {
   return { 'content-type': 'application/json', 'task-id': id, location: `${base}/api/v1/tasks/${id}` }
 }
 
-/** Blanks while rows are being stored, which are nothing in JSON; then what became of it. */
+/** Sends blanks, which JSON ignores, while rows are being stored, and then the result. */
 function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: NodeJS.Timeout | undefined
@@ -222,7 +222,7 @@ function endOf(hq: Highkiq, id: string, importing: Promise<unknown>): ReadableSt
         controller.enqueue(encoder.encode(await json(answer).text()))
         controller.close()
       } catch {
-        // Nobody listens any more.
+        // The client has disconnected.
       }
     },
     cancel: () => clearInterval(timer),

@@ -1,9 +1,9 @@
 /**
- * The rows that were rejected since somebody looked last.
+ * The rows that were rejected since the last poll.
  *
- * Rows are rejected in any order, and their events are found by their index. So a look sweeps over all rejected rows, a
- * bounded number an answer, and takes those that ended since the sweep before began. Nothing is missed; a row may come
- * twice, for clocks of processes differ.
+ * Rows are rejected in any order, and events are read by index. So each poll scans a bounded number of rejected rows, and
+ * returns those that ended after the previous scan began. No row is missed. A row may appear twice, since the clocks of
+ * processes differ.
  */
 
 import { REJECTED_STATUSES } from '../../../index.ts'
@@ -12,7 +12,7 @@ import type { TaskStatus } from '../../../tasks/task.ts'
 import type { Call } from '../../server/route.ts'
 import { eventsOf } from './queries.ts'
 
-/** What a cursor says: ms since when, behind which index, and when this sweep began. */
+/** The content of a cursor: the time after which rows count, the last index, and when this scan began. */
 interface Sweep {
   since: number
   after: number
@@ -22,7 +22,7 @@ interface Sweep {
 const PAGE = 500
 const PAGES = 4
 const ITEMS = 100
-/** Between clocks of processes, and what times are rounded to. */
+/** Tolerates different clocks of processes, and rounding. */
 const SLACK_MS = 5000
 
 /** `since-after-began`, each a whole number. */
@@ -40,7 +40,7 @@ export async function newlyRejected(
 ): Promise<{ items: TaskEvent[]; next: string }> {
   const now = call.hq.now()
   const { since, after: from, began } = sweep ?? { since: 0, after: -1, began: now }
-  // Of a sweep that begins: what ends from now on is for the next.
+  // Rows that end after this moment belong to the next scan.
   const start = from === -1 ? now : began
   const items: TaskEvent[] = []
   let after = from

@@ -1,4 +1,4 @@
-/** One task, as routes look at it. */
+/** Queries about one task. */
 
 import type { Highkiq } from '../../../app.ts'
 import type { EventStatus } from '../../../index.ts'
@@ -15,7 +15,7 @@ import type { Call } from '../../server/route.ts'
 export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
   const status = /^[0-9a-f]{16}$/.test(id) ? await hq.tasks.get(id).status() : null
   if (status) return status
-  throw new HighkiqError('UNKNOWN_TASK', `no task ${id}: it was deleted, or the id is wrong`)
+  throw new HighkiqError('UNKNOWN_TASK', `no task has the id ${id}`)
 }
 
 /** Returns the format of the imported file, and of the file that an export makes; null where there is none. */
@@ -30,16 +30,16 @@ export async function formatsOf(
 
 export interface EventPage extends CodeFilter {
   status?: EventStatus[] | undefined
-  /** Only those behind this index. */
+  /** Returns only rows after this index. */
   after: number
   limit: number
 }
 
-/** Rows that one search looks at, in pages. */
+/** The most rows that one search reads, in pages. */
 const SEARCHED = 5000
 const SEARCH_PAGE = 500
 
-/** As they may be shown. */
+/** Returns redacted events. */
 export async function eventsOf(
   { hq, server }: Pick<Call, 'hq' | 'server'>,
   { id, job }: TaskStatus,
@@ -52,8 +52,8 @@ export async function eventsOf(
 }
 
 /**
- * Those whose arguments or messages contain a text, in upper or lower case. One call looks at a bounded number of rows:
- * `next` tells behind which index to go on, null that all were looked at.
+ * Finds rows whose arguments or messages contain a text, ignoring case. One call reads a bounded number of rows: `next`
+ * is the index to continue after, or null when all rows were read.
  */
 export async function searchEvents(
   call: Pick<Call, 'hq' | 'server'>,

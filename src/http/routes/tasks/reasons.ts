@@ -1,4 +1,4 @@
-/** Why rows of a task were rejected, with a few rows that show it. */
+/** Why rows of a task were rejected, with sample rows. */
 
 import type { ReasonCount } from '../../../index.ts'
 import { reasonFilter } from '../../../tasks/event.ts'
@@ -9,11 +9,11 @@ import { eventsOf } from './queries.ts'
 type QueryCall = Pick<Call, 'hq' | 'server'>
 
 export interface Reason extends ReasonCount {
-  /** The first rows of it; `message`: the last that was said of it. */
+  /** The first rows with this reason, with their last message. */
   samples: { index: number; number: number | null; message: string | null }[]
 }
 
-/** Reasons for which samples are looked up. */
+/** The number of reasons with samples. */
 const SAMPLED = 20
 
 export async function reasonsOf(call: QueryCall, task: TaskStatus, samples: number): Promise<Reason[]> {

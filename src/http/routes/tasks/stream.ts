@@ -10,15 +10,15 @@ import { statusOf } from './queries.ts'
 export const STREAM_ROUTE: Route = route({
   method: 'GET',
   path: '/api/v1/tasks/{id}/stream',
-  summary: 'How far a task is, told when it changes: `status` at most 4 a second, then `done`',
+  summary: 'Streams the status of a task when it changes: `status` at most 4 times a second, then `done`',
   access: 'task',
-  headers: { 'last-event-id': 'what was seen last is not told again' },
+  headers: { 'last-event-id': 'the last event is not repeated' },
   answers: {
     200: {
-      description: 'Events with a TaskStatus each; `deleted`, without one, when the task is no more',
+      description: 'Events with a TaskStatus each; `deleted`, without data, when the task was deleted',
       content: { 'text/event-stream': { type: 'string' } },
     },
-    204: { description: 'All was told already: there is no need to come again' },
+    204: { description: 'The client has received everything, and need not reconnect' },
   },
   async run({ hq, server, request, path, link }) {
     const status = await statusOf(hq, path)
@@ -35,7 +35,7 @@ export const STREAM_ROUTE: Route = route({
         return server.taskPoller.watch(status.id, {
           onStatus: offer,
           onError: () => {
-            // The store is away: it is looked again, and the client sees the beats.
+            // The store does not answer: the poller tries again, and the client receives comments.
           },
         })
       },
@@ -53,7 +53,7 @@ export const STREAM_ROUTE: Route = route({
   },
 })
 
-/** What of a status is news: not the time that it takes. */
+/** Returns an id for a status; a change of the estimated time alone does not change it. */
 function nameOf({ ratePerSecond, etaSeconds, ...news }: TaskStatus): string {
   return createHash('sha1').update(stringifyJson(news)).digest('base64url').slice(0, 16)
 }

@@ -1,4 +1,4 @@
-/** What a request may say of a task: the same in a body, in a query and in the document. */
+/** The task options of a request, for bodies, queries and the document. */
 
 import { MOST_ROWS } from '../../../job/payload.ts'
 import type { TaskOptions } from '../../../tasks/options.ts'
@@ -12,38 +12,38 @@ const rows = { type: 'integer', minimum: 1 }
 const duration = { anyOf: [{ type: 'number', exclusiveMinimum: 0 }, text] }
 
 export const MAX_FAILURES: Schema = {
-  description: "so many rows may be failed or broken, or such a share ('5%'); null: all",
+  description: "the most rejected rows, as a number or a share ('5%'); null: no limit",
   anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' }, { type: 'null' }],
 }
 
-/** Jobs that are called at its end, and how many rows it takes, are no matter of who asks from afar. */
+/** Requests can't set the jobs that run at the end of a task, nor its row limit. */
 type OptionName = Exclude<keyof TaskOptions, 'onDone' | 'onFailure' | 'maxRows'>
 
 const SCHEMAS: Record<OptionName, Schema> = {
-  name: { ...text, description: "for people; default that of the file, or the job's" },
-  queue: { ...text, description: "default the job's" },
-  window: { ...rows, description: 'most rows in the queue and in work at a time' },
-  concurrency: { ...rows, description: 'most rows in work at a time' },
+  name: { ...text, description: 'name for people; default: the name of the file, or of the job' },
+  queue: { ...text, description: 'default: the queue of the job' },
+  window: { ...rows, description: 'the most rows in the queue and running at the same time' },
+  concurrency: { ...rows, description: 'the most rows running at the same time' },
   rowsPerJob: {
     ...rows,
     maximum: MOST_ROWS,
-    description: 'so many rows are one job, whose handler gets them as a list',
+    description: 'rows in one job, whose handler gets them as a list',
   },
   maxFailures: MAX_FAILURES,
-  onMaxFailures: { enum: ['pause', 'cancel'], description: 'what happens when more are; default pause' },
-  keepArgs: { enum: ['rejected', 'all', 'none'], description: 'of which rows arguments are kept; default rejected' },
-  keep: { ...duration, description: "how long it is kept after its end: seconds, or '30d', the default" },
+  onMaxFailures: { enum: ['pause', 'cancel'], description: 'what happens above maxFailures; default pause' },
+  keepArgs: { enum: ['rejected', 'all', 'none'], description: 'the rows whose arguments are kept; default rejected' },
+  keep: { ...duration, description: "how long the task is kept after its end: seconds, or '30d', the default" },
   lostAfter: {
     ...duration,
-    description: "how long without progress until its rows are looked for: seconds, or '1h', the default",
+    description: "how long without progress until lost rows are searched for: seconds, or '1h', the default",
   },
 }
 
-/** Of a task that is made, as members of a body. */
+/** The options of a new task, as members of a body. */
 export const TASK_MEMBERS: Record<string, Schema> = SCHEMAS
 
 const { name, window, concurrency, maxFailures, onMaxFailures } = SCHEMAS
-/** Of one that runs. */
+/** The settings of a running task. */
 export const SETTING_MEMBERS: Record<keyof TaskSettings, Schema> = {
   name,
   window,
@@ -52,7 +52,7 @@ export const SETTING_MEMBERS: Record<keyof TaskSettings, Schema> = {
   onMaxFailures,
 }
 
-/** Of a task that is made, as parameters of a query. What they mean is checked where the task is made. */
+/** The options of a new task, as query parameters. The task itself checks their values. */
 export const TASK_PARAMETERS = Object.fromEntries(
   Object.entries(SCHEMAS).map(([name, { description, ...schema }]) => [name, parameter(String(description), schema)]),
 ) as Record<OptionName, Parameter<never>>

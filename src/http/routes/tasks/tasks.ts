@@ -1,4 +1,4 @@
-/** Routes of tasks, but for those that take files or last. */
+/** Routes of tasks, except imports, actions, downloads and streams. */
 
 import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
@@ -16,36 +16,39 @@ import { reasonsOf } from './reasons.ts'
 import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
-const limit = integer(1, LARGEST_PAGE, 25, 'items of one answer')
+const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
   route({
     method: 'POST',
     path: '/api/v1/tasks',
-    summary: 'Makes a task of many jobs',
+    summary: 'Creates a task from a list of rows',
     body: { content: { 'application/json': 'NewTask' } },
     answers: {
       200: {
-        description: 'The task that the same key has made',
+        description: 'The task that an earlier request with the same key created',
         content: { 'application/json': 'TaskAccepted' },
-        headers: { location: 'where its status is' },
+        headers: { location: 'address of its status' },
       },
       202: {
         description: 'Every row is stored',
         content: { 'application/json': 'TaskAccepted' },
-        headers: { location: 'where its status is' },
+        headers: { location: 'address of its status' },
       },
     },
     headers: KEY,
     async run({ hq, server, base, request, audit }) {
       const body = await readBody(request, server.limits.bodyBytes)
-      if (!isObject(body)) throw invalid("a task is an object, for instance { job: 'HardJob', args: [[1], [2]] }")
+      if (!isObject(body)) throw invalid("a task must be an object, for example { job: 'HardJob', args: [[1], [2]] }")
       refuseMembers(body, 'a task', ['job', 'args', ...Object.keys(TASK_MEMBERS)])
       const { job, args, ...options } = body
-      if (typeof job !== 'string') throw invalid('`job` is the name of a job')
-      if (!Array.isArray(args)) throw invalid('`args` is a list: for each row the list of its arguments')
+      if (typeof job !== 'string') throw invalid('`job` must be the name of a job')
+      if (!Array.isArray(args)) throw invalid('`args` must be a list with a list of arguments for each row')
       if (args.length > server.limits.rows) {
-        throw new HighkiqError('TOO_MANY_ROWS', `${args.length} rows are too many: at most ${server.limits.rows}`)
+        throw new HighkiqError(
+          'TOO_MANY_ROWS',
+          `a task can have at most ${server.limits.rows} rows (got ${args.length})`,
+        )
       }
       const rows = args as unknown[][]
       const create = (more: { id?: string }) => hq.tasks.create(hq.jobNamed(job), rows, { ...options, ...more })
@@ -66,10 +69,10 @@ export const TASK_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks',
-    summary: 'All tasks, newest first',
+    summary: 'Lists all tasks, newest first',
     query: {
-      state: oneOf(TASK_STATES, 'those in this state; a page may have fewer of them then'),
-      job: text('those of this job'),
+      state: oneOf(TASK_STATES, 'only tasks in this state; a page may have fewer items then'),
+      job: text('only tasks of this job'),
       cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
       limit,
     },
@@ -79,10 +82,10 @@ export const TASK_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}',
-    summary: 'How far a task is',
+    summary: 'Returns the status of a task',
     access: 'task',
     query: {
-      include: oneOf(['rejected'], 'also a page of the rows that were rejected since `after` (a row may come twice)'),
+      include: oneOf(['rejected'], 'adds a page of the rows that were rejected since `after` (a row can appear twice)'),
       after: cursor(readSweep),
     },
     answers: { 200: { description: 'Its status', content: { 'application/json': 'TaskStatusWithRejected' } } },
@@ -97,14 +100,16 @@ export const TASK_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}/events',
-    summary: 'What became of each row, in their order',
+    summary: 'Lists the events of the rows, in row order',
     access: 'task',
     query: {
-      status: listOf(EVENT_STATUSES, 'those with this status'),
-      code: text('rejected ones with this code'),
-      withoutCode: flag('rejected ones without a code'),
-      otherCodes: flag('rejected ones with codes that /reasons counts together'),
-      search: text('those whose arguments or messages contain this; a page may have fewer of them then, or none'),
+      status: listOf(EVENT_STATUSES, 'only rows with this status'),
+      code: text('only rejected rows with this code'),
+      withoutCode: flag('only rejected rows without a code'),
+      otherCodes: flag('only rejected rows with codes that /reasons counts together'),
+      search: text(
+        'only rows whose arguments or messages contain this text; a page may have fewer items then, or none',
+      ),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
@@ -112,7 +117,7 @@ export const TASK_ROUTES: Route[] = [
     async run(call) {
       const { status, code, withoutCode, otherCodes, search, cursor: after = -1, limit } = call.query
       if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
-        throw invalid('say one of code, withoutCode and otherCodes')
+        throw invalid('give only one of code, withoutCode and otherCodes')
       }
       const task = await statusOf(call.hq, call.path)
       const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
@@ -124,9 +129,9 @@ export const TASK_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}/reasons',
-    summary: 'Why rows were rejected: how many for each code, the most frequent first',
+    summary: 'Counts the rejected rows by code, the most frequent first',
     access: 'task',
-    query: { samples: integer(0, 10, 0, 'rows that are named for each of the 20 most frequent codes') },
+    query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
     answers: { 200: { description: 'The reasons', content: { 'application/json': 'TaskReasons' } } },
     async run(call) {
       const task = await statusOf(call.hq, call.path)
@@ -136,16 +141,16 @@ export const TASK_ROUTES: Route[] = [
   route({
     method: 'GET',
     path: '/api/v1/tasks/{id}/link',
-    summary: 'The link for who submitted a task: it opens that task alone, without a login',
+    summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
     query: {
-      rights: oneOf(LINK_RIGHTS, 'look: it changes nothing; the standard of a read-only server, else change'),
+      rights: oneOf(LINK_RIGHTS, 'look: read-only, the default of a read-only server; change: the default of others'),
     },
     answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
     async run({ hq, server, base, path, query, mayChange, audit }) {
       const { rights = mayChange ? 'change' : 'look' } = query
       if (rights === 'change' && !mayChange) {
-        throw new HighkiqError('READ_ONLY', 'this server is read-only, and so are the links that it gives: rights=look')
+        throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=look.')
       }
       const { id } = await statusOf(hq, path)
       const token = await server.links.token(id, rights)

@@ -1,4 +1,4 @@
-/** A file that comes with a request: as it is, or inside a form. */
+/** A file in a request: as the body, or inside a form. */
 
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
@@ -8,16 +8,16 @@ import { invalid } from '../../server/answer.ts'
 import { checkLength, chunksOf, typeOf } from '../../server/body.ts'
 
 export interface Upload {
-  /** It fails with BODY_TOO_LARGE and BODY_BROKEN_OFF. */
+  /** Fails with BODY_TOO_LARGE and BODY_BROKEN_OFF. */
   file: Readable
   name?: string
-  /** As its type or its name says; undefined: its first bytes tell. */
+  /** The format from its media type or name; undefined when the first bytes have to decide. */
   format?: FileFormat
 }
 
 const FORM = 'multipart/form-data'
 
-/** Media types of files, and what they are; undefined: see its first bytes. */
+/** The format of each media type; undefined when the first bytes have to decide. */
 export const FILE_TYPES: Record<string, FileFormat | undefined> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
@@ -29,7 +29,7 @@ export const FILE_TYPES: Record<string, FileFormat | undefined> = {
   'application/octet-stream': undefined,
 }
 
-/** What a body may be that is a file, for the document. */
+/** The media types of a file, for the document. */
 export const FILES = Object.fromEntries(
   [...Object.keys(FILE_TYPES), FORM].map((type) => [type, { type: 'string', format: 'binary' }]),
 )
@@ -44,11 +44,11 @@ export async function openUpload(request: Request, limit: number): Promise<Uploa
 }
 
 /**
- * The first part `file` of a form, as it comes. What comes behind it is read and forgotten, for a file is whole only when
- * its form is.
+ * Returns the first part `file` of a form as a stream. The rest of the form is read and ignored, since the file is
+ * complete only when the form is.
  */
 async function fileOfForm(body: Readable, contentType: string): Promise<Upload> {
-  // Loaded when there is a form.
+  // Loaded for the first form only.
   const { Busboy } = await import('@fastify/busboy')
   let form: InstanceType<typeof Busboy>
   try {
@@ -57,14 +57,16 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
       limits: { fieldSize: 1000, fields: 100, parts: 200, headerPairs: 100 },
     })
   } catch {
-    throw invalid('a form needs its boundary in Content-Type: leave that header to your client')
+    throw invalid('the Content-Type of a form must have a boundary: let your client set this header')
   }
   return new Promise((resolve, reject) => {
     let found: Readable | undefined
     const fail = (thrown: unknown) => {
       const error = codeOf(thrown)
         ? (thrown as Error)
-        : new HighkiqError('BODY_BROKEN_OFF', 'the form broke off: it has no end', undefined, { cause: thrown })
+        : new HighkiqError('BODY_BROKEN_OFF', 'the connection closed before the end of the form', undefined, {
+            cause: thrown,
+          })
       body.unpipe(form)
       body.destroy()
       reject(error)
@@ -81,16 +83,16 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
         if (!file.push(chunk)) part.pause()
       })
       part.on('error', fail)
-      // Until somebody reads it, who hears of it all the same: unheard, an error would end the process.
+      // Without a listener an error would end the process. The reader of the file still receives it.
       file.on('error', () => {})
-      // Nobody reads on: the rest need not come.
+      // The file is no longer read, so the rest of the body is not needed.
       file.on('close', () => body.destroy())
       const name = filename === undefined || filename === '' ? undefined : basename(filename.replaceAll('\\', '/'))
       resolve({ file, ...(name ? { name } : {}), format: formatByEnding(name ?? '') })
     })
     form.on('finish', () => {
       if (found) found.push(null)
-      else reject(invalid('the form has no file in a field `file`'))
+      else reject(invalid('the form must have a file in the field `file`'))
     })
     form.on('error', fail)
     body.on('error', fail)
