@@ -10,28 +10,27 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Variable → what it does, for people. An empty variable counts as none. */
 export const VARIABLES = {
-  HIGHKIQ_URL: 'the store; comes before the next two',
-  REDIS_PROVIDER: 'the *name* of the variable that holds the URL, for instance `REDISTOGO_URL`',
-  REDIS_URL: 'the store, as Sidekiq names it',
-  HIGHKIQ_SQLITE_DRIVER: '`node` or `libsql`: which SQLite driver is taken',
-  HIGHKIQ_WEB_TOKEN:
-    'what lets somebody into the dashboard and the HTTP API: a browser asks for it, clients send it as a bearer token',
-  HIGHKIQ_NODES: 'shards of ordered queues are dealt to so many processes by hand',
-  HIGHKIQ_NODE: 'which of them this one is, from 0',
-  HIGHKIQ_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
-  HIGHKIQ_LOG_FORMAT: '`pretty`, `plain`, `json` or `sidekiq`',
-  HIGHKIQ_LOG_FILE: 'a file to log to instead of standard error; reopened at SIGUSR2',
-  DEBUG_INVOCATION: '`1` (systemd, after a failure): logs everything',
+  HIGHKIQ_URL: 'store URL; overrides the next two',
+  REDIS_PROVIDER: 'the *name* of the variable that holds the store URL, such as `REDISTOGO_URL`',
+  REDIS_URL: 'store URL, as in Sidekiq',
+  HIGHKIQ_SQLITE_DRIVER: 'SQLite driver: `node` or `libsql`',
+  HIGHKIQ_WEB_TOKEN: 'token for the dashboard and the HTTP API: browsers ask for it, clients send it as a bearer token',
+  HIGHKIQ_NODES: 'number of processes that share the ordered queues’ shards by hand',
+  HIGHKIQ_NODE: 'number of this process among them, from 0',
+  HIGHKIQ_LOG_LEVEL: 'log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+  HIGHKIQ_LOG_FORMAT: 'log format: `pretty`, `plain`, `json` or `sidekiq`',
+  HIGHKIQ_LOG_FILE: 'file to log to instead of standard error; SIGUSR2 reopens it',
+  DEBUG_INVOCATION: '`1` logs at debug level; systemd sets it after a failure',
   APP_ENV:
-    "the environment: a file's section of this name is merged over the rest. The first of APP_ENV, RAILS_ENV, RACK_ENV and NODE_ENV counts",
+    'environment: section of the file that overrides the rest. The first of APP_ENV, RAILS_ENV, RACK_ENV and NODE_ENV counts',
   RAILS_ENV: 'the same',
   RACK_ENV: 'the same',
   NODE_ENV: 'the same; set from the environment when it is absent',
-  RAILS_MAX_THREADS: 'the concurrency when nothing else says it',
-  DYNO: 'on Heroku: the host name that processes show, and no time in the log',
-  NOTIFY_SOCKET: 'systemd (`Type=notify`) is told when the worker takes jobs and when it stops',
-  WATCHDOG_USEC: 'systemd (`WatchdogSec=`) is told at half this time that the event loop turns',
-  WATCHDOG_PID: 'the process whom WATCHDOG_USEC is meant for',
+  RAILS_MAX_THREADS: 'default concurrency',
+  DYNO: 'on Heroku: host name of the process; log lines have no time',
+  NOTIFY_SOCKET: 'systemd (`Type=notify`): the worker reports when it is ready and when it stops',
+  WATCHDOG_USEC: 'systemd (`WatchdogSec=`): the worker reports at half this interval that its event loop runs',
+  WATCHDOG_PID: 'process that WATCHDOG_USEC is for',
 } as const
 
 export type Variable = keyof typeof VARIABLES

@@ -1,4 +1,4 @@
-/** How `highkiq work` says hello on a terminal. */
+/** The banner of `highkiq work` on a terminal. */
 
 import { styleText } from 'node:util'
 
@@ -14,13 +14,13 @@ export interface Facts {
   version: string
   store: string
   queues: readonly string[]
-  /** Of all capsules. */
+  /** Sum over all capsules. */
   concurrency: number
   /** The concurrency of the ordered queues. */
   orderedConcurrency?: number
-  /** Those beside the worker's own queues. */
+  /** Capsules beside the worker's own queues. */
   capsules?: readonly string[]
-  /** The file that was read. */
+  /** Path of the configuration file. */
   config?: string
 }
 

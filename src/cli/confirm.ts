@@ -1,12 +1,15 @@
-/** Asking before something that can't be taken back. */
+/** Asks for confirmation before an action that can't be undone. */
 
 import { createInterface } from 'node:readline/promises'
 import { CliError } from './usage.ts'
 
-/** `question`: without its mark. @throws CliError when the answer is no, or nobody is there to be asked */
+/**
+ * Asks `question`, given without its question mark.
+ * @throws CliError when the answer is not yes, or standard input is no terminal
+ */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return
-  if (!process.stdin.isTTY || !process.stderr.isTTY) throw new CliError(`${question}? Say so with --yes`, 2)
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw new CliError(`${question}? Confirm with --yes`, 2)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const answer = await lines.question(`${question}? [y/N] `)

@@ -8,11 +8,11 @@ import { checkStoreExists } from './open-app.ts'
 /** Milliseconds between two counts of the jobs that a drained store still holds. */
 const DRAIN_MS = 1000
 /** A line of progress is logged after this many counts. */
-const DRAIN_LOOKS = 10
+const LOG_EVERY = 10
 const STUCK =
-  'not drained: jobs are left in queues that are paused, or that -q or the start of this worker did not name: resume them, then start it again'
+  'not drained: jobs are left in queues that are paused or that this worker does not serve; resume them and start it again'
 const STILL_DRAINING =
-  'draining: these are left. Jobs scheduled for later, rows of paused tasks and classes that no file defines take longest'
+  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest'
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
@@ -32,7 +32,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
   const { signal } = watching
   const watch = async () => {
     let stuck: QueueSummary[] = []
-    for (let ended = 0, looks = 1; ended < 2; looks++) {
+    for (let ended = 0, counted = 1; ended < 2; counted++) {
       await sleep(DRAIN_MS, undefined, { signal })
       const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
       const { enqueued, backlog, scheduled, retries, busy, ordered } = stats
@@ -40,7 +40,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
       const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
       ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0
-      if (looks % DRAIN_LOOKS === 0) hq.log.info(left, STILL_DRAINING)
+      if (counted % LOG_EVERY === 0) hq.log.info(left, STILL_DRAINING)
     }
     if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
     else {
@@ -52,7 +52,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
   const watchOn = (): void => {
     watch().catch((thrown) => {
       if (signal.aborted) return
-      hq.log.warn({ err: thrown }, 'the store did not say what is left: asking again')
+      hq.log.warn({ err: thrown }, 'could not count the remaining jobs; retrying')
       watchOn()
     })
   }

@@ -1,4 +1,4 @@
-/** What an import would do, in words: counts, which column becomes what, what is wrong. */
+/** The text of a dry run: counts, columns and problems. */
 
 import type { DryRun } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'
@@ -7,7 +7,7 @@ import { type Column, plain, table } from './output.ts'
 
 const WIDEST_VALUE = 60
 
-/** 0: every row would become a job. 3: some would be refused. 1: the file breaks off. */
+/** Exit code: 0 every row would become a job, 3 some would be refused, 1 the file can't be read to its end. */
 export function dryRunCode({ complete, invalid }: DryRun): 0 | 1 | 3 {
   if (!complete) return 1
   return invalid > 0 ? 3 : 0
@@ -15,16 +15,17 @@ export function dryRunCode({ complete, invalid }: DryRun): 0 | 1 | 3 {
 
 export function dryRunText(file: string, run: DryRun, mapping: string[] | Record<string, string> | undefined): string {
   const { format, encoding, total, valid, invalid, complete, problems } = run
-  const rows = `${plural(total, 'row')}${complete ? '' : ' until it broke off'}`
+  const rows = `${plural(total, 'row')}${complete ? '' : ' before it broke off'}`
   const parts = [
     `${file}: ${format.toUpperCase()}${encoding === null || encoding === 'utf-8' ? '' : ` in ${encoding}`}, ${rows}: ${count(valid)} would become jobs, ${count(invalid)} would be refused`,
   ]
   const lines = mappingOf(run, mapping)
   if (lines.length > 0) parts.push(table(MAPPING, lines))
   if (problems.length > 0) parts.push(table(PROBLEMS, problems))
-  const told = problems.filter(({ row }) => row !== null).length
-  if (invalid > told) parts.push(`the first ${plural(told, 'problem')}; ${plural(invalid, 'row')} would be refused`)
-  parts.push('nothing was pushed')
+  const listed = problems.filter(({ row }) => row !== null).length
+  if (invalid > listed)
+    parts.push(`only the first ${plural(listed, 'problem')} of ${plural(invalid, 'refused row')} are listed`)
+  parts.push('no rows were imported')
   return parts.join('\n\n')
 }
 
@@ -37,7 +38,7 @@ interface Mapped {
 const MAPPING: Column<Mapped>[] = [
   { title: 'COLUMN', of: ({ column }) => column },
   { title: 'BECOMES', of: ({ field }) => field },
-  { title: 'FOR INSTANCE', of: ({ value }) => value },
+  { title: 'EXAMPLE', of: ({ value }) => value },
 ]
 
 const PROBLEMS: Column<DryRun['problems'][number]>[] = [
@@ -46,23 +47,23 @@ const PROBLEMS: Column<DryRun['problems'][number]>[] = [
   { title: 'PROBLEM', of: ({ message }) => message },
 ]
 
-/** NDJSON has no columns: what its first rows have stands for them. */
+/** NDJSON has no columns: the fields of the first rows are shown instead. */
 function mappingOf({ columns, preview }: DryRun, mapping: string[] | Record<string, string> | undefined): Mapped[] {
   const rows = preview.map(({ params }) => params as Record<string, unknown>)
   const names = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))]
-  const taken = mapping && !Array.isArray(mapping) ? mapping : undefined
-  const fields = new Map(Object.entries(taken ?? {}))
-  // Without columns, the fields are known already, but not what they were called.
-  if (!columns && taken) return Object.entries(taken).map(([column, field]) => mapped(column, field, rows))
+  const picked = mapping && !Array.isArray(mapping) ? mapping : undefined
+  const fields = new Map(Object.entries(picked ?? {}))
+  // NDJSON rows have their new names already, so only the mapping knows the old ones.
+  if (!columns && picked) return Object.entries(picked).map(([column, field]) => mapped(column, field, rows))
   return names.map((column) => {
-    if (taken && !fields.has(column)) return { column, field: '(left out)', value: '' }
+    if (picked && !fields.has(column)) return { column, field: '(left out)', value: '' }
     return mapped(column, fields.get(column) ?? column, rows)
   })
 }
 
 function mapped(column: string, field: string, rows: Record<string, unknown>[]): Mapped {
   const value = rows.map((row) => row?.[field]).find((one) => one !== undefined && one !== '')
-  // What validate answers may have other fields.
+  // The output of validate may lack this field.
   if (value === undefined) return { column, field, value: '' }
   const text = plain(stringifyJson(value))
   return { column, field, value: text.length > WIDEST_VALUE ? `${text.slice(0, WIDEST_VALUE - 1)}…` : text }

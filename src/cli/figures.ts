@@ -1,16 +1,16 @@
-/** How figures are said to people. */
+/** Formats numbers for people. */
 
 import { count } from '../job/plural.ts'
 
 export { count, plural } from '../job/plural.ts'
 
-/** Per second: whole above 10, with one place below, so that a slow task does not look dead. */
+/** Formats a rate per second; below 10 with decimals, so that a slow task does not show 0. */
 export function rate(perSecond: number): string {
   const text = perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(perSecond >= 1 ? 1 : 2)
   return `${text.includes('.') ? text.replace(/\.?0+$/, '') : text}/s`
 }
 
-/** `75` → `1 min 15 s`: two units at most. */
+/** Formats seconds with at most two units: `75` → `1 min 15 s`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return 'for ever'
   if (seconds < 9.95 && seconds > 0.05 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(1))} s`

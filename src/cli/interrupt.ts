@@ -1,12 +1,12 @@
-/** Ctrl-C, for commands that watch. */
+/** Handles Ctrl-C for commands that run until it comes. */
 
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const
 
 export interface Interrupt {
   readonly signal: AbortSignal
-  /** How the process ends after it. */
+  /** Exit code for the signal that came. */
   readonly exitCode: number
-  /** Gives the signals back to Node. */
+  /** Removes the signal handlers. */
   release(): void
 }
 

@@ -1,4 +1,4 @@
-/** Commands that show a set of jobs – retries, scheduled, dead – and act on them: one by one, or on all of them. */
+/** Commands for the job sets (retries, scheduled, dead): list jobs, and retry, kill or delete some or all of them. */
 
 import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../index.ts'
@@ -6,16 +6,16 @@ import { stringifyJson } from '../job/json.ts'
 import { confirm } from './confirm.ts'
 import { count, plural } from './figures.ts'
 import { onInterrupt } from './interrupt.ts'
-import { type LookOptions, look, withLookOptions } from './look.ts'
 import { withExistingStore } from './open-app.ts'
 import { type Column, print, printJson, table } from './output.ts'
+import { type ShowOptions, show, withShowOptions } from './show.ts'
 import { CliError, wholeNumber } from './usage.ts'
 
 const CHARACTERS = 60
 
 export const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
 
-/** Columns that all sets have. */
+/** Columns of every job set. */
 export const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
 export const JOB: Column<SetEntry>[] = [
   { title: 'QUEUE', of: ({ queue }) => queue },
@@ -27,10 +27,10 @@ export const ERROR: Column<SetEntry> = {
   of: ({ errorClass, errorMessage }) => cut([errorClass, errorMessage].filter((one) => one !== null).join(': ')),
 }
 
-export interface Act {
-  /** `send 5 retry jobs to their queues` */
+export interface SetAction {
+  /** Question to confirm, given `5 retry jobs`: `move 5 retry jobs to their queues`. */
   ask: (jobs: string) => string
-  /** What was done to them, `sent to their queues`. */
+  /** Result to print, such as `moved to their queues`. */
   done: string
   one: (entry: SetEntry) => Promise<boolean>
   all: (set: JobSet, options: SweepOptions) => Promise<BulkResult>
@@ -38,77 +38,80 @@ export interface Act {
 
 export interface SetCommand {
   description: string
-  /** What one of them is called. */
+  /** Adjective for a job of this set, as in `5 retry jobs`. */
   noun: string
   set: (hq: Highkiq) => JobSet
   columns: readonly Column<SetEntry>[]
-  /** The highest score comes first. */
+  /** Whether the highest score comes first. */
   desc: boolean
-  /** By the name of their subcommands. */
-  acts: Record<string, Act>
+  /** Actions by the name of their subcommand. */
+  actions: Record<string, SetAction>
 }
 
-export const RETRY: Act = {
-  ask: (jobs) => `send ${jobs} to their queues`,
-  done: 'sent to their queues',
+export const RETRY: SetAction = {
+  ask: (jobs) => `move ${jobs} to their queues`,
+  done: 'moved to their queues',
   one: (entry) => entry.retry(),
   all: (set, options) => set.retryAll(options),
 }
-export const ENQUEUE: Act = {
-  ask: (jobs) => `send ${jobs} to their queues`,
-  done: 'sent to their queues',
+export const ENQUEUE: SetAction = {
+  ask: (jobs) => `move ${jobs} to their queues`,
+  done: 'moved to their queues',
   one: (entry) => entry.addToQueue(),
   all: (set, options) => set.addAllToQueue(options),
 }
-export const KILL: Act = {
-  ask: (jobs) => `put ${jobs} into the dead set`,
-  done: 'put into the dead set',
+export const KILL: SetAction = {
+  ask: (jobs) => `move ${jobs} to the dead set`,
+  done: 'moved to the dead set',
   one: (entry) => entry.kill(),
   all: (set, options) => set.killAll(options),
 }
-export const DELETE: Act = {
+export const DELETE: SetAction = {
   ask: (jobs) => `delete ${jobs}`,
   done: 'deleted',
   one: (entry) => entry.delete(),
   all: (set, options) => set.deleteAll(options),
 }
 
-interface ListOptions extends LookOptions {
+interface ListOptions extends ShowOptions {
   limit: number
   matching?: string
 }
 
-interface ActOptions extends LookOptions {
+interface ActionOptions extends ShowOptions {
   all?: boolean
   matching?: string
   yes?: boolean
 }
 
-const MATCHING = 'only those whose text contains this, or matches it (* ? [a-z])'
+const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (* ? [a-z])'
 
 export function registerSet(program: Command, name: string, about: SetCommand): void {
-  const command = withLookOptions(program.command(name))
+  const command = withShowOptions(program.command(name))
     .description(about.description)
-    .addOption(new Option('--limit <n>', 'how many').argParser(wholeNumber).default(25))
+    .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .option('--matching <pattern>', MATCHING)
     .addHelpText('after', `\nExamples:\n  highkiq ${name}\n${examples(name, about)}`)
     .allowExcessArguments()
     .action((options: ListOptions, { args: [verb] }: Command) => {
       if (verb !== undefined) {
-        throw new CliError(`no "highkiq ${name} ${verb}": there are ${Object.keys(about.acts).join(', ')}`, 2)
+        throw new CliError(
+          `there is no command "highkiq ${name} ${verb}" (commands: ${Object.keys(about.actions).join(', ')})`,
+          2,
+        )
       }
-      return look(options, { get: (hq) => list(about, hq, options), text: (entries) => textOf(about, entries) })
+      return show(options, { get: (hq) => list(about, hq, options), text: (entries) => textOf(about, entries) })
     })
-  for (const [verb, act] of Object.entries(about.acts)) {
+  for (const [verb, action] of Object.entries(about.actions)) {
     command
       .command(`${verb} [jids...]`)
-      .description(act.ask('these jobs'))
-      .option('--all', 'all of them')
+      .description(action.ask('these jobs'))
+      .option('--all', 'all jobs of the set')
       .option('--matching <pattern>', MATCHING)
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .action((jids: string[], _: object, self: Command) => {
-        const options = self.optsWithGlobals() as ActOptions
-        return withExistingStore(options, (hq) => perform(about, act, about.set(hq), jids, options))
+        const options = self.optsWithGlobals() as ActionOptions
+        return withExistingStore(options, (hq) => perform(about, action, about.set(hq), jids, options))
       })
   }
 }
@@ -132,16 +135,16 @@ function textOf(about: SetCommand, entries: readonly SetEntry[]): string {
 
 async function perform(
   about: SetCommand,
-  act: Act,
+  action: SetAction,
   set: JobSet,
   jids: readonly string[],
-  { all, matching, yes, json }: ActOptions,
+  { all, matching, yes, json }: ActionOptions,
 ): Promise<void> {
   const isBulk = all === true || matching !== undefined
-  if (isBulk === jids.length > 0) throw new CliError('name the jids of jobs, or say --all or --matching PATTERN', 2)
-  const result = isBulk ? await performAll(about, act, set, matching, yes) : await performEach(act, set, jids)
+  if (isBulk === jids.length > 0) throw new CliError('give jids, --all or --matching PATTERN', 2)
+  const result = isBulk ? await performAll(about, action, set, matching, yes) : await performEach(action, set, jids)
   if (json) printJson({ done: result.done, refused: result.refused })
-  else print(`${plural(result.done, `${about.noun} job`)} ${act.done}`)
+  else print(`${plural(result.done, `${about.noun} job`)} ${action.done}`)
   if (result.refused === 0) return
   const why = result.error instanceof Error ? `: ${result.error.message}` : ''
   throw new CliError(`${count(result.refused)} could not be moved${why}`)
@@ -149,37 +152,37 @@ async function perform(
 
 async function performAll(
   about: SetCommand,
-  act: Act,
+  action: SetAction,
   set: JobSet,
   matching: string | undefined,
   yes: boolean | undefined,
 ): Promise<BulkResult> {
   const which = matching === undefined ? `all ${count(await set.size())}` : 'all matching'
-  await confirm(act.ask(`${which} ${about.noun} jobs`), yes)
+  await confirm(action.ask(`${which} ${about.noun} jobs`), yes)
   const { signal, release } = onInterrupt()
   try {
-    return await act.all(set, { signal, ...(matching === undefined ? {} : { matching }) })
+    return await action.all(set, { signal, ...(matching === undefined ? {} : { matching }) })
   } finally {
     release()
   }
 }
 
-async function performEach(act: Act, set: JobSet, jids: readonly string[]): Promise<BulkResult> {
+async function performEach(action: SetAction, set: JobSet, jids: readonly string[]): Promise<BulkResult> {
   const result: BulkResult = { done: 0, refused: 0 }
   for (const jid of jids) {
     const entry = await set.find(jid)
-    if (entry && (await act.one(entry))) {
+    if (entry && (await action.one(entry))) {
       result.done++
     } else {
       result.refused++
-      result.error ??= new Error(`no job ${jid} is there`)
+      result.error ??= new Error(`there is no job ${jid} in this set`)
     }
   }
   return result
 }
 
-function examples(name: string, { acts }: SetCommand): string {
-  const lines = Object.keys(acts).map((verb) => `  highkiq ${name} ${verb} 4f2c81d3a09b5e7762f1c0aa\n`)
-  const [first] = Object.keys(acts)
+function examples(name: string, { actions }: SetCommand): string {
+  const lines = Object.keys(actions).map((verb) => `  highkiq ${name} ${verb} 4f2c81d3a09b5e7762f1c0aa\n`)
+  const [first] = Object.keys(actions)
   return `${lines.join('')}  highkiq ${name} ${first} --matching '"ImportProduct"'\n  highkiq ${name} ${first} --all --yes\n`
 }

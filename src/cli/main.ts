@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `highkiq --help`. */
+/** Entry point of the command line. */
 
 import { Command } from 'commander'
 import { VERSION } from '../index.ts'
@@ -28,23 +28,23 @@ import { prepare, run } from './usage.ts'
 
 const HELP = `
 Examples:
-  highkiq demo                                                   see it work, from nothing
-  highkiq work -r jobs.ts                                        run jobs; config/sidekiq.yml is read as it is
-  highkiq enqueue HardJob bob 5                                  push one
-  highkiq import products.csv --job ImportProduct -r jobs.ts     a job for each row, with a live bar
+  highkiq demo                                                   try it with generated data
+  highkiq work -r jobs.ts                                        run jobs; reads config/sidekiq.yml, too
+  highkiq enqueue HardJob bob 5                                  push one job
+  highkiq import products.csv --job ImportProduct -r jobs.ts     run a job for each row, with a progress bar
 
 Each command has its own help: highkiq work --help
 `
 
 const program = prepare(new Command('highkiq'))
-  .description('Background jobs for Node.js: jobs that survive a crash, and tasks that can be watched.')
+  .description('Background jobs for Node.js that survive crashes, and tracked tasks with live progress.')
   .version(VERSION, '-V, --version')
   .addHelpText('after', HELP)
 
 const GROUPS = {
   'Run and push:': [work, enqueue, imports, web, demo],
-  'Look:': [stats, queues, retries, scheduled, dead, processes, metrics, task, ordered],
-  'Act:': [cancel, pause, resume, quiet, stop, cron, deploy],
+  'Show:': [stats, queues, retries, scheduled, dead, processes, metrics, task, ordered],
+  'Change:': [cancel, pause, resume, quiet, stop, cron, deploy],
 }
 
 for (const [heading, commands] of Object.entries(GROUPS)) {

@@ -1,4 +1,4 @@
-/** The app that a command works with, and the options that all commands share. */
+/** Opens the app of a command; defines the options that all commands share. */
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -14,21 +14,21 @@ export interface AppOptions {
   require?: string[]
   url?: string
   verbose?: boolean
-  /** True: drain the store of `url`, and send new jobs to the app's own store. */
+  /** Drain the store of `url`, and push new jobs to the app's own store. */
   drain?: boolean
 }
 
 export function withAppOptions(command: Command): Command {
   return command
-    .option('-r, --require <file>', 'file that exports the app (.ts, .mts, .js, .mjs); may be repeated', collect)
+    .option('-r, --require <file>', 'file that exports the app (.ts, .mts, .js, .mjs); can be repeated', collect)
     .option(
       '--url <url>',
       "store: sqlite:highkiq.db, redis://localhost:6379 … (default: the app's, HIGHKIQ_URL, REDIS_URL)",
     )
-    .option('-v, --verbose', 'log everything, and show where errors come from')
+    .option('-v, --verbose', 'log at debug level and show stacks of errors')
 }
 
-/** Opens the app, works with it, closes it. */
+/** Opens the app, runs `work` with it and closes it. */
 export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   const hq = await openApp(options)
   try {
@@ -38,7 +38,7 @@ export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Pro
   }
 }
 
-/** The same for a command that only looks: it must not leave an empty database behind. */
+/** Like `withApp`, but refuses a missing database file instead of creating it. */
 export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   return withApp(options, async (hq) => {
     checkStoreExists(hq)
@@ -50,11 +50,13 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
 export function checkStoreExists(hq: Highkiq): void {
   const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
   if (!path || path === ':memory:' || existsSync(path)) return
-  throw new CliError(`${path} is not there: nothing was pushed to it yet, or --url or HIGHKIQ_URL means another one`)
+  throw new CliError(
+    `${path} does not exist: no job was pushed to it yet, or --url or HIGHKIQ_URL names the wrong store`,
+  )
 }
 
 async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {
-  // An app makes its logger when it is made.
+  // An app creates its logger in its constructor.
   if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
@@ -64,7 +66,7 @@ async function openApp({ require: files, url, verbose, drain }: AppOptions): Pro
   return usable(hq)
 }
 
-/** @throws CliError (exit code 2), for the logger would say it with a stack, or not at all */
+/** @throws CliError (exit code 2); the logger itself would print a stack */
 export function checkLogVariables(): void {
   check('HIGHKIQ_LOG_LEVEL', LEVELS)
   check('HIGHKIQ_LOG_FORMAT', FORMATS)
@@ -73,22 +75,22 @@ export function checkLogVariables(): void {
 function check(name: Variable, known: readonly string[]): void {
   const value = variable(name)
   if (value === undefined || known.includes(value)) return
-  throw new CliError(`${name} is ${JSON.stringify(value)}; there are ${known.join(', ')}`, 2)
+  throw new CliError(`${name} must be one of ${known.join(', ')} (got ${JSON.stringify(value)})`, 2)
 }
 
-/** @throws UNKNOWN_STORE, INVALID_OPTION at once, and not wrapped into the first push */
+/** Opens the store's settings now, so that a wrong URL does not fail at the first push. @throws UNKNOWN_STORE, INVALID_OPTION */
 function usable(hq: Highkiq): Highkiq {
   void hq.store
   return hq
 }
 
-/** What another command needs to find the same store: ` -r jobs.ts --url sqlite:x.db`. */
+/** Returns the options with which another command uses the same app and store, such as ` -r jobs.ts --url sqlite:x.db`. */
 export function sameApp({ require: files = [], url }: AppOptions): string {
   const words = [...files.flatMap((file) => ['-r', file]), ...(url === undefined ? [] : ['--url', url])]
   return words.map((word) => ` ${quoted(word)}`).join('')
 }
 
-/** As one word of a shell. */
+/** Quotes a word for a shell, if it needs quotes. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

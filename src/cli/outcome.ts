@@ -1,4 +1,4 @@
-/** How a task ended (or stands), in words and as an exit code. */
+/** The status of a task as text and as an exit code. */
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
 import { hasTooManyFailures, REJECTED_STATUSES } from '../index.ts'
@@ -9,7 +9,7 @@ import { pairs, plain, time } from './output.ts'
 
 const SHOWN = 5
 
-/** 0: all rows finished. 3: some were rejected. 1: adding the rows broke off, or it has paused itself. */
+/** Exit code: 0 all rows finished, 3 some were rejected, 1 the task was interrupted or paused. */
 export function outcomeCode(status: TaskStatus): 0 | 1 | 3 {
   if (status.state === 'interrupted' || status.state === 'paused') return 1
   return rejectedOf(status) > 0 ? 3 : 0
@@ -19,8 +19,8 @@ export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus)
   return failed + error + cancelled
 }
 
-/** `9,929 finished, 71 failed`: what there is of each. */
-export function countsInWords({ counts, backlog, retrying }: TaskStatus): string {
+/** Formats the counts that are above 0: `9,929 finished, 71 failed`. */
+export function countsText({ counts, backlog, retrying }: TaskStatus): string {
   const { finished, failed, error, cancelled, working, enqueued } = counts
   const parts = [
     `${count(finished)} finished`,
@@ -30,7 +30,7 @@ export function countsInWords({ counts, backlog, retrying }: TaskStatus): string
     ...(working > 0 ? [`${count(working)} working`] : []),
     ...(enqueued > 0 ? [`${count(enqueued)} waiting`] : []),
     ...(retrying > 0 ? [`of which ${count(retrying)} for a retry`] : []),
-    ...(backlog > 0 ? [`of which ${count(backlog)} held by the task`] : []),
+    ...(backlog > 0 ? [`of which ${count(backlog)} in the backlog`] : []),
   ]
   return parts.join(', ')
 }
@@ -45,10 +45,10 @@ export function statusText(status: TaskStatus): string {
     ['job', job],
     ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
     ['rows', `${count(endedOf(status.counts))} of ${count(total)} ended ${so}`],
-    ['', countsInWords(status)],
-    ['window', `${windowText(status)} in the queue and in work at a time`],
-    ['tolerated', toleranceText(status)],
-    ['rate', `${rate(ratePerSecond)} over its ${run === 1 ? 'life' : `run ${run}`}`],
+    ['', countsText(status)],
+    ['window', `${windowText(status)} in the queue or running at once`],
+    ['max failures', maxFailuresText(status)],
+    ['rate', `${rate(ratePerSecond)} on average${run === 1 ? '' : ` in run ${run}`}`],
     ...(open && etaSeconds !== null ? [['left', duration(Math.ceil(etaSeconds))] as const] : []),
     ['created', time(createdAt)],
     ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
@@ -59,33 +59,33 @@ function windowText({ window, rowsPerJob }: TaskStatus): string {
   return rowsPerJob === null ? plural(window, 'row') : `${plural(window, 'job')} of up to ${plural(rowsPerJob, 'row')}`
 }
 
-function toleranceText({ maxFailures: tolerated, onMaxFailures }: TaskStatus): string {
-  if (tolerated === null) return 'all failures'
-  const rows = typeof tolerated === 'number' ? plural(tolerated, 'failure') : `${tolerated} failures`
-  return `${rows}, then ${onMaxFailures === 'pause' ? 'it pauses' : 'the rest is cancelled'}`
+function maxFailuresText({ maxFailures, onMaxFailures }: TaskStatus): string {
+  if (maxFailures === null) return 'unlimited'
+  const rows = typeof maxFailures === 'number' ? plural(maxFailures, 'row') : `${maxFailures} of the rows`
+  return `${rows}, then ${onMaxFailures === 'pause' ? 'the task pauses' : 'the rest is cancelled'}`
 }
 
-/** What to type so that a paused task goes on; undefined: nothing keeps it. */
-export function goOnHint(status: TaskStatus, options: AppOptions): string | undefined {
+/** Returns the commands that resume a paused task, or undefined when nothing stops it. */
+export function resumeHint(status: TaskStatus, options: AppOptions): string | undefined {
   const { id, state, onMaxFailures } = status
   const command = (name: string) => `highkiq task ${name}${sameApp(options)}`
   const allow = command(`set ${id} --max-failures all`)
   if (hasTooManyFailures(status)) {
-    const then = onMaxFailures === 'pause' ? 'pauses it again' : 'cancels the rest'
-    if (state === 'paused') return `to go on: ${allow}, then ${command(`resume ${id}`)}`
+    const action = onMaxFailures === 'pause' ? 'pauses the task again' : 'cancels the rest'
+    if (state === 'paused') return `to resume: ${allow}, then ${command(`resume ${id}`)}`
     return state === 'done' || state === 'cancelled' || state === 'cancelling'
       ? undefined
-      : `more rows were rejected than it tolerates: the next one ${then}, unless more are tolerated: ${allow}`
+      : `more rows were rejected than --max-failures allows, so the next rejected row ${action}; to allow more: ${allow}`
   }
-  return state === 'paused' ? `to go on: ${command(`resume ${id}`)}` : undefined
+  return state === 'paused' ? `to resume: ${command(`resume ${id}`)}` : undefined
 }
 
-/** The last lines of an import. */
+/** Returns the last lines of an import: how the task ended, with the first rejected rows. */
 export async function summary(task: Task, status: TaskStatus): Promise<string> {
   const rejected = rejectedOf(status)
   const state = status.state === 'interrupted' ? 'adding its rows was interrupted' : status.state
   const why = status.state === 'paused' && status.reason !== undefined ? ` (${plain(status.reason)})` : ''
-  const lines = [`task ${task.id}: ${state}${why} after ${tookOf(status)}`, `  ${countsInWords(status)}`]
+  const lines = [`task ${task.id}: ${state}${why} after ${tookOf(status)}`, `  ${countsText(status)}`]
   if (rejected > 0) {
     for await (const event of firstRejected(task)) lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
     if (rejected > SHOWN) lines.push(`  … and ${plural(rejected - SHOWN, 'more row', 'more rows')}`)
@@ -93,9 +93,9 @@ export async function summary(task: Task, status: TaskStatus): Promise<string> {
   return lines.join('\n')
 }
 
-/** What to type for the rejected rows as a file. */
+/** Returns the command that writes the rejected rows to a file. */
 export function reportHint(task: Task, options: AppOptions): string {
-  return `the rejected rows as a file: highkiq task report ${task.id} rejected.xlsx${sameApp(options)}`
+  return `to get the rejected rows as a file: highkiq task report ${task.id} rejected.xlsx${sameApp(options)}`
 }
 
 export async function* firstRejected(task: Task, limit = SHOWN): AsyncGenerator<TaskEvent> {
@@ -106,12 +106,12 @@ export async function* firstRejected(task: Task, limit = SHOWN): AsyncGenerator<
   }
 }
 
-/** Its number in the file, else its place in the task, from 1. */
+/** Returns the row's number in the file, else its index in the task, from 1. */
 export function rowOf({ number, index }: TaskEvent): number {
   return number ?? index + 1
 }
 
-/** The last thing that was said about a row; of a retry that it waits for, also why. */
+/** Returns the last message of a row; for a row that waits for a retry, also the error before it. */
 export function reasonOf({ messages, code, status }: TaskEvent): string {
   const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
   const said = texts.at(-1)?.startsWith('waiting for retry') ? texts.slice(-2).join('; ') : texts.at(-1)

@@ -1,4 +1,4 @@
-/** Results, on standard output: tables for people, JSON for programs. */
+/** Prints results to standard output: tables for people, JSON for programs. */
 
 import { stringifyJson } from '../job/json.ts'
 
@@ -6,12 +6,12 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Times as ISO 8601, big integers as integers. */
+/** Prints JSON; dates become ISO 8601 and big integers become integers. */
 export function printJson(value: unknown): void {
   print(stringifyJson(value))
 }
 
-/** Without what would move the cursor or break the line: names and messages come from anywhere. */
+/** Removes control characters, because names and messages may come from strangers. */
 export function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }
@@ -19,7 +19,7 @@ export function plain(text: string): string {
 export interface Column<Row> {
   title: string
   of: (row: Row) => string
-  /** Figures stand to the right. */
+  /** Align to the right, for numbers. */
   right?: boolean
 }
 
@@ -34,7 +34,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
     .join('\n')
 }
 
-/** Label and value, the values below each other. */
+/** Formats labels and values as two columns. */
 export function pairs(rows: readonly (readonly [label: string, value: string])[], { right = false } = {}): string {
   const labels = Math.max(...rows.map(([label]) => width(label)))
   const values = right ? Math.max(...rows.map(([, value]) => width(value))) : 0
@@ -49,12 +49,12 @@ function padded(text: string, to: number, right = false): string {
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
 
-/** Places on the screen: Chinese, Japanese and Korean characters take two. */
+/** Returns the columns that a text takes on the screen: Chinese, Japanese and Korean characters take two. */
 function width(text: string): number {
   return [...text].length + (text.match(WIDE)?.length ?? 0)
 }
 
-/** `2026-11-21 10:40:12 +01:00`, or `… UTC`: in a time zone, or in that of this machine. */
+/** Formats a time in `timeZone`, by default this machine's: `2026-11-21 10:40:12 +01:00`, or `… UTC`. */
 export function time(date: Date, timeZone?: string): string {
   return `${date.toLocaleString('sv', zoned(timeZone))} ${offset(date, timeZone)}`
 }
@@ -65,7 +65,7 @@ function offset(date: Date, timeZone: string | undefined): string {
   return shown && shown !== '+00:00' ? shown : 'UTC'
 }
 
-/** What another program calls a zone may be none here. */
+/** Ignores a time zone that this runtime does not know; another program may have stored it. */
 function zoned(timeZone: string | undefined): { timeZone?: string } {
   try {
     return timeZone ? { timeZone: new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone } : {}

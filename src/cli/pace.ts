@@ -1,4 +1,4 @@
-/** How fast a task goes now: not over its life, and not from one look to the next. */
+/** Measures the current rate of a task, over the last seconds. */
 
 const WINDOW_MS = 5000
 const ENOUGH_ROWS = 5
@@ -10,17 +10,17 @@ interface Sample {
 }
 
 /**
- * Ended rows per second over the last 5 s; further back (up to a minute) while fewer than 5 rows have ended in them, so
- * that a slow task has a rate too.
+ * Ended rows per second over the last 5 s. While fewer than 5 rows ended in them, it looks further back, up to a minute,
+ * so that a slow task has a rate too.
  */
 export class Pace {
   readonly #samples: Sample[] = []
   #lastEnd: number | undefined
 
-  see(ended: number, at: number): void {
+  addSample(ended: number, at: number): void {
     const last = this.#samples.at(-1)
     if (!last || ended > last.ended) this.#lastEnd = at
-    // Rows that were begun again: what was seen before is another count.
+    // Rows were retried, so earlier samples do not compare.
     if (last && ended < last.ended) this.#samples.length = 0
     if (last?.at === at) this.#samples.pop()
     this.#samples.push({ at, ended })
@@ -33,14 +33,14 @@ export class Pace {
     }
   }
 
-  /** Undefined until there is something to compare with. */
+  /** Undefined until two samples are 150 ms apart. */
   get perSecond(): number | undefined {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)]
     if (!first || !last || last.at - first.at < 150) return undefined
     return ((last.ended - first.ended) / (last.at - first.at)) * 1000
   }
 
-  /** Seconds since a row ended, or since the first look. */
+  /** Seconds since a row ended, or since the first sample. */
   idleSeconds(now: number): number {
     return this.#lastEnd === undefined ? 0 : (now - this.#lastEnd) / 1000
   }

@@ -65,7 +65,7 @@ async function watched(looks: Look[], options: { tty?: boolean; title?: string }
 }
 
 describe('piped: one line a second', () => {
-  test('says how many of how many, the rate of the last seconds, the time left, and how many failed', async () => {
+  test('shows ended rows, total, current rate, time left and failures', async () => {
     const text = await watched([
       { at: 0 },
       { at: 0.5, counts: { finished: 50 } },
@@ -81,7 +81,7 @@ describe('piped: one line a second', () => {
     expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 failed\n$/)
   })
 
-  test('while rows are still being read it says so, and no share', async () => {
+  test('shows no percentage while rows are being added', async () => {
     const text = await watched([
       { at: 0, state: 'adding' },
       { at: 1, state: 'adding', counts: { finished: 10 } },
@@ -89,13 +89,13 @@ describe('piped: one line a second', () => {
     expect(text).toContain('10 of 1,000 (still reading) · 10/s\n')
   })
 
-  test('a stall is named, once in ten seconds', async () => {
+  test('reports a stall every ten seconds', async () => {
     const stalled = Array.from({ length: 21 }, (_, i) => ({ at: i + 2, counts: { finished: 10 } }))
     const text = await watched([{ at: 0 }, { at: 1, counts: { finished: 10 } }, ...stalled])
     expect(text.match(/no row for .*/g)).toEqual(['no row for 10 s', 'no row for 20 s'])
   })
 
-  test('rows that wait for a retry are told, and no time is guessed for them', async () => {
+  test('shows rows that wait for a retry, and no time left for them', async () => {
     const text = await watched([
       { at: 0 },
       { at: 1, counts: { finished: 990 }, retrying: 5 },
@@ -126,24 +126,24 @@ describe('on a terminal: a bar', () => {
 })
 
 describe('the pace of a task', () => {
-  test('is that of the last seconds, not of its life', () => {
+  test('covers the last seconds only', () => {
     const pace = new Pace()
-    for (let second = 0; second <= 10; second++) pace.see(second * 1000, second * 1000)
-    for (let second = 11; second <= 20; second++) pace.see(10_000 + (second - 10) * 10, second * 1000)
+    for (let second = 0; second <= 10; second++) pace.addSample(second * 1000, second * 1000)
+    for (let second = 11; second <= 20; second++) pace.addSample(10_000 + (second - 10) * 10, second * 1000)
     expect(pace.perSecond).toBeCloseTo(10, 0)
   })
 
-  test('of a slow task is known too', () => {
+  test('looks further back for a slow task', () => {
     const pace = new Pace()
-    for (let second = 0; second <= 50; second++) pace.see(Math.floor(second / 10), second * 1000)
+    for (let second = 0; second <= 50; second++) pace.addSample(Math.floor(second / 10), second * 1000)
     expect(pace.perSecond).toBeCloseTo(0.1, 1)
   })
 
-  test('begins anew when ended rows are run again', () => {
+  test('starts over when rows are retried', () => {
     const pace = new Pace()
-    pace.see(100, 0)
-    pace.see(50, 1000)
-    pace.see(60, 2000)
+    pace.addSample(100, 0)
+    pace.addSample(50, 1000)
+    pace.addSample(60, 2000)
     expect(pace.perSecond).toBe(10)
   })
 })

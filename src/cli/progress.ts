@@ -1,4 +1,4 @@
-/** A task while it runs: a live bar on a terminal, else a line a second. */
+/** Shows a task while it runs: a live bar on a terminal, else one line a second. */
 
 import { styleText } from 'node:util'
 import type { SingleBar } from 'cli-progress'
@@ -13,23 +13,22 @@ const WIDEST_BAR = 40
 const NARROWEST_BAR = 8
 
 export interface WatchOptions {
-  /** Default standard error: standard output is for results. */
+  /** Stream to write to. Default: standard error, because standard output is for results. */
   out?: NodeJS.WriteStream
-  /** Stands before the bar, and before each line. */
+  /** Text before the bar, and before each line. */
   title?: string
-  /** Stops watching; the task goes on. */
+  /** Stops watching; the task continues. */
   signal?: AbortSignal
 }
 
 /**
- * Shows a task until nothing of it is left to do, and answers how it ended; or until it has paused itself and nothing of
- * it runs any more, and answers how it stands.
+ * Shows a task until it has ended, or until it has paused itself and none of its rows runs. Returns its status.
  * @throws UNKNOWN_TASK; the reason of `signal` when it aborts
  */
 export async function watchTask(task: Task, options: WatchOptions = {}): Promise<TaskStatus> {
   const { out = process.stderr, title, signal } = options
   const live = out.isTTY && process.env.TERM !== 'dumb'
-  // Loaded where it is needed: most commands draw no bar.
+  // Most commands draw no bar, so its library is loaded here.
   const view = live ? new BarView(out, title, (await import('cli-progress')).SingleBar) : new LineView(out, title)
   const pace = new Pace()
   const still = new AbortController()
@@ -41,8 +40,8 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
         every: live ? 100 : 200,
         onProgress: (status) => {
           const now = Date.now()
-          pace.see(endedOf(status.counts), now)
-          if (standsStill(status)) {
+          pace.addSample(endedOf(status.counts), now)
+          if (isSelfPaused(status)) {
             last = status
             still.abort()
           } else {
@@ -61,19 +60,19 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
   }
 }
 
-/** It has paused itself, and of what was in its queue nothing is left: it goes on when somebody says so. */
-function standsStill({ state, reason, counts, backlog, retrying }: TaskStatus): boolean {
+/** Whether the task has paused itself and none of its rows is queued or running. */
+function isSelfPaused({ state, reason, counts, backlog, retrying }: TaskStatus): boolean {
   return state === 'paused' && reason !== undefined && counts.working === 0 && counts.enqueued === backlog + retrying
 }
 
 interface View {
   show(status: TaskStatus, pace: Pace, now: number): void
-  /** The last word: how it ended. */
+  /** Shows how the task ended. */
   end(status: TaskStatus): void
   close(): void
 }
 
-/** `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 failed`, once a second; every 10 s while nothing ends. */
+/** Writes `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 failed` once a second, every 10 s while no row ends. */
 class LineView implements View {
   readonly #out: NodeJS.WriteStream
   readonly #title: string
@@ -98,7 +97,7 @@ class LineView implements View {
   close(): void {}
 }
 
-/** What the bar is drawn from. */
+/** Data of one drawing of the bar. */
 interface Drawn {
   status: TaskStatus
   figures: string[]
@@ -145,7 +144,7 @@ class BarView implements View {
       return
     }
     this.#started = true
-    // The bar turns line wrapping off: a process that exits must not leave the terminal so.
+    // The bar turns line wrapping off; an exiting process must turn it on again.
     process.once('exit', this.#restore)
     this.#bar.start(total, ended, drawn)
   }
@@ -160,7 +159,7 @@ class BarView implements View {
     const size = Math.min(free, WIDEST_BAR)
     const text = rest.map((part) => this.#coloured(part)).join(' · ')
     if (size < NARROWEST_BAR) return `${this.#title}${percent} ${text}`.trim()
-    // A share of rows that are still being counted would go back and forth.
+    // While rows are added, the share would move back and forth.
     const full = reading ? 0 : Math.min(Math.floor(progress * size), size)
     const colour = status.counts.failed + status.counts.error > 0 ? 'yellow' : 'green'
     const bar = this.#paint(colour, '█'.repeat(full)) + this.#paint('dim', '░'.repeat(size - full))
@@ -179,8 +178,8 @@ class BarView implements View {
 }
 
 /**
- * The bar's library puts the cursor back at its end to the place on the screen where it was at the beginning: the middle
- * of other people's text when something was written in between (a log line, say). So that is left out.
+ * The bar's library saves the cursor at its start and restores it at its end. That would write into log lines that came
+ * in between, so those two escape codes are dropped.
  */
 function withoutCursorMemory(out: NodeJS.WriteStream): NodeJS.WritableStream {
   return Object.create(out, {
@@ -192,7 +191,7 @@ function done(status: TaskStatus): string {
   return `${count(endedOf(status.counts))} of ${count(status.total)}`
 }
 
-/** A share of rows that are still being counted would mislead. */
+/** Shows no percentage while rows are added, because it would mislead. */
 function amount(status: TaskStatus): string {
   return `${done(status)} (${status.state === 'adding' ? 'still reading' : `${Math.floor(status.percent)}%`})`
 }
@@ -201,7 +200,7 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   const texts: string[] = []
   const idle = pace.idleSeconds(now)
   const { perSecond } = pace
-  // When those come that wait for a retry, no rate can tell.
+  // The rate says nothing about rows that wait for a retry.
   const left = status.total - endedOf(status.counts) - status.retrying
   if (status.state === 'paused' || status.state === 'cancelling') texts.push(stopped(status))
   if (status.state === 'interrupted') texts.push('reading was interrupted')
@@ -216,7 +215,7 @@ function figures(status: TaskStatus, pace: Pace, now: number): string[] {
   return [...texts, ...rejected(status)]
 }
 
-/** Why, where it is known: that too many rows were rejected, for instance. */
+/** Adds the reason if there is one, such as too many rejected rows. */
 function stopped({ state, reason }: TaskStatus): string {
   return reason === undefined ? state : `${state}: ${plain(reason)}`
 }

@@ -1,4 +1,4 @@
-/** Options that say how a file of rows is read, shared by the commands that take one. */
+/** Options for reading a file of rows, shared by the commands that read one. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, type FileFormat, type ImportOptions } from '../index.ts'
@@ -31,30 +31,35 @@ const NAMES = [
 
 export function withReadingOptions(command: Command): Command {
   return command
-    .addOption(new Option('-f, --format <format>', 'when the file does not show it').choices(FILE_FORMATS))
+    .addOption(new Option('-f, --format <format>', 'format of the file (default: detected)').choices(FILE_FORMATS))
     .addOption(
       new Option(
         '--columns <list>',
-        "names for the columns in their order (sku,price), or the columns to take ('Item no=sku,Unit price=price')",
+        "names of the columns in order (sku,price), or columns to pick and rename ('Item no=sku,Unit price=price')",
       ).argParser(columns),
     )
-    .option('--encoding <name>', 'of CSV and NDJSON, when nothing tells it: windows-1252, shift_jis, …')
+    .option('--encoding <name>', 'encoding of CSV and NDJSON, such as windows-1252 or shift_jis (default: detected)')
     .addOption(
-      new Option('--delimiter <character>', "of CSV, when its header does not tell; 'tab' is one").argParser(delimiter),
+      new Option('--delimiter <character>', "delimiter of CSV, one character or 'tab' (default: detected)").argParser(
+        delimiter,
+      ),
     )
-    .addOption(new Option('--sheet <sheet>', 'of a workbook: its name, or its number from 0').argParser(sheet))
+    .addOption(new Option('--sheet <sheet>', 'worksheet to read: its name, or its number from 0').argParser(sheet))
     .addOption(
       new Option(
         '--header-row <n>',
-        'the row that holds the names of the columns, from 1 (default: the first that is not blank)',
+        'row with the names of the columns, from 1 (default: the first non-empty row)',
       ).argParser(wholeNumber),
     )
-    .option('--no-quote', 'of CSV: a quote is a character like any other, as in plain TSV')
-    .option('--row-key <column>', 'tells rows apart: a corrected report that lost its row keys finds its rows by it')
-    .addOption(new Option('--max-rows <n>', 'more are refused (default: 1000000)').argParser(wholeNumber))
+    .option('--no-quote', 'read quotes in CSV as ordinary characters, as in plain TSV')
+    .option(
+      '--row-key <column>',
+      'column with unique values; it finds the rows of a corrected report whose row keys are lost',
+    )
+    .addOption(new Option('--max-rows <n>', 'refuse files with more rows (default: 1000000)').argParser(wholeNumber))
 }
 
-/** Those of them that were given, as `tasks.import` and `task.retry` take them. */
+/** Returns the given options in the form that `tasks.import` and `task.retry` take. */
 export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof NAMES)[number]> {
   return Object.fromEntries(
     // `quote` is true unless --no-quote is given.
@@ -62,9 +67,9 @@ export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof 
   ) as ReturnType<typeof readingOf>
 }
 
-const LISTS = "Say sku,price or 'Item no=sku,Unit price=price'; \\, and \\= stand for themselves."
+const LISTS = "Write sku,price or 'Item no=sku,Unit price=price'; escape a comma or equals sign in a name with \\."
 
-/** `a,b` names them in order, `A=a,B=b` takes those; JSON says either, too. A comma inside a name is written `\,`, an equals sign `\=`. */
+/** Parses `a,b` (names in order), `A=a,B=b` (columns to pick) or JSON of either. `\,` and `\=` escape. */
 function columns(text: string): string[] | Record<string, string> {
   if (/^\s*[[{]/.test(text)) return columnsInJson(text)
   const items = split(text, ',').map((item) => split(item, '=').map((part) => part.replace(/\\([,=\\])/g, '$1').trim()))
@@ -80,7 +85,7 @@ function columnsInJson(text: string): string[] | Record<string, string> {
     // The import checks the names.
     return JSON.parse(text) as string[] | Record<string, string>
   } catch (error) {
-    throw new InvalidArgumentError(`It begins as JSON, and is none (${messageOf(error)}). ${LISTS}`)
+    throw new InvalidArgumentError(`It must be valid JSON (${messageOf(error)}). ${LISTS}`)
   }
 }
 
@@ -91,7 +96,7 @@ function split(text: string, at: string): string[] {
 function delimiter(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'
   if ([...text].length === 1) return text
-  throw new InvalidArgumentError("It is one character, or 'tab'.")
+  throw new InvalidArgumentError("It must be one character, or 'tab'.")
 }
 
 function sheet(text: string): string | number {

@@ -1,4 +1,4 @@
-/** Why rows of a task were rejected: how many for which reason, the most frequent first, each with one that says it. */
+/** Counts rejected rows of a task by reason, most frequent first, with an example message each. */
 
 import { type Command, Option } from 'commander'
 import type { CodeFilter, ReasonCount, Task, TaskEvent } from '../index.ts'
@@ -10,7 +10,7 @@ import { table } from './output.ts'
 const SHOWN = 10
 
 export interface Reason extends ReasonCount {
-  /** What was said of the first such row. */
+  /** Message of the first row with this reason. */
   example: string | null
 }
 
@@ -33,7 +33,7 @@ export function reasonsText(reasons: readonly Reason[]): string {
     { title: 'ROWS', of: (reason: Reason) => count(reason.count), right: true },
     { title: 'STATUS', of: ({ status }: Reason) => status },
     { title: 'CODE', of: ({ code, otherCodes }: Reason) => (otherCodes ? '(other codes)' : (code ?? '')) },
-    { title: 'FOR INSTANCE', of: ({ example }: Reason) => example ?? '' },
+    { title: 'EXAMPLE', of: ({ example }: Reason) => example ?? '' },
   ]
   const more = reasons.length > SHOWN ? `\n… and ${count(reasons.length - SHOWN)} more reasons` : ''
   return table(columns, reasons.slice(0, SHOWN)) + more

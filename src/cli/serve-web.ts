@@ -1,4 +1,4 @@
-/** The dashboard and the API, for commands that serve them. */
+/** Serves the dashboard and the API, for `highkiq web` and `highkiq work --web`. */
 
 import { variable } from '../environment.ts'
 import type { Highkiq } from '../index.ts'
@@ -12,50 +12,50 @@ export interface WebAddress {
   host: string
 }
 
-/** @throws CliError: why nothing can listen there, and what to do */
+/** @throws CliError when the address can't be used, with what to do */
 export async function serveWeb(
   hq: Highkiq,
   { port, host }: WebAddress,
   { token = variable('HIGHKIQ_WEB_TOKEN'), readOnly = false }: { token?: string; readOnly?: boolean } = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
-  if (token === '') throw new CliError('--token is empty: give a long secret, or leave it out', 2)
+  if (token === '') throw new CliError('--token must not be empty: give a long secret, or leave it out', 2)
   if (token === undefined) await checkHost(host)
   const auth = token === undefined ? {} : { auth: { bearer: token } }
-  // Most commands serve nothing.
+  // Loaded only here, because most commands do not serve.
   const { serve } = await import('../http/index.ts')
   return serve(hq, { port, host, readOnly, ...auth }).catch((thrown) => {
-    throw unheard(thrown, { port, host })
+    throw listenError(thrown, { port, host })
   })
 }
 
-/** @throws CliError: others reach that address, and nobody would have to log in */
+/** @throws CliError when other machines could reach the address without a login */
 export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN')): Promise<void> {
   const { isLoopback } = await import('../http/access/local.ts')
   if (token !== undefined || isLoopback(host)) return
   throw new CliError(
-    `${host} is reached by others: give a token (HIGHKIQ_WEB_TOKEN, or highkiq web --token), or leave out the host`,
+    `other machines can reach ${host}, so it needs a token: set HIGHKIQ_WEB_TOKEN (or highkiq web --token), or leave out the host`,
     2,
   )
 }
 
-/** Why nothing can listen there, and what to do. */
-export function unheard(thrown: unknown, { port, host }: WebAddress): unknown {
+/** Rewords an error of `listen` with what to do. */
+export function listenError(thrown: unknown, { port, host }: WebAddress): unknown {
   const { code } = (thrown ?? {}) as NodeJS.ErrnoException
   switch (code) {
     case 'EADDRINUSE':
       return new CliError(
-        `port ${port} of ${host} is in use, perhaps by another highkiq web: choose another port (0: any that is free)`,
+        `port ${port} of ${host} is in use, perhaps by another highkiq web: choose another port (0 picks a free one)`,
       )
     case 'EACCES':
       return new CliError(
-        `this user may not listen at port ${port} of ${host}: choose one above 1023, and let a proxy lead to it`,
+        `this user may not listen on port ${port} of ${host}: choose one above 1023, and put a proxy in front of it`,
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
       return new CliError(
-        `${host} is no address of this machine (${code}): leave out the host for 127.0.0.1, or take 0.0.0.0 for all of them`,
+        `${host} is not an address of this machine (${code}): leave out the host for 127.0.0.1, or use 0.0.0.0 for all addresses`,
       )
     default:
       return thrown

@@ -1,14 +1,14 @@
 import type { Highkiq } from '../index.ts'
 import { quoted } from './open-app.ts'
 
-/** A warning about queues that jobs name and no process serves. `own`: what the worker serves that logs it, as `-q` has it. */
+/** Warns about queues that jobs name and no process serves. `own` are the queues of the logging worker, as for `-q`. */
 export function adviceFor(queues: readonly string[], own: readonly string[] = []): string {
   const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
   const list = [...own, ...queues].map((queue) => `-q ${quoted(queue)}`).join(' ')
-  return `no live process serves ${named}, which jobs of the app name: start a worker with ${list}, or with -q '*'`
+  return `no running process serves ${named}, which jobs of the app use: start a worker with ${list}, or with -q '*'`
 }
 
-/** The queues that workers take from, ours and Ruby's. */
+/** Returns the queues that running processes serve, Sidekiq's included. */
 export async function served(hq: Highkiq): Promise<Set<string>> {
   const names = new Set<string>()
   for await (const { queues, capsules, isQuiet } of hq.processes()) {

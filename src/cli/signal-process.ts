@@ -1,9 +1,9 @@
-/** Commands that send a signal to a worker, by its identity. */
+/** Shared by `highkiq quiet` and `highkiq stop`, which signal a worker by its identity. */
 
 import type { Highkiq, Process } from '../index.ts'
-import { all } from './look.ts'
 import { type AppOptions, withExistingStore } from './open-app.ts'
 import { print } from './output.ts'
+import { all } from './show.ts'
 import { CliError } from './usage.ts'
 
 export function signalProcess(
@@ -13,7 +13,8 @@ export function signalProcess(
   told: string,
 ): Promise<void> {
   return withExistingStore(options, async (hq) => {
-    if (!(await send(await processOf(hq, identity)))) throw new CliError(`${identity} has just ended`)
+    if (!(await send(await processOf(hq, identity))))
+      throw new CliError(`${identity} ended before it received the signal`)
     print(`${identity} ${told}`)
   })
 }
@@ -23,5 +24,5 @@ async function processOf(hq: Highkiq, identity: string): Promise<Process> {
   const found = processes.find((process) => process.identity === identity)
   if (found) return found
   const known = processes.map((process) => process.identity).join(', ')
-  throw new CliError(`no process ${JSON.stringify(identity)} is there; there ${known ? `is ${known}` : 'is none'}`)
+  throw new CliError(`there is no process ${JSON.stringify(identity)} (running: ${known || 'none'})`)
 }

@@ -1,8 +1,8 @@
 /**
  * `--processes N`: a small parent that keeps N workers alive. It loads no jobs and opens no store.
  *
- * What it wants of a child goes over their channel and not as a signal, for systemd and terminals signal the whole group:
- * a child must not take the parent's word for the second TERM.
+ * It sends messages to a child instead of signals: systemd and terminals signal the whole group, and a child must not
+ * take the parent's signal for a second SIGTERM.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -10,17 +10,17 @@ import { constants } from 'node:os'
 import { type Logger, VERSION } from '../index.ts'
 import type { Systemd } from './systemd.ts'
 
-/** `recover`: a sibling has died; its jobs need not wait. */
+/** `recover` asks to rescue the jobs of a sibling that died. */
 export type ToChild = 'quiet' | 'stop' | 'dump' | 'reopen' | 'recover'
 export type ToParent = 'ready' | { megabytes: number }
 
-/** In a child's environment; the value is its place, from 1. */
+/** Environment variable of a child; its value is the child's number, from 1. */
 export const CHILD = 'HIGHKIQ_CHILD'
 
-const FIRST_WAIT_MS = 1000
-const LONGEST_WAIT_MS = 30_000
-/** Who lives so long was well: the next one begins at once. */
-const WELL_MS = 10_000
+const FIRST_DELAY_MS = 1000
+const LONGEST_DELAY_MS = 30_000
+/** A child that ran this long is replaced without a delay. */
+const STABLE_MS = 10_000
 
 export interface SwarmOptions {
   processes: number
@@ -33,10 +33,10 @@ export interface SwarmOptions {
 
 interface Child {
   process: ChildProcess
-  place: number
+  number: number
   startedAt: number
   ready: boolean
-  /** Another one takes its place. */
+  /** Whether it is being replaced. */
   retiring: boolean
 }
 
@@ -49,15 +49,15 @@ class Swarm {
   readonly #options: SwarmOptions
   readonly #resolve: (exitCode: number) => void
   readonly #children = new Set<Child>()
-  /** Of a place whose child died soon after it began: the wait before the next, in milliseconds. */
-  readonly #waits = new Map<number, number>()
+  /** Milliseconds before a child that died early is started again, by its number. */
+  readonly #delays = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
-  /** Some child was ready: what fails from now on may pass. */
+  /** Whether any child was ever ready: the app can be loaded, so later failures may be temporary. */
   #booted = false
-  /** All were ready. */
+  /** Whether systemd was told that all children are ready. */
   #announced = false
-  #told = false
-  /** No child is started any more. */
+  #stopRequested = false
+  /** Whether no more children are started. */
   #ending = false
   #exitCode = 0
 
@@ -72,27 +72,27 @@ class Swarm {
     process.on('SIGINT', stop)
     process.on('SIGTSTP', () => {
       this.#startNoMore()
-      this.#tell('quiet')
+      this.#broadcast('quiet')
     })
-    process.on('SIGTTIN', () => this.#tell('dump'))
-    process.on('SIGUSR2', () => this.#tell('reopen'))
+    process.on('SIGTTIN', () => this.#broadcast('dump'))
+    process.on('SIGUSR2', () => this.#broadcast('reopen'))
     const { processes, tag } = this.#options
     process.title = `highkiq ${VERSION}${tag ? ` ${tag}` : ''} parent of ${processes}`
-    // Whether the app can be loaded at all is seen, and said, once.
+    // Start one child first, so that an app that can't be loaded is reported once.
     this.#start(1)
   }
 
   #stop(): void {
     const { log, systemd } = this.#options
-    if (this.#told) {
+    if (this.#stopRequested) {
       for (const { process: child } of this.#children) child.kill('SIGKILL')
       process.exit(1)
     }
-    this.#told = true
-    log.info({}, `stopping ${this.#children.size} processes: again ends at once`)
+    this.#stopRequested = true
+    log.info({}, `stopping ${this.#children.size} processes; a second signal kills them`)
     systemd?.stopping()
     this.#end()
-    this.#tell('stop')
+    this.#broadcast('stop')
   }
 
   #startNoMore(): void {
@@ -110,64 +110,64 @@ class Swarm {
     if (this.#ending && this.#children.size === 0) this.#resolve(this.#exitCode)
   }
 
-  #start(place: number): void {
+  #start(number: number): void {
     const [main, ...args] = process.argv.slice(1)
     const child: Child = {
       process: spawn(process.execPath, [...process.execArgv, main as string, ...args], {
         stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-        env: { ...process.env, [CHILD]: String(place) },
+        env: { ...process.env, [CHILD]: String(number) },
       }),
-      place,
+      number,
       startedAt: performance.now(),
       ready: false,
       retiring: false,
     }
     this.#children.add(child)
-    child.process.on('message', (message: ToParent) => this.#heard(child, message))
+    child.process.on('message', (message: ToParent) => this.#receive(child, message))
     child.process.on('exit', (code, signal) => this.#died(child, code, signal))
-    // It could not be started: `exit` does not come then.
+    // A process that could not be started emits no `exit`.
     child.process.on('error', (thrown) => {
-      this.#options.log.error({ err: thrown }, `worker ${place} can't be started: ${thrown.message}`)
+      this.#options.log.error({ err: thrown }, `worker ${number} can't be started: ${thrown.message}`)
       if (child.process.pid === undefined) this.#died(child, 1, null)
     })
   }
 
-  #heard(child: Child, message: ToParent): void {
+  #receive(child: Child, message: ToParent): void {
     if (message === 'ready') this.#isReady(child)
-    else this.#weigh(child, message.megabytes)
+    else this.#checkMemory(child, message.megabytes)
   }
 
   #isReady(child: Child): void {
     child.ready = true
     if (!this.#booted) {
       this.#booted = true
-      for (let place = 2; place <= this.#options.processes && !this.#ending; place++) this.#start(place)
+      for (let number = 2; number <= this.#options.processes && !this.#ending; number++) this.#start(number)
     }
     for (const old of this.#children)
-      if (old.retiring && old.place === child.place && old !== child) this.#say(old, 'stop')
+      if (old.retiring && old.number === child.number && old !== child) this.#send(old, 'stop')
     const ready = [...this.#children].filter((one) => one.ready && !one.retiring).length
     if (ready < this.#options.processes || this.#announced || this.#ending) return
     this.#announced = true
     this.#options.systemd?.ready(`${ready} processes`)
   }
 
-  /** A child that has grown too large takes no more, ends what runs, and ends when another one has taken its place. */
-  #weigh(child: Child, megabytes: number): void {
+  /** Replaces a child above `maxMemory`. It fetches no more jobs, and stops when its successor is ready. */
+  #checkMemory(child: Child, megabytes: number): void {
     const { maxMemory = Number.POSITIVE_INFINITY, log } = this.#options
     if (megabytes <= maxMemory || child.retiring || this.#ending) return
     child.retiring = true
     log.warn(
       { child: child.process.pid, megabytes, maxMemory },
-      `worker ${child.place} has grown to ${megabytes} MB: another one takes its place`,
+      `worker ${child.number} has grown to ${megabytes} MB and is being replaced`,
     )
-    this.#say(child, 'quiet')
-    this.#startAgain(child)
+    this.#send(child, 'quiet')
+    this.#restart(child)
   }
 
   #died(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     this.#children.delete(child)
     const { log } = this.#options
-    if (code !== 0) this.#tell('recover')
+    if (code !== 0) this.#broadcast('recover')
     if (this.#ending) {
       if (code !== 0) this.#exitCode = 1
       this.#endIfAlone()
@@ -175,30 +175,30 @@ class Swarm {
       this.#exitCode = code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0)
       this.#end()
     } else if (!child.retiring) {
-      const how = signal ? `was ended by ${signal}` : `ended with ${code}`
-      log.warn({ child: child.process.pid, code, signal }, `worker ${child.place} ${how}: another one takes its place`)
-      this.#startAgain(child)
+      const how = signal ? `was killed by ${signal}` : `exited with code ${code}`
+      log.warn({ child: child.process.pid, code, signal }, `worker ${child.number} ${how} and is being replaced`)
+      this.#restart(child)
     }
   }
 
-  /** At once after one that was well; else with growing pauses, for what keeps it from starting may take its time. */
-  #startAgain({ place, startedAt }: Child): void {
-    if (performance.now() - startedAt >= WELL_MS) this.#waits.delete(place)
-    const wait = this.#waits.get(place) ?? 0
-    this.#waits.set(place, Math.min(wait * 2 || FIRST_WAIT_MS, LONGEST_WAIT_MS))
+  /** Starts a child again: at once if it ran for a while, else after a growing delay. */
+  #restart({ number, startedAt }: Child): void {
+    if (performance.now() - startedAt >= STABLE_MS) this.#delays.delete(number)
+    const delay = this.#delays.get(number) ?? 0
+    this.#delays.set(number, Math.min(delay * 2 || FIRST_DELAY_MS, LONGEST_DELAY_MS))
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#start(place)
-    }, wait)
+      this.#start(number)
+    }, delay)
     this.#timers.add(timer)
   }
 
-  #tell(message: ToChild): void {
-    for (const child of this.#children) this.#say(child, message)
+  #broadcast(message: ToChild): void {
+    for (const child of this.#children) this.#send(child, message)
   }
 
-  #say({ process: child }: Child, message: ToChild): void {
-    // Who is just ending does not hear it, and need not.
+  #send({ process: child }: Child, message: ToChild): void {
+    // An error is ignored: the child is ending already.
     if (child.connected) child.send(message, () => {})
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Tells systemd (`Type=notify`) how the service is: sd_notify's protocol, by the program `systemd-notify`, for Node has no
- * datagram sockets of the file system and this package nothing to compile. One call takes about 10 ms, beside this process.
+ * Reports the state of the service to systemd (`Type=notify`) with the program `systemd-notify`, because Node has no
+ * Unix datagram sockets. One call takes about 10 ms in another process.
  *
  * The message comes from a child of this process, so the unit needs `NotifyAccess=all`.
  */
@@ -10,8 +10,8 @@ import { promisify } from 'node:util'
 import type { Logger } from '../index.ts'
 
 const run = promisify(execFile)
-/** Of a manager that does not answer. */
-const GIVE_UP_MS = 10_000
+/** Timeout of one call. */
+const TIMEOUT_MS = 10_000
 const SHORTEST_WATCHDOG_MS = 1000
 
 export class Systemd {
@@ -19,16 +19,16 @@ export class Systemd {
   readonly #watchdogMs: number | undefined
   readonly #log: () => Logger
   #sending: Promise<void> = Promise.resolve()
-  /** Undefined until it is ready. */
+  /** Undefined until the service is ready. */
   #status: string | undefined
   #timer: NodeJS.Timeout | undefined
-  #complained = false
+  #hasWarned = false
 
   /**
-   * Undefined where systemd does not wait for news. Takes the variables away, so that programs which jobs start do not
-   * speak in our name.
+   * Returns undefined when systemd expects no notifications. Removes the variables, so that programs started by jobs do
+   * not notify systemd in this service's name.
    */
-  static here(log: () => Logger, env: NodeJS.ProcessEnv = process.env): Systemd | undefined {
+  static fromEnvironment(log: () => Logger, env: NodeJS.ProcessEnv = process.env): Systemd | undefined {
     const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: usec, WATCHDOG_PID: pid } = env
     for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name]
     if (!socket) return undefined
@@ -42,21 +42,21 @@ export class Systemd {
     this.#watchdogMs = watchdogMs
   }
 
-  /** The jobs run from now on; keeps the watchdog content as long as the event loop turns. */
+  /** Reports that the service is ready, and serves the watchdog as long as the event loop runs. */
   ready(status: string): void {
     this.#status = status
     this.#send('READY=1', `STATUS=${status}`)
     const ms = this.#watchdogMs
     if (ms === undefined) return
     if (!(ms >= SHORTEST_WATCHDOG_MS)) {
-      this.#log().warn({ ms }, 'WATCHDOG_USEC is below one second: the watchdog is not served')
+      this.#log().warn({ ms }, 'WATCHDOG_USEC must be at least 1000000 (one second); the watchdog is not served')
       return
     }
     this.#timer = setInterval(() => this.#send('WATCHDOG=1'), ms / 2)
     this.#timer.unref()
   }
 
-  /** What `systemctl status` shows. */
+  /** Sets the text that `systemctl status` shows. */
   status(status: string): void {
     if (this.#status === undefined || status === this.#status) return
     this.#status = status
@@ -67,24 +67,24 @@ export class Systemd {
     this.#send('STOPPING=1', 'STATUS=stopping')
   }
 
-  /** Resolves when all is told. */
+  /** Resolves when all notifications are sent. */
   async end(): Promise<void> {
     clearInterval(this.#timer)
     await this.#sending
   }
 
-  /** One after the other, for they mean something in their order. */
+  /** Sends one notification after the other, because their order matters. */
   #send(...assignments: string[]): void {
     this.#sending = this.#sending.then(async () => {
       try {
         const env = { ...process.env, NOTIFY_SOCKET: this.#socket }
-        await run('systemd-notify', assignments, { env, timeout: GIVE_UP_MS })
+        await run('systemd-notify', assignments, { env, timeout: TIMEOUT_MS })
       } catch (thrown) {
-        if (this.#complained) return
-        this.#complained = true
+        if (this.#hasWarned) return
+        this.#hasWarned = true
         const { code, stderr } = thrown as { code?: unknown; stderr?: string }
-        const why = code === 'ENOENT' ? 'there is no systemd-notify here; use Type=exec' : stderr?.trim()
-        this.#log().warn({ err: thrown }, `systemd can't be told of this worker: ${why}`)
+        const why = code === 'ENOENT' ? 'systemd-notify is not installed; use Type=exec' : stderr?.trim()
+        this.#log().warn({ err: thrown }, `systemd could not be notified: ${why}`)
       }
     })
   }

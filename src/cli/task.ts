@@ -1,4 +1,4 @@
-/** A tracked task, as commands look at it. */
+/** Finds and watches tracked tasks for commands. */
 
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
 import { metaOf } from '../tasks/meta.ts'
@@ -17,11 +17,11 @@ export async function existing(hq: Highkiq, id: string): Promise<Task> {
 export async function statusOf(task: Task): Promise<TaskStatus> {
   const status = await task.status()
   if (!status)
-    throw new CliError(`no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows them)`)
+    throw new CliError(`there is no task ${task.id}: it was deleted, or the id is wrong (highkiq task list shows all)`)
   return status
 }
 
-/** Of a task that was made of a file, or makes one. */
+/** Returns the name of the file that a task imported, and the format of the file that it exports. */
 export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: string; exported?: string }> {
   const record = await hq.store.tasks.find(id)
   const meta = record ? metaOf(record) : {}
@@ -31,7 +31,7 @@ export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: str
   }
 }
 
-/** Shows it until it has ended. Undefined when Ctrl-C ended the watching. */
+/** Shows a task until it has ended. Returns undefined after Ctrl-C. */
 export async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
   const interrupt = onInterrupt()
   try {

@@ -1,9 +1,9 @@
-/** What `ps` shows: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, and what the app adds. */
+/** Sets the process title: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, plus what the app adds. */
 
 import { PROGRAM } from '../app.ts'
 import { type Highkiq, VERSION, type Worker } from '../index.ts'
 
-/** Keeps the title right. Answers what ends that. */
+/** Updates the title every second. Returns the function that stops it. */
 export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void {
   let stopping = ''
   const set = () => {

@@ -12,13 +12,13 @@ hq.job('J', async (ctx) => {
 })
 `
 
-test('a job is cancelled where it waits, and where it runs', { timeout: 60_000 }, async ({ folder }) => {
+test('a job is cancelled in its queue, and while it runs', { timeout: 60_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const { jid: waiting } = await folder.json<{ jid: string }>('enqueue', 'J', '--in', '1h')
-  expect(await folder.run(['cancel', waiting])).toMatchObject({ code: 0, stdout: 'removed: it had not begun\n' })
+  expect(await folder.run(['cancel', waiting])).toMatchObject({ code: 0, stdout: 'removed: the job had not started\n' })
   expect(await folder.run(['cancel', waiting])).toMatchObject({
     code: 1,
-    stderr: `highkiq: no job ${waiting} waits or runs: it has ended, or the id is wrong\n`,
+    stderr: `highkiq: job ${waiting} is neither enqueued nor running: it has ended, or the id is wrong\n`,
   })
   const { jid: running } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
   const worker = folder.start(['work', '-r', 'jobs.mjs', '--no-banner'])
@@ -38,7 +38,7 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   await folder.run(['enqueue', 'J', '--queue', 'low'])
   expect(await folder.run(['pause', 'low'])).toMatchObject({
     code: 0,
-    stdout: 'low is paused; to go on: highkiq resume low\n',
+    stdout: 'low is paused; to resume: highkiq resume low\n',
   })
   const { stdout } = await folder.run(['queues'])
   expect(stdout).toMatch(/^low +1 .*paused$/m)
@@ -50,7 +50,7 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   expect(await folder.json('resume', 'low')).toEqual({ queue: 'low', paused: false })
   expect((await folder.run(['queues'])).stdout).not.toContain('paused')
   const { stdout: unknown } = await folder.run(['pause', 'lwo'])
-  expect(unknown).toMatch(/^lwo is paused; .*\nno worker serves a queue of this name, and nothing was pushed to it/)
+  expect(unknown).toMatch(/^lwo is paused; .*\nno worker serves lwo, and it has no jobs: check its name/)
   expect((await folder.run(['queues'])).stdout).toMatch(/^lwo +0 .*paused$/m)
   // A Ruby program may have made a queue of such a name; none has no name.
   expect(await folder.run(['pause', 'a b'])).toMatchObject({ code: 0 })

@@ -41,7 +41,7 @@ describe.concurrent('highkiq cron', () => {
 
     expect(await folder.run(['cron', 'remove', 'made'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^highkiq: a worker defines made, .* it comes back as new\. .*--yes/),
+      stderr: expect.stringMatching(/^highkiq: a running worker defines made and would add it again as new\. .*--yes/),
     })
     worker.kill('SIGTERM')
     await worker.ended
@@ -49,7 +49,7 @@ describe.concurrent('highkiq cron', () => {
     expect(await find('made')).toBe(undefined)
   })
 
-  test('arguments that a function makes want the file that has it', LIMIT, async ({ folder }) => {
+  test('running an entry whose arguments come from a function needs -r', LIMIT, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     await folder.run(['enqueue', 'Clean'])
     expect((await folder.run(['cron', 'run', 'made', '-r', 'jobs.mjs'])).stdout).toMatch(/^[0-9a-f]{24}$/m)
@@ -58,14 +58,14 @@ describe.concurrent('highkiq cron', () => {
     expect(code).toBe(2)
   })
 
-  test('a name that nobody knows is exit code 1, and one line', LIMIT, async ({ folder }) => {
+  test('an unknown name prints one line and exits with 1', LIMIT, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     await folder.run(['enqueue', 'Clean'])
-    const none = 'no entries: a worker enters those of its app when it starts\n'
+    const none = 'no entries: a worker adds those of its app when it starts\n'
     expect((await folder.run(['cron', 'list'])).stdout).toBe(none)
     for (const act of ['run', 'remove']) {
       const { code, stderr } = await folder.run(['cron', act, 'nighty'])
-      expect(stderr).toMatch(/^highkiq: no cron entry is named "?nighty"?.*\n$/)
+      expect(stderr).toMatch(/^highkiq: there is no cron entry nighty; .*\n$/)
       expect(code).toBe(1)
     }
   })

@@ -28,7 +28,7 @@ await hq.tasks.create(Row, [[1], [2], [3]], { onDone: Ended })
 await hq.close()
 `
 
-test('--drain runs what a store holds to its end, pushes to the app’s own store, fires no cron, and ends', {
+test('--drain runs all jobs of a store, pushes to the app’s own store, runs no cron entries, and exits', {
   timeout: 120_000,
 }, async ({ folder }) => {
   folder.write({
@@ -56,7 +56,7 @@ test('--drain without another store for new jobs is refused', async ({ folder })
   const same = await folder.run(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:./highkiq.db'])
   expect(same).toMatchObject({ code: 2, stderr: expect.stringMatching(/name the new store by HIGHKIQ_URL/) })
   const absent = await folder.run(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:nothing.db'])
-  expect(absent).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing\.db is not there/) })
+  expect(absent).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing\.db does not exist/) })
   const none = await folder.run(['work', '-r', 'jobs.mjs', '--drain'])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/--drain needs --url/) })
 })

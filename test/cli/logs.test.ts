@@ -61,7 +61,7 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     await worker.ended
   })
 
-  test('-v shows all, --no-log-jobs no start and no end', async ({ folder }) => {
+  test('-v logs at debug level; --no-log-jobs logs no start and end of jobs', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     await folder.run(['enqueue', 'Hello', 'bob'])
     const worker = folder.start(['work', '-v', '--no-log-jobs'])
@@ -76,7 +76,7 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     expect((await quiet.ended).stderr).not.toMatch(/"msg":"(start|done)"/)
   })
 
-  test('systemd asks for everything after a failure', async ({ folder }) => {
+  test('DEBUG_INVOCATION=1 logs at debug level', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     await folder.run(['enqueue', 'Hello', 'bob'])
     const worker = folder.start(['work'], { DEBUG_INVOCATION: '1' })
@@ -85,7 +85,7 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     await worker.ended
   })
 
-  test('a file, which is opened anew when it was moved away', async ({ folder }) => {
+  test('SIGUSR2 reopens the log file', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = folder.start(['work', '--log-file', 'log/work.log', '--processes', '2'])
     const log = (name = 'log/work.log') => {
@@ -109,7 +109,9 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     expect(log().match(/"msg":"stopped"/g)).toHaveLength(2)
   })
 
-  test('USR2 without a file ends nobody; the title tells what runs, and what the app adds', async ({ folder }) => {
+  test('SIGUSR2 without a log file does nothing; the title shows the busy slots and the app’s text', async ({
+    folder,
+  }) => {
     folder.write({
       'jobs.mjs': JOBS,
       'x.yml': 'concurrency: 3\ncapsules: { mail: { concurrency: 2, queues: [mail] } }',

@@ -16,7 +16,7 @@ async function ended(folder: Folder): Promise<void> {
   await hq.close()
 }
 
-test('highkiq metrics tells which classes took the time, and how long one took', async ({ folder }) => {
+test('highkiq metrics lists classes by run time, and shows the run times of one class', async ({ folder }) => {
   await ended(folder)
   const [top, filtered, slow, nobody] = await Promise.all(
     [['--hours', '2'], ['--filter', 'SLOW'], ['Shop::Slow'], ['Nobody', '--minutes', '5']].map(async (args) => {
@@ -32,12 +32,12 @@ test('highkiq metrics tells which classes took the time, and how long one took',
   expect(slow).toMatch(
     /success +40\nfailure +1\ntime +5\.2 s\naverage +130 ms\np50 +133 ms\np95 +210 ms\np99 +222 ms\n\nbelow 150ms +█{40} 30\nbelow 225ms +█{14} 10\n\n.* deployed v1\.2\n$/,
   )
-  expect(nobody).toMatch(/^Nobody, from .* to .*: nothing ended\n$/)
+  expect(nobody).toMatch(/^Nobody, from .* to .*: no jobs ended\n$/)
   expect((await folder.run(['deploy', 'v1.2'])).stdout).toMatch(/^marked before/)
   expect(await folder.json('metrics', 'Bad')).toMatchObject({ name: 'Bad', failed: 1, p50: null })
 })
 
-test('what highkiq metrics can not be asked is wrong usage', async ({ folder }) => {
+test('highkiq metrics exits with 2 for options that do not combine', async ({ folder }) => {
   await ended(folder)
   const wrong: [args: string[], says: string][] = [
     [['--minutes', '1', '--hours', '1'], 'not both'],

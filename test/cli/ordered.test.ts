@@ -22,7 +22,7 @@ await hq.close()
 const LIMIT = { timeout: 90_000 }
 
 describe.concurrent('highkiq ordered', () => {
-  test('a worker runs them; they are shown, and acted on', LIMIT, async ({ folder }) => {
+  test('ordered jobs run, are listed, and can be changed', LIMIT, async ({ folder }) => {
     folder.write(FILES)
     await folder.node('push.mjs')
     const worker = folder.start(['work', '-r', 'jobs.mjs', '-q', 'nobody', '--ordered-concurrency', '2'])
@@ -37,28 +37,28 @@ describe.concurrent('highkiq ordered', () => {
     worker.kill('SIGTERM')
     await worker.ended
     expect((await folder.run(['ordered', 'pause', 'Sync'])).stdout).toBe('Sync is paused\n')
-    expect((await folder.run(['ordered', 'resurrect', 'Sync', '7'])).stdout).toBe('1 id of Sync came back\n')
+    expect((await folder.run(['ordered', 'resurrect', 'Sync', '7'])).stdout).toBe('1 id of Sync resurrected\n')
     expect(await folder.run(['ordered', 'delete', 'Sync', '--all', '--dead'])).toMatchObject({
       code: 2,
-      stderr: 'highkiq: delete 1 id in the morgue of Sync? Say so with --yes\n',
+      stderr: 'highkiq: delete 1 id in the morgue of Sync? Confirm with --yes\n',
     })
     expect(await folder.json('ordered', 'delete', 'Sync', '--all', '--dead', '--yes')).toEqual({ deleted: 1 })
     expect((await folder.run(['ordered', 'reshard', 'Sync', '3'])).stdout).toMatch(/^Sync has 3 shards/)
     expect(await stats()).toMatchObject({ length: 2, morgueLength: 0, paused: true, shards: [{}, {}, {}] })
   })
 
-  test('what is not there, and what is not said', LIMIT, async ({ folder }) => {
+  test('missing ids and missing arguments are errors', LIMIT, async ({ folder }) => {
     folder.write(FILES)
     await folder.node('push.mjs')
     expect(await folder.run(['ordered', 'show', 'Other'])).toMatchObject({
       code: 1,
       stderr: 'highkiq: no ordered queue is named Other: there are Sync\n',
     })
-    expect((await folder.run(['ordered', 'resurrect', 'Sync'])).stderr).toMatch(/^highkiq: name the ids, or say --all/)
+    expect((await folder.run(['ordered', 'resurrect', 'Sync'])).stderr).toMatch(/^highkiq: give ids, or use --all/)
     expect(await folder.run(['ordered', 'resurrect', 'Sync', 'nope'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'highkiq: nope: not in the morgue of Sync; what is there: highkiq ordered morgue Sync\n',
+      stderr: 'highkiq: nope is not in the morgue of Sync; highkiq ordered morgue Sync lists its ids\n',
     })
     expect(await folder.run(['pause', 'Sync'])).toMatchObject({
       code: 1,
@@ -89,7 +89,7 @@ describe.concurrent('highkiq ordered', () => {
     folder.write({ 'odd.ndjson': '{"id":"z"}\n{"id":""}\n' })
     expect(await folder.run(['ordered', 'push', 'Sync', '--file', 'odd.ndjson'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^highkiq: line 2: .*\(0 were stored before\)\n$/),
+      stderr: expect.stringMatching(/^highkiq: line 2: .*\(0 jobs were stored before the error\)\n$/),
     })
     expect((await folder.run(['ordered', 'push', 'Other', '1'])).stderr).toMatch(
       /^highkiq: no ordered queue is named Other/,

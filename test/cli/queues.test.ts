@@ -24,17 +24,17 @@ describe.concurrent('highkiq work without -q', () => {
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
     expect(code).toBe(0)
-    expect(stderr).not.toMatch('no live process serves')
+    expect(stderr).not.toMatch('no running process serves')
   })
 
-  test('a queue that -q leaves out is named at the start and in stats', async ({ folder }) => {
+  test('the start and stats name a queue that -q leaves out', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = folder.start(['work', '-r', 'jobs.mjs', '-q', 'default', '-q', 'flaky', '-q', 'later'])
     await worker.says(
-      /no live process serves the queue mails, .* -q default -q flaky -q later -q mails, or with -q '\*'/,
+      /no running process serves the queue mails, .* -q default -q flaky -q later -q mails, or with -q '\*'/,
     )
     const { stdout } = await folder.run(['stats'])
-    expect(stdout).toMatch(/^no live process serves the queue mails, .* -q mails, or with -q '\*'$/m)
+    expect(stdout).toMatch(/^no running process serves the queue mails, .* -q mails, or with -q '\*'$/m)
     expect(await folder.json('stats')).toMatchObject({ unservedQueues: ['mails'] })
     const other = folder.start(['work', '-r', 'jobs.mjs', '-q', 'mails'])
     await other.says(/is working/)
@@ -60,6 +60,6 @@ onRedis('highkiq work without -q on Redis', () => {
     await all.says(/"queues":\["default","mails","flaky","later"\]/)
     await folder.run(['enqueue', 'Mail', '-r', 'jobs.mjs', ...url])
     await all.says(/mail ran/)
-    expect((await folder.run(['stats', ...url])).stdout).not.toMatch('no live process')
+    expect((await folder.run(['stats', ...url])).stdout).not.toMatch('no running process')
   })
 })

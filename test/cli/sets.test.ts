@@ -29,7 +29,7 @@ function failed(n: number): { to: 'retry'; text: string; score: number } {
 }
 
 describe('retries, scheduled, dead', () => {
-  test('are shown, killed, retried and deleted, one by one or all together', { timeout }, async ({ folder }) => {
+  test('jobs are listed, killed, retried and deleted, by jid or all together', { timeout }, async ({ folder }) => {
     await withStore(folder, (hq) => hq.store.jobs.push([0, 1, 2].map(failed), 1))
     const { stdout } = await folder.run(['retries'])
     expect(stdout).toMatch(/^NEXT RETRY +RETRIES +QUEUE +JOB +ARGUMENTS +ERROR +JID\n/)
@@ -39,11 +39,11 @@ describe('retries, scheduled, dead', () => {
     expect(await folder.json('retries', '--matching', '"args":[1]')).toMatchObject([{ jid: 'jid-1' }])
 
     const killed = await folder.run(['retries', 'kill', 'jid-1', 'jid-7'])
-    expect(killed).toMatchObject({ code: 1, stdout: '1 retry job put into the dead set\n' })
-    expect(killed.stderr).toContain('no job jid-7 is there')
+    expect(killed).toMatchObject({ code: 1, stdout: '1 retry job moved to the dead set\n' })
+    expect(killed.stderr).toContain('there is no job jid-7 in this set')
     const asked = await folder.run(['retries', 'retry', '--all'])
     expect(asked).toMatchObject({ code: 2, stdout: '' })
-    expect(asked.stderr).toContain('send all 2 retry jobs to their queues? Say so with --yes')
+    expect(asked.stderr).toContain('move all 2 retry jobs to their queues? Confirm with --yes')
     expect(await folder.json('retries', 'retry', '--all', '--yes')).toEqual({ done: 2, refused: 0 })
     expect(await folder.run(['dead', 'delete', '--matching', 'price', '--yes'])).toMatchObject({
       code: 0,
@@ -53,7 +53,7 @@ describe('retries, scheduled, dead', () => {
     expect((await folder.run(['retries'])).stdout).toBe('no retry jobs\n')
   })
 
-  test('what is scheduled can be sent to its queue', { timeout }, async ({ folder }) => {
+  test('scheduled jobs can be moved to their queues', { timeout }, async ({ folder }) => {
     const jid = await withStore(folder, (hq) => hq.push({ class: 'Later', args: [], at: 4e9 }))
     expect(await folder.json('scheduled')).toMatchObject([{ jid, class: 'Later' }])
     expect(await folder.run(['scheduled', 'enqueue', String(jid)])).toMatchObject({ code: 0 })
@@ -61,9 +61,13 @@ describe('retries, scheduled, dead', () => {
   })
 
   test.for<[what: string, args: string[], says: RegExp]>([
-    ['neither a jid nor --all', ['retries', 'retry'], /name the jids of jobs, or say --all/],
-    ['both', ['retries', 'retry', 'x', '--all'], /name the jids of jobs, or say --all/],
-    ['a verb that is not there', ['dead', 'kill', 'x'], /no "highkiq dead kill": there are retry, delete/],
+    ['neither a jid nor --all', ['retries', 'retry'], /give jids, --all or --matching/],
+    ['both', ['retries', 'retry', 'x', '--all'], /give jids, --all or --matching/],
+    [
+      'an unknown subcommand',
+      ['dead', 'kill', 'x'],
+      /there is no command "highkiq dead kill" \(commands: retry, delete\)/,
+    ],
   ])('%s is wrong usage', { timeout }, async ([_, args, says], { folder }) => {
     await withStore(folder, (hq) => hq.stats())
     const { code, stderr } = await folder.run(args)
@@ -72,7 +76,7 @@ describe('retries, scheduled, dead', () => {
   })
 })
 
-test('a worker is quieted and stopped by its identity; who names another is told those that there are', {
+test('a worker is quieted and stopped by its identity; an unknown identity lists the known ones', {
   timeout,
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })

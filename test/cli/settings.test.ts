@@ -109,7 +109,7 @@ hq.on('startup', async () => {
 })
 `
 
-test("a Rails application's sidekiq.yml works unchanged: jobs run by it, and what has no meaning here is a warning", {
+test("a Rails application's sidekiq.yml works unchanged: jobs run with its settings, and keys without effect are warned about", {
   timeout: 120_000,
 }, async ({ folder }) => {
   folder.write({ 'config/sidekiq.yml': RAILS, 'config/application.rb': '', 'jobs.mjs': JOBS })
@@ -148,15 +148,15 @@ describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 12
       'Ruby in the file',
       ['-C', 'random.yml'],
       {},
-      /^highkiq: random\.yml:3: <%= Random\.rand\(9\) %>: of ERB only look-ups/,
+      /^highkiq: random\.yml:3: <%= Random\.rand\(9\) %>: only ERB look-ups/,
     ],
     ['bad YAML', ['-C', 'bad.yml'], {}, /^highkiq: bad\.yml:3: /],
-    ['a file that is not there', ['-C', 'none.yml'], {}, /^highkiq: no file none\.yml/],
+    ['a missing file', ['-C', 'none.yml'], {}, /^highkiq: there is no file none\.yml/],
     [
       'a value of the file',
       ['-C', 'zero.yml'],
       {},
-      /^highkiq: zero\.yml:2: concurrency: It is a whole number, at least 1/,
+      /^highkiq: zero\.yml:2: concurrency: It must be a whole number, 1 or more/,
     ],
     ['a value of a flag', ['-t', '0'], {}, /'-t, --timeout <seconds>'.*'0'.*above 0/],
     ['a value of a variable', [], { HIGHKIQ_CONCURRENCY: 'x' }, /^highkiq: HIGHKIQ_CONCURRENCY is "x"/],
@@ -165,7 +165,7 @@ describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 12
       'an unknown log format of the environment',
       [],
       { HIGHKIQ_LOG_FORMAT: 'xml' },
-      /HIGHKIQ_LOG_FORMAT is "xml": It is one of pretty/,
+      /HIGHKIQ_LOG_FORMAT is "xml": It must be one of pretty/,
     ],
     ['a misspelt flag', ['--max-block-second', '5'], {}, /Did you mean --max-block-seconds\?/],
     [
@@ -206,21 +206,21 @@ describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 12
     expect(code).toBe(2)
   })
 
-  test('without anything at all it asks for the jobs', async ({ folder }) => {
+  test('without arguments and without a jobs file it asks for -r', async ({ folder }) => {
     const { code, stderr } = await folder.run(['work'])
     expect(stderr).toMatch(/^highkiq: this folder has no jobs\.ts or src\/jobs\.ts: work needs -r FILE/)
     expect(code).toBe(2)
   })
 })
 
-test('-V tells the version, also of work', async ({ folder }) => {
+test('-V prints the version, also of work', async ({ folder }) => {
   const { version } = JSON.parse(readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'))
   for (const args of [['-V'], ['work', '-V']]) {
     expect(await folder.run(args)).toMatchObject({ code: 0, stdout: `${version}\n` })
   }
 })
 
-test('what a file says in vain is told once', { timeout: 120_000 }, async ({ folder }) => {
+test('keys without effect are logged once', { timeout: 120_000 }, async ({ folder }) => {
   folder.write({
     'config/sidekiq.yml': 'poll_interval_average: 5\nhealth_check: 7433\nrequire: ./config/environment.rb\nmine: 1\n',
     'jobs.mjs': "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\n",

@@ -48,7 +48,7 @@ function lives(pid: string): boolean {
 }
 
 describe('highkiq work --processes', () => {
-  test('a killed child is replaced, and its job runs elsewhere at once, whatever its lease', {
+  test('a killed child is replaced, and its siblings rescue its jobs at once', {
     timeout: 120_000,
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
@@ -67,7 +67,7 @@ describe('highkiq work --processes', () => {
     const { code, stderr } = await parent.ended
     // Before the new one has had a look.
     expect(stderr.lastIndexOf('BEGUN')).toBeLessThan(stderr.lastIndexOf('is working'))
-    expect(stderr).toContain('was ended by SIGKILL')
+    expect(stderr).toContain('was killed by SIGKILL')
     expect(stderr.match(/"msg":"stopped"/g)).toHaveLength(2)
     expect(code).toBe(0)
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
@@ -108,9 +108,7 @@ await hq.close()`,
     },
   )
 
-  test('TERM to the whole group, as systemd and terminals do it, lets a running job end', { timeout: 120_000 }, async ({
-    folder,
-  }) => {
+  test('SIGTERM to the whole process group lets a running job finish', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -126,7 +124,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
-  test('the second TERM ends all at once', { timeout: 120_000 }, async ({ folder }) => {
+  test('a second SIGTERM kills all processes', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -140,7 +138,7 @@ await hq.close()`,
     while (children.some(lives)) await sleep(10)
   })
 
-  test('children whose parent was killed let their jobs end, and end', { timeout: 120_000 }, async ({ folder }) => {
+  test('children whose parent was killed finish their jobs and exit', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -154,7 +152,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0, processes: 0 })
   })
 
-  test('TSTP quiets all of them, and none is started any more', { timeout: 120_000 }, async ({ folder }) => {
+  test('SIGTSTP quiets all children, and none is restarted', { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, [victim]] = await swarm(folder, ['--processes', '2'], 2)
     parent.kill('SIGTSTP')
@@ -168,7 +166,9 @@ await hq.close()`,
     expect(stderr.match(/is working/g)).toHaveLength(2)
   })
 
-  test('an app that can not be loaded is said once, with its exit code', { timeout: 120_000 }, async ({ folder }) => {
+  test('an app that can not be loaded is reported once, with its exit code', { timeout: 120_000 }, async ({
+    folder,
+  }) => {
     folder.write({ 'jobs.mjs': 'throw new Error("no such thing")' })
     const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--processes', '3'])
     expect(stderr.match(/can't be loaded/g)).toHaveLength(1)
@@ -176,7 +176,7 @@ await hq.close()`,
   })
 })
 
-test('a child that has grown too large is replaced, and ends when the other works', { timeout: 120_000 }, async ({
+test('a child above --max-memory is replaced, and exits when its successor is ready', { timeout: 120_000 }, async ({
   folder,
 }) => {
   folder.write({ 'jobs.mjs': JOBS })

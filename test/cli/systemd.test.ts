@@ -58,7 +58,7 @@ const work = (folder: Folder, env: Record<string, string>, ...args: string[]) =>
 
 describe.skipIf(!present)('systemd', () => {
   test.for(['file', 'abstract'])(
-    'is told when the worker takes jobs, and when it stops (%s)',
+    'is notified when the worker is ready and when it stops (%s)',
     { timeout: 120_000 },
     async (kind, { folder, listen }) => {
       folder.write({ 'jobs.mjs': JOBS })
@@ -69,7 +69,7 @@ describe.skipIf(!present)('systemd', () => {
       await worker.says(/is working/)
       await manager.hears(/^WATCHDOG=1$/)
       await folder.run(['enqueue', 'Slow'])
-      // Programs that jobs start do not speak in our name.
+      // Programs that jobs start must not notify systemd.
       expect(await worker.says(/BEGUN (.*)/)).toEqual([['[null,null]']])
       worker.kill('SIGTERM')
       await manager.hears(/^STOPPING=1 STATUS=stopping$/)
@@ -78,17 +78,16 @@ describe.skipIf(!present)('systemd', () => {
     },
   )
 
-  test('a watchdog that waits for another process, or not for a second, is left alone', { timeout: 120_000 }, async ({
-    folder,
-    listen,
-  }) => {
+  test('a watchdog for another process, or with an interval below a second, is not served', {
+    timeout: 120_000,
+  }, async ({ folder, listen }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const path = folder.at('notify')
     const manager = await listen(path)
     const other = work(folder, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '1000000', WATCHDOG_PID: '1' })
     await manager.hears(/READY=1/)
     const hasty = work(folder, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '500000' })
-    await hasty.says(/WATCHDOG_USEC is below one second/)
+    await hasty.says(/WATCHDOG_USEC must be at least 1000000/)
     for (const worker of [other, hasty]) {
       worker.kill('SIGTERM')
       await worker.ended
@@ -108,24 +107,26 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.heard.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
   })
 
-  test('who can not be told is complained of once, and the worker works', { timeout: 120_000 }, async ({ folder }) => {
+  test('a systemd that can not be notified is logged once, and the worker runs', { timeout: 120_000 }, async ({
+    folder,
+  }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), WATCHDOG_USEC: '1000000' })
-    await worker.says(/systemd can't be told of this worker: Failed to notify/)
+    await worker.says(/systemd could not be notified: Failed to notify/)
     await folder.run(['enqueue', 'Slow'])
     await worker.says(/BEGUN/)
     folder.write({ go: '' })
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
-    expect(stderr.match(/can't be told/g)).toHaveLength(1)
+    expect(stderr.match(/could not be notified/g)).toHaveLength(1)
     expect(code).toBe(0)
   })
 })
 
-plainTest('where there is no systemd-notify, it says what to do', { timeout: 120_000 }, async ({ folder }) => {
+plainTest('without systemd-notify the warning names Type=exec', { timeout: 120_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), PATH: '/nowhere' })
-  await worker.says(/there is no systemd-notify here; use Type=exec/)
+  await worker.says(/systemd-notify is not installed; use Type=exec/)
   worker.kill('SIGTERM')
   expect((await worker.ended).code).toBe(0)
 })

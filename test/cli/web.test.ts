@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect } from 'vitest'
-import { unheard } from '../../src/cli/serve-web.ts'
+import { listenError } from '../../src/cli/serve-web.ts'
 import { until } from '../engine/bench.ts'
 import { caller } from '../http/api.ts'
 import { test } from './command.ts'
@@ -11,11 +11,11 @@ export const hq = new Highkiq({ url: 'sqlite:jobs.db' })
 hq.job('Row', async () => {})
 `
 
-test('highkiq web serves the API until it is told to stop', async ({ folder }) => {
+test('highkiq web serves the API until SIGTERM', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const web = folder.start(['web', '-r', 'jobs.mjs', '--port', '0'], { HIGHKIQ_WEB_TOKEN: 'secret' })
-  await until(() => /http:\S+\/api\/v1 is served/.test(web.stdout))
-  const origin = /(http:\S+)\/api\/v1 is/.exec(web.stdout)?.[1] as string
+  await until(() => /HTTP API is at http/.test(web.stdout))
+  const origin = /is at (http:\S+)\/api\/v1 /.exec(web.stdout)?.[1] as string
   expect(web.stdout).toContain(`The dashboard of sqlite:jobs.db is at ${origin}/\n`)
   const call = caller(origin, (request) => fetch(request))
   expect((await call('GET', '/api/v1/tasks')).status).toBe(401)
@@ -26,13 +26,13 @@ test('highkiq web serves the API until it is told to stop', async ({ folder }) =
   expect((await web.ended).code).toBe(0)
 })
 
-test('highkiq web listens for others only with a token', async ({ folder }) => {
+test('highkiq web needs a token to listen on a public address', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const { code, stderr } = await folder.start(['web', '-r', 'jobs.mjs', '--host', '0.0.0.0']).ended
-  expect([code, stderr]).toEqual([2, expect.stringContaining('is reached by others: give a token')])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('so it needs a token')])
 })
 
-test('where nothing can listen, highkiq web says in one line what to do', async ({ folder }) => {
+test('highkiq web prints one line when it can not listen', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -47,29 +47,27 @@ test('where nothing can listen, highkiq web says in one line what to do', async 
   expect(inUse).toEqual({
     code: 1,
     stdout: '',
-    stderr: `highkiq: port ${port} of 127.0.0.1 is in use, perhaps by another highkiq web: choose another port (0: any that is free)\n`,
+    stderr: `highkiq: port ${port} of 127.0.0.1 is in use, perhaps by another highkiq web: choose another port (0 picks a free one)\n`,
   })
   for (const { code, stderr } of [elsewhere, nowhere]) {
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^highkiq: \S+ is no address of this machine .*\n$/)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^highkiq: \S+ is not an address of this machine .*\n$/)])
   }
   // Root may listen at any port.
-  const denied = unheard(Object.assign(new Error(), { code: 'EACCES' }), { port: 80, host: '127.0.0.1' })
+  const denied = listenError(Object.assign(new Error(), { code: 'EACCES' }), { port: 80, host: '127.0.0.1' })
   expect(denied).toMatchObject({ exitCode: 1, message: expect.stringContaining('choose one above 1023') })
 })
 
-test('highkiq web --read-only lets everything be looked at, and nothing changed', async ({ folder }) => {
+test('highkiq web --read-only refuses changes', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const web = folder.start(['web', '-r', 'jobs.mjs', '--port', '0', '--read-only'])
-  await until(() => /http:\S+\/api\/v1 is served/.test(web.stdout))
-  const call = caller(/(http:\S+)\/api\/v1 is/.exec(web.stdout)?.[1] as string, (request) => fetch(request))
+  await until(() => /HTTP API is at http/.test(web.stdout))
+  const call = caller(/is at (http:\S+)\/api\/v1 /.exec(web.stdout)?.[1] as string, (request) => fetch(request))
   expect((await call('GET', '/api/v1/about')).body.readOnly).toBe(true)
   const { status, body } = await call('POST', '/api/v1/jobs', { json: { class: 'Row', args: [] } })
   expect([status, body.error.code]).toEqual([403, 'READ_ONLY'])
 })
 
-test('highkiq work --web serves the dashboard beside its jobs, by the same rules, as long as it works', async ({
-  folder,
-}) => {
+test('highkiq work --web serves the dashboard until the worker stops', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const work = folder.start(['work', '-r', 'jobs.mjs', '--web=0', '--log-format', 'plain'])
   const [[origin = '']] = (await work.says(/the dashboard is at (http:\S+)\//)) as [string[]]
@@ -90,7 +88,7 @@ test('highkiq work --web serves the dashboard beside its jobs, by the same rules
   leave.abort()
 })
 
-test('highkiq work --web listens for others only with a token', async ({ folder }) => {
+test('highkiq work --web needs a token to listen on a public address', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS, 'c.yml': 'web: 0\nweb_host: 0.0.0.0\n' })
   const work = (args: string[]) => folder.start(['work', '-r', 'jobs.mjs', '--log-format', 'plain', ...args])
   const refused = await Promise.all([
@@ -99,12 +97,12 @@ test('highkiq work --web listens for others only with a token', async ({ folder 
     work(['--web', 'x']).ended,
   ])
   expect(refused.map(({ code }) => code)).toEqual([2, 2, 2])
-  expect(refused[0]?.stderr).toContain('is reached by others: give a token')
-  expect(refused[1]?.stderr).toContain('is reached by others: give a token')
-  expect(refused[2]?.stderr).toContain('It is a port up to 65535')
+  expect(refused[0]?.stderr).toContain('so it needs a token')
+  expect(refused[1]?.stderr).toContain('so it needs a token')
+  expect(refused[2]?.stderr).toContain('It must be a port up to 65535')
 })
 
-test('of several processes one serves the dashboard, for those who have the token', async ({ folder }) => {
+test('one of several processes serves the dashboard, with the token', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS, 'c.yml': 'web: 0\nweb_host: 0.0.0.0\nprocesses: 2\n' })
   const args = ['work', '-r', 'jobs.mjs', '--log-format', 'plain', '-C', 'c.yml']
   const several = folder.start(args, { HIGHKIQ_WEB_TOKEN: 'secret' })

@@ -39,7 +39,7 @@ export const Light = hq.job('Light', (ctx: JobContext) => ctx.log.info({ isMainT
 `
 
 describe.concurrent('highkiq work', () => {
-  test('a job in a thread loads what -r names, TypeScript too, and pushes where --url says', async ({ folder }) => {
+  test('a job in a thread loads the -r files, TypeScript too, and pushes to the --url store', async ({ folder }) => {
     folder.write({ 'jobs.ts': THREADED, 'answer.ts': 'export const answer: number = 42' })
     const options = ['-r', 'jobs.ts', '--url', 'sqlite:other.db']
     await folder.run(['enqueue', 'Heavy', ...options])
@@ -50,7 +50,7 @@ describe.concurrent('highkiq work', () => {
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
 
-  test('a job that was enqueued on the command line runs, out of a TypeScript file in a folder without package.json', {
+  test('a job enqueued on the command line runs from a TypeScript file in a folder without package.json', {
     timeout: 120_000,
   }, async ({ folder }) => {
     folder.write({
@@ -63,19 +63,19 @@ describe.concurrent('highkiq work', () => {
     expect(await folder.json('queues')).toMatchObject([{ name: 'low', size: 1 }])
     expect(await folder.run(['enqueue', 'RubyJob'])).toMatchObject({
       code: 0,
-      stderr: 'highkiq: jobs.ts defines no job RubyJob: it is pushed by its name alone\n',
+      stderr: 'highkiq: jobs.ts does not define RubyJob; the job is pushed with the default options\n',
     })
 
     const worker = folder.start(['work', '-r', 'jobs.ts', '-q', 'low', '-c', '3', '-g', 'shop'])
     await worker.says(/"name":"bob","count":5.*working hard/)
-    await worker.says(/queues with jobs that no worker serves \(-q NAME\): default \(1 job\)"/)
+    await worker.says(/no worker serves these queues, which have jobs \(use -q NAME\): default \(1 job\)"/)
     expect(await folder.json('processes')).toMatchObject([{ tag: 'shop', queues: ['low'], concurrency: 3 }])
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
     expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 1, processes: 0 })
   })
 
-  test('tells its version, store, queues and concurrency, as the variables say', async ({ folder }) => {
+  test('logs its version, store, queues and concurrency', async ({ folder }) => {
     folder.write({ 'jobs.mjs': SLOW })
     const env = { HIGHKIQ_QUEUES: 'critical,3 low', HIGHKIQ_CONCURRENCY: '4', HIGHKIQ_URL: 'sqlite:other.db' }
     const worker = folder.start(['work', '-r', 'jobs.mjs'], env)
@@ -85,7 +85,7 @@ describe.concurrent('highkiq work', () => {
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
 
-  test('TERM lets a running job end', async ({ folder }) => {
+  test('SIGTERM lets a running job finish', async ({ folder }) => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
@@ -99,7 +99,7 @@ describe.concurrent('highkiq work', () => {
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
-  test('the second TERM ends at once, and the job is found by the next worker', async ({ folder }) => {
+  test('a second SIGTERM stops at once, and the next worker runs the job', async ({ folder }) => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { ELSEWHERE } from '../../src/cli/config/file.ts'
+import { KEYS_WITHOUT_EFFECT } from '../../src/cli/config/file.ts'
 import { NAMES, SETTINGS, type Setting } from '../../src/cli/config/settings.ts'
 import { VARIABLES } from '../../src/environment.ts'
 
@@ -30,7 +30,7 @@ test('the page shows every variable', () => {
 })
 
 test('the page names the keys that say nothing here', () => {
-  expect(page).toContain(`${Object.keys(ELSEWHERE).map(code).join(', ')}.`)
+  expect(page).toContain(`${Object.keys(KEYS_WITHOUT_EFFECT).map(code).join(', ')}.`)
 })
 
 /** Of the terminal and of npm, which are nobody's settings. */

@@ -1,4 +1,4 @@
-/** `highkiq cancel`: a job that should not run (any more). */
+/** `highkiq cancel` cancels one job. */
 
 import type { Command } from 'commander'
 import type { CancelAnswer } from '../../index.ts'
@@ -13,9 +13,9 @@ interface CancelOptions extends AppOptions {
 }
 
 const WORDS: Record<Exclude<CancelAnswer, 'not-found'>, string> = {
-  removed: 'removed: it had not begun',
-  signalled: 'signalled: it runs, and its handler is told (ctx.signal)',
-  marked: 'marked: not found so far; no Highkiq worker will run it to its end',
+  removed: 'removed: the job had not started',
+  signalled: 'signalled: the job is running; its handler sees ctx.signal abort',
+  marked: 'requested: the job was not found yet; Highkiq workers will not run it to its end',
 }
 
 const EXAMPLES = `
@@ -28,11 +28,11 @@ export function register(program: Command): void {
   withAppOptions(
     program
       .command('cancel')
-      .description('cancel a job, wherever it is: waiting, scheduled, to be retried, running')
-      .argument('<jid>', 'its id'),
+      .description('cancel a job that is enqueued, scheduled, waiting for a retry or running')
+      .argument('<jid>', 'id of the job'),
   )
-    .option('-q, --queue <name>', 'the queue that it is in: the others are not searched')
-    .option('--budget <seconds>', 'to look for it; default 10', positiveSecondsOrInfinity)
+    .option('-q, --queue <name>', 'search only this queue')
+    .option('--budget <seconds>', 'seconds to search for the job (default: 10)', positiveSecondsOrInfinity)
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(cancel)
@@ -43,7 +43,8 @@ function cancel(jid: string, { json, queue, budget, ...options }: CancelOptions)
     const about = { ...(queue === undefined ? {} : { queue }), ...(budget === undefined ? {} : { budget }) }
     const answer = await hq.cancel(jid, about)
     if (json) printJson({ jid, answer })
-    if (answer === 'not-found') throw new CliError(`no job ${jid} waits or runs: it has ended, or the id is wrong`)
+    if (answer === 'not-found')
+      throw new CliError(`job ${jid} is neither enqueued nor running: it has ended, or the id is wrong`)
     if (!json) print(WORDS[answer])
   })
 }

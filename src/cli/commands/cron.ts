@@ -1,44 +1,49 @@
-/** `highkiq cron`: what runs by the clock. */
+/** `highkiq cron` lists the cron entries, runs them now, pauses, resumes and removes them. */
 
 import type { Command } from 'commander'
 import type { Cron, CronInfo } from '../../index.ts'
-import { all, type LookOptions, look, withLookOptions } from '../look.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
+import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
 
-interface ActOptions extends AppOptions {
+interface ActionOptions extends AppOptions {
   json?: boolean
   yes?: boolean
 }
 
 export function register(program: Command): void {
-  const cron = program.command('cron').description('what runs by the clock: see it, run it now, pause it')
-  withLookOptions(cron.command('list').description('the entries, when they ran and when they run next'))
+  const cron = program.command('cron').description('list cron entries, run them now, pause and resume them')
+  withShowOptions(cron.command('list').description('list the entries with their last and next runs'))
     .addHelpText('after', '\nExamples:\n  highkiq cron list\n  highkiq cron list --json\n')
-    .action((options: LookOptions) => look(options, { get: (hq) => all(hq.crons()), text }))
+    .action((options: ShowOptions) => show(options, { get: (hq) => all(hq.crons()), text }))
 
-  registerAct(cron, 'run', 'push its job now; prints its id. With -r where a function makes its arguments', run)
-  registerAct(cron, 'pause', 'not due until resumed, whatever is deployed', async (entry) => {
+  registerAction(
+    cron,
+    'run',
+    'push the job of an entry now and print its id (needs -r when a function makes the arguments)',
+    run,
+  )
+  registerAction(cron, 'pause', 'stop an entry until you resume it; deploys do not resume it', async (entry) => {
     await entry.pause()
     return { said: `${entry.name} is paused` }
   })
-  registerAct(cron, 'resume', 'due again, from now on', async (entry) => {
+  registerAction(cron, 'resume', 'let a paused entry run again; missed ticks are not made up', async (entry) => {
     await entry.resume()
-    return { said: `${entry.name} goes on` }
+    return { said: `${entry.name} is resumed` }
   })
-  registerAct(cron, 'remove', 'forget an entry that no app defines any more', remove).option(
+  registerAction(cron, 'remove', 'remove an entry that no app defines any more', remove).option(
     '--yes',
-    'also one that a worker defines',
+    'remove it even if a worker still defines it',
   )
 }
 
-async function remove(entry: Cron, { yes }: ActOptions): Promise<{ said: string }> {
+async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ said: string }> {
   const info = await entry.info()
-  if (!info) throw new CliError(`no cron entry is named ${entry.name} (highkiq cron list shows them)`)
+  if (!info) throw new CliError(`there is no cron entry ${entry.name}; highkiq cron list shows all`)
   if (info.defined && !yes) {
     throw new CliError(
-      `a worker defines ${entry.name}, or did a minute ago: while one lives, it comes back as new${info.paused ? ', and not paused' : ''}. Take it out of the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${entry.name})`}; --yes removes it all the same`,
+      `a running worker defines ${entry.name} and would add it again as new${info.paused ? ', not paused' : ''}. Remove it from the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${entry.name})`}; --yes removes it now`,
     )
   }
   await entry.remove()
@@ -56,26 +61,26 @@ const COLUMNS: Column<CronInfo>[] = [
 
 function nextOf({ paused, defined, nextAt, timeZone }: CronInfo): string {
   if (paused) return 'paused'
-  if (!defined) return 'no worker that lives defines it'
+  if (!defined) return 'no running worker defines it'
   return nextAt ? time(nextAt, timeZone) : 'never'
 }
 
 function text(entries: CronInfo[]): string {
-  return entries.length > 0 ? table(COLUMNS, entries) : 'no entries: a worker enters those of its app when it starts'
+  return entries.length > 0 ? table(COLUMNS, entries) : 'no entries: a worker adds those of its app when it starts'
 }
 
-function registerAct(
+function registerAction(
   cron: Command,
   name: string,
   description: string,
-  act: (entry: Cron, options: ActOptions) => Promise<{ said: string; jid?: string }>,
+  action: (entry: Cron, options: ActionOptions) => Promise<{ said: string; jid?: string }>,
 ): Command {
-  return withAppOptions(cron.command(name).description(description).argument('<name>', 'of the entry'))
+  return withAppOptions(cron.command(name).description(description).argument('<name>', 'name of the entry'))
     .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq cron ${name} nightly\n`)
-    .action((entry: string, options: ActOptions) =>
+    .action((entry: string, options: ActionOptions) =>
       withExistingStore(options, async (hq) => {
-        const { said, jid } = await act(hq.cron(entry), options)
+        const { said, jid } = await action(hq.cron(entry), options)
         if (!options.json) print(said)
         else printJson(jid === undefined ? await hq.cron(entry).info() : { jid })
       }),
@@ -84,6 +89,6 @@ function registerAct(
 
 async function run(entry: Cron): Promise<{ said: string; jid: string }> {
   const jid = await entry.runNow()
-  if (jid === null) throw new CliError('not pushed: client middleware stopped it')
+  if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
   return { said: jid, jid }
 }

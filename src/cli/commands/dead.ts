@@ -1,4 +1,4 @@
-/** `highkiq dead`: jobs that will not run again unless somebody says so. */
+/** `highkiq dead` lists the dead jobs, retries and deletes them. */
 
 import type { Command } from 'commander'
 import { DELETE, ERROR, JID, JOB, RETRY, registerSet } from '../job-set.ts'
@@ -6,11 +6,11 @@ import { time } from '../output.ts'
 
 export function register(program: Command): void {
   registerSet(program, 'dead', {
-    description: 'jobs that will not run again unless somebody says so, those first that died last',
+    description: 'jobs that used up their retries, newest first',
     noun: 'dead',
     set: (hq) => hq.dead,
     columns: [{ title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR, JID],
     desc: true,
-    acts: { retry: RETRY, delete: DELETE },
+    actions: { retry: RETRY, delete: DELETE },
   })
 }

@@ -1,4 +1,4 @@
-/** `highkiq deploy`: marks a deploy. */
+/** `highkiq deploy` records a deploy, which metrics show. */
 
 import type { Command } from 'commander'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -6,12 +6,16 @@ import { print } from '../output.ts'
 
 export function register(program: Command): void {
   withAppOptions(program.command('deploy'))
-    .description('mark a deploy, which metrics show')
-    .argument('[label]', "what was deployed (default: git's last commit)")
+    .description('record a deploy; metrics show it')
+    .argument('[label]', "name of the deploy (default: git's last commit)")
     .addHelpText('after', '\nExamples:\n  highkiq deploy\n  highkiq deploy v1.2 --url redis://localhost:6379/0\n')
     .action((label: string | undefined, options: AppOptions) =>
       withExistingStore(options, async (hq) => {
-        print((await hq.deploy(label)) ? 'marked' : 'marked before: this minute, or this label within the last one')
+        print(
+          (await hq.deploy(label))
+            ? 'recorded'
+            : 'already recorded: in this minute, or with this label in the last minute',
+        )
       }),
     )
 }

@@ -1,4 +1,4 @@
-/** `highkiq enqueue`: pushes one job. */
+/** `highkiq enqueue` pushes one job. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PROGRAM } from '../../app.ts'
@@ -17,26 +17,31 @@ interface EnqueueOptions extends AppOptions {
 }
 
 const EXAMPLES = `
-Each argument is JSON; what is no JSON is a text. Without -r the options of the job come from jobs.ts or src/jobs.ts, if
-there is one here; a class that no file defines is pushed by its name alone.
+Each argument is parsed as JSON. Anything that is not valid JSON is passed as a string.
+Without -r the options of the job come from jobs.ts or src/jobs.ts in this folder.
+A job that no file defines is pushed with the default options.
 
 Examples:
   highkiq enqueue HardJob bob 5
   highkiq enqueue HardJob '{"id": 7}' --in 10m --queue low
-  highkiq enqueue HardJob '"5"' --at 2026-12-01T08:00:00Z      (the text "5", not the number)
+  highkiq enqueue HardJob '"5"' --at 2026-12-01T08:00:00Z      (the string "5", not the number)
 `
 
 export function register(program: Command): void {
   withAppOptions(
     program
       .command('enqueue')
-      .description('push a job; prints its id')
-      .argument('<class>', 'name that the job was defined under')
-      .argument('[args...]', 'its arguments'),
+      .description('push a job and print its id')
+      .argument('<class>', 'name of the job')
+      .argument('[args...]', 'arguments of the job'),
   )
-    .option('-q, --queue <name>', "queue (default: the job's, else default)")
-    .addOption(new Option('--in <duration>', 'later: seconds, or 90s, 10m, 2h, 1d').conflicts('at').argParser(duration))
-    .addOption(new Option('--at <time>', 'at a time, ISO 8601').argParser(date))
+    .option('-q, --queue <name>', "queue to push to (default: the job's own, else default)")
+    .addOption(
+      new Option('--in <duration>', 'run it after this time: seconds, or 90s, 10m, 2h, 1d')
+        .conflicts('at')
+        .argParser(duration),
+    )
+    .addOption(new Option('--at <time>', 'run it at this time (ISO 8601)').argParser(date))
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(enqueue)
@@ -45,10 +50,10 @@ export function register(program: Command): void {
 async function enqueue(name: string, args: string[], options: EnqueueOptions): Promise<void> {
   const found = options.require ? undefined : jobsFileOf('.')
   const jid = await withApp(found ? { ...options, require: [found] } : options, (hq) => {
-    // A job of the file has its options; a name that a file does not know which was named is a slip.
+    // With -r the name must be defined: one that the file does not define is probably mistyped.
     if (options.require) hq.jobNamed(name)
     else if (found && !hq[PROGRAM].definitionOf(name, '') && !hq[PROGRAM].isOrdered(name)) {
-      process.stderr.write(`highkiq: ${found} defines no job ${name}: it is pushed by its name alone\n`)
+      process.stderr.write(`highkiq: ${found} does not define ${name}; the job is pushed with the default options\n`)
     }
     const at = options.at ?? options.in
     return hq.push({
@@ -58,7 +63,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
       ...(at === undefined ? {} : { at: dueAt(at, hq.now()) }),
     })
   })
-  if (jid === null) throw new CliError('not pushed: client middleware stopped it')
+  if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
   if (options.json) printJson({ jid })
   else print(jid)
 }
@@ -67,25 +72,25 @@ export function argument(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
-    // What begins like JSON was meant to be JSON.
-    if (/^[{["]/.test(text)) throw new CliError(`${text} is not JSON: look at its quotes and brackets`, 2)
+    // An argument that starts like JSON was probably meant to be JSON.
+    if (/^[{["]/.test(text)) throw new CliError(`${text} is not valid JSON: check its quotes and brackets`, 2)
     return text
   }
 }
 
-/** Kept as it is: when that is depends on when it is pushed. */
+/** Checks a duration and returns it unchanged: it counts from the push. */
 export function duration(text: string): string {
   const given = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text
   try {
     dueAt(given, 0)
     return given
   } catch {
-    throw new InvalidArgumentError('It is a number of seconds, or for instance 90s, 10m, 2h, 1d, 1h 30m.')
+    throw new InvalidArgumentError('It must be a number of seconds, or a duration such as 90s, 10m, 2h, 1d, 1h 30m.')
   }
 }
 
 export function date(text: string): Date {
   const at = new Date(text)
-  if (Number.isNaN(at.getTime())) throw new InvalidArgumentError('It is a time such as 2026-12-01T08:00:00Z.')
+  if (Number.isNaN(at.getTime())) throw new InvalidArgumentError('It must be a time such as 2026-12-01T08:00:00Z.')
   return at
 }

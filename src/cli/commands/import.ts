@@ -1,4 +1,4 @@
-/** `highkiq import`: a file as a tracked task, watched until it has ended. */
+/** `highkiq import` imports a file as a tracked task and shows its progress. */
 
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -10,15 +10,15 @@ import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { dryRunCode, dryRunText } from '../dry-run.ts'
 import { plural } from '../figures.ts'
+import { withFlagNames } from '../flag-names.ts'
 import { type Interrupt, onInterrupt } from '../interrupt.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
-import { goOnHint, outcomeCode, rejectedOf, reportHint, summary } from '../outcome.ts'
+import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { watchTask } from '../progress.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
-import { CliError, reportLanguage, sheetPath, taskId, tolerated, wholeNumber } from '../usage.ts'
-import { inWordsOfCommands } from '../words.ts'
+import { CliError, maxFailures, reportLanguage, sheetPath, taskId, wholeNumber } from '../usage.ts'
 
 interface ImportCommandOptions extends AppOptions, ReadingOptions {
   job: string
@@ -39,16 +39,17 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions {
   json?: boolean
 }
 
-/** Between two hints that nobody works. */
+/** Milliseconds between two hints that no worker serves the queue. */
 const REMIND_MS = 30_000
 
 const EXAMPLES = `
-Ctrl-C stops watching; the task goes on.
-Exit code: 0 all rows finished, 3 some were rejected, 1 it broke or paused itself (--max-failures), 2 wrong usage. With --dry-run the same of what would be.
+Ctrl-C stops watching; the task continues.
+Exit code: 0 all rows finished, 3 some rows were rejected, 1 the import broke off or the task paused itself (--max-failures),
+2 wrong usage. With --dry-run the exit code tells what the import would do.
 
-A file whose importer was killed is gone on with by --resume: rows that are there already are passed over.
+To resume an interrupted import, use --resume TASK. Rows already stored are skipped.
 Without -r the jobs file is jobs.ts or src/jobs.ts (or .mts, .js, .mjs).
-Rejected rows come back with \`highkiq task retry ID --report FILE\`, once they are corrected in their report.
+To retry rejected rows, correct them in the report and run \`highkiq task retry ID --report FILE\`.
 
 Examples:
   highkiq import products.csv --job ImportProduct -r jobs.ts --work
@@ -62,13 +63,13 @@ Examples:
 export function register(program: Command): void {
   const command = program
     .command('import')
-    .description('a job for each row of a CSV, XLSX or NDJSON file, watched until all have ended')
-    .argument('<file>', 'CSV or XLSX, with a header row; or NDJSON')
-    .requiredOption('-j, --job <name>', 'job that gets each row, as an object by header')
-    .option('-n, --name <name>', "name of the task (default: the file's)")
+    .description('run a job for each row of a CSV, XLSX or NDJSON file and show the progress')
+    .argument('<file>', 'CSV or XLSX file with a header row, or NDJSON file')
+    .requiredOption('-j, --job <name>', 'job that gets each row, as an object keyed by column name')
+    .option('-n, --name <name>', "name of the task (default: the file's name)")
   withReadingOptions(command)
     .addOption(
-      new Option('--dry-run', 'only read and check it: counts, problems, what becomes of the columns').conflicts([
+      new Option('--dry-run', 'read and check the file without importing it: counts, problems, columns').conflicts([
         ...SUBMITTING,
         'resume',
         'work',
@@ -76,36 +77,36 @@ export function register(program: Command): void {
         'wait',
       ]),
     )
-    .option('--allow-duplicate', 'also if the same file was imported within 24 hours')
+    .option('--allow-duplicate', 'import the file even if it was imported within the last 24 hours')
     .addOption(
-      new Option('--resume <task>', 'go on with that task of the same file, whose importer died')
+      new Option('--resume <task>', 'resume an interrupted import of the same file')
         .argParser(taskId)
         .conflicts(SUBMITTING),
     )
     .addOption(
-      new Option(
-        '--max-failures <n>',
-        'how many rows may fail: a number, or a share such as 5% (default: all)',
-      ).argParser(tolerated),
+      new Option('--max-failures <n>', 'rows that may fail: a number, or a share such as 5% (default: all)').argParser(
+        maxFailures,
+      ),
     )
     .addOption(
-      new Option('--on-max-failures <what>', 'what happens when more fail (default: pause)').choices([
+      new Option('--on-max-failures <what>', 'action when more rows fail (default: pause)').choices([
         'pause',
         'cancel',
       ]),
     )
     .addOption(
-      new Option('--task-concurrency <n>', 'rows of this task at the same time, whoever works').argParser(wholeNumber),
+      new Option('--task-concurrency <n>', 'rows of this task that run at the same time, over all workers').argParser(
+        wholeNumber,
+      ),
     )
     .addOption(
-      new Option('--keep-args <which>', 'which rows can be retried and reported later (default: rejected)').choices([
-        'rejected',
-        'all',
-        'none',
-      ]),
+      new Option(
+        '--keep-args <which>',
+        'rows whose arguments are kept for retries and reports (default: rejected)',
+      ).choices(['rejected', 'all', 'none']),
     )
     .addOption(
-      new Option('--rows-per-job <k>', 'rows that one call of the handler gets, as a list (at most 1000)').argParser(
+      new Option('--rows-per-job <k>', 'rows that one call of the handler gets, as a list (1 to 1000)').argParser(
         wholeNumber,
       ),
     )
@@ -115,16 +116,20 @@ export function register(program: Command): void {
     .addOption(reportLanguage())
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
     .addOption(
-      new Option('-c, --concurrency <n>', 'jobs at the same time in this process, with --work').argParser(wholeNumber),
+      new Option('-c, --concurrency <n>', 'jobs that run at the same time in this process, with --work').argParser(
+        wholeNumber,
+      ),
     )
-    .addOption(new Option('--no-wait', 'only submit; prints the id of the task').conflicts(['work', 'report']))
-    .option('--json', 'the outcome as JSON')
+    .addOption(
+      new Option('--no-wait', 'do not wait for the end; print the id of the task').conflicts(['work', 'report']),
+    )
+    .option('--json', 'print the outcome as JSON')
     .addHelpText('after', EXAMPLES)
     .action(importFile)
   withAppOptions(command)
 }
 
-/** What is said of a task when it is made. */
+/** Options that only apply when a task is created. */
 const SUBMITTING = [
   'name',
   'allowDuplicate',
@@ -136,20 +141,20 @@ const SUBMITTING = [
 ]
 
 async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
-  if (!existsSync(file)) throw new CliError(`no file ${file}`, 2)
-  if (given.lang && given.report === undefined) throw new CliError('--lang is for --report OUT', 2)
+  if (!existsSync(file)) throw new CliError(`there is no file ${file}`, 2)
+  if (given.lang && given.report === undefined) throw new CliError('--lang needs --report OUT', 2)
   const options = { ...given, require: jobsFiles('import', given.require) }
-  // Rows that fail are told by the task; a worker's own talk would tear the bar.
+  // The task reports failed rows; log lines of the worker would break the progress bar.
   if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
   await withApp(options, async (hq) => {
     if (!options.allowDuplicate && !options.dryRun && !options.resume) await refuseReport(hq, file, options)
     const submission = new Submission(hq, file, options)
-    if (options.dryRun) return submission.look()
+    if (options.dryRun) return submission.dryRun()
     await (options.wait ? submission.watch() : submission.submit())
   })
 }
 
-/** @throws CliError: its rows would come in once more, as new ones */
+/** Refuses a report of an earlier task, because its rows would be imported again as new ones. @throws CliError */
 async function refuseReport(hq: Highkiq, file: string, options: ImportCommandOptions): Promise<void> {
   const { columns, rowKey, ...reading } = readingOf(options)
   const id = await reportedTask(file, reading)
@@ -177,11 +182,10 @@ class Submission {
     this.#job = hq.jobNamed(options.job) as unknown as Job<[row: object]>
   }
 
-  /** Pushes nothing. */
-  async look(): Promise<void> {
+  async dryRun(): Promise<void> {
     const { columns, json } = this.#options
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
-    for (const problem of run.problems) problem.message = inWordsOfCommands(problem.message)
+    for (const problem of run.problems) problem.message = withFlagNames(problem.message)
     process.exitCode = dryRunCode(run)
     if (json) printJson(run)
     else print(dryRunText(basename(this.#file), run, columns))
@@ -203,16 +207,16 @@ class Submission {
         this.#adding = this.#add(resolve)
       })
       task = await Promise.race([started, this.#adding as Promise<Task>])
-      if (!work) await this.#tellWithoutWorker()
+      if (!work) await this.#warnWithoutWorker()
       const status = await this.#untilEnd(task, interrupt.signal)
       const report = await this.#report(task)
       process.exitCode = outcomeCode(status)
       if (json) printJson({ ...status, ...(report ? { report } : {}) })
-      else await this.#tell(task, status, report)
+      else await this.#printOutcome(task, status, report)
     } catch (thrown) {
       if (!interrupt.signal.aborted || !task) throw thrown
       process.exitCode = interrupt.exitCode
-      await this.#tellThatItGoesOn(task)
+      await this.#printThatTaskContinues(task)
     } finally {
       interrupt.release()
     }
@@ -246,7 +250,7 @@ class Submission {
     return task
   }
 
-  /** The end of the task; the file's own error at once when it breaks midway. */
+  /** Resolves when the task has ended; rejects at once when the file can't be read to its end. */
   async #untilEnd(task: Task, interrupted: AbortSignal): Promise<TaskStatus> {
     const broken = new AbortController()
     const signal = AbortSignal.any([interrupted, broken.signal])
@@ -256,7 +260,7 @@ class Submission {
       await Promise.race([this.#adding, watching])
       const status = await watching
       await this.#adding
-      // Rows were still being read into it.
+      // The task paused while rows were being added: its counts have changed since.
       return status.state === 'paused' ? ((await task.status()) ?? status) : status
     } finally {
       silence()
@@ -271,7 +275,7 @@ class Submission {
 
   async #work(): Promise<void> {
     const { concurrency } = this.#options
-    // With a handler of our own nothing is logged by itself: what happens to a row stands in the task.
+    // An error handler replaces the default log: errors of rows are in the task's events already.
     this.#hq.onError((error, about) => {
       if (!('jid' in about)) this.#hq.log.error({ ...about, err: error }, (error as Error)?.message)
     })
@@ -280,21 +284,21 @@ class Submission {
     await worker.start()
   }
 
-  async #tellWithoutWorker(): Promise<void> {
+  async #warnWithoutWorker(): Promise<void> {
     if ((await served(this.#hq)).has(this.#queue)) return
-    say(`no worker serves queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
+    say(`no worker serves the queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
   }
 
-  /** Says it again whenever no row has ended for a while. @returns what ends it */
+  /** Repeats the hint while no row ends. Returns the function that stops it. */
   #remind(task: Task): () => void {
     let seen = 0
     const look = async () => {
       const status = await task.status()
       const ended = status ? endedOf(status.counts) : 0
-      if (ended === seen) await this.#tellWithoutWorker()
+      if (ended === seen) await this.#warnWithoutWorker()
       seen = ended
     }
-    // A store that is away is told by who watches the task.
+    // The watcher of the task reports a store that can't be reached.
     const timer = setInterval(() => void look().catch(() => {}), REMIND_MS)
     return () => clearInterval(timer)
   }
@@ -303,11 +307,11 @@ class Submission {
     return `highkiq work${sameApp(this.#options)}${this.#queue === 'default' ? '' : ` -q ${this.#queue}`}`
   }
 
-  /** Leaving while rows are read would lose the rest of the file. */
+  /** The first Ctrl-C lets the file be read to its end, because leaving earlier would lose the rest of its rows. */
   #onCtrlC(): Interrupt {
     return onInterrupt((abort) => {
       if (this.#adding && !this.#added) {
-        say('reading the file to its end first, so that no row is missing; Ctrl-C again ends at once')
+        say('reading the rest of the file first, so that no row is lost; press Ctrl-C again to stop at once')
         void this.#adding.then(abort, abort)
       } else {
         abort()
@@ -315,14 +319,14 @@ class Submission {
     })
   }
 
-  async #tellThatItGoesOn(task: Task): Promise<void> {
+  async #printThatTaskContinues(task: Task): Promise<void> {
     const { work } = this.#options
     const status = await task.status().catch(() => null)
-    const hint = status?.state === 'paused' ? goOnHint(status, this.#options) : undefined
+    const hint = status?.state === 'paused' ? resumeHint(status, this.#options) : undefined
     if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
-    else if (work) say(`task ${task.id} is not done: it goes on with a worker: ${this.#workCommand()}`)
-    else say(`stopped watching; task ${task.id} goes on`)
-    say(`look at it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
+    else if (work) say(`task ${task.id} is not done; to continue it, start a worker: ${this.#workCommand()}`)
+    else say(`stopped watching; task ${task.id} continues`)
+    say(`watch it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
   }
 
   async #report(task: Task): Promise<{ path: string; rows: number } | undefined> {
@@ -330,11 +334,15 @@ class Submission {
     return path === undefined ? undefined : { path, ...(await task.report(path, lang ? { lang } : {})) }
   }
 
-  async #tell(task: Task, status: TaskStatus, report: { path: string; rows: number } | undefined): Promise<void> {
+  async #printOutcome(
+    task: Task,
+    status: TaskStatus,
+    report: { path: string; rows: number } | undefined,
+  ): Promise<void> {
     const encoding = (await this.#adding)?.encoding ?? 'utf-8'
     if (encoding !== 'utf-8') print(`${basename(this.#file)} was read as ${encoding}`)
     print(await summary(task, status))
-    const hint = goOnHint(status, this.#options)
+    const hint = resumeHint(status, this.#options)
     if (hint) print(hint)
     if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
     else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
@@ -342,6 +350,6 @@ class Submission {
 }
 
 function say(text: string): void {
-  // On a terminal there may be a bar.
+  // On a terminal, clear the progress bar first.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

@@ -1,15 +1,15 @@
-/** `highkiq metrics`: which classes take the time, and how long one takes. */
+/** `highkiq metrics` shows which job classes take the most time, and the run times of one class. */
 
 import type { Command } from 'commander'
 import type { JobMetrics, TopJob, TopJobs } from '../../index.ts'
 import { count, duration } from '../figures.ts'
-import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { type Column, pairs, table, time } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 
 const WIDEST_BAR = 40
 
-interface MetricsOptions extends LookOptions {
+interface MetricsOptions extends ShowOptions {
   minutes?: number
   hours?: number
   filter?: string
@@ -24,29 +24,30 @@ const COLUMNS: Column<TopJob>[] = [
 ]
 
 export function register(program: Command): void {
-  withLookOptions(program.command('metrics'))
-    .description('which classes took most of the time, or how long one took')
-    .argument('[class]', 'the runs of this one, and how long they took')
-    .option('--minutes <n>', 'of the last minutes, at most 480', wholeNumber)
-    .option('--hours <n>', 'of the last hours, at most 72 (not with a class)', wholeNumber)
-    .option('--filter <text>', 'only classes whose names contain it')
+  withShowOptions(program.command('metrics'))
+    .description('job classes by total run time, or the run times of one class')
+    .argument('[class]', 'show only this class, with a histogram of its run times')
+    .option('--minutes <n>', 'cover the last n minutes, at most 480', wholeNumber)
+    .option('--hours <n>', 'cover the last n hours, at most 72 (not with a class)', wholeNumber)
+    .option('--filter <text>', 'only classes whose names contain this text')
     .addHelpText(
       'after',
-      '\nWhat ended is told every ten seconds.\n\nExamples:\n  highkiq metrics --hours 24\n  highkiq metrics HardJob --minutes 10 --watch\n',
+      '\nWorkers write their metrics every 10 seconds.\n\nExamples:\n  highkiq metrics --hours 24\n  highkiq metrics HardJob --minutes 10 --watch\n',
     )
     .action((name: string | undefined, options: MetricsOptions) => {
       const { minutes, hours, filter, ...how } = options
-      if (minutes !== undefined && hours !== undefined) throw new CliError('--minutes or --hours, not both', 2)
+      if (minutes !== undefined && hours !== undefined) throw new CliError('use --minutes or --hours, not both', 2)
       if (name === undefined) {
-        return look(how, { get: (hq) => hq.metrics.top(given({ minutes, hours, filter })), text: topText })
+        return show(how, { get: (hq) => hq.metrics.top(given({ minutes, hours, filter })), text: topText })
       }
-      if (hours !== undefined) throw new CliError('one class is kept by the minute: give --minutes, at most 480', 2)
-      if (filter !== undefined) throw new CliError('--filter is for many classes, not for one', 2)
-      return look(how, { get: (hq) => hq.metrics.job(name, given({ minutes })), text: jobText })
+      if (hours !== undefined)
+        throw new CliError('metrics of one class are kept by the minute: use --minutes, at most 480', 2)
+      if (filter !== undefined) throw new CliError('--filter does not work with a class', 2)
+      return show(how, { get: (hq) => hq.metrics.job(name, given({ minutes })), text: jobText })
     })
 }
 
-/** Without what was left out. */
+/** Removes undefined values. */
 function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
@@ -54,12 +55,12 @@ function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], u
 
 function topText({ from, to, jobs }: TopJobs): string {
   const since = `from ${time(from)} to ${time(to)}`
-  return jobs.length > 0 ? `${since}\n\n${table(COLUMNS, jobs)}` : `nothing ended ${since}`
+  return jobs.length > 0 ? `${since}\n\n${table(COLUMNS, jobs)}` : `no jobs ended ${since}`
 }
 
 function jobText({ name, from, to, processed, failed, success, seconds, average, ...rest }: JobMetrics): string {
   const since = `${name}, from ${time(from)} to ${time(to)}`
-  if (processed === 0) return `${since}: nothing ended`
+  if (processed === 0) return `${since}: no jobs ended`
   const figures = pairs([
     ['success', count(success)],
     ['failure', count(failed)],
@@ -80,7 +81,7 @@ function jobText({ name, from, to, processed, failed, success, seconds, average,
   return [since, figures, ...[bars, deploys].filter(({ length }) => length > 0).map((rows) => pairs(rows))].join('\n\n')
 }
 
-/** Run times are short: below a second in milliseconds. */
+/** Formats a run time, in milliseconds below one second. */
 function briefly(seconds: number | null): string {
   if (seconds === null) return '–'
   return seconds < 1 ? `${Number((seconds * 1000).toPrecision(3))} ms` : duration(seconds)

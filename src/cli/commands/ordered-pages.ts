@@ -1,4 +1,4 @@
-/** Pages of an ordered queue: what waits, and what is in the morgue. */
+/** `highkiq ordered waiting | morgue` lists pages of an ordered queue. */
 
 import { type Command, Option } from 'commander'
 import type { DeadId, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
@@ -18,13 +18,13 @@ interface PageOptions extends AppOptions {
 
 export function registerPages(ordered: Command): void {
   page(ordered, 'waiting', ['performIn', 'id', 'retryCount'], {
-    description: 'ids that wait, those first that are due first',
+    description: 'waiting ids, next due first',
     get: (queue, { by, ...options }) => queue.waiting.list({ by: by as 'id', ...options }),
     columns: WAITING,
-    none: 'nothing waits',
+    none: 'no ids are waiting',
   })
   page(ordered, 'morgue', ['updatedAt', 'id'], {
-    description: 'what failed for good',
+    description: 'ids whose payloads used up their retries',
     get: (queue, { by, ...options }) => queue.morgue.list({ by: by as 'id', ...options }),
     columns: DEAD,
     none: 'the morgue is empty',
@@ -43,11 +43,11 @@ interface Page<Item> {
 
 function page<Item>(ordered: Command, name: string, sorts: string[], { description, get, columns, none }: Page<Item>) {
   withAppOptions(ordered.command(name).description(description))
-    .argument('<name>', 'of the ordered queue')
-    .addOption(new Option('--by <what>', 'what it is sorted by').choices(sorts).default(sorts[0]))
-    .option('--desc', 'from the highest down')
-    .option('--from <value>', 'begin there: an id, seconds since 1970, or a number of retries')
-    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .argument('<name>', 'name of the ordered queue')
+    .addOption(new Option('--by <what>', 'sort by').choices(sorts).default(sorts[0]))
+    .option('--desc', 'sort in descending order')
+    .option('--from <value>', 'start at this value: an id, seconds since 1970, or a number of retries')
+    .option('--limit <n>', 'show at most n ids', wholeNumber, 20)
     .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq ordered ${name} SyncUser --by id --from 17\n`)
     .action((queueName: string, { by, desc = false, from, limit, ...options }: PageOptions) =>
@@ -56,7 +56,7 @@ function page<Item>(ordered: Command, name: string, sorts: string[], { descripti
         const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
         if (options.json) printJson({ items, next })
         else if (items.length === 0) print(none)
-        else print(table(columns, items) + (next === null ? '' : '\n… and more: --limit, --from'))
+        else print(table(columns, items) + (next === null ? '' : '\n… and more; use --limit and --from'))
       }),
     )
 }

@@ -21,8 +21,9 @@ interface PushOptions extends AppOptions {
 }
 
 const EXAMPLES = `
-The payload is JSON; what is no JSON is a text. A file (- is standard input) holds one object a line:
-{"id": 7, "payload": {"v": 3}}, also with score, performIn, performAt (ISO 8601) and wake.
+The payload is parsed as JSON. Anything that is not valid JSON is passed as a string.
+A file (- is standard input) holds one object a line: {"id": 7, "payload": {"v": 3}}.
+An object may also have score, performIn, performAt (ISO 8601) and wake.
 
 Examples:
   highkiq ordered push SyncUser 7 '{"v": 3}' --score 3
@@ -32,14 +33,18 @@ Examples:
 
 export function registerPush(ordered: Command): void {
   withAppOptions(ordered.command('push').description('push an ordered job, or many from a file'))
-    .argument('<name>', 'of the ordered queue')
-    .argument('[id]', 'of the entity that the job is about')
-    .argument('[payload]', "its payload (default '')")
-    .option('--score <number>', 'place among the payloads of the id (default: now)', score)
-    .addOption(new Option('--in <duration>', 'later: seconds, or 90s, 10m, 2h, 1d').conflicts('at').argParser(duration))
-    .addOption(new Option('--at <time>', 'at a time, ISO 8601').argParser(date))
-    .option('--wake', 'an id that waits for a later time comes at this one')
-    .option('--file <path>', 'NDJSON with a job a line; - for standard input')
+    .argument('<name>', 'name of the ordered queue')
+    .argument('[id]', 'id of the entity that the job is about')
+    .argument('[payload]', "payload of the job (default: '')")
+    .option('--score <number>', 'order among the payloads of the id (default: now)', score)
+    .addOption(
+      new Option('--in <duration>', 'run it after this time: seconds, or 90s, 10m, 2h, 1d')
+        .conflicts('at')
+        .argParser(duration),
+    )
+    .addOption(new Option('--at <time>', 'run it at this time (ISO 8601)').argParser(date))
+    .option('--wake', 'let an id that waits for a later time run at this time')
+    .option('--file <path>', 'NDJSON file with one job a line; - for standard input')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(push)
@@ -48,13 +53,13 @@ export function registerPush(ordered: Command): void {
 function score(text: string): number {
   const n = text.trim() === '' ? Number.NaN : Number(text)
   if (Number.isFinite(n)) return n
-  throw new InvalidArgumentError('It is a number, such as a version.')
+  throw new InvalidArgumentError('It must be a number, such as a version.')
 }
 
 function push(name: string, id: string | undefined, payload: string | undefined, options: PushOptions): Promise<void> {
   const { file, json, score: place, in: delay, at, wake } = options
   if ((id === undefined) === (file === undefined)) {
-    throw new CliError('name an id (highkiq ordered push NAME ID [PAYLOAD]), or give --file', 2)
+    throw new CliError('give an id (highkiq ordered push NAME ID [PAYLOAD]) or --file', 2)
   }
   const withStore = options.require ? withApp : withExistingStore
   return withStore(options, async (hq) => {
@@ -83,6 +88,6 @@ async function pushFile(queue: OrderedQueue, file: string): Promise<number> {
   } catch (thrown) {
     const { pushed } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
     if (pushed === undefined) throw thrown
-    throw new CliError(`${messageOf(thrown)} (${pushed} were stored before)`)
+    throw new CliError(`${messageOf(thrown)} (${pushed} jobs were stored before the error)`)
   }
 }

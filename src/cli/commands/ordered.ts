@@ -1,17 +1,17 @@
-/** `highkiq ordered`: the ordered queues, what waits in them, and what has died. */
+/** `highkiq ordered` shows ordered queues and changes their waiting and dead ids. */
 
 import type { Command } from 'commander'
 import type { Highkiq, OrderedQueue, OrderedStats, ShardStats } from '../../index.ts'
 import { confirm } from '../confirm.ts'
 import { count, duration, plural } from '../figures.ts'
-import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, pairs, print, printJson, table } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 import { registerPages } from './ordered-pages.ts'
 import { registerPush } from './ordered-push.ts'
 
-interface ActOptions extends AppOptions {
+interface ActionOptions extends AppOptions {
   json?: boolean
   yes?: boolean
   all?: boolean
@@ -21,17 +21,20 @@ interface ActOptions extends AppOptions {
 type Named = OrderedStats & { name: string }
 
 export function register(program: Command): void {
-  const ordered = program.command('ordered').description('ordered queues: see them, act on what waits and what died')
-  withLookOptions(ordered.command('list').description('the ordered queues, and how far behind they are'))
+  const ordered = program.command('ordered').description('show ordered queues; change their waiting and dead ids')
+  withShowOptions(ordered.command('list').description('list the ordered queues and their lag'))
     .addHelpText('after', '\nExamples:\n  highkiq ordered list\n  highkiq ordered list --watch\n')
-    .action((options: LookOptions) => look(options, { get: all, text: (queues) => listed(queues) }))
+    .action((options: ShowOptions) => show(options, { get: all, text: (queues) => listed(queues) }))
 
-  withLookOptions(
-    ordered.command('show').description('one of them, shard by shard').argument('<name>', 'of the ordered queue'),
+  withShowOptions(
+    ordered
+      .command('show')
+      .description('show one ordered queue, shard by shard')
+      .argument('<name>', 'name of the ordered queue'),
   )
     .addHelpText('after', '\nExamples:\n  highkiq ordered show SyncUser\n')
-    .action((name: string, options: LookOptions) =>
-      look(options, {
+    .action((name: string, options: ShowOptions) =>
+      show(options, {
         get: async (hq) => ({ name, ...(await (await hq.ordered(name).known()).stats()) }),
         text: shown,
       }),
@@ -40,22 +43,22 @@ export function register(program: Command): void {
   registerPages(ordered)
   registerPush(ordered)
 
-  act(ordered, 'resurrect', 'back from the morgue, fresh and due now', {
+  registerAction(ordered, 'resurrect', 'bring ids back from the morgue, due now, with all their retries', {
     ids: true,
-    all: 'all that is in the morgue',
+    all: 'all ids in the morgue',
     run: async (queue, ids) => {
       const n = await queue.morgue.resurrect(ids ?? 'all')
-      return { resurrected: n, said: `${plural(n, 'id')} of ${queue.queue} came back` }
+      return { resurrected: n, said: `${plural(n, 'id')} of ${queue.queue} resurrected` }
     },
     none: ({ queue }, ids) =>
-      `${ids.join(', ')}: not in the morgue of ${queue}; what is there: highkiq ordered morgue ${queue}`,
+      `${ids.join(', ')} is not in the morgue of ${queue}; highkiq ordered morgue ${queue} lists its ids`,
   })
-  act(ordered, 'delete', 'what waits of these ids, or with --dead what is in the morgue', {
+  registerAction(ordered, 'delete', 'delete the waiting payloads of these ids, or with --dead those in the morgue', {
     ids: true,
-    all: 'all that has failed and waits for its retry; with --dead all that is in the morgue',
+    all: 'all ids that failed and wait for a retry; with --dead all ids in the morgue',
     asks: async (queue, options) => {
       const { retries, morgueLength } = await queue.stats()
-      return `delete ${options.dead ? `${plural(morgueLength, 'id')} in the morgue` : `${plural(retries, 'id')} that failed`} of ${queue.queue}`
+      return `delete ${options.dead ? `${plural(morgueLength, 'id')} in the morgue` : `${plural(retries, 'id')} waiting for a retry`} of ${queue.queue}`
     },
     run: async (queue, ids, { dead }) => {
       const n = dead
@@ -63,85 +66,90 @@ export function register(program: Command): void {
         : await (ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed())
       return { deleted: n, said: `${plural(n, 'id')} of ${queue.queue} deleted` }
     },
-  }).option('--dead', 'in the morgue')
-  act(ordered, 'kill', 'what waits of these ids goes to the morgue', {
+  }).option('--dead', 'delete from the morgue')
+  registerAction(ordered, 'kill', 'move the waiting payloads of these ids to the morgue', {
     ids: true,
-    all: 'all that has failed and waits for its retry',
-    asks: async (queue) => `put ${plural((await queue.stats()).retries, 'id')} of ${queue.queue} into the morgue`,
+    all: 'all ids that failed and wait for a retry',
+    asks: async (queue) => `move ${plural((await queue.stats()).retries, 'id')} of ${queue.queue} to the morgue`,
     run: async (queue, ids) => {
       const n = await (ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed())
-      return { killed: n, said: `${plural(n, 'id')} of ${queue.queue} went to the morgue` }
+      return { killed: n, said: `${plural(n, 'id')} of ${queue.queue} moved to the morgue` }
     },
   })
-  act(ordered, 'run-now', 'makes these ids due now, whatever they wait for', {
+  registerAction(ordered, 'run-now', 'make these ids due now', {
     ids: true,
-    all: 'all that waits',
+    all: 'all waiting ids',
     run: async (queue, ids) => {
       const n = await (ids ? queue.waiting.performNow(ids) : queue.waiting.performAllNow())
       return { due: n, said: `${plural(n, 'id')} of ${queue.queue} ${n === 1 ? 'is' : 'are'} due now` }
     },
   })
-  act(ordered, 'cancel', 'removes what waits of these ids, and tells what runs to end', {
+  registerAction(ordered, 'cancel', 'remove the waiting payloads of these ids and cancel their running batches', {
     ids: true,
     run: async (queue, ids) => {
       const answers = await queue.cancel(ids ?? [])
       return { answers, said: answers.map((answer, i) => `${ids?.[i]}: ${answer}`).join('\n') }
     },
   })
-  act(ordered, 'pause', 'takes nothing more until resumed; pushes go on', {
+  registerAction(ordered, 'pause', 'start no more batches until resumed; pushes still work', {
     run: async (queue) => {
       await queue.pause()
       return { paused: true, said: `${queue.queue} is paused` }
     },
   })
-  act(ordered, 'resume', 'goes on', {
+  registerAction(ordered, 'resume', 'start batches of a paused queue again', {
     run: async (queue) => {
       await queue.resume()
-      return { paused: false, said: `${queue.queue} goes on` }
+      return { paused: false, said: `${queue.queue} is resumed` }
     },
   })
-  withAppOptions(ordered.command('reshard').description('changes the number of shards while all goes on'))
-    .argument('<name>', 'of the ordered queue')
-    .argument('<shards>', 'how many', wholeNumber)
+  withAppOptions(ordered.command('reshard').description('change the number of shards without stopping work'))
+    .argument('<name>', 'name of the ordered queue')
+    .argument('<shards>', 'number of shards', wholeNumber)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq ordered reshard SyncUser 10\n')
-    .action((name: string, shards: number, options: ActOptions) =>
+    .action((name: string, shards: number, options: ActionOptions) =>
       withExistingStore(options, async (hq) => {
         await (await hq.ordered(name).known()).reshard(shards)
         if (options.json) printJson({ name, shards })
-        else print(`${name} has ${plural(shards, 'shard')}; say so in its definition, too`)
+        else print(`${name} has ${plural(shards, 'shard')} now; change its definition, too`)
       }),
     )
 }
 
-interface Act {
+interface Action {
   ids?: boolean
-  /** What --all means. */
+  /** Help text of `--all`. */
   all?: string
-  /** Before it is done to all, without its mark. */
-  asks?: (queue: OrderedQueue, options: ActOptions) => Promise<string>
-  /** `ids` undefined: all. */
-  run: (queue: OrderedQueue, ids: string[] | undefined, options: ActOptions) => Promise<{ said: string }>
-  /** It is a failure when there was none of these ids. */
+  /** Question to confirm before `--all`, without its question mark. */
+  asks?: (queue: OrderedQueue, options: ActionOptions) => Promise<string>
+  /** Runs the action on `ids`, or on all of them when `ids` is undefined. */
+  run: (queue: OrderedQueue, ids: string[] | undefined, options: ActionOptions) => Promise<{ said: string }>
+  /** Error message when none of these ids was found; without it that is no error. */
   none?: (queue: OrderedQueue, ids: readonly string[]) => string
 }
 
-function act(ordered: Command, name: string, description: string, { ids, all, asks, run, none }: Act): Command {
+function registerAction(
+  ordered: Command,
+  name: string,
+  description: string,
+  { ids, all, asks, run, none }: Action,
+): Command {
   const command = withAppOptions(ordered.command(name).description(description)).argument(
     '<name>',
-    'of the ordered queue',
+    'name of the ordered queue',
   )
-  if (ids) command.argument(all ? '[ids...]' : '<ids...>', 'what it is about')
+  if (ids) command.argument(all ? '[ids...]' : '<ids...>', 'ids of the entities')
   if (all) command.option('--all', all)
-  if (asks) command.option('--yes', 'do not ask')
+  if (asks) command.option('--yes', 'do not ask for confirmation')
   return command
     .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq ordered ${name} SyncUser${ids ? ' 17' : ''}\n`)
     .action((queueName: string, ...rest: unknown[]) => {
       const list = ids ? (rest[0] as string[]) : []
-      const options = (ids ? rest[1] : rest[0]) as ActOptions
+      const options = (ids ? rest[1] : rest[0]) as ActionOptions
       if (all && (list.length === 0) === !options.all) {
-        throw new CliError(`name the ids, or say --all (${all})`, 2)
+        throw new CliError(`give ids, or use --all (${all})`, 2)
       }
       return withExistingStore(options, async (hq) => {
         const queue = await hq.ordered(queueName).known()
@@ -177,17 +185,17 @@ const SHARDS: Column<ShardStats>[] = [
   { title: 'FAILED', of: ({ retries }) => count(retries), right: true },
   { title: 'BUSY', of: ({ busy }) => count(busy), right: true },
   { title: 'LAG', of: ({ lag }) => duration(lag), right: true },
-  { title: 'OWNER', of: ({ owner }) => owner ?? 'nobody' },
+  { title: 'OWNER', of: ({ owner }) => owner ?? 'none' },
 ]
 
 function listed(queues: Named[]): string {
-  return queues.length > 0 ? table(COLUMNS, queues) : 'no ordered queues: they begin with a push, or a worker of theirs'
+  return queues.length > 0 ? table(COLUMNS, queues) : 'no ordered queues: the first push or worker creates one'
 }
 
 function shown({ name, shards, ...stats }: Named): string {
   const rows: [string, string][] = [
     ['queue', `${name}${stats.paused ? ' (paused)' : ''}`],
-    ['waiting', `${count(stats.length)}, of which ${count(stats.retries)} failed before`],
+    ['waiting', `${count(stats.length)}, of which ${count(stats.retries)} have failed`],
     ['busy', count(stats.busy)],
     ['morgue', count(stats.morgueLength)],
     ['lag', duration(stats.lag)],

@@ -1,4 +1,4 @@
-/** `highkiq pause`: nobody takes from a queue. */
+/** `highkiq pause` pauses a queue. */
 
 import type { Command } from 'commander'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -10,8 +10,8 @@ export function register(program: Command): void {
   withAppOptions(
     program
       .command('pause')
-      .description('let no worker take from a queue; what runs goes on')
-      .argument('<queue>', 'its name'),
+      .description('stop workers from fetching jobs of a queue; running jobs finish')
+      .argument('<queue>', 'name of the queue'),
   )
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq pause low\n  highkiq resume low\n')
@@ -26,8 +26,9 @@ function pause(queue: string, { json, ...options }: AppOptions & { json?: boolea
     }
     const { ignoredBy } = await hq.queue(queue).pause()
     if (json) return printJson({ queue, paused: true, ignoredBy })
-    print(`${queue} is paused; to go on: highkiq resume ${queue}${sameApp(options)}`)
-    if (!isKnown) print(`no worker serves a queue of this name, and nothing was pushed to it: is it spelt right?`)
-    for (const identity of ignoredBy) print(`${identity} is Sidekiq's and may go on: only Sidekiq Pro knows of pauses`)
+    print(`${queue} is paused; to resume: highkiq resume ${queue}${sameApp(options)}`)
+    if (!isKnown) print(`no worker serves ${queue}, and it has no jobs: check its name`)
+    for (const identity of ignoredBy)
+      print(`${identity} is a Sidekiq process and may still fetch: only Sidekiq Pro supports pauses`)
   })
 }

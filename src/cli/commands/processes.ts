@@ -1,10 +1,10 @@
-/** `highkiq processes`: who works. */
+/** `highkiq processes` lists the running workers. */
 
 import type { Command } from 'commander'
 import type { Process } from '../../index.ts'
 import { count, duration } from '../figures.ts'
-import { all, type LookOptions, look, withLookOptions } from '../look.ts'
 import { type Column, table } from '../output.ts'
+import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
@@ -25,10 +25,10 @@ const COLUMNS: Column<Process>[] = [
 ]
 
 export function register(program: Command): void {
-  withLookOptions(program.command('processes'))
-    .description('the workers that live')
+  withShowOptions(program.command('processes'))
+    .description('running workers')
     .addHelpText('after', '\nExamples:\n  highkiq processes\n  highkiq processes --json\n')
-    .action((options: LookOptions) => look(options, { get: (hq) => all(hq.processes()), text }))
+    .action((options: ShowOptions) => show(options, { get: (hq) => all(hq.processes()), text }))
 }
 
 function text(processes: Process[]): string {

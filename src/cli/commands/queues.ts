@@ -1,10 +1,10 @@
-/** `highkiq queues`: what waits where. */
+/** `highkiq queues` lists the queues with their sizes and latencies. */
 
 import type { Command } from 'commander'
 import type { QueueSummary } from '../../index.ts'
 import { count, duration } from '../figures.ts'
-import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { type Column, table } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 const COLUMNS: Column<QueueSummary>[] = [
   { title: 'QUEUE', of: ({ name }) => name },
@@ -14,10 +14,10 @@ const COLUMNS: Column<QueueSummary>[] = [
 ]
 
 export function register(program: Command): void {
-  withLookOptions(program.command('queues'))
-    .description('the queues, how long they are, and how long the next job has waited')
+  withShowOptions(program.command('queues'))
+    .description('queues with their size and latency (how long the next job has waited)')
     .addHelpText('after', '\nExamples:\n  highkiq queues\n  highkiq queues --json\n')
-    .action((options: LookOptions) => look(options, { get: (hq) => hq.queueSummaries(), text }))
+    .action((options: ShowOptions) => show(options, { get: (hq) => hq.queueSummaries(), text }))
 }
 
 function text(queues: QueueSummary[]): string {

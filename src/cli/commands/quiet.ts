@@ -1,4 +1,4 @@
-/** `highkiq quiet IDENTITY`: a worker takes no more jobs. */
+/** `highkiq quiet IDENTITY` makes a worker fetch no more jobs. */
 
 import type { Command } from 'commander'
 import { type AppOptions, withAppOptions } from '../open-app.ts'
@@ -6,9 +6,12 @@ import { signalProcess } from '../signal-process.ts'
 
 export function register(program: Command): void {
   withAppOptions(program.command('quiet <identity>'))
-    .description('a worker takes no more jobs; what runs goes on')
-    .addHelpText('after', '\nIt hears of it with its next beat, within 10 s. Identities: highkiq processes\n')
+    .description('Make a worker fetch no more jobs, like SIGTSTP. Running jobs finish.')
+    .addHelpText(
+      'after',
+      '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
+    )
     .action((identity: string, options: AppOptions) =>
-      signalProcess(identity, options, (process) => process.quiet(), 'takes no more jobs from its next beat on'),
+      signalProcess(identity, options, (process) => process.quiet(), 'fetches no more jobs from its next heartbeat on'),
     )
 }

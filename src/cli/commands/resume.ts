@@ -1,4 +1,4 @@
-/** `highkiq resume`: a paused queue goes on. */
+/** `highkiq resume` resumes a paused queue. */
 
 import type { Command } from 'commander'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -6,7 +6,10 @@ import { print, printJson } from '../output.ts'
 
 export function register(program: Command): void {
   withAppOptions(
-    program.command('resume').description('let workers take from a paused queue again').argument('<queue>', 'its name'),
+    program
+      .command('resume')
+      .description('let workers fetch from a paused queue again')
+      .argument('<queue>', 'name of the queue'),
   )
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq resume low\n')
@@ -17,6 +20,6 @@ function resume(queue: string, { json, ...options }: AppOptions & { json?: boole
   return withExistingStore(options, async (hq) => {
     await hq.queue(queue).resume()
     if (json) printJson({ queue, paused: false })
-    else print(`${queue} goes on`)
+    else print(`${queue} is resumed`)
   })
 }

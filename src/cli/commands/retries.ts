@@ -1,4 +1,4 @@
-/** `highkiq retries`: jobs that failed and will run again. */
+/** `highkiq retries` lists the jobs that wait for a retry. */
 
 import type { Command } from 'commander'
 import { DELETE, ERROR, JID, JOB, KILL, RETRY, registerSet } from '../job-set.ts'
@@ -6,7 +6,7 @@ import { time } from '../output.ts'
 
 export function register(program: Command): void {
   registerSet(program, 'retries', {
-    description: 'jobs that failed and will run again, those first that are due first',
+    description: 'jobs that failed and wait for a retry, next due first',
     noun: 'retry',
     set: (hq) => hq.retries,
     columns: [
@@ -17,6 +17,6 @@ export function register(program: Command): void {
       JID,
     ],
     desc: false,
-    acts: { retry: RETRY, kill: KILL, delete: DELETE },
+    actions: { retry: RETRY, kill: KILL, delete: DELETE },
   })
 }

@@ -1,4 +1,4 @@
-/** `highkiq scheduled`: jobs that run later. */
+/** `highkiq scheduled` lists the jobs that run later. */
 
 import type { Command } from 'commander'
 import { DELETE, ENQUEUE, JID, JOB, KILL, registerSet } from '../job-set.ts'
@@ -6,11 +6,11 @@ import { time } from '../output.ts'
 
 export function register(program: Command): void {
   registerSet(program, 'scheduled', {
-    description: 'jobs that run later, those first that are due first',
+    description: 'jobs that run later, next due first',
     noun: 'scheduled',
     set: (hq) => hq.scheduled,
     columns: [{ title: 'WHEN', of: ({ at }) => time(at) }, ...JOB, JID],
     desc: false,
-    acts: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
+    actions: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
   })
 }

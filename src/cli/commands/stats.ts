@@ -1,17 +1,17 @@
-/** `highkiq stats`: the figures of the store. */
+/** `highkiq stats` shows the counts of the store. */
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
 import { count, duration } from '../figures.ts'
-import { type LookOptions, look, withLookOptions } from '../look.ts'
 import { pairs } from '../output.ts'
 import { adviceFor } from '../served.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 export function register(program: Command): void {
-  withLookOptions(program.command('stats'))
-    .description('what was processed, what waits, what failed')
+  withShowOptions(program.command('stats'))
+    .description('counts of processed, failed, waiting and running jobs')
     .addHelpText('after', '\nExamples:\n  highkiq stats\n  highkiq stats --watch --url sqlite:/var/lib/shop/jobs.db\n')
-    .action((options: LookOptions) => look(options, { get: figures, text }))
+    .action((options: ShowOptions) => show(options, { get: figures, text }))
 }
 
 type Figures = Awaited<ReturnType<typeof figures>>
@@ -29,7 +29,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures): string {
       ['failed', count(stats.failed)],
       ['busy', count(stats.busy)],
       ['enqueued', count(stats.enqueued)],
-      ['held by tasks', count(stats.backlog)],
+      ['task backlog', count(stats.backlog)],
       ['scheduled', count(stats.scheduled)],
       ['retries', count(stats.retries)],
       ['dead', count(stats.dead)],
@@ -42,7 +42,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures): string {
   return unservedQueues.length > 0 ? `${table}\n${adviceFor(unservedQueues)}` : table
 }
 
-/** In ids. */
+/** Counts of ids over all ordered queues. */
 function orderedRows({ length, morgueLength, lag }: Figures['ordered']['total']): [string, string][] {
   return [
     ['ordered', count(length)],

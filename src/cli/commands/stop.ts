@@ -1,4 +1,4 @@
-/** `highkiq stop IDENTITY`: a worker ends. */
+/** `highkiq stop IDENTITY` stops a worker. */
 
 import type { Command } from 'commander'
 import { type AppOptions, withAppOptions } from '../open-app.ts'
@@ -6,9 +6,12 @@ import { signalProcess } from '../signal-process.ts'
 
 export function register(program: Command): void {
   withAppOptions(program.command('stop <identity>'))
-    .description('a worker ends, as at SIGTERM: what runs has its timeout')
-    .addHelpText('after', '\nIt hears of it with its next beat, within 10 s. Identities: highkiq processes\n')
+    .description('Stop a worker gracefully, like SIGTERM. Running jobs get `--timeout` seconds.')
+    .addHelpText(
+      'after',
+      '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
+    )
     .action((identity: string, options: AppOptions) =>
-      signalProcess(identity, options, (process) => process.stop(), 'stops from its next beat on'),
+      signalProcess(identity, options, (process) => process.stop(), 'stops at its next heartbeat'),
     )
 }

@@ -1,4 +1,4 @@
-/** `highkiq task report | download`: the files that a task gives. */
+/** `highkiq task report | download` write files of a task. */
 
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -27,11 +27,11 @@ export function registerFiles(task: Command): void {
   withAppOptions(
     task
       .command('report')
-      .description('write the rejected rows, with the reasons, to a file that can be corrected')
-      .argument('<id>', 'of the task')
-      .argument('<out>', 'a .csv, .xlsx or .ndjson file', sheetPath),
+      .description('write the rejected rows with their reasons to a file for correction')
+      .argument('<id>', 'id of the task')
+      .argument('<out>', '.csv, .xlsx or .ndjson file to write', sheetPath),
   )
-    .option('--all', 'of all rows, of a task that keeps them (keepArgs)')
+    .option('--all', 'include all rows (needs a task that was imported with --keep-args all)')
     .addOption(reportLanguage())
     .option('--json', 'as JSON')
     .addHelpText('after', REPORT_EXAMPLES)
@@ -41,12 +41,12 @@ export function registerFiles(task: Command): void {
   withAppOptions(
     task
       .command('download')
-      .description('write the file of an export')
-      .argument('<id>', 'of the task')
-      .argument('<out>', 'where to; - is standard output'),
+      .description('write the file that an export made')
+      .argument('<id>', 'id of the task')
+      .argument('<out>', 'file to write; - is standard output'),
   )
-    .option('--wait', 'begin at once, and wait for pages that are not there yet')
-    .option('--partial', 'leave out pages that were rejected')
+    .option('--wait', 'start writing at once and wait for pages that are not finished')
+    .option('--partial', 'leave out rejected pages')
     .option('--json', 'as JSON')
     .addHelpText('after', DOWNLOAD_EXAMPLES)
     .action((id: string, out: string, options: DownloadOptions) =>
@@ -55,8 +55,8 @@ export function registerFiles(task: Command): void {
 }
 
 const REPORT_EXAMPLES = `
-What OUT ends with is what it is: CSV, XLSX or NDJSON.
-Correct the cells, leave the row keys as they are, and give it back: highkiq task retry ID --report FILE
+The extension of OUT chooses the format: CSV, XLSX or NDJSON.
+Correct the cells and keep the row keys. Then retry the rows: highkiq task retry ID --report FILE
 
 Examples:
   highkiq task report 0f3a6c1e9b2d4857 rejected.xlsx
@@ -66,7 +66,7 @@ Examples:
 
 const DOWNLOAD_EXAMPLES = `
 The file is CSV, unless the export was made with another format (tasks.export(…, { format: 'xlsx' })).
-The file has its name when it is whole, and not before. Exit code: 0 done, 3 pages were left out (--partial), 1 it broke.
+OUT appears only when the file is complete. Exit code: 0 done, 3 pages were left out (--partial), 1 the download failed.
 
 Examples:
   highkiq task download 0f3a6c1e9b2d4857 customers.xlsx
@@ -117,12 +117,12 @@ async function download(hq: Highkiq, id: string, out: string, options: DownloadO
   else print(`${out}: ${count(size)} bytes${missing > 0 ? `, without ${plural(missing, 'page')}` : ''}`)
 }
 
-/** CSV in a file called .xlsx is a file that nobody can open. */
+/** Refuses an extension that differs from the export's format, because programs could not open such a file. */
 async function checkEnding(hq: Highkiq, id: string, out: string): Promise<void> {
   const { exported: format } = await filesOf(hq, id)
   const ending = extname(out).slice(1).toLowerCase()
   if (format === undefined || format === ending || !(FILE_FORMATS as readonly string[]).includes(ending)) return
-  throw new CliError(`task ${id} makes a file of ${format.toUpperCase()}: give it a name that ends with .${format}`, 2)
+  throw new CliError(`OUT must end with .${format}, the format of task ${id} (got ${out})`, 2)
 }
 
 async function written(out: string, bytes: Readable, signal: AbortSignal): Promise<void> {
@@ -132,7 +132,7 @@ async function written(out: string, bytes: Readable, signal: AbortSignal): Promi
     await rename(part, out)
   } catch (thrown) {
     await rm(part, { force: true }).catch(() => {})
-    // What the export says of itself is said already; the rest is the disk.
+    // Only a file system error needs words of its own.
     if (signal.aborted || (thrown as NodeJS.ErrnoException).syscall === undefined) throw thrown
     throw new CliError(`${out} can't be written (${messageOf(thrown)})`)
   }

@@ -1,4 +1,4 @@
-/** `highkiq task retry`: rejected rows run once more, as they are or as a report of them was corrected. */
+/** `highkiq task retry` runs rejected rows again, unchanged or from a corrected report. */
 
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
@@ -7,7 +7,7 @@ import { REJECTED_STATUSES } from '../../index.ts'
 import { jobsFileOf, jobsFiles } from '../config/jobs-file.ts'
 import { plural } from '../figures.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { goOnHint, outcomeCode, summary } from '../outcome.ts'
+import { outcomeCode, resumeHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
@@ -22,12 +22,12 @@ interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions {
 }
 
 const EXAMPLES = `
-A report is a file of \`highkiq task report\` whose cells were corrected: columns may be moved, rows left out, but the
-column "row key" and the names of the columns stay as they are. What was said of columns at the import holds here, too.
-Rows pass through the job's \`validate\` again: a report's, and those that it had refused. It is in the file that -r names;
+A report is a file of \`highkiq task report\` whose cells were corrected. You may move columns and leave out rows. Keep the
+column "row key" and the names of the columns. The columns of the import apply to the report, too.
+The job's \`validate\` checks rows of a report, and rows that it refused before, once more. It needs the file that -r names;
 without -r that is jobs.ts or src/jobs.ts (or .mts, .js, .mjs), if there is one.
 
-Exit code: 0 done, 3 rows were refused once more, 1 it broke, 2 wrong usage; with --watch that of the task.
+Exit code: 0 done, 3 rows were refused again, 1 the retry failed, 2 wrong usage; with --watch that of the task.
 
 Examples:
   highkiq task retry 0f3a6c1e9b2d4857
@@ -38,15 +38,15 @@ Examples:
 export function registerRetry(task: Command): void {
   const command = task
     .command('retry')
-    .description('run rejected rows once more, also with corrections')
-    .argument('<id>', 'of the task')
+    .description('retry rejected rows, unchanged or from a corrected report')
+    .argument('<id>', 'id of the task')
     .addOption(
-      new Option('--status <list>', 'of which status, separated by commas (default: failed,error)').argParser(
+      new Option('--status <list>', 'statuses to retry, separated by commas (default: failed,error)').argParser(
         someOf(REJECTED_STATUSES),
       ),
     )
   withCodeOptions(command, 'those').addOption(
-    new Option('--report <file>', 'the rows of this corrected report instead').conflicts([
+    new Option('--report <file>', 'retry the rows of this corrected report instead').conflicts([
       'status',
       'code',
       'withoutCode',
@@ -54,7 +54,7 @@ export function registerRetry(task: Command): void {
     ]),
   )
   withReadingOptions(command)
-    .option('--watch', 'until the task has ended')
+    .option('--watch', 'show the progress until the task has ended')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action((id: string, given: RetryCommandOptions) => {
@@ -66,13 +66,13 @@ export function registerRetry(task: Command): void {
 }
 
 function checkFile({ report, ...options }: RetryCommandOptions): void {
-  if (report !== undefined && !existsSync(report)) throw new CliError(`no file ${report}`, 2)
+  if (report !== undefined && !existsSync(report)) throw new CliError(`there is no file ${report}`, 2)
   if (report === undefined && Object.keys(readingOf(options)).length > 0) {
-    throw new CliError('how a file is read is for --report FILE', 2)
+    throw new CliError('options for reading a file need --report FILE', 2)
   }
 }
 
-/** Rows pass through the `validate` of their job, which is found where `highkiq import` finds it. */
+/** Finds the jobs file as `highkiq import` does, because `validate` checks the rows again. */
 function withJobs(options: RetryCommandOptions): RetryCommandOptions {
   const { require: files } = options
   if (files) return { ...options, require: jobsFiles('task retry', files) }
@@ -100,7 +100,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   process.exitCode = outcomeCode(ended)
   if (json) printJson({ ...ended, retried })
   else print(await summary(task, ended))
-  const hint = json ? undefined : goOnHint(ended, options)
+  const hint = json ? undefined : resumeHint(ended, options)
   if (hint) print(hint)
 }
 
@@ -109,28 +109,20 @@ function tell(
   { report, require: files }: RetryCommandOptions,
 ): void {
   const asItWas = unchanged > 0 ? ` (${plural(unchanged, 'of them as it was', 'of them as they were')})` : ''
-  print(rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}${asItWas}` : 'no row to run again')
+  print(
+    rows > 0 ? `${plural(rows, 'row runs', 'rows run')} again, in run ${run}${asItWas}` : 'there are no rows to retry',
+  )
   if (finished > 0)
     print(
-      `${plural(finished, 'row has finished already, and stays as it is', 'rows have finished already, and stay as they are')}`,
+      `${plural(finished, 'row has already finished and does not run again', 'rows have already finished and do not run again')}`,
     )
-  if (open > 0) print(`${plural(open, 'row waits or runs', 'rows wait or run')} already`)
-  if (dropped > 0) print(`${plural(dropped, 'row')} can't: the arguments were not kept (keepArgs)`)
+  if (open > 0) print(`${plural(open, 'row is', 'rows are')} already waiting or running`)
+  if (dropped > 0) print(`${plural(dropped, 'row')} can't run again: the arguments were not kept (keepArgs)`)
   if (refused === 0) return
   if (report !== undefined || files) {
-    print(
-      plural(
-        refused,
-        'row was refused once more, and stays as it was',
-        'rows were refused once more, and stay as they were',
-      ),
-    )
+    print(plural(refused, 'row was refused again and is unchanged', 'rows were refused again and are unchanged'))
   } else {
-    const stay = plural(
-      refused,
-      'row that validate refused stays as it was',
-      'rows that validate refused stay as they were',
-    )
-    print(`${stay}: to validate them again, load the file of their job with -r`)
+    const stay = plural(refused, 'row that validate refused is unchanged', 'rows that validate refused are unchanged')
+    print(`${stay}: to validate again, load the jobs file with -r`)
   }
 }

@@ -1,4 +1,4 @@
-/** `highkiq task`: looking at tracked tasks; the files beside this one act on them. */
+/** `highkiq task` shows tracked tasks; the files beside this one add the commands that change them. */
 
 import { type Command, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
@@ -7,12 +7,12 @@ import { stringifyJson } from '../../job/json.ts'
 import { endedOf } from '../../tasks/task.ts'
 import { count } from '../figures.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { goOnHint, outcomeCode, reasonOf, rejectedOf, reportHint, rowOf, statusText } from '../outcome.ts'
+import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
 import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
-import { registerActs } from './task-acts.ts'
+import { registerActions } from './task-actions.ts'
 import { registerFiles } from './task-file.ts'
 import { registerRetry } from './task-retry.ts'
 
@@ -23,13 +23,13 @@ interface TaskOptions extends AppOptions {
 }
 
 export function register(program: Command): void {
-  const task = program.command('task').description('tracked tasks: how many rows are done, which failed, why')
+  const task = program.command('task').description('show tracked tasks, their rows and why rows failed; change them')
   registerList(task)
   registerShow(task)
   registerEvents(task)
   registerFiles(task)
   registerRetry(task)
-  registerActs(task)
+  registerActions(task)
 }
 
 // ------------------------------------------------------------------------------------------------------------ list
@@ -41,10 +41,10 @@ interface ListCommandOptions extends TaskOptions {
 }
 
 function registerList(task: Command): void {
-  withAppOptions(task.command('list').description('the tasks, newest first'))
+  withAppOptions(task.command('list').description('list tasks, newest first'))
     .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
-    .option('--job <name>', 'only of this job')
-    .addOption(new Option('--limit <n>', 'how many').argParser(wholeNumber).default(25))
+    .option('--job <name>', 'only tasks of this job')
+    .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task list\n  highkiq task list --state running --json\n')
     .action((options: ListCommandOptions) => withExistingStore(options, (hq) => list(hq, options)))
@@ -89,12 +89,12 @@ function registerShow(task: Command): void {
   withAppOptions(
     task
       .command('show')
-      .description('how one task stands, and why rows of it were rejected')
-      .argument('<id>', 'of the task'),
+      .description('show the status of a task and why rows were rejected')
+      .argument('<id>', 'id of the task'),
   )
     .option(
       '--watch',
-      'until it has ended; exit code 0 all rows finished, 3 some were rejected, 1 it broke or paused itself',
+      'show progress until the end; exit code 0 all rows finished, 3 some were rejected, 1 the task was interrupted or paused',
     )
     .option('--json', 'as JSON')
     .addHelpText(
@@ -120,12 +120,12 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
   }
   print(statusText(status))
   if (reasons.length > 0) print(`\n${reasonsText(reasons)}\n`)
-  const hint = goOnHint(status, options)
+  const hint = resumeHint(status, options)
   if (hint) print(hint)
   if (status.state === 'interrupted') {
     const { imported } = await filesOf(hq, id)
     const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --resume ${id}${sameApp(options)}`
-    if (imported) print(`its file was not read to the end; to go on: ${again}`)
+    if (imported) print(`its file was not read to the end; to resume: ${again}`)
   }
   if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
 }
@@ -138,18 +138,23 @@ interface EventsOptions extends TaskOptions, CodeOptions {
 }
 
 function registerEvents(task: Command): void {
-  const command = task.command('events').description('what became of each row').argument('<id>', 'of the task')
+  const command = task
+    .command('events')
+    .description('list the events of a task, one for each row')
+    .argument('<id>', 'id of the task')
   withAppOptions(command).addOption(
-    new Option('--status <list>', 'only those, separated by commas').argParser(someOf(EVENT_STATUSES)),
+    new Option('--status <list>', 'only events with these statuses, separated by commas').argParser(
+      someOf(EVENT_STATUSES),
+    ),
   )
   withCodeOptions(command, 'rejected ones')
-    .addOption(new Option('--limit <n>', 'how many (default: all)').argParser(wholeNumber))
+    .addOption(new Option('--limit <n>', 'show at most n events (default: all)').argParser(wholeNumber))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
     .action((id: string, options: EventsOptions) => withExistingStore(options, (hq) => events(hq, id, options)))
 }
 
-/** Line by line: a task may have more events than fit into memory. */
+/** Prints event by event, because a task may have more events than fit into memory. */
 async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
   const { status, limit = Infinity, json } = options
   const task = await existing(hq, id)
@@ -163,7 +168,7 @@ async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<
   if (json) print(n === 0 ? '[]' : ']')
 }
 
-/** An array with one event a line. */
+/** Prints one item of a JSON array, one event a line. */
 function printInto(n: number, event: TaskEvent): void {
   print((n === 0 ? '[' : ',') + stringifyJson(event))
 }

@@ -1,4 +1,4 @@
-/** `highkiq web`: the dashboard, the HTTP API, and the pages of who submitted a task. */
+/** `highkiq web` serves the dashboard, the HTTP API and the submitters' pages. */
 
 import type { Command } from 'commander'
 import { onInterrupt } from '../interrupt.ts'
@@ -15,10 +15,10 @@ interface WebOptions extends AppOptions {
 }
 
 const EXAMPLES = `
-At 127.0.0.1 nobody has to log in, and nobody else gets in. Any other --host needs --token, better as HIGHKIQ_WEB_TOKEN:
-browsers ask for it, clients send "Authorization: Bearer TOKEN".
+At 127.0.0.1 only this machine can connect, and no login is needed. Any other --host needs --token, better set as
+HIGHKIQ_WEB_TOKEN. Browsers ask for it; clients send "Authorization: Bearer TOKEN".
 
-Tasks are made of jobs that the files of -r define; everything else works without them.
+Importing files needs -r with the file that defines the jobs; everything else works without it.
 
 Examples:
   highkiq web -r jobs.ts
@@ -27,23 +27,23 @@ Examples:
 `
 
 export function register(program: Command): void {
-  withAppOptions(program.command('web').description('serve the dashboard and the HTTP API until TERM or INT'))
-    .option('-p, --port <number>', 'where it listens', portNumber, WEB_PORT)
-    .option('--host <address>', 'where it listens', WEB_HOST)
-    .option('--token <token>', 'what lets somebody in; default HIGHKIQ_WEB_TOKEN')
-    .option('--read-only', 'everything can be looked at, and nothing changed')
+  withAppOptions(program.command('web').description('serve the dashboard and the HTTP API until SIGTERM or SIGINT'))
+    .option('-p, --port <number>', 'port to listen on', portNumber, WEB_PORT)
+    .option('--host <address>', 'address to listen on', WEB_HOST)
+    .option('--token <token>', 'token for logging in (default: HIGHKIQ_WEB_TOKEN)')
+    .option('--read-only', 'refuse every change')
     .addHelpText('after', EXAMPLES)
     .action(web)
 }
 
 function web({ port, host, token, readOnly, ...options }: WebOptions): Promise<void> {
   return withApp(options, async (hq) => {
-    // A store that can't be opened is told by one line.
+    // Open the store first, so that an error is printed once.
     await hq.store.open()
     const { url, close } = await serveWeb(hq, { port, host }, { token, readOnly })
     const interrupt = onInterrupt()
     print(`The dashboard of ${hq.store.url} is at ${url}/`)
-    print(`${url}/api/v1 is served, too (see ${url}/api/v1/openapi.json)`)
+    print(`The HTTP API is at ${url}/api/v1 (described by ${url}/api/v1/openapi.json)`)
     await new Promise((resolve) => interrupt.signal.addEventListener('abort', resolve, { once: true }))
     await close()
   })

@@ -1,4 +1,4 @@
-/** `highkiq work`: a worker, or several. */
+/** `highkiq work` runs one worker process, or several. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -22,14 +22,14 @@ import { keepTitle } from '../title.ts'
 import { CliError } from '../usage.ts'
 
 const EXAMPLES = `
-Without -q a worker on SQLite serves default and every queue that the app's jobs name, each equally likely to come first.
+Without -q a worker on SQLite serves default and every queue that the app's jobs name, in random order.
 On Redis it serves default; -q '*' serves every queue that the app's jobs name.
-Queues without weights are served strictly in their order; with one weight anywhere, by chance in proportion.
-Flags come before HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), those before the file, and a sidekiq.yml is such a file
-(of its ERB only look-ups of variables are understood).
+Queues without weights are served strictly in their order. With at least one weight, the order is random and weighted.
+Precedence, highest first: flags, HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), the configuration file.
+A sidekiq.yml is read as a configuration file; of its ERB only look-ups of environment variables work.
 
-Signals: TERM and INT let the jobs end that run (at most --timeout) and stop, the second time at once; TSTP takes no
-more jobs; TTIN logs what runs; USR2 reopens the log file.
+Signals: TERM and INT stop gracefully: running jobs get --timeout seconds; a second signal stops at once.
+TSTP stops fetching. TTIN logs the running jobs. USR2 reopens the log file.
 
 Examples:
   highkiq work -r jobs.ts
@@ -41,11 +41,11 @@ Examples:
 `
 
 const MOST_SHOWN = 10
-/** Until the next try to serve the dashboard. */
+/** Milliseconds until the next attempt to serve the dashboard. */
 const WEB_AGAIN_MS = 1000
 
 export function register(program: Command): void {
-  const command = program.command('work').description('run jobs until TERM or INT')
+  const command = program.command('work').description('run jobs until SIGTERM or SIGINT')
   withSettings(command)
     .version(VERSION, '-V, --version')
     .addHelpText('after', EXAMPLES)
@@ -58,18 +58,18 @@ async function work(resolved: Resolved): Promise<void> {
   say(settings)
   const files = jobsFiles('work', settings.require)
   if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
-  const child = Child.here()
+  const child = Child.fromEnvironment()
   const { processes = 1, maxMemory, tag = appFolder() } = settings
   if (!child && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
-    const systemd = Systemd.here(() => log)
+    const systemd = Systemd.fromEnvironment(() => log)
     process.exitCode = await runSwarm({ processes, maxMemory, tag, log, systemd })
     await systemd?.end()
     return
   }
   const { url, drain } = settings
   if (drain && (url === undefined || processes > 1)) {
-    throw new CliError('--drain needs --url, the store to empty, and a single process', 2)
+    throw new CliError('--drain needs --url (the store to empty) and a single process', 2)
   }
   await withApp({ require: files, url, drain }, (hq) => runWorker(hq, { ...resolved, tag, child }))
 }
@@ -85,33 +85,32 @@ async function runWorker(
   )
   const every = settings.drain ? await everyQueue(hq, settings) : {}
   const worker = hq.worker({ ...workerOptions(settings), ...every, tag })
-  // A store that can't be opened is told by one line, and not by each part of a worker that has begun.
+  // Open the store before the worker starts, so that an error is logged once.
   await hq.store.open()
   const drained = settings.drain ? stopWhenEmpty(hq, worker) : undefined
-  if ((child?.place ?? 1) === 1) {
+  if ((child?.number ?? 1) === 1) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)
   }
-  const systemd = Systemd.here(() => hq.log)
+  const systemd = Systemd.fromEnvironment(() => hq.log)
   const release = keepTitle(hq, worker, tag)
   const state = () => `${worker.busy} of ${worker.slots} busy`
   hq.on('beat', () => systemd?.status(state()))
-  // One banner is enough for a family.
-  const wanted = (settings.banner ?? true) && (child?.place ?? 1) === 1
+  // Of several processes only the first prints the banner and serves the dashboard.
+  const wanted = (settings.banner ?? true) && (child?.number ?? 1) === 1
   hq.on('startup', () => hello(hq, worker, wanted, file?.path))
-  child?.lead(worker)
-  // Of a family the first one serves.
-  const isServing = settings.web !== undefined && (child?.place ?? 1) === 1
+  child?.attach(worker)
+  const isServing = settings.web !== undefined && (child?.number ?? 1) === 1
   const web = isServing ? await openWeb(hq, settings, child) : undefined
   try {
     await worker.run({
       onStart: () => {
         systemd?.ready(state())
         child?.ready(settings.maxMemory !== undefined)
-        // A hint must not delay the start.
-        if ((child?.place ?? 1) === 1) void tellUnserved(hq, worker).catch(() => {})
+        // This hint must not delay the start.
+        if ((child?.number ?? 1) === 1) void tellUnserved(hq, worker).catch(() => {})
       },
       onStop: () => systemd?.stopping(),
-      // A child leaves that to its parent: systemd and terminals signal both.
+      // The parent handles a second signal, because systemd and terminals signal both.
       ...(child ? { onSecondSignal: () => {} } : {}),
     })
   } finally {
@@ -122,7 +121,7 @@ async function runWorker(
   }
 }
 
-/** A child takes the place of one that may not be gone yet: it tries until the port is free. */
+/** Serves the dashboard. A child retries until the port is free, because its predecessor may still hold it. */
 async function openWeb(
   hq: Highkiq,
   { web: port = WEB_PORT, webHost: host = WEB_HOST }: Settings,
@@ -140,7 +139,7 @@ async function openWeb(
       try {
         return await open()
       } catch (thrown) {
-        if (tries === 0) hq.log.warn({ err: thrown }, 'the dashboard is not served yet: trying on')
+        if (tries === 0) hq.log.warn({ err: thrown }, 'the dashboard is not served yet; retrying')
         await sleep(WEB_AGAIN_MS, undefined, { ref: false, signal: ended.signal }).catch(() => {})
       }
     }
@@ -154,7 +153,7 @@ async function openWeb(
   }
 }
 
-/** For the logger that the app makes when it is loaded, and for processes that this one starts. */
+/** Sets the variables from which the app's logger and child processes are configured. */
 function say({ verbose, logFormat, logFile }: Settings): void {
   if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
   if (logFormat) process.env.HIGHKIQ_LOG_FORMAT = logFormat
@@ -207,5 +206,5 @@ async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
   if (left.length === 0) return
   const shown = left.slice(0, MOST_SHOWN).map(({ name, size }) => `${name} (${plural(size, 'job')})`)
   const more = left.length > MOST_SHOWN ? [`and ${left.length - MOST_SHOWN} more`] : []
-  hq.log.info(`queues with jobs that no worker serves (-q NAME): ${[...shown, ...more].join(', ')}`)
+  hq.log.info(`no worker serves these queues, which have jobs (use -q NAME): ${[...shown, ...more].join(', ')}`)
 }

@@ -33,7 +33,7 @@ test.for<[code: string, value: string]>([
   expect(expandErb(`<%=${code}-%>`, ENV)).toBe(value)
 })
 
-test('in values, keys and texts; comments go, and all lines keep their numbers', () => {
+test('expands values, keys and strings, removes comments and keeps line numbers', () => {
   const text = [
     '<%# a comment',
     '  of two lines %>',
@@ -50,7 +50,7 @@ test('in values, keys and texts; comments go, and all lines keep their numbers',
   ])
 })
 
-describe('what is no look-up is refused with its line and text', () => {
+describe('anything but a look-up is refused with its line and text', () => {
   test.for([
     'Random.rand(5)',
     "ENV['N'].to_i * 2",

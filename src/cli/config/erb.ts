@@ -1,14 +1,14 @@
 /**
- * The ERB of a sidekiq.yml, as far as it looks up environment variables. Anything else is Ruby, which does not run here.
+ * Expands the ERB of a sidekiq.yml. Only look-ups of environment variables work, because no Ruby runs here.
  *
- * Of Ruby there is: `ENV['X']`, `ENV.fetch('X')`, `ENV.fetch('X', 5)`, `ENV.fetch('X') { 5 }`, `||`, `or`, brackets,
- * `Integer(…)`, `.to_i`, `.to_f`, `.to_s`, `.presence`; texts, numbers, `nil`, `true` and `false` as what to fall back on.
+ * Supported Ruby: `ENV['X']`, `ENV.fetch('X')`, `ENV.fetch('X', 5)`, `ENV.fetch('X') { 5 }`, `||`, `or`, brackets,
+ * `Integer(…)`, `.to_i`, `.to_f`, `.to_s`, `.presence`; strings, numbers, `nil`, `true` and `false` as fallbacks.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Value = string | number | boolean | null
 
-/** Where an ERB tag can't be understood: its line (from 1), its text, and why. */
+/** An ERB tag that is not supported, with its line (from 1), its text and the reason. */
 export class ErbError extends Error {
   readonly line: number
   readonly tag: string
@@ -21,22 +21,22 @@ export class ErbError extends Error {
 }
 
 const ONLY =
-  "of ERB only look-ups of environment variables work here, such as <%= ENV['X'] %> or <%= ENV.fetch('X', 5) %>"
+  "only ERB look-ups of environment variables are supported, such as <%= ENV['X'] %> or <%= ENV.fetch('X', 5) %>"
 const TAG = /<%%|%%>|<%(?:(?!%>).)*(%>)?/gs
 
-/** The text as YAML; its lines keep their numbers. @throws ErbError */
+/** Returns the text as YAML; lines keep their numbers. @throws ErbError */
 export function expandErb(text: string, env: Environment): string {
   return text.replace(TAG, (tag: string, end: string | undefined, offset: number) => {
     if (tag === '<%%') return '<%'
     if (tag === '%%>') return '%>'
     const before = text.slice(0, offset)
     const fail = (why: string) => new ErbError(why, before.split('\n').length, tag.split('\n')[0] as string)
-    if (!end) throw fail('a tag without an end')
+    if (!end) throw fail('the tag has no end')
     const linesOnly = tag.replace(/[^\n]/g, '')
     if (tag.startsWith('<%#')) return linesOnly
     const code = /^<%-?=(.*?)-?%>$/s.exec(tag)?.[1]
     if (code === undefined) throw fail(ONLY)
-    // In a comment of YAML nobody reads the value.
+    // The value in a YAML comment has no effect.
     if (/^[ \t]*#/.test(before.slice(before.lastIndexOf('\n') + 1))) return linesOnly
     try {
       const { value, looked } = new Expression(code, env).read()
@@ -101,7 +101,7 @@ class Expression {
       return wholeNumber(this.#until(')'))
     }
     if (token === 'ENV') return this.#lookUp()
-    if (token in WORDS) return WORDS[token] as Value
+    if (token in LITERALS) return LITERALS[token] as Value
     if (/^\d/.test(token)) return Number(token)
     if (/^['"]/.test(token)) return textOf(token)
     if (/^:\w/.test(token)) return token.slice(1)
@@ -123,7 +123,8 @@ class Expression {
     this.#expect(')')
     if (this.#skip('{')) fallback = this.#until('}')
     const value = this.#env[name] ?? fallback
-    if (value === undefined) throw new Error(`the environment has no ${name}, and the file names nothing instead`)
+    if (value === undefined)
+      throw new Error(`the environment variable ${name} is not set, and the file has no fallback for it`)
     return value
   }
 
@@ -154,9 +155,9 @@ class Expression {
   }
 }
 
-const WORDS: Record<string, Value> = { nil: null, true: true, false: false }
+const LITERALS: Record<string, Value> = { nil: null, true: true, false: false }
 
-/** As Ruby has them. */
+/** Ruby's conversion methods. */
 const METHODS: Record<string, (value: Value) => Value> = {
   to_i: (value) => Math.trunc(leading(value, /^\s*[+-]?\d[\d_]*/)),
   to_f: (value) => leading(value, /^\s*[+-]?\d[\d_]*(\.\d+)?(e[+-]?\d+)?/i),
@@ -173,11 +174,11 @@ function wholeNumber(value: Value): number {
   const text = String(value ?? '')
   if (/^\s*[+-]?\d+\s*$/.test(text)) return Number(text)
   throw new Error(
-    value === null ? 'Integer(nil): the environment has no such variable' : 'Integer(): the value is none',
+    value === null ? 'Integer(nil): the environment variable is not set' : 'Integer(): the value is not an integer',
   )
 }
 
-/** Between its quotes. In single ones only a quote and a backslash can be escaped. */
+/** Returns the string between the quotes. In single quotes only a quote and a backslash can be escaped. */
 function textOf(token: string): string {
   const inner = token.slice(1, -1)
   if (token[0] === "'") return inner.replace(/\\([\\'])/g, '$1')

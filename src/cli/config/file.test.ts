@@ -18,7 +18,7 @@ function read(text: string, environment?: string, env: Record<string, string> = 
 const settings = (...about: Parameters<typeof read>) => read(...about).settings
 
 describe('files of Rails applications', () => {
-  test('a social network: weights in brackets, and a schedule of its own', () => {
+  test('a social network: weights in brackets and a schedule', () => {
     const { settings, custom, notes } = readConfig(`${FILES}social.yml`, 'production', { VACUUM_HOUR: '3' })
     expect(settings).toEqual({
       concurrency: 5,
@@ -95,33 +95,33 @@ test.for<[name: string, text: string, queues: string[]]>([
   expect(settings(text).queues).toEqual(queues)
 })
 
-describe('what counts', () => {
-  test('the last of two equal keys, also as text and symbol', () => {
+describe('precedence inside a file', () => {
+  test('the last of two equal keys counts, also as string and symbol', () => {
     expect(settings('concurrency: 1\n:concurrency: 2').concurrency).toBe(2)
   })
 
-  test('a section over the rest, whole keys at a time; sections of others change nothing', () => {
+  test('a section overrides whole keys; sections of other environments have no effect', () => {
     const text =
       'timeout: 9\nqueues: [a]\ncapsules: { x: { queues: [q] } }\nstaging: { queues: [b], capsules: {} }\nproduction: { timeout: 1 }'
     expect(settings(text, 'staging')).toEqual({ timeout: 9, queues: ['b'], capsules: {} })
   })
 
-  test("the file's own environment, when nobody else names one", () => {
+  test("the file's own environment is the default", () => {
     const text = 'environment: staging\nstaging: { timeout: 3 }\nproduction: { timeout: 4 }'
     expect(settings(text)).toMatchObject({ environment: 'staging', timeout: 3 })
     expect(settings(text, 'production').timeout).toBe(4)
   })
 
-  test("a key that is a typing error of a known one is noted; an app's own is not", () => {
+  test('a mistyped key is noted; a key of the app is not', () => {
     const { custom, notes } = read('concurency: 5\nqeues: [a]\ntag: x\nslack_channel: y\ntimeout: 5')
     expect(custom).toEqual({ concurency: 5, qeues: ['a'], slack_channel: 'y' })
     expect(notes).toEqual([
-      'concurency: is concurrency meant? It is left to the app (hq.settings)',
-      'qeues: is queues meant? It is left to the app (hq.settings)',
+      'concurency is unknown; did you mean concurrency? The app finds it in hq.settings',
+      'qeues is unknown; did you mean queues? The app finds it in hq.settings',
     ])
   })
 
-  test('nothing, where there is nothing', () => {
+  test('an empty file has no settings', () => {
     expect(read('')).toMatchObject({ settings: {}, custom: {}, notes: [] })
     expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})
   })
@@ -131,27 +131,27 @@ describe('what counts', () => {
   })
 })
 
-describe('what is wrong is said with file and line', () => {
+describe('errors name the file and line', () => {
   test.for<[text: string, says: RegExp]>([
-    ['a: 1\nconcurrency: 0', /x\.yml:2: concurrency: .*at least 1/],
+    ['a: 1\nconcurrency: 0', /x\.yml:2: concurrency: .*1 or more/],
     ['concurrency: many', /x\.yml:1: concurrency: .*whole number/],
-    ['concurrency: [5]', /x\.yml:1: concurrency: It is one value/],
+    ['concurrency: [5]', /x\.yml:1: concurrency: It must be a single value/],
     ['\n\ntimeout: 0', /x\.yml:3: timeout: .*above 0/],
     ['timeout: -1', /timeout: .*above 0/],
     ['test: &t\n  timeout: 0\ndevelopment:\n  timeout: -3', /x\.yml:4: timeout/],
-    ['verbose: maybe', /verbose: It is true or false/],
-    ['queues:\n  - critical: 3', /x\.yml:2: queues: {"critical":3} is no queue/],
-    ['queues: [[a, b]]', /queues: .*is no queue/],
+    ['verbose: maybe', /verbose: It must be true or false/],
+    ['queues:\n  - critical: 3', /x\.yml:2: queues: A queue must be name.*got \{"critical":3\}/],
+    ['queues: [[a, b]]', /queues: A queue must be name/],
     ['queues: []', /at least one queue/],
-    ['capsules: [a]', /capsules: It is name: { concurrency, queues }/],
-    ['capsules:\n  mail:\n    concurrency: 0', /x\.yml:\d: capsules: mail: .*at least 1/],
-    ['- a\n- b', /keys and values were expected/],
+    ['capsules: [a]', /capsules: It must be name: { concurrency, queues }/],
+    ['capsules:\n  mail:\n    concurrency: 0', /x\.yml:\d: capsules: mail: .*1 or more/],
+    ['- a\n- b', /must contain keys and values/],
     ['concurrency: 5\nqueues: [a', /x\.yml:2: /],
     ['a: *nothing', /x\.yml.*nothing/],
     ['a: !ruby/object:Date {}', /x\.yml:1: .*ruby\/object/],
-    ['a: 1\nb: <%= Random.rand(0..59) %>', /x\.yml:2: <%= Random\.rand\(0\.\.59\) %>: of ERB only look-ups/],
-    ["a: 1\n<% if ENV['X'] %>\nb: 1\n<% end %>", /x\.yml:2: <% if ENV\['X'\] %>: of ERB only/],
-    ["a: <%= ENV.fetch('SECRET') %>", /x\.yml:1: .*no SECRET/],
+    ['a: 1\nb: <%= Random.rand(0..59) %>', /x\.yml:2: <%= Random\.rand\(0\.\.59\) %>: only ERB look-ups/],
+    ["a: 1\n<% if ENV['X'] %>\nb: 1\n<% end %>", /x\.yml:2: <% if ENV\['X'\] %>: only ERB look-ups/],
+    ["a: <%= ENV.fetch('SECRET') %>", /x\.yml:1: .*variable SECRET is not set/],
   ])('%j', ([text, says]) => {
     expect(() => settings(text)).toThrow(expect.objectContaining({ exitCode: 2, message: expect.stringMatching(says) }))
   })

@@ -1,4 +1,4 @@
-/** A configuration file: Sidekiq's sidekiq.yml as it is, or one of our own with the same keys. */
+/** Reads a configuration file: a sidekiq.yml, or a highkiq.yml with the same keys. */
 
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
@@ -11,28 +11,28 @@ import { isRecord, NAMES, SETTINGS, type SettingName, type Settings } from './se
 export interface ConfigFile {
   path: string
   settings: Settings
-  /** Keys that are the app's own business. */
+  /** Keys that belong to the app. */
   custom: Record<string, unknown>
-  /** What the file says and does not hold here, and why. */
+  /** Warnings about keys that have no effect here, with the reason. */
   notes: string[]
 }
 
-/** Keys of Sidekiq and its gems that change nothing here. */
-export const ELSEWHERE: Record<string, string> = {
-  poll_interval_average: 'due jobs are moved when they are due, whatever the number of processes',
-  average_scheduled_poll_interval: 'due jobs are moved when they are due, whatever the number of processes',
-  health_check: 'there is no such port here',
-  logfile: 'log to standard error, or say --log-file',
-  pidfile: 'whoever starts the process knows its pid',
-  daemon: 'let systemd or the like run it in the background',
-  schedule: 'Ruby enqueues its own schedule',
-  scheduler: 'Ruby enqueues its own schedule',
+/** Keys of Sidekiq and its gems that have no effect here, with the reason. */
+export const KEYS_WITHOUT_EFFECT: Record<string, string> = {
+  poll_interval_average: 'due jobs are enqueued on time with any number of processes',
+  average_scheduled_poll_interval: 'due jobs are enqueued on time with any number of processes',
+  health_check: 'highkiq has no health check port',
+  logfile: 'use --log-file; the default is standard error',
+  pidfile: 'highkiq writes no pid file',
+  daemon: 'run it in the background with systemd or a similar tool',
+  schedule: 'the Ruby process enqueues its own schedule',
+  scheduler: 'the Ruby process enqueues its own schedule',
 }
-/** The order of queues follows from their weights, in Sidekiq too. */
+/** Sidekiq derives the order of queues from their weights, too, so this key changes nothing. */
 const IGNORED = ['strict']
 
 /**
- * `environment` chooses the section that is merged over the rest; undefined: the file's own, else development.
+ * `environment` chooses the section that overrides the rest. Default: the file's own `environment`, else development.
  * @throws CliError (exit code 2) with file and line
  */
 export function readConfig(
@@ -42,7 +42,7 @@ export function readConfig(
 ): ConfigFile {
   const { document, lineOf } = parse(path, expand(path, env))
   const whole = contentOf(path, document) ?? {}
-  if (!isRecord(whole)) throw new CliError(`${path}: keys and values were expected, such as "concurrency: 10"`, 2)
+  if (!isRecord(whole)) throw new CliError(`${path} must contain keys and values, such as "concurrency: 10"`, 2)
   const name = environment ?? (typeof whole.environment === 'string' ? whole.environment : 'development')
   const section = isRecord(whole[name]) ? whole[name] : {}
   const merged = { ...whole, ...section }
@@ -57,9 +57,9 @@ export function readConfig(
       continue
     }
     file.custom[key] = value
-    const meant = key in ELSEWHERE ? undefined : meantBy(key, Object.keys(SETTING_OF))
-    if (meant) file.notes.push(`${key}: is ${meant} meant? It is left to the app (hq.settings)`)
-    if (ELSEWHERE[key]) file.notes.push(`${key}: ${ELSEWHERE[key]}`)
+    const meant = key in KEYS_WITHOUT_EFFECT ? undefined : meantBy(key, Object.keys(SETTING_OF))
+    if (meant) file.notes.push(`${key} is unknown; did you mean ${meant}? The app finds it in hq.settings`)
+    if (KEYS_WITHOUT_EFFECT[key]) file.notes.push(`${key}: ${KEYS_WITHOUT_EFFECT[key]}`)
   }
   return file
 }
@@ -68,7 +68,7 @@ function contentOf(path: string, document: Document): unknown {
   try {
     return document.toJS()
   } catch (thrown) {
-    // An alias of nothing, or of far too much.
+    // The YAML has an undefined alias, or too many aliases.
     throw new CliError(`${path}: ${(thrown as Error).message}`, 2)
   }
 }
@@ -102,7 +102,7 @@ function expand(path: string, env: Readonly<Record<string, string | undefined>>)
   }
 }
 
-/** Ruby's `:concurrency` and `:"a b"`, as keys and as values. */
+/** Reads Ruby symbols (`:concurrency`, `:"a b"`) as strings, in keys and values. */
 const symbol: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: true,
@@ -110,7 +110,7 @@ const symbol: ScalarTag = {
   resolve: (text) => text.slice(1).replace(/^(["'])(.*)\1$/, '$2'),
 }
 
-/** Texts in Ruby, and no number, yes or no: `require: .`, a section or a queue named `n`. */
+/** Reads `.`, `y` and `n` as strings, as Ruby does: `require: .`, or a queue named `n`. */
 const plainText: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: true,
@@ -120,7 +120,7 @@ const plainText: ScalarTag = {
 
 function parse(path: string, text: string): { document: Document.Parsed; lineOf: (key: string[]) => string } {
   const lines = new LineCounter()
-  // As Ruby reads it: YAML 1.1 with `<<`, and of two equal keys the last one counts.
+  // Ruby reads YAML 1.1 with `<<`, and the last of two equal keys counts.
   const document = parseDocument(text, {
     version: '1.1',
     merge: true,
@@ -130,7 +130,7 @@ function parse(path: string, text: string): { document: Document.Parsed; lineOf:
     customTags: (tags) => [symbol, plainText, ...tags],
   })
   const at = (offset: number) => `:${lines.linePos(offset).line}`
-  // Tags that nobody knows (!ruby/object) are warnings there; what they stand for is lost, so here they are errors.
+  // The parser only warns of unknown tags (!ruby/object). Their values are lost, so they are errors here.
   const [problem] = [...document.errors, ...document.warnings]
   if (problem) throw new CliError(`${path}${at(problem.pos[0])}: ${problem.message}`, 2)
   const lineOf = (key: string[]) => {

@@ -1,4 +1,4 @@
-/** What `-r` means: a file that exports the app, or a folder that has one. Ruby's files are not for Node. */
+/** Resolves `-r`: a file that exports the app, or a folder that contains one. Refuses Ruby files. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,11 +8,11 @@ const NAMES = ['jobs', 'src/jobs'].flatMap((name) =>
   ['.ts', '.mts', '.js', '.mjs'].map((extension) => name + extension),
 )
 
-/** The files that `command` loads. @throws CliError (exit code 2) that says what to name instead */
+/** Returns the files that `command` loads. @throws CliError (exit code 2) when a path is no jobs file */
 export function jobsFiles(command: string, paths: readonly string[] = ['.']): string[] {
-  const nameIt = `${command} needs -r FILE, the file that exports the app (export const hq = new Highkiq()): highkiq ${command} -r jobs.ts`
+  const hint = `${command} needs -r FILE, the file that exports the app (export const hq = new Highkiq()): highkiq ${command} -r jobs.ts`
   return paths.map((path) => {
-    if (/\.(rb|ru)$/.test(path)) throw new CliError(`${path} is Ruby: ${nameIt}`, 2)
+    if (/\.(rb|ru)$/.test(path)) throw new CliError(`${path} is Ruby: ${hint}`, 2)
     if (!isFolder(path)) return path
     const found = jobsFileOf(path)
     if (found) return found
@@ -20,16 +20,16 @@ export function jobsFiles(command: string, paths: readonly string[] = ['.']): st
     const why = existsSync(join(path, 'config/application.rb'))
       ? `${where} is a Rails application without a jobs file for Node`
       : `${where} has no jobs.ts or src/jobs.ts`
-    throw new CliError(`${why}: ${nameIt}`, 2)
+    throw new CliError(`${why}: ${hint}`, 2)
   })
 }
 
-/** Whether a Node worker can load it; a sidekiq.yml names what Ruby loads. */
+/** Whether Node can load the path. The paths in a sidekiq.yml usually are Ruby's. */
 export function isForNode(path: string): boolean {
   return isFolder(path) ? jobsFileOf(path) !== undefined : /\.[mc]?[jt]sx?$/.test(path)
 }
 
-/** The jobs file of a folder that nobody named; undefined: it has none. */
+/** Returns the default jobs file of a folder, or undefined when it has none. */
 export function jobsFileOf(folder: string): string | undefined {
   return NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
 }

@@ -73,7 +73,7 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   deadSeconds: [[], '', '3', [undefined, undefined, 3]],
 }
 
-describe('the command line comes before variables, those before the file', () => {
+describe('the command line overrides variables, and variables override the file', () => {
   test.for(NAMES.filter((name) => name !== 'config'))('%s', async (name) => {
     const setting: Setting = SETTINGS[name]
     const [flag, text, yaml, [byFlag, byVariable, byKey]] = SAMPLES[name] as (typeof SAMPLES)[string]
@@ -113,7 +113,7 @@ test.for<[env: Record<string, string>, args: string[], timeout: number | undefin
   expect(name).toBe(environment)
 })
 
-test('RAILS_MAX_THREADS is the concurrency when nobody else says it, also not the file', async () => {
+test('RAILS_MAX_THREADS is the concurrency when no other source sets it', async () => {
   const env = { RAILS_MAX_THREADS: '7' }
   expect((await resolved([], { env })).settings.concurrency).toBe(7)
   const files = { 'x.yml': 'concurrency: 3' }
@@ -121,7 +121,7 @@ test('RAILS_MAX_THREADS is the concurrency when nobody else says it, also not th
   await expect(resolved([], { env: { RAILS_MAX_THREADS: 'x' } })).rejects.toThrow(/RAILS_MAX_THREADS is "x"/)
 })
 
-describe('the file that nobody names', () => {
+describe('the default configuration file', () => {
   test.for<[files: string[], chosen: string | undefined]>([
     [['config/sidekiq.yml'], 'config/sidekiq.yml'],
     [['config/sidekiq.yml.erb'], 'config/sidekiq.yml.erb'],
@@ -136,27 +136,27 @@ describe('the file that nobody names', () => {
   })
 })
 
-test('what a file requires of Ruby is not loaded, and said', async () => {
+test('Ruby paths in require of a file are not loaded, and noted', async () => {
   const files = { 'x.yml': 'require:\n  - ./config/environment.rb\n  - .\n  - worker.ts' }
   const { settings, notes } = await resolved(['-C', 'FOLDER/x.yml'], { files })
   expect(settings.require).toEqual(['worker.ts'])
-  expect(notes).toEqual(['require: ./config/environment.rb, . is for Ruby; -r names what is loaded here'])
+  expect(notes).toEqual(['require: ./config/environment.rb, . is for Ruby; use -r to load files here'])
   const named = await resolved(['-C', 'FOLDER/x.yml', '-r', 'jobs.ts'], { files })
   expect(named).toMatchObject({ settings: { require: ['jobs.ts'] }, notes: [] })
 })
 
-test('-v is said more loudly than a level, a variable or a file less', async () => {
+test('-v overrides HIGHKIQ_LOG_LEVEL, which overrides verbose of a variable or file', async () => {
   const env = { HIGHKIQ_LOG_LEVEL: 'warn' }
   expect((await resolved(['-v'], { env })).settings.verbose).toBe(true)
   expect((await resolved([], { env: { ...env, HIGHKIQ_VERBOSE: '1' } })).settings.verbose).toBeUndefined()
 })
 
 test.for<[env: Record<string, string>, says: RegExp]>([
-  [{ HIGHKIQ_CONCURRENCY: '0' }, /^HIGHKIQ_CONCURRENCY is "0": .*at least 1/],
+  [{ HIGHKIQ_CONCURRENCY: '0' }, /^HIGHKIQ_CONCURRENCY is "0": .*1 or more/],
   [{ HIGHKIQ_TIMEOUT: '0' }, /^HIGHKIQ_TIMEOUT is "0": .*above 0/],
-  [{ HIGHKIQ_QUEUES: 'a,b' }, /^HIGHKIQ_QUEUES is "a,b": a,b is no queue/],
-  [{ HIGHKIQ_CAPSULES: '{' }, /^HIGHKIQ_CAPSULES is "{": It is name/],
-  [{ HIGHKIQ_VERBOSE: 'a bit' }, /^HIGHKIQ_VERBOSE is "a bit": It is true or false/],
+  [{ HIGHKIQ_QUEUES: 'a,b' }, /^HIGHKIQ_QUEUES is "a,b": A queue must be name.*got a,b/],
+  [{ HIGHKIQ_CAPSULES: '{' }, /^HIGHKIQ_CAPSULES is "{": It must be name/],
+  [{ HIGHKIQ_VERBOSE: 'a bit' }, /^HIGHKIQ_VERBOSE is "a bit": It must be true or false/],
 ])('%j is refused', async ([env, says]) => {
   await expect(resolved([], { env })).rejects.toThrow(expect.objectContaining({ exitCode: 2 }))
   await expect(resolved([], { env })).rejects.toThrow(says)

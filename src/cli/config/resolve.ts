@@ -1,4 +1,4 @@
-/** What `highkiq work` is to do, from all who may say: the command line, then variables, then a file. */
+/** Merges the settings of `highkiq work`. Precedence: command line, variables, file. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,21 +9,21 @@ import type { ConfigFile } from './file.ts'
 import { isFolder, isForNode } from './jobs-file.ts'
 import { NAMES, SETTINGS, type Setting, type Settings } from './settings.ts'
 
-/** The first of these counts: one for Highkiq alone comes before one that is Ruby's too. */
+/** The first of these that exists is read. */
 const DEFAULT_PATHS = ['config/highkiq.yml', 'config/sidekiq.yml', 'config/sidekiq.yml.erb']
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Resolved {
-  /** Without those that nobody said. */
+  /** The settings that were given. */
   settings: Settings
   environment: string
   file: ConfigFile | undefined
-  /** What the file says and does not hold here, and why. */
+  /** Warnings about keys that have no effect here, with the reason. */
   notes: string[]
 }
 
-/** Puts every setting that has a flag onto a command. */
+/** Adds every setting with a flag as an option of `command`. */
 export function withSettings(command: Command): Command {
   for (const name of NAMES) {
     const setting: Setting = SETTINGS[name]
@@ -31,7 +31,7 @@ export function withSettings(command: Command): Command {
     const { flags, about, usual } = setting
     const text = usual ? `${about} (default: ${usual})` : about
     const option = new Option(flags, flags.startsWith('--no-') ? `do not ${about}` : text)
-    // Those without a value are read by commander itself, and so is one whose value is left out.
+    // Commander reads options without a value itself, also an option whose value is left out.
     if (option.required || option.optional)
       option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
     command.addOption(option)
@@ -39,24 +39,24 @@ export function withSettings(command: Command): Command {
   return command
 }
 
-/** @throws CliError (exit code 2) with the variable, or the file and line */
+/** @throws CliError (exit code 2) that names the variable, or the file and line */
 export async function resolveSettings(command: Command, env: Environment = process.env): Promise<Resolved> {
   const flags = fromFlags(command)
-  const said: Settings = { ...fromVariables(env), ...flags }
-  const environment = said.environment ?? environmentName(env)
-  const path = said.config ?? defaultConfig([...(said.require ?? []).filter(isFolder), '.'])
-  if (path !== undefined && !existsSync(path)) throw new CliError(`no file ${path}`, 2)
-  // Who has no file need not load what reads it.
+  const given: Settings = { ...fromVariables(env), ...flags }
+  const environment = given.environment ?? environmentName(env)
+  const path = given.config ?? defaultConfig([...(given.require ?? []).filter(isFolder), '.'])
+  if (path !== undefined && !existsSync(path)) throw new CliError(`there is no file ${path}`, 2)
+  // The YAML parser is loaded only when there is a file.
   const file = path === undefined ? undefined : (await import('./file.ts')).readConfig(path, environment, env)
-  const settings: Settings = { ...file?.settings, ...said }
+  const settings: Settings = { ...file?.settings, ...given }
   const notes = [...(file?.notes ?? [])]
-  if (!said.require && settings.require) {
+  if (!given.require && settings.require) {
     const ruby = settings.require.filter((one) => !isForNode(one))
     settings.require = settings.require.filter(isForNode)
     if (settings.require.length === 0) delete settings.require
-    if (ruby.length > 0) notes.push(`require: ${ruby.join(', ')} is for Ruby; -r names what is loaded here`)
+    if (ruby.length > 0) notes.push(`require: ${ruby.join(', ')} is for Ruby; use -r to load files here`)
   }
-  // A level that somebody names is said more exactly.
+  // HIGHKIQ_LOG_LEVEL is more specific than `verbose` of a variable or file.
   if (!flags.verbose && variable('HIGHKIQ_LOG_LEVEL', env)) delete settings.verbose
   const threads = variable('RAILS_MAX_THREADS', env)
   if (settings.concurrency === undefined && threads) {
@@ -65,7 +65,7 @@ export async function resolveSettings(command: Command, env: Environment = proce
   return { settings, environment: environment ?? file?.settings.environment ?? 'development', file, notes }
 }
 
-/** The file that is read when nobody names one. */
+/** Returns the default configuration file, if one exists. */
 function defaultConfig(folders: readonly string[]): string | undefined {
   return folders.flatMap((folder) => DEFAULT_PATHS.map((path) => join(folder, path))).find((path) => existsSync(path))
 }
@@ -105,7 +105,7 @@ function readVariable<T>(name: string, text: string, setting: Setting<T>): T {
   }
 }
 
-/** A flag that was given before adds to itself, if it may. */
+/** Appends the value of a repeated flag, if the setting can be repeated. */
 function together(setting: Setting, value: unknown, before: unknown): unknown {
   return setting.between && before !== undefined ? [...(before as unknown[]), ...(value as unknown[])] : value
 }

@@ -1,6 +1,6 @@
 /**
- * All that `highkiq work` can be told, each thing once: its flag, its variable, its key in a file, and how a value is read.
- * The command line, the environment and the file are read by this table, and docs/configuration.md shows it.
+ * The settings of `highkiq work`: the flag, variable and file key of each, and how its value is read. The command line,
+ * the environment and the file are read with this table, and docs/configuration.md shows it.
  */
 
 import { delimiter } from 'node:path'
@@ -18,27 +18,26 @@ import {
 } from '../usage.ts'
 
 export interface Setting<T = unknown> {
-  /** What it does, for people. */
+  /** Description for help texts and docs. */
   about: string
-  /** What holds when nobody says; empty: nothing. */
+  /** Description of the default; empty when there is none. */
   usual: string
-  /** As commander has them; absent: not on the command line. */
+  /** Flags in commander's notation; absent when the setting has no flag. */
   flags?: string
   variable?: string
   /** Key in a file. */
   key?: string
-  /** It may be given several times; a variable has them all, with this between them. */
+  /** Separator of several values in a variable; present only when the setting can be repeated. */
   between?: RegExp
-  /** A text, or what YAML has made of one. @throws InvalidArgumentError with what it may be */
+  /** Reads a string or a YAML value. @throws InvalidArgumentError that says what the value must be */
   read: (value: unknown) => T
-  /** Of a key whose name says the opposite. */
+  /** Reads the value of a file key whose meaning is the opposite of the flag's. */
   readKey?: (value: unknown) => T
 }
 
-/** Whose names say: what is worked on, how, who it is, where it lives, what it logs, and what a file alone can say. */
 export const SETTINGS = {
   concurrency: {
-    about: 'jobs at the same time',
+    about: 'jobs that run at the same time',
     usual: 'RAILS_MAX_THREADS, else 10',
     flags: '-c, --concurrency <n>',
     variable: 'HIGHKIQ_CONCURRENCY',
@@ -46,7 +45,7 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   queues: {
-    about: "queue to serve, or '*' for all that jobs name; may be repeated",
+    about: "queue to serve, or '*' for all that jobs name; can be repeated",
     usual: 'default; on SQLite also all that jobs name',
     flags: '-q, --queue <name[,weight]>',
     variable: 'HIGHKIQ_QUEUES',
@@ -55,14 +54,14 @@ export const SETTINGS = {
     read: readQueues,
   },
   capsules: {
-    about: 'further sets of queues with slots of their own (the variable: as JSON)',
+    about: 'more sets of queues, each with its own slots (as JSON in the variable)',
     usual: '',
     variable: 'HIGHKIQ_CAPSULES',
     key: 'capsules',
     read: readCapsules,
   },
   timeout: {
-    about: 'seconds that jobs may go on after TERM; Infinity waits for all',
+    about: 'seconds that running jobs get after SIGTERM; Infinity waits for all',
     usual: '25',
     flags: '-t, --timeout <seconds>',
     variable: 'HIGHKIQ_TIMEOUT',
@@ -70,7 +69,7 @@ export const SETTINGS = {
     read: word(positiveSecondsOrInfinity),
   },
   leaseSeconds: {
-    about: 'seconds after which the jobs of a process that is cut off go to others',
+    about: 'seconds until other workers rescue the jobs of a process that lost the store',
     usual: '15',
     flags: '--lease-seconds <n>',
     variable: 'HIGHKIQ_LEASE_SECONDS',
@@ -78,7 +77,7 @@ export const SETTINGS = {
     read: word(positiveSeconds),
   },
   maxBlockSeconds: {
-    about: 'seconds after which the jobs of a process whose event loop is blocked go to others',
+    about: 'seconds until other workers rescue the jobs of a process whose event loop is blocked',
     usual: '900',
     flags: '--max-block-seconds <n>',
     variable: 'HIGHKIQ_MAX_BLOCK_SECONDS',
@@ -86,7 +85,7 @@ export const SETTINGS = {
     read: word(positiveSecondsOrInfinity),
   },
   pollInterval: {
-    about: 'most seconds between two looks for jobs that are due; at most 1',
+    about: 'seconds between two checks for due jobs; at most 1',
     usual: '1',
     flags: '--poll-interval <seconds>',
     variable: 'HIGHKIQ_POLL_INTERVAL',
@@ -94,7 +93,7 @@ export const SETTINGS = {
     read: word(positiveSeconds),
   },
   orderedConcurrency: {
-    about: 'batches of ordered queues at the same time',
+    about: 'batches of ordered queues that run at the same time',
     usual: '5',
     flags: '--ordered-concurrency <n>',
     variable: 'HIGHKIQ_ORDERED_CONCURRENCY',
@@ -102,7 +101,7 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   processes: {
-    about: 'worker processes, which one parent keeps alive',
+    about: 'number of worker processes; a parent process restarts those that end',
     usual: '1',
     flags: '--processes <n>',
     variable: 'HIGHKIQ_PROCESSES',
@@ -110,15 +109,15 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   web: {
-    about: 'serves the dashboard and the HTTP API, too, at this port',
-    usual: 'no; 7433 when no port is given',
+    about: 'also serve the dashboard and the HTTP API on this port',
+    usual: 'no; 7433 without a port',
     flags: '--web [port]',
     variable: 'HIGHKIQ_WEB',
     key: 'web',
     read: word(webPort),
   },
   webHost: {
-    about: 'where that listens; any other address than this machine’s own needs HIGHKIQ_WEB_TOKEN',
+    about: 'address for the dashboard; any other than 127.0.0.1 needs HIGHKIQ_WEB_TOKEN',
     usual: '127.0.0.1',
     flags: '--web-host <address>',
     variable: 'HIGHKIQ_WEB_HOST',
@@ -126,7 +125,7 @@ export const SETTINGS = {
     read: word(String),
   },
   maxMemory: {
-    about: 'megabytes above which a worker process is replaced by a new one',
+    about: 'megabytes of memory above which a worker process is replaced',
     usual: '',
     flags: '--max-memory <MB>',
     variable: 'HIGHKIQ_MAX_MEMORY',
@@ -134,8 +133,8 @@ export const SETTINGS = {
     read: word(wholeNumber),
   },
   require: {
-    about: 'file that exports the app (.ts, .mts, .js, .mjs), or a folder with a jobs file; may be repeated',
-    usual: '., and there jobs.ts or src/jobs.ts',
+    about: 'file that exports the app (.ts, .mts, .js, .mjs), or a folder with a jobs file; can be repeated',
+    usual: 'jobs.ts or src/jobs.ts in this folder',
     flags: '-r, --require <path>',
     variable: 'HIGHKIQ_REQUIRE',
     key: 'require',
@@ -150,7 +149,7 @@ export const SETTINGS = {
     read: word(String),
   },
   environment: {
-    about: "a file's section of this name is merged over the rest",
+    about: 'section of the file that overrides the rest',
     usual: 'APP_ENV, RAILS_ENV, RACK_ENV or NODE_ENV, else development',
     flags: '-e, --environment <name>',
     variable: 'HIGHKIQ_ENVIRONMENT',
@@ -158,19 +157,19 @@ export const SETTINGS = {
     read: word(String),
   },
   url: {
-    about: 'store: sqlite:highkiq.db, redis://localhost:6379 …; comes before what the app says',
+    about: 'store: sqlite:highkiq.db, redis://localhost:6379 …; overrides the URL in the app',
     usual: "the app's, else HIGHKIQ_URL, else REDIS_URL, else sqlite:highkiq.db",
     flags: '--url <url>',
     read: word(String),
   },
   drain: {
-    about: 'run the jobs of the store that --url names to their end, push new jobs to the app’s own store, then stop',
+    about: 'run all jobs of the store in --url, push new jobs to the app’s own store, then stop',
     usual: 'no',
     flags: '--drain',
     read: word(yesOrNo),
   },
   tag: {
-    about: 'shown beside the process',
+    about: 'name shown with the process',
     usual: "this folder's name",
     flags: '-g, --tag <tag>',
     variable: 'HIGHKIQ_TAG',
@@ -178,7 +177,7 @@ export const SETTINGS = {
     read: word(String),
   },
   labels: {
-    about: 'shown beside the process; may be repeated',
+    about: 'label shown with the process; can be repeated',
     usual: '',
     flags: '--label <label>',
     variable: 'HIGHKIQ_LABELS',
@@ -187,7 +186,7 @@ export const SETTINGS = {
     read: several,
   },
   verbose: {
-    about: 'log everything, and show where errors come from',
+    about: 'log at debug level and show stacks of errors',
     usual: 'no',
     flags: '-v, --verbose',
     variable: 'HIGHKIQ_VERBOSE',
@@ -195,7 +194,7 @@ export const SETTINGS = {
     read: word(yesOrNo),
   },
   logJobs: {
-    about: 'log when each job begins and ends',
+    about: 'log when each job starts and ends',
     usual: 'yes',
     flags: '--no-log-jobs',
     variable: 'HIGHKIQ_LOG_JOBS',
@@ -204,7 +203,7 @@ export const SETTINGS = {
     readKey: (value: unknown) => !word(yesOrNo)(value),
   },
   logFormat: {
-    about: `how log lines look: ${FORMATS.join(', ')}`,
+    about: `format of log lines: ${FORMATS.join(', ')}`,
     usual: 'pretty on a terminal, else json',
     flags: '--log-format <format>',
     variable: 'HIGHKIQ_LOG_FORMAT',
@@ -212,11 +211,11 @@ export const SETTINGS = {
     read: word((text) => {
       const format = FORMATS.find((one) => one === text)
       if (format) return format
-      throw new InvalidArgumentError(`It is one of ${FORMATS.join(', ')}.`)
+      throw new InvalidArgumentError(`It must be one of ${FORMATS.join(', ')}.`)
     }),
   },
   logFile: {
-    about: 'log there, and not to standard error; USR2 reopens it',
+    about: 'file to log to instead of standard error; SIGUSR2 reopens it',
     usual: '',
     flags: '--log-file <path>',
     variable: 'HIGHKIQ_LOG_FILE',
@@ -224,38 +223,38 @@ export const SETTINGS = {
     read: word(String),
   },
   loggedJobAttributes: {
-    about: 'members of a job that each of its lines shows',
+    about: 'members of a job that each of its log lines shows',
     usual: 'bid, tags',
     key: 'logged_job_attributes',
     read: several,
   },
   banner: {
-    about: 'begin with art on a terminal',
+    about: 'print a banner on a terminal',
     usual: 'yes',
     flags: '--no-banner',
     variable: 'HIGHKIQ_BANNER',
     read: word(yesOrNo),
   },
   maxRetries: {
-    about: 'retries of a job that says `retry: true`',
+    about: 'retries of a job with `retry: true`',
     usual: '25',
     key: 'max_retries',
     read: word(wholeNumberOrNone),
   },
   maxIterationRuntime: {
-    about: 'seconds after which an attempt of an iterable job makes room',
+    about: 'seconds after which an iterable job is interrupted and requeued',
     usual: '',
     key: 'max_iteration_runtime',
     read: word(positiveSeconds),
   },
   deadMax: {
-    about: 'jobs that the dead set keeps',
+    about: 'number of jobs that the dead set keeps',
     usual: '10,000',
     key: 'dead_max_jobs',
     read: word(wholeNumber),
   },
   deadSeconds: {
-    about: 'seconds for which it keeps them',
+    about: 'seconds that the dead set keeps a job',
     usual: '15,552,000 (180 days)',
     key: 'dead_timeout_in_seconds',
     read: word(positiveSeconds),
@@ -267,22 +266,22 @@ export type Settings = { [Name in SettingName]?: ReturnType<(typeof SETTINGS)[Na
 
 export const NAMES = Object.keys(SETTINGS) as SettingName[]
 
-/** A value that is one text, number or yes and no, as text. */
+/** Reads a single value (string, number or boolean) as a string. */
 function word<T>(read: (text: string) => T): (value: unknown) => T {
   return (value) => {
-    if (typeof value === 'object' || value === undefined) throw new InvalidArgumentError('It is one value.')
+    if (typeof value === 'object' || value === undefined) throw new InvalidArgumentError('It must be a single value.')
     return read(String(value))
   }
 }
 
-/** A port; yes: the usual one; no: none. */
+/** Reads a port, or `yes` for the default port, or `no`. */
 function webPort(text: string): number | undefined {
-  // Nobody listens at port 1.
+  // `1` means yes, like for other switches; port 1 is never used.
   if (/^\d+$/.test(text) && text !== '1') return portNumber(text)
   try {
     return yesOrNo(text) ? WEB_PORT : undefined
   } catch {
-    throw new InvalidArgumentError('It is a port up to 65535, yes or no.')
+    throw new InvalidArgumentError('It must be a port up to 65535, yes or no.')
   }
 }
 
@@ -290,29 +289,29 @@ function several(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).map(word(String))
 }
 
-/** Sidekiq's forms: `name`, `name,weight`, `[name]`, `[name, weight]`; one, or a list of them. */
+/** Reads queues in Sidekiq's forms: `name`, `name,weight`, `[name]`, `[name, weight]`, or a list of these. */
 function readQueues(value: unknown): QueueOption[] {
   const list = Array.isArray(value) ? value : [value]
-  if (list.length === 0) throw new InvalidArgumentError('It names at least one queue.')
+  if (list.length === 0) throw new InvalidArgumentError('It must name at least one queue.')
   return list.map((queue) => {
     const parts = (Array.isArray(queue) ? queue : String(queue).split(',')).map((part) => String(part).trim())
     const [name, weight] = parts
     const known = typeof queue !== 'object' || Array.isArray(queue)
     if (!known || !name || parts.length > 2 || (weight !== undefined && !/^\d+$/.test(weight))) {
       const shown = typeof queue === 'string' ? queue : JSON.stringify(queue)
-      throw new InvalidArgumentError(`${shown} is no queue: write name, or name,weight with a whole number.`)
+      throw new InvalidArgumentError(`A queue must be name, or name,weight with a whole number (got ${shown}).`)
     }
     return weight === undefined ? name : `${name},${weight}`
   })
 }
 
-/** `{ name: { concurrency, queues } }`. Other members are an app's own, and left alone. */
+/** Reads `{ name: { concurrency, queues } }`. Other members belong to the app and are ignored. */
 function readCapsules(value: unknown): Record<string, CapsuleOptions> {
   const capsules = typeof value === 'string' ? parsed(value) : value
-  if (!isRecord(capsules)) throw new InvalidArgumentError('It is name: { concurrency, queues }.')
+  if (!isRecord(capsules)) throw new InvalidArgumentError('It must be name: { concurrency, queues }.')
   return Object.fromEntries(
     Object.entries(capsules).map(([name, options]) => {
-      if (!isRecord(options)) throw new InvalidArgumentError(`${name} is { concurrency, queues }.`)
+      if (!isRecord(options)) throw new InvalidArgumentError(`${name} must be { concurrency, queues }.`)
       const { concurrency, queues } = options
       return [
         name,

@@ -1,5 +1,5 @@
-/** What messages call an option of the library, in the words of the command line. */
-export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[] = [
+/** Names of library options in messages, and the flags of the command line for them. */
+export const FLAG_NAMES: readonly (readonly [option: string | RegExp, flag: string])[] = [
   ['or set allowDuplicate: true', 'or add --allow-duplicate'],
   ['say encoding: ', 'say --encoding '],
   ['say headerRow: ', 'say --header-row '],
@@ -16,12 +16,12 @@ export const WORDS: readonly (readonly [option: string | RegExp, flag: string])[
   ['name a folder in the option artifacts', 'set TMPDIR to a folder with room'],
 ]
 
-export function inWordsOfCommands(message: string): string {
-  const text = WORDS.reduce((told, [option, flag]) => told.replace(option, flag), message)
+export function withFlagNames(message: string): string {
+  const text = FLAG_NAMES.reduce((told, [option, flag]) => told.replace(option, flag), message)
   return text.replace(/(?<=--columns )\{.*\}(?= takes only )/, inPairs)
 }
 
-/** An object of columns as `--columns` takes it: 'Item no=sku,Unit price=price', in quotes for a shell. */
+/** Rewrites an object of columns as `--columns` takes it: 'Item no=sku,Unit price=price', quoted for a shell. */
 function inPairs(json: string): string {
   const pairs = Object.entries(JSON.parse(json) as Record<string, string>)
   const list = pairs.map((pair) => pair.map((name) => name.replace(/[,=\\]/g, '\\$&')).join('=')).join(',')

@@ -1,4 +1,4 @@
-/** A command that only shows something, once or (`--watch`) again and again. */
+/** Shared by commands that only show something, once or repeatedly (`--watch`). */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -10,34 +10,34 @@ import { print, printJson } from './output.ts'
 const WATCH_MS = 1000
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
 
-export interface LookOptions extends AppOptions {
+export interface ShowOptions extends AppOptions {
   json?: boolean
   watch?: boolean
 }
 
-export function withLookOptions(command: Command): Command {
+export function withShowOptions(command: Command): Command {
   return withAppOptions(command)
     .option('--json', 'as JSON')
-    .option('--watch', 'again each second, until Ctrl-C (with --json one line each)')
+    .option('--watch', 'repeat every second until Ctrl-C (with --json one line each time)')
 }
 
-export interface Look<T> {
+export interface View<T> {
   get: (hq: Highkiq) => Promise<T>
   text: (value: T) => string
 }
 
-export function look<T>(options: LookOptions, { get, text }: Look<T>): Promise<void> {
+export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<void> {
   return withExistingStore(options, async (hq) => {
-    const show = async () => {
+    const once = async () => {
       const value = await get(hq)
       if (options.json) printJson(value)
       else print(options.watch && process.stdout.isTTY ? CLEAR + text(value) : text(value))
     }
-    await show()
+    await once()
     if (!options.watch) return
     const { signal, release } = onInterrupt()
     try {
-      while (await again(signal)) await show()
+      while (await again(signal)) await once()
     } finally {
       release()
     }
@@ -49,7 +49,7 @@ async function again(signal: AbortSignal): Promise<boolean> {
   return !signal.aborted
 }
 
-/** What an async iterable has, as an array. */
+/** Collects an async iterable into an array. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []
   for await (const item of items) found.push(item)

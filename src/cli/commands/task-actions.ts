@@ -1,0 +1,104 @@
+/** `highkiq task pause | resume | set | cancel | delete` change a tracked task. */
+
+import { type Command, Option } from 'commander'
+import type { Task, TaskSettings, TaskStatus } from '../../index.ts'
+import { confirm } from '../confirm.ts'
+import { count, plural } from '../figures.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { resumeHint, statusText } from '../outcome.ts'
+import { print, printJson } from '../output.ts'
+import { existing, statusOf } from '../task.ts'
+import { CliError, maxFailures, wholeNumber } from '../usage.ts'
+
+interface ActionOptions extends AppOptions {
+  json?: boolean
+}
+
+export function registerActions(task: Command): void {
+  command(task, 'pause', 'stop enqueueing rows of the task; rows in the queue still run').action(
+    action(async (task) => task.pause()),
+  )
+  command(task, 'resume', 'enqueue rows of the task again').action(action(async (task) => task.resume()))
+  registerSet(task)
+  registerCancel(task)
+  registerDelete(task)
+}
+
+function registerSet(task: Command): void {
+  command(task, 'set', 'change limits of the task while it runs')
+    .addOption(new Option('-c, --concurrency <n>', 'rows that run at the same time').argParser(wholeNumber))
+    .addOption(
+      new Option('--max-failures <n>', "rows that may fail: a number, a share such as 5%, or 'all'").argParser(
+        maxFailures,
+      ),
+    )
+    .addOption(new Option('--on-max-failures <what>', 'action when more rows fail').choices(['pause', 'cancel']))
+    .addHelpText('after', '\nExamples:\n  highkiq task set 0f3a6c1e9b2d4857 -c 5 --max-failures 2%\n')
+    .action((id: string, options: ActionOptions & TaskSettings & { maxFailures?: TaskSettings['maxFailures'] }) => {
+      const { concurrency, maxFailures, onMaxFailures } = options
+      const settings: TaskSettings = {
+        ...(concurrency === undefined ? {} : { concurrency }),
+        ...(maxFailures === undefined ? {} : { maxFailures: maxFailures }),
+        ...(onMaxFailures === undefined ? {} : { onMaxFailures }),
+      }
+      if (Object.keys(settings).length === 0)
+        throw new CliError('set needs --concurrency, --max-failures or --on-max-failures', 2)
+      return action((task) => task.set(settings))(id, options)
+    })
+}
+
+function registerCancel(task: Command): void {
+  command(task, 'cancel', 'cancel the task: waiting rows are cancelled, running handlers see ctx.signal abort')
+    .option('--reason <text>', 'reason to show with the task')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action(async (id: string, { reason, yes, ...options }: ActionOptions & { reason?: string; yes?: boolean }) => {
+      await action(async (task, status) => {
+        if (status.state === 'done') throw ended(task)
+        const open = status.counts.enqueued + status.counts.working
+        await confirm(`cancel ${plural(open, 'row')} of ${JSON.stringify(status.name)}`, yes)
+        await task.cancel(reason)
+        // The task may have ended during the question.
+        if ((await statusOf(task)).state === 'done') throw ended(task)
+      })(id, options)
+    })
+}
+
+function ended({ id }: Task): CliError {
+  return new CliError(`task ${id} has ended: no row is left to cancel`)
+}
+
+function registerDelete(task: Command): void {
+  command(task, 'delete', 'delete the task with its events and files; waiting rows are cancelled')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action((id: string, { yes, json, ...options }: ActionOptions & { yes?: boolean }) =>
+      withExistingStore(options, async (hq) => {
+        const task = await existing(hq, id)
+        const { name, total } = await statusOf(task)
+        await confirm(`delete ${JSON.stringify(name)} with ${plural(total, 'row')}`, yes)
+        await task.delete()
+        if (json) printJson({ id, deleted: true })
+        else print(`task ${id} is deleted, with ${count(total)} events`)
+      }),
+    )
+}
+
+function command(task: Command, name: string, description: string): Command {
+  return withAppOptions(task.command(name).description(description).argument('<id>', 'id of the task')).option(
+    '--json',
+    'as JSON',
+  )
+}
+
+/** Runs an action on a task and prints the status afterwards. */
+function action(change: (task: Task, status: TaskStatus) => Promise<void>) {
+  return (id: string, options: ActionOptions) =>
+    withExistingStore(options, async (hq) => {
+      const task = await existing(hq, id)
+      await change(task, await statusOf(task))
+      const status = await statusOf(task)
+      if (options.json) printJson(status)
+      else print(statusText(status))
+      const hint = options.json ? undefined : resumeHint(status, options)
+      if (hint) print(hint)
+    })
+}
