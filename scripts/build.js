@@ -15,6 +15,7 @@ const PARTS = [
       ['node', 'scripts/generate.js'],
       ['node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
       ['node', 'scripts/bundle.js'],
+      ['node', 'scripts/package-files.js'],
     ],
   },
   {

@@ -62,7 +62,8 @@ rmSync(`${root}dist/chunks`, { recursive: true, force: true })
 await bundle.write({
   dir: 'dist',
   format: 'esm',
-  sourcemap: true,
+  // For debuggers: HIGHKIQ_MAPS=1 npm run build. The package has no sources, so it has no maps.
+  sourcemap: process.env.HIGHKIQ_MAPS === '1',
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
   codeSplitting: {

@@ -23,7 +23,7 @@ const PORT = ['worker/background-service', 'worker/engine', 'worker/executor', '
 
 const ROOMS = {
   job: [],
-  load: [],
+  load: ['job'],
   words: [],
   thread: [],
   'store/contract': ['job'],

@@ -33,6 +33,8 @@ const STATUS = {
   UNKNOWN_STORE: 500,
   /** No SQLite driver is installed. */
   NO_DRIVER: 500,
+  /** A jobs file is TypeScript, this Node can't load it, and `tsx` is not installed. */
+  NO_TSX: 500,
   /** The database file can't be opened, is not a database, is damaged, or was written by a newer Highkiq; or workers of version 0.1 use the Redis database. */
   STORE_UNUSABLE: 500,
   /** The disk (or the database's size limit) is full: nothing was stored. */

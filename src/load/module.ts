@@ -1,15 +1,16 @@
 /** Loads the files that define an app's jobs: JavaScript, and TypeScript on every Node. */
 
-import { register as registerHooks } from 'node:module'
+import { createRequire, register as registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { HighkiqError } from '../job/errors.ts'
 
 const TYPESCRIPT = /\.[mc]?tsx?$/
 
-/** A path, or a `file:` URL. */
+/** Imports a file, given by a path or a `file:` URL. @throws NO_TSX */
 export async function importModule(file: string | URL): Promise<Record<string, unknown>> {
   const url = urlOf(file)
-  if (TYPESCRIPT.test(url.pathname)) await understandTypeScript()
+  if (TYPESCRIPT.test(url.pathname)) await understandTypeScript(url)
   return (await import(url.href)) as Record<string, unknown>
 }
 
@@ -17,15 +18,46 @@ export function urlOf(file: string | URL): URL {
   return typeof file === 'string' && !file.startsWith('file:') ? pathToFileURL(resolve(file)) : new URL(file)
 }
 
-let understood: Promise<void> | undefined
+/** Not a literal, so that bundlers of apps do not follow it: `tsx` is an optional peer. */
+const TSX = ['tsx', 'esm', 'api'].join('/')
 
-/** For all imports from now on: also those of the handlers, later. */
-function understandTypeScript(): Promise<void> {
-  understood ??= (async () => {
-    // Ours before tsx's: the later one asks the earlier one.
-    registerHooks('./ts-as-module.js', import.meta.url)
-    const { register } = await import('tsx/esm/api')
-    register()
+let prepared: Promise<void> | undefined
+
+/**
+ * Lets all later imports be TypeScript, too: with `tsx` if it is installed, else by Node's own type stripping (Node 22.18
+ * and newer).
+ * @throws NO_TSX
+ */
+function understandTypeScript(url: URL): Promise<void> {
+  prepared ??= (async () => {
+    const tsx = await findTsx(url)
+    if (tsx) {
+      // This hook must come before that of tsx: the later one asks the earlier one.
+      registerHooks('./ts-as-module.js', import.meta.url)
+      tsx.register()
+    } else if (!(process.features as { typescript?: unknown }).typescript) {
+      const message = `${url.pathname} is TypeScript, which Node ${process.versions.node} can't load: run npm i tsx, or use Node 22.18 or newer`
+      throw new HighkiqError('NO_TSX', message)
+    }
   })()
-  return understood
+  return prepared
+}
+
+/** Finds the `tsx` that is installed beside this package, or beside the app's file. */
+async function findTsx(url: URL): Promise<{ register(): unknown } | undefined> {
+  try {
+    return await import(TSX)
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+  }
+  try {
+    return createRequire(url)(TSX)
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+    return undefined
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes((thrown as NodeJS.ErrnoException).code ?? '')
 }

@@ -1,0 +1,40 @@
+// Decides which files of dist are in the npm package: those that `exports` and `bin` reach, and the dashboard. It writes
+// dist/.npmignore, which npm reads. The other files of dist are there for our own tests (`#dist/…`).
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+
+const dist = new URL('../dist/', import.meta.url)
+const { exports, bin } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const entries = [...Object.values(exports).flatMap((entry) => Object.values(entry)), ...Object.values(bin)]
+const starts = entries.flatMap((path) =>
+  path.startsWith('./dist/') || path.startsWith('dist/') ? [path.replace(/^(\.\/)?dist\//, '')] : [],
+)
+
+/** Static and dynamic imports. */
+const IMPORTS = /\b(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g
+/** Files that a thread or a module hook loads by URL: `new URL('./a.js', new URL('../folder/b.js', import.meta.url))`. */
+const URLS = /["'](\.[^"']+\.js)["'], new URL\(["'](\.[^"']+)["'], import\.meta\.url\)/g
+
+function pathsOf(text) {
+  const imports = [...text.matchAll(IMPORTS)].map(([, path]) => path)
+  const urls = [...text.matchAll(URLS)].map(([, path, base]) => `${base.replace(/[^/]+$/, '')}${path}`)
+  return [...imports, ...urls]
+}
+
+const reached = new Set(starts)
+for (const name of reached) {
+  const text = readFileSync(new URL(name, dist), 'utf8')
+  for (const path of pathsOf(text)) {
+    const found = new URL(path, `file:///${name}`).pathname.slice(1)
+    const file = name.endsWith('.d.ts') ? found.replace(/\.js$|\.ts$/, '.d.ts') : found
+    // Scripts of pages, which are strings in chunks, import files that are not in dist.
+    if (existsSync(new URL(file, dist))) reached.add(file)
+  }
+}
+const lines = [
+  '# Written by scripts/package-files.js.',
+  '*',
+  '!*/',
+  ...[...reached].sort().map((name) => `!/${name}`),
+  '!/dashboard/**',
+]
+writeFileSync(new URL('.npmignore', dist), `${lines.join('\n')}\n`)
